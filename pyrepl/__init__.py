@@ -1,0 +1,1 @@
+"""pyrepl: a replication daemon that speaks Redis's PSYNC, as master and as replica."""

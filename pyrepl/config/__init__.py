@@ -1,0 +1,1 @@
+"""Directives and redis.conf text."""

@@ -1,0 +1,1 @@
+"""INFO, one module a section."""
