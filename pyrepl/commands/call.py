@@ -1,0 +1,60 @@
+"""What a command function gets as its first argument, and the replies that the process outside owes.
+
+Commands are pure: they read and change the node's state and return a reply. What needs the world outside (a file, a
+connection, time) is returned as an `Effect`, which the daemon performs; its reply is the daemon's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar, final
+
+if TYPE_CHECKING:
+    from pyrepl.keyspace.database import Database, Keyspace
+    from pyrepl.node.client import Client
+    from pyrepl.node.node import Node
+
+V = TypeVar("V")
+
+
+class RandomSource(Protocol):
+    """Randomness, handed in: `below(n)` is uniform in [0, n), n >= 1."""
+
+    def below(self, n: int) -> int: ...
+
+
+class Effect:
+    """Base of the records that ask the daemon to do something and answer for it."""
+
+    __slots__ = ()
+
+
+@final
+class Call:
+    """One execution of one command.
+
+    `db` is the database the client has selected. `now_ms` is the Unix time of this batch; it does not move within it.
+    `propagated`: None means the command's own bytes go to the replicas when it changed something; a list replaces
+    them (see `rewrite`), and an empty list means that nothing goes.
+    """
+
+    __slots__ = ("argv", "client", "db", "keyspace", "node", "now_ms", "propagated", "random")
+
+    def __init__(self, node: Node, client: Client, random: RandomSource) -> None:
+        self.node = node
+        self.client = client
+        self.keyspace: Keyspace = node.keyspace
+        self.db: Database = node.keyspace.databases[client.db_index]
+        self.now_ms: int = 0
+        self.random = random
+        self.argv: list[bytes] = []
+        self.propagated: list[list[bytes]] | None = None
+
+    def rewrite(self, *argv: bytes) -> None:
+        """Propagate this command in place of the one the client sent; several calls propagate several, in order."""
+        if self.propagated is None:
+            self.propagated = []
+        self.propagated.append(list(argv))
+
+    def propagate_nothing(self) -> None:
+        """Though something changed, nothing of it concerns the replicas."""
+        self.propagated = []

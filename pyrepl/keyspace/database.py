@@ -1,0 +1,185 @@
+"""Databases: keys, values, times to live, and what changed. No protocol; types of values are in `values`.
+
+Redis's rule on expiry (7.0, `expireIfNeeded`): only a master deletes an expired key, and tells its replicas; a replica
+hides it from its clients until told; commands that come from the master see every key. `Expiry` names the three.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol, TypeVar, final
+
+from pyrepl.keyspace.values import HashValue, Value, wrong_type
+
+V = TypeVar("V")
+
+
+class Expiry(Enum):
+    """What a lookup does with a key whose time has passed."""
+
+    DELETE = "delete"
+    """A master: drop it and record that (`Keyspace.expired`), so that a DEL goes to the replicas."""
+    HIDE = "hide"
+    """A replica's client: as if it were not there."""
+    IGNORE = "ignore"
+    """A command from our master: it is there."""
+
+
+class Watcher(Protocol):
+    """Whoever WATCHes a key; `dirty` is set when the key changes."""
+
+    dirty_cas: bool
+
+
+@final
+class Keyspace:
+    """All databases of a node, with the counters that span them.
+
+    Invariants: databases[i].index == i; dirty never falls within one command.
+    """
+
+    __slots__ = (
+        "databases",
+        "dirty",
+        "expired",
+        "expired_fields_count",
+        "expired_keys_count",
+        "expiry",
+        "hits",
+        "misses",
+        "now_ms",
+    )
+
+    def __init__(self, count: int) -> None:
+        self.databases: list[Database] = []
+        self.now_ms: int = 0
+        """Unix ms that lookups compare with; the shell sets it before each batch of commands."""
+        self.expiry: Expiry = Expiry.DELETE
+        self.dirty: int = 0
+        """Changes so far; a command that leaves it as it was has changed nothing and is not propagated."""
+        self.expired: list[tuple[int, bytes]] = []
+        """(database, key) deleted by expiry and not yet propagated; the dispatcher drains it."""
+        self.expired_keys_count: int = 0
+        self.expired_fields_count: int = 0
+        self.hits: int = 0
+        self.misses: int = 0
+        self.databases.extend(Database(self, index) for index in range(count))
+
+
+@final
+class Database:
+    """One database: a dict of values and a dict of times to live.
+
+    Invariant: every key of `expires` is a key of `values`.
+    """
+
+    __slots__ = ("expires", "index", "keyspace", "values", "volatile_hashes", "watchers")
+
+    def __init__(self, keyspace: Keyspace, index: int) -> None:
+        self.keyspace = keyspace
+        self.index = index
+        self.values: dict[bytes, Value] = {}
+        self.expires: dict[bytes, int] = {}
+        self.volatile_hashes: set[bytes] = set()
+        """Keys of hashes that may have fields with a time to live; a superset, cleaned lazily."""
+        self.watchers: dict[bytes, set[Watcher]] = {}
+
+    def find(self, key: bytes) -> Value | None:
+        """The value, or None when there is none or its time has passed (see `Expiry`)."""
+        value = self.values.get(key)
+        if value is not None and self.expires:
+            at_ms = self.expires.get(key)
+            if at_ms is not None and at_ms <= self.keyspace.now_ms:
+                return self._outlived(key, value)
+        return value
+
+    def read(self, key: bytes) -> Value | None:
+        """As `find`, for reading commands: counts keyspace_hits and keyspace_misses."""
+        value = self.find(key)
+        if value is None:
+            self.keyspace.misses += 1
+        else:
+            self.keyspace.hits += 1
+        return value
+
+    def find_as(self, kind: type[V], key: bytes) -> V | None:
+        """As `find`; CommandError WRONGTYPE when the value is of another type."""
+        value = self.find(key)
+        if value is None or isinstance(value, kind):
+            return value
+        raise wrong_type()
+
+    def read_as(self, kind: type[V], key: bytes) -> V | None:
+        """As `read`; CommandError WRONGTYPE when the value is of another type."""
+        value = self.read(key)
+        if value is None or isinstance(value, kind):
+            return value
+        raise wrong_type()
+
+    def put(self, key: bytes, value: Value) -> None:
+        """Store a value in place of whatever was there, its time to live included."""
+        self.values[key] = value
+        if self.expires:
+            self.expires.pop(key, None)
+        if type(value) is HashValue and value.expires:
+            self.volatile_hashes.add(key)
+
+    def replace(self, key: bytes, value: Value) -> None:
+        """Store a value and keep the time to live that the key has."""
+        self.values[key] = value
+        if type(value) is HashValue and value.expires:
+            self.volatile_hashes.add(key)
+
+    def delete(self, key: bytes) -> bool:
+        """True if there was such a key (expired or not)."""
+        if self.values.pop(key, None) is None:
+            return False
+        if self.expires:
+            self.expires.pop(key, None)
+        if self.volatile_hashes:
+            self.volatile_hashes.discard(key)
+        return True
+
+    def expire_at(self, key: bytes, at_ms: int | None) -> None:
+        """Set the time to live of an existing key to a Unix time in ms, or take it away with None."""
+        if at_ms is None:
+            self.expires.pop(key, None)
+        else:
+            assert key in self.values
+            self.expires[key] = at_ms
+
+    def changed(self, key: bytes, count: int = 1) -> None:
+        """Note that `key` has changed (`count` changes): it will be propagated, and whoever WATCHes it is told."""
+        self.keyspace.dirty += count
+        if self.watchers:
+            for watcher in self.watchers.get(key, ()):
+                watcher.dirty_cas = True
+
+    def clear(self) -> int:
+        """Drop everything; how many keys there were. Watchers of the keys that were there are told."""
+        count = len(self.values)
+        for key in self.watchers:
+            if key in self.values:
+                for watcher in self.watchers[key]:
+                    watcher.dirty_cas = True
+        self.values = {}
+        self.expires = {}
+        self.volatile_hashes = set()
+        return count
+
+    def expire(self, key: bytes) -> None:
+        """Delete a key because its time has passed, and record that for the replicas."""
+        self.delete(key)
+        keyspace = self.keyspace
+        keyspace.expired.append((self.index, key))
+        keyspace.expired_keys_count += 1
+        for watcher in self.watchers.get(key, ()):
+            watcher.dirty_cas = True
+
+    def _outlived(self, key: bytes, value: Value) -> Value | None:
+        mode = self.keyspace.expiry
+        if mode is Expiry.IGNORE:
+            return value
+        if mode is Expiry.DELETE:
+            self.expire(key)
+        return None

@@ -1,0 +1,1 @@
+"""The state of one node: all that commands read and change and INFO shows. No protocol, no sockets, no clock."""
