@@ -1,0 +1,142 @@
+"""Replies and commands to bytes, RESP2 and RESP3.
+
+The kinds of reply are in reply.py, reading is in parser.py and replies_in.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from pyrepl.errors import CommandError
+from pyrepl.resp.doubles import format_double
+from pyrepl.resp.reply import NoReply, NullArray, Push, Raw, Reply, Simple, Verbatim
+
+CRLF: Final = b"\r\n"
+_SMALL: Final = 1024
+_INTEGERS: Final[list[bytes]] = [b":%d\r\n" % number for number in range(_SMALL)]
+_NO_LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
+
+
+def encode_reply(reply: Reply, proto: int) -> bytes:
+    """The wire form of `reply` for a client that speaks RESP2 or RESP3 (`proto` 2 or 3); b"" for NO_REPLY.
+
+    Raises TypeError for a value that is no Reply (a str, for instance): a defect of the command, not of its caller.
+    """
+    kind = type(reply)
+    if kind is Simple:
+        assert isinstance(reply, Simple)
+        return reply.encoded
+    if kind is bytes:
+        assert isinstance(reply, bytes)
+        return b"$%d\r\n%b\r\n" % (len(reply), reply)
+    if kind is int:
+        assert isinstance(reply, int)
+        return _INTEGERS[reply] if 0 <= reply < _SMALL else b":%d\r\n" % reply
+    if reply is None:
+        return b"$-1\r\n" if proto < 3 else b"_\r\n"
+    out: list[bytes] = []
+    append_reply(reply, proto, out)
+    return b"".join(out)
+
+
+def append_reply(reply: Reply, proto: int, out: list[bytes]) -> None:
+    """Append the wire form of `reply` to `out`; `proto` is 2 or 3.
+
+    Raises TypeError for a value that is no Reply (a str, for instance): a defect of the command, not of its caller.
+    """
+    kind = type(reply)
+    if kind is bytes:
+        assert isinstance(reply, bytes)
+        out.append(b"$%d\r\n%b\r\n" % (len(reply), reply))
+    elif kind is int:
+        assert isinstance(reply, int)
+        out.append(_INTEGERS[reply] if 0 <= reply < _SMALL else b":%d\r\n" % reply)
+    elif kind is Simple:
+        assert isinstance(reply, Simple)
+        out.append(reply.encoded)
+    elif reply is None:
+        out.append(b"$-1\r\n" if proto < 3 else b"_\r\n")
+    elif kind is list or kind is tuple:
+        assert isinstance(reply, list | tuple)
+        out.append(b"*%d\r\n" % len(reply))
+        _encode_items(reply, proto, out)
+    else:
+        _encode_rare(reply, proto, out)
+
+
+def _encode_items(items: Sequence[Reply], proto: int, out: list[bytes]) -> None:
+    """The elements of an aggregate; bulk strings, the usual case, without a call each."""
+    for item in items:
+        if type(item) is bytes:
+            out.append(b"$%d\r\n%b\r\n" % (len(item), item))
+        else:
+            append_reply(item, proto, out)
+
+
+def _encode_rare(reply: Reply, proto: int, out: list[bytes]) -> None:
+    if isinstance(reply, CommandError):
+        out.append(encode_error(reply))
+    elif isinstance(reply, bool):
+        if proto < 3:
+            out.append(b":1\r\n" if reply else b":0\r\n")
+        else:
+            out.append(b"#t\r\n" if reply else b"#f\r\n")
+    elif isinstance(reply, float):
+        text = format_double(reply)
+        out.append(b"$%d\r\n%b\r\n" % (len(text), text) if proto < 3 else b",%b\r\n" % text)
+    elif isinstance(reply, Verbatim):
+        if proto < 3:
+            out.append(b"$%d\r\n%b\r\n" % (len(reply.text), reply.text))
+        else:
+            out.append(b"=%d\r\n%b:%b\r\n" % (len(reply.text) + 4, reply.format, reply.text))
+    elif isinstance(reply, Raw):
+        out.append(reply.encoded)
+    elif isinstance(reply, NullArray):
+        out.append(b"*-1\r\n" if proto < 3 else b"_\r\n")
+    elif isinstance(reply, NoReply):
+        pass
+    elif isinstance(reply, Push):
+        out.append((b"*%d\r\n" if proto < 3 else b">%d\r\n") % len(reply.items))
+        _encode_items(reply.items, proto, out)
+    elif isinstance(reply, Mapping):
+        out.append(b"*%d\r\n" % (2 * len(reply)) if proto < 3 else b"%%%d\r\n" % len(reply))
+        for key, value in reply.items():
+            append_reply(key, proto, out)
+            append_reply(value, proto, out)
+    elif isinstance(reply, AbstractSet):
+        out.append((b"*%d\r\n" if proto < 3 else b"~%d\r\n") % len(reply))
+        for item in reply:
+            append_reply(item, proto, out)
+    elif isinstance(reply, int):
+        out.append(b":%d\r\n" % reply)
+    elif isinstance(reply, Sequence) and not isinstance(reply, str | bytearray | memoryview):
+        out.append(b"*%d\r\n" % len(reply))
+        _encode_items(reply, proto, out)
+    else:
+        raise TypeError(f"not a reply: {type(reply).__name__}")
+
+
+def encode_error(error: CommandError) -> bytes:
+    """The `-` line of an error; line breaks in the text become spaces, as Redis prints them."""
+    text = str(error).encode("utf-8", "surrogateescape").translate(_NO_LINE_BREAKS)
+    return b"-%b\r\n" % text
+
+
+def encode_command(argv: Sequence[bytes]) -> bytes:
+    """A command as clients, the replication stream and AOF files carry it: an array of bulk strings."""
+    if len(argv) == 3:
+        first, second, third = argv
+        return b"*3\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n" % (
+            len(first),
+            first,
+            len(second),
+            second,
+            len(third),
+            third,
+        )
+    parts = [b"*%d\r\n" % len(argv)]
+    for argument in argv:
+        parts.append(b"$%d\r\n%b\r\n" % (len(argument), argument))
+    return b"".join(parts)
