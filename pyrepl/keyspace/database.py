@@ -42,6 +42,7 @@ class Keyspace:
         "databases",
         "dirty",
         "expired",
+        "expired_fields",
         "expired_fields_count",
         "expired_keys_count",
         "expiry",
@@ -59,6 +60,8 @@ class Keyspace:
         """Changes so far; a command that leaves it as it was has changed nothing and is not propagated."""
         self.expired: list[tuple[int, bytes]] = []
         """(database, key) deleted by expiry and not yet propagated; the dispatcher drains it."""
+        self.expired_fields: list[tuple[int, bytes, bytes]] = []
+        """(database, key, field) of hash fields deleted by expiry and not yet propagated."""
         self.expired_keys_count: int = 0
         self.expired_fields_count: int = 0
         self.hits: int = 0

@@ -48,6 +48,7 @@ class Client:
         "proto",
         "query_buffer_bytes",
         "queue",
+        "queue_writes",
         "reply_mode",
         "skip_next_reply",
         "total_in_bytes",
@@ -73,6 +74,8 @@ class Client:
         self.db_index: int = 0
         self.queue: list[tuple[list[bytes], bytes]] | None = None
         """Commands since MULTI, each with the exact bytes it came in."""
+        self.queue_writes: bool = False
+        """One of the queued commands may write."""
         self.in_exec: bool = False
         self.dirty_cas: bool = False
         self.dirty_exec: bool = False

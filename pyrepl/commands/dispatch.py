@@ -1,0 +1,269 @@
+"""From the words of a command to its reply: look-up, gates, MULTI, execution, propagation. One call per command: hot.
+
+What a command does stands in its family; whether it may run now is `gates`; what needs the world outside comes back as
+an Effect and is performed by the daemon (`perform`). A command that raises CommandError has, by convention, changed
+nothing.
+
+Propagation (Redis 7, `propagatePendingCommands`): everything that one call, or one EXEC, propagates is one unit; a
+unit of several commands goes out between MULTI and EXEC. Deletions of expired keys go before the command that met them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, final
+
+from pyrepl.commands.call import Call, Effect, RandomSource
+from pyrepl.commands.gates import why_not_now
+from pyrepl.commands.table import (
+    ADMIN,
+    MAY_REPLICATE,
+    NO_AUTH,
+    NO_MONITOR,
+    NO_MULTI,
+    NO_SLOWLOG,
+    NOW_IN_MULTI,
+    WRITE,
+    Command,
+    Table,
+    unknown_command,
+    unknown_subcommand,
+)
+from pyrepl.commands.transactions import is_dirty, unwatch
+from pyrepl.errors import CommandError
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node
+from pyrepl.node.stats import CommandStats
+from pyrepl.resp.encoder import encode_command
+from pyrepl.resp.reply import NULL_ARRAY, QUEUED, Reply
+
+EXECABORT: Final = "EXECABORT Transaction discarded because of previous errors."
+_PROPAGATES: Final = WRITE | MAY_REPLICATE
+
+
+@final
+class Entry:
+    """A row as one dispatcher executes it: its function and counters at hand."""
+
+    __slots__ = ("arity", "children", "flags", "fn", "is_exec", "row", "skip", "stats")
+
+    def __init__(self, row: Command, stats: CommandStats, skip: int) -> None:
+        self.row = row
+        self.fn: Callable[..., Any] = row.fn
+        self.arity = row.arity
+        self.flags = row.flags
+        self.stats = stats
+        self.skip = skip
+        """Words of the name: 1, or 2 for a subcommand."""
+        self.children: dict[bytes, Entry] = {}
+        self.is_exec = row.name == "EXEC"
+
+
+@final
+class Dispatcher:
+    """Executes commands against one node.
+
+    `perform(call, effect)` carries out an Effect and gives its reply; `clock()` is monotonic seconds, for commandstats
+    and the slow log alone; `random` is what random commands draw from.
+    """
+
+    __slots__ = ("_by_name", "_clock", "_keyspace", "_node", "_perform", "_unit", "random", "table")
+
+    def __init__(
+        self,
+        node: Node,
+        table: Table,
+        random: RandomSource,
+        perform: Callable[[Call, Effect], Reply],
+        clock: Callable[[], float],
+    ) -> None:
+        self.table = table
+        self.random = random
+        self._node = node
+        self._keyspace = node.keyspace
+        self._perform = perform
+        self._clock = clock
+        self._unit: list[tuple[int, bytes]] | None = None
+        """While an EXEC runs: what it propagates so far, (database, bytes of one command)."""
+        self._by_name: dict[bytes, Entry] = {}
+        for row in table:
+            entry = self._entry(row, 1)
+            for name in (row.name, row.name.lower()):
+                self._by_name[name.encode()] = entry
+
+    def call_for(self, client: Client) -> Call:
+        """The Call that all commands of one client share."""
+        return Call(self._node, client, self.random)
+
+    def execute(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
+        """The reply to one command; `argv` is not empty, `raw` are the exact bytes it came in."""
+        entry = self._by_name.get(argv[0])
+        size = len(argv)
+        if entry is None or entry.children or (size != entry.arity and (entry.arity > 0 or size < -entry.arity)):
+            try:
+                entry = self._resolve(argv)
+            except CommandError as error:
+                return self._rejected(call.client, None, error)
+        if call.client.guarded or self._node.guarded:
+            return self._execute_guarded(call, entry, argv, raw)
+        return self._run(call, entry, argv, raw)
+
+    def propagate_expired(self) -> None:
+        """Tell the replicas what expiry has deleted outside any command (the active cycle)."""
+        unit: list[tuple[int, bytes]] = []
+        self._collect_expired(unit)
+        self._send(unit)
+
+    def _entry(self, row: Command, skip: int) -> Entry:
+        entry = Entry(row, self._node.stats.of(row.wire_name), skip)
+        for name, child in row.subcommands.items():
+            entry.children[name] = self._entry(child, skip + 1)
+        return entry
+
+    def _resolve(self, argv: list[bytes]) -> Entry:
+        """The slow way to an entry: any case, subcommands, arity. CommandError when there is none."""
+        name = argv[0]
+        entry = self._by_name.get(name) or self._by_name.get(name.upper())
+        if entry is None:
+            raise unknown_command(argv)
+        if entry.children and len(argv) > 1:
+            child = entry.children.get(argv[1].upper())
+            if child is None:
+                raise unknown_subcommand(entry.row, argv[1])
+            entry = child
+        complaint = entry.row.why_not_arity(len(argv))
+        if complaint is not None:
+            entry.stats.rejected_calls += 1
+            raise CommandError(complaint)
+        return entry
+
+    def _execute_guarded(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
+        client = call.client
+        refusal = why_not_now(self._node, client, entry.row, argv)
+        if refusal is not None:
+            return self._rejected(client, entry, CommandError(refusal))
+        if client.queue is not None and not entry.flags & NOW_IN_MULTI:
+            if entry.flags & NO_MULTI:
+                return self._rejected(client, entry, CommandError("ERR Command not allowed inside a transaction"))
+            client.queue.append((argv, raw))
+            if entry.flags & WRITE:
+                client.queue_writes = True
+            return QUEUED
+        if self._node.monitors:
+            self._show_monitors(client, argv, entry)
+        if entry.is_exec:
+            return self._exec(call)
+        return self._run(call, entry, argv, raw)
+
+    def _run(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
+        keyspace = self._keyspace
+        call.argv = argv
+        dirty = keyspace.dirty
+        started = self._clock()
+        try:
+            reply: Reply | Effect = entry.fn(call, *argv[entry.skip :])
+            if isinstance(reply, Effect):
+                reply = self._perform(call, reply)
+        except CommandError as error:
+            entry.stats.failed_calls += 1
+            self._node.stats.count_error(str(error))
+            reply = error
+        elapsed = self._clock() - started
+        stats = entry.stats
+        stats.calls += 1
+        stats.seconds += elapsed
+        if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:
+            self._propagate(call, entry, raw, changed=keyspace.dirty != dirty)
+        if elapsed >= self._node.slow_limit_s and not entry.flags & NO_SLOWLOG:
+            self._node.note_slow(call.client, argv, call.now_ms, elapsed)
+        return reply
+
+    def _propagate(self, call: Call, entry: Entry, raw: bytes, *, changed: bool) -> None:
+        rewritten = call.propagated
+        call.propagated = None
+        keyspace = self._keyspace
+        node = self._node
+        if not node.propagates:
+            keyspace.expired.clear()
+            keyspace.expired_fields.clear()
+            return
+        if self._unit is None and rewritten is None and not keyspace.expired and not keyspace.expired_fields:
+            if entry.flags & _PROPAGATES:
+                call.client.write_cut = node.feed_one(call.db.index, raw)
+            return
+        unit = self._unit if self._unit is not None else []
+        self._collect_expired(unit)
+        if rewritten is not None:
+            unit.extend((call.db.index, encode_command(argv)) for argv in rewritten)
+        elif changed and entry.flags & _PROPAGATES:
+            unit.append((call.db.index, raw))
+        if self._unit is None:
+            self._send(unit)
+            call.client.write_cut = node.stream_end
+
+    def _collect_expired(self, unit: list[tuple[int, bytes]]) -> None:
+        keyspace = self._keyspace
+        if keyspace.expired:
+            verb = b"UNLINK" if self._node.lazy_expire else b"DEL"
+            unit.extend((index, encode_command([verb, key])) for index, key in keyspace.expired)
+            keyspace.expired.clear()
+        if keyspace.expired_fields:
+            unit.extend(
+                (index, encode_command([b"HDEL", key, field])) for index, key, field in keyspace.expired_fields
+            )
+            keyspace.expired_fields.clear()
+
+    def _send(self, unit: list[tuple[int, bytes]]) -> None:
+        if unit and self._node.propagates:
+            self._node.feed_unit(unit)
+
+    def _exec(self, call: Call) -> Reply:
+        client = call.client
+        queue = client.queue
+        if queue is None:
+            return self._rejected(client, None, CommandError("ERR EXEC without MULTI"))
+        aborted, dirty = client.dirty_exec, is_dirty(client, self._keyspace)
+        client.queue = None
+        client.queue_writes = False
+        client.dirty_exec = False
+        unwatch(client, self._keyspace)
+        client.review_guard()
+        if aborted:
+            return self._rejected(client, None, CommandError(EXECABORT))
+        if dirty:
+            return NULL_ARRAY
+        replies: list[Reply] = []
+        self._unit = []
+        client.in_exec = True
+        try:
+            for argv, raw in queue:
+                replies.append(self._execute_queued(call, argv, raw))
+        finally:
+            client.in_exec = False
+            unit, self._unit = self._unit, None
+        if unit:
+            self._send(unit)
+            client.write_cut = self._node.stream_end
+        self._by_name[b"EXEC"].stats.calls += 1
+        return replies
+
+    def _execute_queued(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
+        entry = self._by_name.get(argv[0])
+        if entry is None or entry.children:
+            entry = self._resolve(argv)
+        if self._node.monitors:
+            self._show_monitors(call.client, argv, entry)
+        return self._run(call, entry, argv, raw)
+
+    def _show_monitors(self, client: Client, argv: list[bytes], entry: Entry) -> None:
+        if not entry.flags & (NO_MONITOR | ADMIN):
+            self._node.show_monitors(client, argv, secret=bool(entry.flags & NO_AUTH and entry.row.name != "QUIT"))
+
+    def _rejected(self, client: Client, entry: Entry | None, error: CommandError) -> CommandError:
+        """A command that did not run; it spoils the transaction it was meant for."""
+        if entry is not None:
+            entry.stats.rejected_calls += 1
+        if client.queue is not None:
+            client.dirty_exec = True
+        self._node.stats.count_error(str(error))
+        return error

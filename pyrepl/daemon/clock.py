@@ -1,0 +1,55 @@
+"""Time and randomness: the only place where either is read; every other room gets them as arguments."""
+
+from __future__ import annotations
+
+import random
+import secrets
+import time
+from typing import final
+
+from pyrepl.units import ReplId
+
+
+@final
+class Clock:
+    """Time as the rooms want it."""
+
+    __slots__ = ()
+
+    def now(self) -> float:
+        """Monotonic seconds, for deadlines and spans."""
+        return time.monotonic()
+
+    def unix_ms(self) -> int:
+        """Unix time in ms, for times to live and for people."""
+        return time.time_ns() // 1_000_000
+
+    def precise(self) -> float:
+        """Monotonic seconds of the finest clock, for the time a command took."""
+        return time.perf_counter()
+
+
+@final
+class Randomness:
+    """Randomness as the rooms want it; `seed` makes it repeatable in tests."""
+
+    __slots__ = ("_random",)
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._random = random.Random(seed)
+
+    def below(self, n: int) -> int:
+        """Uniform in [0, n), n >= 1."""
+        return self._random.randrange(n)
+
+    def fraction(self) -> float:
+        """Uniform in [0, 1): jitter."""
+        return self._random.random()
+
+    def replid(self) -> ReplId:
+        """40 hexadecimal digits that no other node will choose."""
+        return ReplId(secrets.token_hex(20))
+
+    def eof_mark(self) -> bytes:
+        """The 40 bytes around a snapshot of unknown size; they must not occur in it by chance."""
+        return secrets.token_hex(20).encode()

@@ -1,0 +1,123 @@
+"""Listening sockets: TCP on each address of `bind`, and a unix socket. What comes in is client_conn's."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, final
+
+from pyrepl.errors import ConfigError
+
+_ABSENT_FAMILY: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT})
+
+
+@final
+class Listener:
+    """The listening sockets of a node.
+
+    Invariant: `sockets` are bound and listening from `open` on until `close`.
+    """
+
+    def __init__(self, make_protocol: Callable[[], asyncio.Protocol]) -> None:
+        self._make_protocol = make_protocol
+        self._sockets: list[socket.socket] = []
+        self._servers: list[asyncio.Server] = []
+        self._unix_path: str = ""
+
+    @property
+    def port(self) -> int:
+        """The TCP port that was really bound (of use with port 0 asked for a free one); 0 without TCP."""
+        return next((s.getsockname()[1] for s in self._sockets if s.family != socket.AF_UNIX), 0)
+
+    def bind_tcp(self, addresses: list[str], port: int, backlog: int) -> None:
+        """Bind every address of `bind`; one with a leading `-` may be absent on this machine, as in Redis.
+
+        Raises ConfigError with one line that says which address and why.
+        """
+        for address in addresses:
+            optional = address.startswith("-")
+            for family, where in _resolve(address.removeprefix("-")):
+                try:
+                    self._sockets.append(_listening(family, where, port, backlog))
+                except OSError as error:
+                    if optional and error.errno in _ABSENT_FAMILY:
+                        continue
+                    raise ConfigError(_why_not_bound(address, port, error)) from None
+        if not self._sockets:
+            raise ConfigError(f"Could not listen on port {port}: none of the addresses in 'bind' exists here")
+
+    def bind_unix(self, path: str, mode: int, backlog: int) -> None:
+        """Bind a unix socket; a stale socket file of an earlier run is replaced. `mode` 0 leaves the permissions."""
+        try:
+            if Path(path).is_socket():
+                os.unlink(path)
+            listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listening.bind(path)
+            if mode:
+                os.chmod(path, mode)
+            listening.listen(backlog)
+        except OSError as error:
+            raise ConfigError(f"Could not open the unix socket {path}: {error.strerror or error}") from None
+        listening.setblocking(False)
+        self._sockets.append(listening)
+        self._unix_path = path
+
+    async def serve(self) -> None:
+        """Begin to accept connections."""
+        loop = asyncio.get_running_loop()
+        for listening in self._sockets:
+            if listening.family == socket.AF_UNIX:
+                self._servers.append(await loop.create_unix_server(self._make_protocol, sock=listening))
+            else:
+                self._servers.append(await loop.create_server(self._make_protocol, sock=listening))
+
+    def close(self) -> None:
+        """Accept nothing more; connections that are there stay."""
+        for serving in self._servers:
+            serving.close()
+        for listening in self._sockets:
+            listening.close()
+        if self._unix_path:
+            Path(self._unix_path).unlink(missing_ok=True)
+
+
+def _resolve(address: str) -> list[tuple[socket.AddressFamily, str]]:
+    """The families and numeric addresses meant by one word of `bind`; `*` and `::*` mean every interface."""
+    if address in ("*", "0.0.0.0"):
+        return [(socket.AF_INET, "0.0.0.0")]
+    if address in ("::*", "::"):
+        return [(socket.AF_INET6, "::")]
+    try:
+        found = socket.getaddrinfo(address, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError:
+        raise ConfigError(f"Could not resolve the address {address!r} in 'bind'") from None
+    family, _, _, _, where = found[0]
+    return [(family, str(where[0]))]
+
+
+def _listening(family: socket.AddressFamily, where: str, port: int, backlog: int) -> socket.socket:
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.bind((where, port))
+        listening.listen(backlog)
+        listening.setblocking(False)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _why_not_bound(address: str, port: int, error: OSError) -> str:
+    reason = error.strerror or str(error)
+    hint = {
+        errno.EADDRINUSE: "; another process listens there: stop it, or choose another --port",
+        errno.EACCES: "; ports below 1024 need a privileged user: choose a port above",
+    }.get(error.errno or 0, "")
+    return f"Could not create server TCP listening socket {address.removeprefix('-')}:{port}: bind: {reason}{hint}"

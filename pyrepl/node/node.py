@@ -1,0 +1,184 @@
+"""One node: everything that commands read and change and INFO shows, put together. The daemon makes it and acts for it.
+
+`guarded` sums up the states in which a command may be refused or shown elsewhere (loading, replica, paused, monitors,
+too few replicas, failed save): while it is False the dispatcher asks nothing. Whoever changes one of these states calls
+`review_guard`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.config.settings import Settings
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.node.client import Client
+from pyrepl.node.pause import Pause
+from pyrepl.node.persistence import Persistence
+from pyrepl.node.pubsub import PubSub
+from pyrepl.node.replication import Replication
+from pyrepl.node.slowlog import Slowlog
+from pyrepl.node.stats import Stats
+from pyrepl.resp.reply import Reply, Simple
+
+REDACTED: Final = b"(redacted)"
+
+
+@final
+class Process:
+    """Facts about the process that the shell measures and INFO shows. Sizes in bytes, times as named."""
+
+    def __init__(self, pid: int, run_id: str, started_unix_s: int, started_at: float) -> None:
+        self.pid = pid
+        self.run_id = run_id
+        self.started_unix_s = started_unix_s
+        self.started_at = started_at
+        """Monotonic seconds."""
+        self.now = started_at
+        """Monotonic seconds of the present batch; the shell keeps it up to date."""
+        self.tcp_port = 0
+        self.config_file = ""
+        self.executable = ""
+        self.argv: list[str] = []
+        self.hz = 10
+        self.rss_bytes = 0
+        self.peak_rss_bytes = 0
+        self.total_system_bytes = 0
+        self.cpu_sys_s = 0.0
+        self.cpu_user_s = 0.0
+        self.cpu_sys_children_s = 0.0
+        self.cpu_user_children_s = 0.0
+        self.loop = "uvloop"
+        self.python = ""
+
+
+@final
+class Node:
+    """The state of a node.
+
+    Invariant: `clients` holds each open connection's Client under its id.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        process: Process,
+        replication: Replication,
+    ) -> None:
+        self.settings = settings
+        self.process = process
+        self.keyspace = Keyspace(settings.databases)
+        self.replication = replication
+        self.stats = Stats()
+        self.slowlog = Slowlog(settings.slowlog_log_slower_than, settings.slowlog_max_len)
+        self.persistence = Persistence(process.started_unix_s)
+        self.pubsub = PubSub()
+        self.pause = Pause()
+        self.clients: dict[int, Client] = {}
+        self.monitors: set[int] = set()
+        self.deliveries: list[tuple[int, Reply]] = []
+        """(client id, reply) that go to other clients than the one served; the daemon drains it after each batch."""
+        self.active_expire = True
+        """DEBUG SET-ACTIVE-EXPIRE."""
+        self.guarded = False
+        self.propagates = True
+        """Our own writes go to the stream: we are a master."""
+        self.slow_limit_s = 0.0
+        self.lazy_expire = False
+        self.review_settings()
+        self.review_guard()
+
+    @property
+    def is_loading(self) -> bool:
+        """Commands that are not marked for it are refused (a swapdb load keeps serving and is not meant)."""
+        loading = self.persistence.loading
+        return loading is not None and not loading.asynchronous
+
+    @property
+    def refuses_writes(self) -> bool:
+        return self.replication.is_replica and self.settings.replica_read_only
+
+    @property
+    def link_is_stale(self) -> bool:
+        replication = self.replication
+        return replication.is_replica and not replication.link_is_up and not self.settings.replica_serve_stale_data
+
+    @property
+    def too_few_replicas(self) -> bool:
+        """min-replicas-to-write is on and not met."""
+        return not self.replication.is_replica and self.replication.good_replicas_missing(self.process.now)
+
+    @property
+    def must_not_write_to_disk_error(self) -> bool:
+        """stop-writes-on-bgsave-error: save points are set and the last BGSAVE failed."""
+        settings = self.settings
+        return (
+            not self.persistence.last_bgsave_ok
+            and bool(settings.save)
+            and settings.stop_writes_on_bgsave_error
+            and not self.replication.is_replica
+        )
+
+    @property
+    def stream_end(self) -> int:
+        """The cut at the end of our replication stream: master_repl_offset."""
+        return self.replication.backlog.end
+
+    def review_settings(self) -> None:
+        """Bring what is derived from settings up to date; after every CONFIG SET."""
+        settings = self.settings
+        threshold_us = settings.slowlog_log_slower_than
+        self.slowlog.threshold_us = threshold_us
+        self.slowlog.resize(settings.slowlog_max_len)
+        self.slow_limit_s = threshold_us / 1e6 if threshold_us >= 0 else float("inf")
+        self.lazy_expire = settings.lazyfree_lazy_expire
+
+    def review_guard(self) -> None:
+        """Bring `guarded` and `propagates` up to date; after every change to what they sum up."""
+        replication = self.replication
+        self.propagates = not replication.is_replica
+        self.guarded = (
+            replication.is_replica
+            or self.is_loading
+            or bool(self.monitors)
+            or self.settings.min_replicas_to_write > 0
+            or not self.persistence.last_bgsave_ok
+            or self.pause.until_ms() > 0
+        )
+
+    def feed_one(self, db_index: int, raw: bytes) -> int:
+        """Put one command's bytes into the stream; the cut after it."""
+        return self.replication.feed_one(db_index, raw)
+
+    def feed_unit(self, unit: list[tuple[int, bytes]]) -> int:
+        """Put the commands of one unit (database, bytes) into the stream, several between MULTI and EXEC."""
+        return self.replication.feed_unit(unit)
+
+    def note_slow(self, client: Client, argv: list[bytes], now_ms: int, elapsed_s: float) -> None:
+        self.slowlog.add(argv, now_ms // 1000, int(elapsed_s * 1e6), client.addr, client.name)
+
+    def show_monitors(self, client: Client, argv: list[bytes], *, secret: bool) -> None:
+        """Queue the line that MONITOR prints for a command; arguments of one that carries a secret are redacted."""
+        now_ms = self.keyspace.now_ms
+        where = "lua" if client.is_master_link and not client.addr else client.addr
+        words = [argv[0], *([REDACTED] * (len(argv) - 1))] if secret else argv
+        shown = b" ".join(b'"%b"' % escaped(word) for word in words)
+        head = b"%d.%06d [%d %b] " % (now_ms // 1000, now_ms % 1000 * 1000, client.db_index, where.encode())
+        line = Simple(head + shown)
+        self.deliveries.extend((monitor, line) for monitor in self.monitors)
+
+
+def escaped(word: bytes) -> bytes:
+    """A word as Redis prints it between double quotes: printable ASCII as it is, the rest escaped."""
+    if word.isascii() and word.isalnum():
+        return word
+    return b"".join(_ESCAPES[byte] for byte in word)
+
+
+def _escape(byte: int) -> bytes:
+    named = {0x22: b'\\"', 0x5C: b"\\\\", 0x0A: b"\\n", 0x0D: b"\\r", 0x09: b"\\t", 0x07: b"\\a", 0x08: b"\\b"}
+    if byte in named:
+        return named[byte]
+    return bytes([byte]) if 0x20 <= byte < 0x7F else b"\\x%02x" % byte
+
+
+_ESCAPES: Final = [_escape(byte) for byte in range(256)]

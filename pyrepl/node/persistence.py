@@ -1,0 +1,68 @@
+"""What a node knows of its snapshots and of a load in progress, for INFO persistence and for refusing commands."""
+
+from __future__ import annotations
+
+from typing import final
+
+
+@final
+class Loading:
+    """A load in progress. Times are monotonic seconds, sizes bytes; `total_bytes` is 0 when the size is not known."""
+
+    __slots__ = (
+        "asynchronous",
+        "expired_keys",
+        "loaded_bytes",
+        "loaded_keys",
+        "started_at",
+        "started_unix_s",
+        "total_bytes",
+    )
+
+    def __init__(self, started_at: float, started_unix_s: int, total_bytes: int, *, asynchronous: bool) -> None:
+        self.started_at = started_at
+        self.started_unix_s = started_unix_s
+        self.total_bytes = total_bytes
+        self.loaded_bytes = 0
+        self.loaded_keys = 0
+        self.expired_keys = 0
+        self.asynchronous = asynchronous
+        """The old data set keeps answering (repl-diskless-load swapdb)."""
+
+    @property
+    def percent(self) -> float:
+        return 100.0 * self.loaded_bytes / self.total_bytes if self.total_bytes else 0.0
+
+    def eta_seconds(self, now: float) -> int:
+        """Seconds to go at the rate so far; 1 while nothing can be said, as Redis prints."""
+        elapsed = now - self.started_at
+        if not self.loaded_bytes or not self.total_bytes:
+            return 1
+        return int(elapsed * (self.total_bytes - self.loaded_bytes) / self.loaded_bytes)
+
+
+@final
+class Persistence:
+    """State of SAVE, BGSAVE and loads. Unix times in seconds; a duration of -1 means there was none yet."""
+
+    def __init__(self, started_unix_s: int) -> None:
+        self.loading: Loading | None = None
+        self.dirty_at_last_save = 0
+        """keyspace.dirty when the last successful save began."""
+        self.last_save_unix_s = started_unix_s
+        self.bgsave_started_at: float | None = None
+        self.bgsave_target: str = ""
+        """disk, socket, or empty while no child runs."""
+        self.last_bgsave_ok = True
+        self.last_bgsave_s = -1
+        self.saves = 0
+        self.last_cow_bytes = 0
+        self.last_load_keys_loaded = 0
+        self.last_load_keys_expired = 0
+        self.child_pid: int | None = None
+        self.child_keys_done = 0
+        self.child_keys_total = 0
+
+    @property
+    def bgsave_in_progress(self) -> bool:
+        return self.bgsave_started_at is not None
