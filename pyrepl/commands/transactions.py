@@ -1,0 +1,177 @@
+"""MULTI, DISCARD, WATCH and UNWATCH, and the bookkeeping of watched keys. EXEC itself is run by `dispatch`.
+
+A database tells the watchers of a key that it changed (`Database.changed`, `clear`, `expire`) by setting `dirty_cas`.
+Usually the watcher is the client. Redis 7 has a rule on time besides: a key whose time has passed already when WATCH
+named it counts as missing, so that its actual deletion later is no change; a key whose time passes between WATCH and
+EXEC has changed, deleted or not. `StaleWatch` stands in for the client in the first case.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from pyrepl.commands.call import Call
+from pyrepl.commands.table import ALL_ARGS, FAST, LOADING, NO_SLOWLOG, NOSCRIPT, NOW_IN_MULTI, STALE, command
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.node.client import Client
+from pyrepl.resp.reply import OK, Simple
+
+EXEC_WITHOUT_MULTI = "ERR EXEC without MULTI"
+
+
+@final
+class StaleWatch:
+    """A client's watch of a key that was logically expired when it was named.
+
+    `pending` is True until the key's deletion has been noticed and forgiven; any other change goes to the client.
+    """
+
+    __slots__ = ("_db", "_key", "client", "pending")
+
+    def __init__(self, client: Client, db: Database, key: bytes) -> None:
+        self.client = client
+        self.pending = True
+        self._db = db
+        self._key = key
+
+    @property
+    def dirty_cas(self) -> bool:
+        return self.client.dirty_cas
+
+    @dirty_cas.setter
+    def dirty_cas(self, dirty: bool) -> None:
+        if self.pending and self._key not in self._db.values:
+            self.pending = False
+        else:
+            self.client.dirty_cas = dirty
+
+
+def watch(client: Client, db: Database, key: bytes) -> None:
+    """Begin to watch `key` of `db`; watching it already changes nothing."""
+    if (db.index, key) in client.watching:
+        return
+    client.watching.add((db.index, key))
+    watcher = StaleWatch(client, db, key) if _has_expired(db, key) else client
+    db.watchers.setdefault(key, set()).add(watcher)
+
+
+def unwatch(client: Client, keyspace: Keyspace) -> None:
+    """Forget what the client watches and that it changed: for EXEC, DISCARD, UNWATCH, RESET, the end of a connection."""
+    for index, key in client.watching:
+        watchers = keyspace.databases[index].watchers
+        of_key = watchers[key]
+        if client in of_key:
+            of_key.remove(client)
+        else:
+            of_key.discard(_stale_watch(client, keyspace.databases[index], key))
+        if not of_key:
+            del watchers[key]
+    client.watching.clear()
+    client.dirty_cas = False
+
+
+def is_dirty(client: Client, keyspace: Keyspace) -> bool:
+    """Must EXEC fail, because a watched key has changed or its time has passed?"""
+    if client.dirty_cas:
+        return True
+    for index, key in client.watching:
+        db = keyspace.databases[index]
+        if _has_expired(db, key) and client in db.watchers[key]:
+            return True
+    return False
+
+
+def discard_queue(client: Client, keyspace: Keyspace) -> None:
+    """Leave MULTI without running anything, watched keys included (DISCARD, RESET, the end of a connection)."""
+    client.queue = None
+    client.queue_writes = False
+    client.dirty_exec = False
+    unwatch(client, keyspace)
+    client.review_guard()
+
+
+def touch_swapped(keyspace: Keyspace, first: int, second: int) -> None:
+    """Tell the watchers of two databases that SWAPDB is about to exchange: every watched key that exists in either.
+
+    Watches belong to the database's number, not to its contents. Redis 7.0, `touchAllWatchedKeysInDb`.
+    """
+    for index, other in ((first, second), (second, first)):
+        db, incoming = keyspace.databases[index], keyspace.databases[other]
+        for key, watchers in db.watchers.items():
+            if key in db.values or key in incoming.values:
+                for watcher in watchers:
+                    watcher.dirty_cas = True
+
+
+def _has_expired(db: Database, key: bytes) -> bool:
+    at_ms = db.expires.get(key)
+    return at_ms is not None and at_ms <= db.keyspace.now_ms
+
+
+def _stale_watch(client: Client, db: Database, key: bytes) -> StaleWatch:
+    for watcher in db.watchers[key]:
+        if isinstance(watcher, StaleWatch) and watcher.client is client:
+            return watcher
+    raise AssertionError("a watched key has no watcher")
+
+
+@command("MULTI", arity=1, flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI, group="transactions", since="1.2.0")
+def multi(call: Call) -> Simple:
+    """Begin a transaction: the commands that follow are queued until EXEC"""
+    client = call.client
+    if client.queue is not None:
+        raise CommandError("ERR MULTI calls can not be nested")
+    client.queue = []
+    client.queue_writes = False
+    client.dirty_exec = False
+    client.review_guard()
+    return OK
+
+
+@command(
+    "EXEC", arity=1, flags=NOSCRIPT | LOADING | STALE | NO_SLOWLOG | NOW_IN_MULTI, group="transactions", since="1.2.0"
+)
+def exec_(call: Call) -> None:
+    """Execute all commands queued since MULTI
+
+    The dispatcher runs the queue; it comes here only when there is none.
+    """
+    raise CommandError(EXEC_WITHOUT_MULTI)
+
+
+@command(
+    "DISCARD", arity=1, flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI, group="transactions", since="2.0.0"
+)
+def discard(call: Call) -> Simple:
+    """Drop the commands queued since MULTI and the watched keys"""
+    if call.client.queue is None:
+        raise CommandError("ERR DISCARD without MULTI")
+    discard_queue(call.client, call.keyspace)
+    return OK
+
+
+@command(
+    "WATCH",
+    arity=-2,
+    flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI,
+    keys=ALL_ARGS,
+    group="transactions",
+    since="2.2.0",
+)
+def watch_(call: Call, *keys: bytes) -> Simple:
+    """Let the next EXEC fail if one of these keys changes before it"""
+    client = call.client
+    if client.queue is not None:
+        raise CommandError("ERR WATCH inside MULTI is not allowed")
+    if not client.dirty_cas:
+        for key in keys:
+            watch(client, call.db, key)
+    return OK
+
+
+@command("UNWATCH", arity=1, flags=NOSCRIPT | LOADING | STALE | FAST, group="transactions", since="2.2.0")
+def unwatch_(call: Call) -> Simple:
+    """Forget all watched keys"""
+    unwatch(call.client, call.keyspace)
+    return OK

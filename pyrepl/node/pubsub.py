@@ -1,0 +1,122 @@
+"""Who listens to which channel: subscriptions by channel and by pattern, and what a published message makes of them.
+
+Nothing is sent here: `publish` answers with (client id, message) pairs, which the caller puts into `Node.deliveries`.
+The commands and their replies are `pyrepl.commands.pubsub`. Sharded channels are not supported.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from pyrepl.glob import Glob
+from pyrepl.node.client import Client
+from pyrepl.resp.reply import Push, Reply
+
+
+@final
+class PubSub:
+    """All subscriptions of a node.
+
+    Invariants: a client's id stands under a channel exactly if the channel is in `Client.channels`, and likewise for
+    patterns; no channel or pattern is kept without listeners. Listeners stay in the order in which they came, as in
+    Redis, hence dicts where sets would do. Each of the four changes brings the client's `guarded` up to date.
+    """
+
+    __slots__ = ("_channels", "_globs", "_patterns")
+
+    def __init__(self) -> None:
+        self._channels: dict[bytes, dict[int, None]] = {}
+        self._patterns: dict[bytes, dict[int, None]] = {}
+        self._globs: dict[bytes, Glob] = {}
+        """The compiled form of each key of `_patterns`."""
+
+    def subscribe(self, client: Client, channel: bytes) -> bool:
+        """True if the client was not subscribed to it before."""
+        if channel in client.channels:
+            return False
+        client.channels.add(channel)
+        self._channels.setdefault(channel, {})[client.id] = None
+        client.review_guard()
+        return True
+
+    def unsubscribe(self, client: Client, channel: bytes) -> bool:
+        """True if the client was subscribed to it."""
+        if channel not in client.channels:
+            return False
+        client.channels.remove(channel)
+        _take_out(self._channels, channel, client.id)
+        client.review_guard()
+        return True
+
+    def psubscribe(self, client: Client, pattern: bytes) -> bool:
+        """True if the client was not subscribed to this very pattern before."""
+        if pattern in client.patterns:
+            return False
+        client.patterns.add(pattern)
+        self._patterns.setdefault(pattern, {})[client.id] = None
+        if pattern not in self._globs:
+            self._globs[pattern] = Glob(pattern)
+        client.review_guard()
+        return True
+
+    def punsubscribe(self, client: Client, pattern: bytes) -> bool:
+        """True if the client was subscribed to this very pattern."""
+        if pattern not in client.patterns:
+            return False
+        client.patterns.remove(pattern)
+        _take_out(self._patterns, pattern, client.id)
+        if pattern not in self._patterns:
+            del self._globs[pattern]
+        client.review_guard()
+        return True
+
+    def drop(self, client: Client) -> None:
+        """End all subscriptions of a client that leaves or RESETs, without a word to it."""
+        for channel in list(client.channels):
+            self.unsubscribe(client, channel)
+        for pattern in list(client.patterns):
+            self.punsubscribe(client, pattern)
+
+    def publish(self, channel: bytes, message: bytes) -> list[tuple[int, Reply]]:
+        """What goes to whom, in order: first the channel's listeners, then those of each pattern that matches.
+
+        A client that listens in several ways gets the message as often; PUBLISH answers the length of this list.
+        """
+        deliveries: list[tuple[int, Reply]] = []
+        listeners = self._channels.get(channel)
+        if listeners:
+            note = Push((b"message", channel, message))
+            deliveries.extend([(client_id, note) for client_id in listeners])
+        for pattern, glob in self._globs.items():
+            if glob.matches(channel):
+                note = Push((b"pmessage", pattern, channel, message))
+                deliveries.extend([(client_id, note) for client_id in self._patterns[pattern]])
+        return deliveries
+
+    def channels(self, pattern: bytes | None = None) -> list[bytes]:
+        """Channels that somebody listens to by name; those that match `pattern`, or all with None."""
+        if pattern is None:
+            return list(self._channels)
+        glob = Glob(pattern)
+        return [channel for channel in self._channels if glob.matches(channel)]
+
+    def listeners_count(self, channel: bytes) -> int:
+        """How many clients listen to a channel by its name."""
+        return len(self._channels.get(channel, ()))
+
+    @property
+    def channels_count(self) -> int:
+        """INFO's pubsub_channels."""
+        return len(self._channels)
+
+    @property
+    def patterns_count(self) -> int:
+        """Different patterns, however many clients share one: INFO's pubsub_patterns and PUBSUB NUMPAT."""
+        return len(self._patterns)
+
+
+def _take_out(listeners_by_name: dict[bytes, dict[int, None]], name: bytes, client_id: int) -> None:
+    listeners = listeners_by_name[name]
+    del listeners[client_id]
+    if not listeners:
+        del listeners_by_name[name]
