@@ -1,0 +1,175 @@
+"""Redis's glob patterns (KEYS, SCAN MATCH, PSUBSCRIBE, CONFIG GET), with the meaning of its stringmatchlen.
+
+| in a pattern | matches |
+|---|---|
+| `*` | any bytes, also none |
+| `?` | one byte |
+| `[abc]`, `[a-z]`, `[^...]` | one byte of the class (or not of it); `\\` escapes inside; `[z-a]` is `[a-z]` |
+| `\\x` | the byte x itself; a lone `\\` at the end stands for itself |
+| any other byte | itself |
+
+An unclosed class ends with the pattern. The empty text matches only the empty pattern and `*`: so answers Redis.
+
+Theory: every element but `*` consumes exactly one byte, so a pattern is a row of fixed-length pieces between stars and
+taking each piece at its leftmost place loses no match. Each piece after a star is therefore an atomic group for the
+regular expression engine: no backtracking into it, time at most len(pattern) * len(text).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, final
+
+_STAR: Final = 0x2A
+_ANY: Final = 0x3F
+_OPEN: Final = 0x5B
+_CLOSE: Final = 0x5D
+_BACKSLASH: Final = 0x5C
+_CARET: Final = 0x5E
+_DASH: Final = 0x2D
+_SPECIAL: Final = re.compile(rb"[*?\[\\]")
+
+_ALL: Final = 0
+_LITERAL: Final = 1
+_PREFIX: Final = 2
+_SUFFIX: Final = 3
+_INFIX: Final = 4
+_GENERAL: Final = 5
+
+
+@final
+class Glob:
+    """One compiled pattern.
+
+    `literal` is the only text that matches, if the pattern has no special bytes and case counts, else None: a caller
+    with a dict looks it up. `matches_all` is True for the pattern `*`.
+    """
+
+    __slots__ = ("_fixed", "_kind", "_regex", "literal", "matches_all", "pattern")
+
+    def __init__(self, pattern: bytes, nocase: bool = False) -> None:
+        """With `nocase`, ASCII letters match in either case."""
+        self.pattern: Final = pattern
+        self._kind = _GENERAL
+        self._fixed = b""
+        self._regex: re.Pattern[bytes] | None = None
+        if not nocase or pattern.lower() == pattern.upper():
+            self._choose_fast_path()
+        self.literal: Final = pattern if self._kind == _LITERAL else None
+        self.matches_all: Final = self._kind == _ALL
+        if self._kind == _GENERAL:
+            self._regex = re.compile(_translate(pattern, nocase), re.DOTALL)
+
+    def _choose_fast_path(self) -> None:
+        pattern = self.pattern
+        inner = pattern.strip(b"*")
+        if _SPECIAL.search(inner) is not None:
+            return
+        self._fixed = inner
+        opened = pattern.startswith(b"*")
+        closed = pattern.endswith(b"*")
+        if not inner:
+            self._kind = _ALL if pattern else _LITERAL
+        elif opened and closed:
+            self._kind = _INFIX
+        elif opened:
+            self._kind = _SUFFIX
+        else:
+            self._kind = _PREFIX if closed else _LITERAL
+
+    def matches(self, text: bytes) -> bool:
+        """Does the whole of `text` match?"""
+        if not text:
+            return self.pattern in (b"", b"*")
+        kind = self._kind
+        if kind == _ALL:
+            return True
+        if kind == _PREFIX:
+            return text.startswith(self._fixed)
+        if kind == _LITERAL:
+            return text == self._fixed
+        if kind == _INFIX:
+            return self._fixed in text
+        if kind == _SUFFIX:
+            return text.endswith(self._fixed)
+        assert self._regex is not None
+        return self._regex.match(text) is not None
+
+
+def _translate(pattern: bytes, nocase: bool) -> bytes:
+    """The regular expression that matches what `pattern` does, to its end."""
+    pieces: list[bytes] = [b""]
+    at = 0
+    end = len(pattern)
+    while at < end:
+        byte = pattern[at]
+        if byte == _STAR:
+            if pieces[-1] or len(pieces) == 1:
+                pieces.append(b"")
+            at += 1
+        elif byte == _ANY:
+            pieces[-1] += b"."
+            at += 1
+        elif byte == _OPEN:
+            members, at = _read_class(pattern, at + 1, nocase)
+            pieces[-1] += _class_regex(members)
+        else:
+            if byte == _BACKSLASH and at + 1 < end:
+                at += 1
+                byte = pattern[at]
+            pieces[-1] += _class_regex(_both_cases(byte) if nocase else {byte})
+            at += 1
+    if len(pieces) == 1:
+        return pieces[0] + rb"\Z"
+    middle = b"".join(b"(?>.*?" + piece + b")" for piece in pieces[1:-1])
+    return pieces[0] + middle + b".*" + pieces[-1] + rb"\Z"
+
+
+def _read_class(pattern: bytes, at: int, nocase: bool) -> tuple[set[int], int]:
+    """The bytes that the class whose first byte after `[` is at `at` matches, and the position behind the class."""
+    end = len(pattern)
+    negated = at < end and pattern[at] == _CARET
+    if negated:
+        at += 1
+    members: set[int] = set()
+    while at < end:
+        byte = pattern[at]
+        if byte == _BACKSLASH and at + 1 < end:
+            # Redis compares an escaped byte exactly, nocase or not.
+            members.add(pattern[at + 1])
+            at += 2
+        elif byte == _CLOSE:
+            at += 1
+            break
+        elif at + 2 < end and pattern[at + 1] == _DASH:
+            members |= _range(byte, pattern[at + 2], nocase)
+            at += 3
+        else:
+            members |= _both_cases(byte) if nocase else {byte}
+            at += 1
+    return (set(range(256)) - members if negated else members), at
+
+
+def _range(first: int, last: int, nocase: bool) -> set[int]:
+    low, high = (first, last) if first <= last else (last, first)
+    if not nocase:
+        return set(range(low, high + 1))
+    low, high = _lower(low), _lower(high)
+    return {byte for byte in range(256) if low <= _lower(byte) <= high}
+
+
+def _lower(byte: int) -> int:
+    return byte + 32 if 0x41 <= byte <= 0x5A else byte
+
+
+def _both_cases(byte: int) -> set[int]:
+    return {other for other in range(256) if _lower(other) == _lower(byte)} if chr(byte).isalpha() else {byte}
+
+
+def _class_regex(members: set[int]) -> bytes:
+    """A regular expression for one byte out of `members`."""
+    if len(members) == 1:
+        return b"\\x%02x" % next(iter(members))
+    if not members:
+        return b"(?!)"
+    return b"[" + b"".join(b"\\x%02x" % byte for byte in sorted(members)) + b"]"
