@@ -1,0 +1,206 @@
+"""What commands ask of the process outside: one record per deed, with the reply that the daemon owes for it.
+
+A command returns such a record in place of a reply; the dispatcher hands it to the daemon's `perform`, which acts and
+returns the reply. Not here, because it is state alone and the daemon only looks at it after the command: QUIT and
+CLIENT KILL of oneself (`Client.closing`), MONITOR (`Node.monitors`), CLIENT REPLY, SELECT, RESET, CONFIG RESETSTAT,
+DEBUG DIGEST, POPULATE, SET-ACTIVE-EXPIRE, REPLICATE, CHANGE-REPL-ID.
+
+"Later" marks an effect whose reply may be sent later: `perform` returns NO_REPLY, serves no further command of that
+client, and sends the reply when it is known. Inside EXEC (`call.client.in_exec`) nothing may wait: the reply is given
+at once, from what is true then.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import final
+
+from pyrepl.commands.call import Effect
+from pyrepl.observability.event import Event
+
+
+class SaveMode(enum.Enum):
+    """What SHUTDOWN does about the data set."""
+
+    DEFAULT = "default"
+    """Save if save points are configured."""
+    SAVE = "save"
+    NOSAVE = "nosave"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shutdown(Effect):
+    """SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE].
+
+    Later: waits up to shutdown-timeout for the replicas unless `now`; then the process ends without a reply.
+    `-ERR Errors trying to SHUTDOWN. Check logs.` when the final save failed and not `force`.
+    """
+
+    mode: SaveMode = SaveMode.DEFAULT
+    now: bool = False
+    """Do not wait for replicas that lag."""
+    force: bool = False
+    """End even if saving fails."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AbortShutdown(Effect):
+    """SHUTDOWN ABORT: +OK, or `-ERR No shutdown in progress.`"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Save(Effect):
+    """SAVE: +OK when the snapshot is on disk, `-ERR` when it could not be written. No child runs (checked before)."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BgSave(Effect):
+    """BGSAVE: `+Background saving started`, or `-ERR` when there is no starting a child. None runs (checked before)."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ScheduleBgSave(Effect):
+    """BGSAVE SCHEDULE while a child writes to replicas: start one when it is done. `+Background saving scheduled`."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicaOf(Effect):
+    """REPLICAOF: follow `host`:`port` from now on; +OK. Not sent when we follow that master already."""
+
+    host: str
+    port: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Promote(Effect):
+    """REPLICAOF NO ONE: be a master; +OK. Sent only to a replica."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Wait(Effect):
+    """WAIT: how many replicas have acked `call.client.write_cut`, an integer.
+
+    Later: as soon as at least `replicas` have, or after `timeout_ms` (0: no limit). Ask for ACKs (REPLCONF GETACK *)
+    when fewer have acked now.
+    """
+
+    replicas: int
+    timeout_ms: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Replconf(Effect):
+    """REPLCONF of a replica, `argv` whole: what its session answers (+OK, an error, NO_REPLY for ACK)."""
+
+    argv: tuple[bytes, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sync(Effect):
+    """PSYNC or SYNC, `argv` whole: the connection becomes a replica's. NO_REPLY, or the error line of the refusal."""
+
+    argv: tuple[bytes, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class KillClients(Effect):
+    """CLIENT KILL: close these connections at once. `reply` is sent as it is.
+
+    A replica's or the master's connection is among them when its client is. The caller's own connection never is: it
+    has `closing` set, so that it still gets the reply.
+    """
+
+    client_ids: tuple[int, ...]
+    reply: int | bool
+    """True: +OK (the old form). An integer: how many were killed, the caller's own included."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PauseChanged(Effect):
+    """CLIENT PAUSE or UNPAUSE has changed `node.pause`: hold or release clients accordingly. +OK."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SettingsChanged(Effect):
+    """CONFIG SET has changed these directives (canonical names): apply them to what runs (listener, log, timers). +OK.
+
+    CommandError `ERR CONFIG SET failed (possibly related to argument '<name>') - <reason>` when one cannot be applied
+    (a port in use); the daemon then puts `previous` back.
+    """
+
+    names: tuple[str, ...]
+    previous: tuple[str, ...]
+    """Their values before, as CONFIG GET prints them, in the order of `names`."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RewriteConfig(Effect):
+    """CONFIG REWRITE: write the file. +OK, or `-ERR Rewriting config file: <reason>`. There is one (checked before)."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DebugSleep(Effect):
+    """DEBUG SLEEP: serve nobody for so many seconds; +OK."""
+
+    seconds: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DebugReload(Effect):
+    """DEBUG RELOAD: save (unless NOSAVE), empty the databases (unless NOFLUSH), load dump.rdb. +OK.
+
+    `-ERR Error trying to load the RDB dump, check server logs.` when it cannot be loaded.
+    """
+
+    save: bool = True
+    flush: bool = True
+    merge: bool = False
+    """Keys in the file replace those in memory instead of being an error."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DebugLoadAof(Effect):
+    """DEBUG LOADAOF: write out the AOF, empty the databases, load it again. +OK, or -ERR when there is no AOF."""
+
+
+class ReplPausePoint(enum.Enum):
+    """Where DEBUG REPL-PAUSE makes a sync stop and wait (Redis 8.0)."""
+
+    CLEAR = "clear"
+    AFTER_FORK = "after-fork"
+    BEFORE_RDB_CHANNEL = "before-rdb-channel"
+    ON_STREAMING_REPL_BUF = "on-streaming-repl-buf"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplPause(Effect):
+    """DEBUG REPL-PAUSE: hold syncs at this point until CLEAR; +OK."""
+
+    point: ReplPausePoint
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Log(Effect):
+    """DEBUG LOG, ...: write this event to the logs; +OK."""
+
+    event: Event

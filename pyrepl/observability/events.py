@@ -1,0 +1,1107 @@
+"""All that may be logged: one record per event, worded as Redis 8.2 words it where Redis has it.
+
+Operators' alerts and our own log reader look for these sentences, so their beginnings stay as they are; what we know
+beyond Redis stands behind them in brackets. Form, levels and lines are in event.py. `replica` is `ip:port` with the
+port it announced, `master` is `host:port`, `client` a line of CLIENT LIST, offsets are the wire's numbers where Redis
+prints those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, final
+
+from pyrepl.observability.event import Event, Level
+
+# --- the process ---------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Starting(Event):
+    version: str
+    pid: int
+    TEXT: ClassVar[str] = "pyrepl version={version}, bits=64, pid={pid}, just started"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConfigurationLoaded(Event):
+    TEXT: ClassVar[str] = "Configuration loaded"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NoConfigurationFile(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Warning: no config file specified, using the default config."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DirectivesIgnored(Event):
+    """Directives that Redis has and we have no use for: one notice for all of them."""
+
+    names: str
+    TEXT: ClassVar[str] = "Directives accepted without effect here: {names}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ModeRunning(Event):
+    port: int
+    TEXT: ClassVar[str] = "Running mode=standalone, port={port}."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ServerInitialized(Event):
+    TEXT: ClassVar[str] = "Server initialized"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReadyToAcceptConnections(Event):
+    """`listener` is tcp, tls or unix."""
+
+    listener: str
+    TEXT: ClassVar[str] = "Ready to accept connections {listener}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CannotListen(Event):
+    address: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Warning: Could not create server TCP listening socket {address}: bind: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CannotStart(Event):
+    """The last line before exit 1: what is wrong and what to do."""
+
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Fatal error, can't start: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TooFewFileDescriptors(Event):
+    wanted: int
+    granted: int
+    maxclients: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "You requested more file descriptors ({wanted}) than the system allows ({granted}): maxclients has been "
+        "reduced to {maxclients}. If you need higher maxclients increase 'ulimit -n'."
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SignalReceived(Event):
+    signal: str
+    TEXT: ClassVar[str] = "Received {signal} scheduling shutdown..."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SecondSignalReceived(Event):
+    signal: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "You insist... exiting now. (second {signal})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ShutdownRequested(Event):
+    TEXT: ClassVar[str] = "User requested shutdown..."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WaitingForReplicas(Event):
+    TEXT: ClassVar[str] = "Waiting for replicas before shutting down."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LaggingReplica(Event):
+    replica: str
+    behind_bytes: int
+    lag_s: int
+    state: str
+    TEXT: ClassVar[str] = (
+        "Lagging replica {replica} reported offset {behind_bytes} behind master, lag={lag_s}, state={state}."
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicasInSyncAtShutdown(Event):
+    in_sync: int
+    replicas: int
+    TEXT: ClassVar[str] = "{in_sync} of {replicas} replicas are in sync when shutting down."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ShutdownAborted(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Shutdown manually aborted."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SavingBeforeExit(Event):
+    TEXT: ClassVar[str] = "Saving the final RDB snapshot before exiting."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CannotSaveBeforeExit(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Error trying to save the DB, can't exit."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SavingBeforeExitFailed(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Error trying to save the DB, exiting anyway."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PidFileRemoved(Event):
+    TEXT: ClassVar[str] = "Removing the pid file."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PidFileFailed(Event):
+    path: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Failed to write PID file {path}: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class UnixSocketRemoved(Event):
+    TEXT: ClassVar[str] = "Removing the unix socket file."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ByeBye(Event):
+    """The very last line. Redis's own sentence, its name included: supervisors wait for it."""
+
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Redis is now ready to exit, bye bye..."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InternalError(Event):
+    """A defect of ours that was survived; `where` names what was being done, `error` the exception."""
+
+    where: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Internal error while {where}: {error} (please report it)"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConfigSet(Event):
+    names: str
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "CONFIG SET changed {names}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConfigRewritten(Event):
+    TEXT: ClassVar[str] = "CONFIG REWRITE executed with success."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConfigRewriteFailed(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "CONFIG REWRITE failed: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DebugLog(Event):
+    message: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "DEBUG LOG: {message}"
+
+
+# --- clients -------------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClientAccepted(Event):
+    addr: str
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "Accepted {addr}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CannotAccept(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Accepting client connection: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MaxClientsReached(Event):
+    addr: str
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "Connection from {addr} refused: max number of clients reached"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ProtectedModeRefused(Event):
+    addr: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Connection from {addr} refused: protected mode is on and no password is set"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClientClosed(Event):
+    client: str
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "Client closed connection {client}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClientReadFailed(Event):
+    client: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "Reading from client: {error} {client}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClientIdle(Event):
+    client: str
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "Closing idle client {client}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClientProtocolError(Event):
+    client: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "Protocol error ({error}) from client: {client}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class QueryBufferExceeded(Event):
+    client: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Closing client that reached max query buffer length: {client}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OutputBufferExceeded(Event):
+    """Any client, replicas included, over its client-output-buffer-limit."""
+
+    client: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Client {client} scheduled to be closed ASAP for overcoming of output buffer limits."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SecurityAttack(Event):
+    """An HTTP request on our port (Redis: POST and Host: are not commands)."""
+
+    addr: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Possible SECURITY ATTACK detected. It looks like somebody is sending POST or Host: commands to Redis. This is "
+        "likely due to an attacker attempting to use Cross Protocol Scripting to compromise your Redis instance. "
+        "Connection from {addr} aborted."
+    )
+
+
+# --- snapshots -----------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SavePointReached(Event):
+    changes: int
+    seconds: int
+    TEXT: ClassVar[str] = "{changes} changes in {seconds} seconds. Saving..."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SavingStarted(Event):
+    pid: int
+    TEXT: ClassVar[str] = "Background saving started by pid {pid}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SavedOnDisk(Event):
+    TEXT: ClassVar[str] = "DB saved on disk"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SavingSucceeded(Event):
+    TEXT: ClassVar[str] = "Background saving terminated with success"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SavingFailed(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Background saving error"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SavingKilled(Event):
+    signal: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Background saving terminated by signal {signal}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CannotOpenSnapshot(Event):
+    path: str
+    directory: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Failed opening the temp RDB file {path} (in server root dir {directory}) for saving: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CannotWriteSnapshot(Event):
+    step: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Write error saving DB on disk({step}): {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CannotFork(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Can't save in background: fork: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ForkCopyOnWrite(Event):
+    current_mb: int
+    peak_mb: int
+    average_mb: int
+    TEXT: ClassVar[str] = "Fork CoW for RDB: current {current_mb} MB, peak {peak_mb} MB, average {average_mb} MB"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class KillingSnapshotChild(Event):
+    pid: int
+    TEXT: ClassVar[str] = "Killing running RDB child: {pid}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NobodyWaitsForSnapshot(Event):
+    TEXT: ClassVar[str] = "Diskless rdb transfer, last replica dropped, killing fork child."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncSnapshotStarting(Event):
+    """`target` is `disk` or `replicas sockets`."""
+
+    target: str
+    TEXT: ClassVar[str] = "Starting BGSAVE for SYNC with target: {target}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TransferStarted(Event):
+    pid: int
+    TEXT: ClassVar[str] = "Background RDB transfer started by pid {pid}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TransferSucceeded(Event):
+    TEXT: ClassVar[str] = "Background RDB transfer terminated with success"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TransferFailed(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Background transfer error"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TransferKilled(Event):
+    signal: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Background transfer terminated by signal {signal}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncDelayed(Event):
+    TEXT: ClassVar[str] = "Delay next BGSAVE for diskless SYNC"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncShares(Event):
+    TEXT: ClassVar[str] = "Waiting for end of BGSAVE for SYNC"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncCannotShare(Event):
+    TEXT: ClassVar[str] = "Can't attach the replica to the current BGSAVE. Waiting for next BGSAVE for SYNC"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncAfterTransfer(Event):
+    TEXT: ClassVar[str] = "Current BGSAVE has socket target. Waiting for next BGSAVE for SYNC"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncSnapshotFailed(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "SYNC failed. BGSAVE child returned an error"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SnapshotVersionChosen(Event):
+    """Which RDB version a replica is sent, and what made it so."""
+
+    replica: str
+    version: int
+    why: str
+    TEXT: ClassVar[str] = "Sending RDB version {version} to replica {replica} ({why})"
+
+
+# --- loading -------------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LoadingSnapshot(Event):
+    made_by: str
+    TEXT: ClassVar[str] = "Loading RDB produced by version {made_by}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SnapshotAge(Event):
+    seconds: int
+    TEXT: ClassVar[str] = "RDB age {seconds} seconds"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SnapshotMemory(Event):
+    megabytes: float
+    TEXT: ClassVar[str] = "RDB memory usage when created {megabytes:.2f} Mb"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SnapshotLoaded(Event):
+    keys: int
+    expired_keys: int
+    TEXT: ClassVar[str] = "Done loading RDB, keys loaded: {keys}, keys expired: {expired_keys}."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LoadedFromDisk(Event):
+    seconds: float
+    TEXT: ClassVar[str] = "DB loaded from disk: {seconds:.3f} seconds"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LoadFailed(Event):
+    """`source` is a path or `MASTER`; `error` says what was expected, what came and at which byte."""
+
+    source: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Failed loading RDB from {source}: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LoadWarning(Event):
+    """Something in a snapshot was skipped: a module's value, an unknown AUX field of weight."""
+
+    warning: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Loading RDB: {warning}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reloaded(Event):
+    TEXT: ClassVar[str] = "DB reloaded by DEBUG RELOAD"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AofReloaded(Event):
+    TEXT: ClassVar[str] = "Append Only File loaded by DEBUG LOADAOF"
+
+
+# --- the master's end of replication -------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicaAsksForSync(Event):
+    replica: str
+    TEXT: ClassVar[str] = "Replica {replica} asks for synchronization"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FullResyncRequested(Event):
+    """`cause` is the code of INFO's sync_full_<cause>, with by how much where that is known."""
+
+    replica: str
+    cause: str
+    TEXT: ClassVar[str] = "Full resync requested by replica {replica} (cause: {cause})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PartialRefusedById(Event):
+    asked_replid: str
+    replid: str
+    replid2: str
+    TEXT: ClassVar[str] = (
+        "Partial resynchronization not accepted: Replication ID mismatch (Replica asked for '{asked_replid}', my "
+        "replication IDs are '{replid}' and '{replid2}')"
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PartialRefusedByFork(Event):
+    asked_offset: int
+    second_offset: int
+    TEXT: ClassVar[str] = (
+        "Partial resynchronization not accepted: Requested offset for second ID was {asked_offset}, but I can reply up "
+        "to {second_offset}"
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PartialRefusedByBacklog(Event):
+    replica: str
+    asked_offset: int
+    TEXT: ClassVar[str] = (
+        "Unable to partial resync with replica {replica} for lack of backlog (Replica request was: {asked_offset})."
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicaAheadOfUs(Event):
+    replica: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Warning: replica {replica} tried to PSYNC with an offset that is greater than the master replication offset."
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PartialResyncAccepted(Event):
+    replica: str
+    backlog_bytes: int
+    offset: int
+    """The first byte sent, numbered from 1 as in PSYNC."""
+    TEXT: ClassVar[str] = (
+        "Partial resynchronization request from {replica} accepted. Sending {backlog_bytes} bytes of backlog starting "
+        "from offset {offset}."
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncRefused(Event):
+    replica: str
+    error: str
+    TEXT: ClassVar[str] = "Sync request of replica {replica} refused: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BacklogCreated(Event):
+    replid: str
+    replid2: str
+    TEXT: ClassVar[str] = "Replication backlog created, my new replication IDs are '{replid}' and '{replid2}'"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BacklogFreed(Event):
+    seconds: int
+    TEXT: ClassVar[str] = "Replication backlog freed after {seconds} seconds without connected replicas."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicaWaitsForAck(Event):
+    replica: str
+    TEXT: ClassVar[str] = (
+        "Streamed replica with replica {replica} succeeded (socket). Waiting for REPLCONF ACK from replica to enable "
+        "streaming"
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicaSyncProgress(Event):
+    """One line per phase and now and then in a long transfer; `total_bytes` 0 when the size is not known."""
+
+    replica: str
+    sent_bytes: int
+    total_bytes: int
+    percent: float
+    bytes_per_s: int
+    TEXT: ClassVar[str] = (
+        "Sending snapshot to replica {replica}: {sent_bytes} of {total_bytes} bytes ({percent:.1f}%), {bytes_per_s} "
+        "bytes/s"
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicaSynchronized(Event):
+    replica: str
+    TEXT: ClassVar[str] = "Synchronization with replica {replica} succeeded"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicaLost(Event):
+    """`cause` is one of the codes of psync.Cause."""
+
+    replica: str
+    cause: str
+    TEXT: ClassVar[str] = "Connection with replica {replica} lost. (cause: {cause})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicaTimedOut(Event):
+    """`phase` is `streaming sync` or `full sync`."""
+
+    replica: str
+    phase: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Disconnecting timedout replica ({phase}): {replica}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CannotSendSnapshot(Event):
+    replica: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Write error sending DB to replica {replica}: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicaSentError(Event):
+    """The replica reported that it could not process a command of the stream (or answered where it must not)."""
+
+    replica: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "== CRITICAL == This master got an error from its replica {replica}: '{error}'"
+
+
+# --- the replica's end of replication ------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConnectingToMaster(Event):
+    master: str
+    TEXT: ClassVar[str] = "Connecting to MASTER {master}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncStarted(Event):
+    TEXT: ClassVar[str] = "MASTER <-> REPLICA sync started"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConnectedToMaster(Event):
+    TEXT: ClassVar[str] = "Non blocking connect for SYNC fired the event."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CannotConnectToMaster(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Error condition on socket for SYNC: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterRepliedToPing(Event):
+    TEXT: ClassVar[str] = "Master replied to PING, replication can continue..."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class HandshakeRefused(Event):
+    """`step` is the command of ours that the master answered with an error which ends the handshake."""
+
+    step: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Error reply to {step} from master: '{error}'"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplconfNotUnderstood(Event):
+    option: str
+    error: str
+    TEXT: ClassVar[str] = "(Non critical) Master does not understand REPLCONF {option}: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PartialResyncTried(Event):
+    """`offset` is the first byte wanted, numbered from 1."""
+
+    replid: str
+    offset: int
+    TEXT: ClassVar[str] = "Trying a partial resynchronization (request {replid}:{offset})."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NothingToContinue(Event):
+    TEXT: ClassVar[str] = "Partial resynchronization not possible (no cached master)"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FullResyncFromMaster(Event):
+    replid: str
+    offset: int
+    cause: str
+    TEXT: ClassVar[str] = "Full resync from master: {replid}:{offset} (cause: {cause})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PartialResyncSucceeded(Event):
+    TEXT: ClassVar[str] = "Successful partial resynchronization with master."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterIdChanged(Event):
+    replid: str
+    TEXT: ClassVar[str] = "Master replication ID changed to {replid}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterAcceptedPartial(Event):
+    TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: Master accepted a Partial Resynchronization."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterNotReady(Event):
+    error: str
+    TEXT: ClassVar[str] = "Master is currently unable to PSYNC but should be in the future: {error}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReceivingSnapshot(Event):
+    """`target` is `disk` or `parser`."""
+
+    total_bytes: int
+    target: str
+    TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: receiving {total_bytes} bytes from master to {target}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReceivingStreamedSnapshot(Event):
+    target: str
+    TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: receiving streamed RDB from master with EOF to {target}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncProgress(Event):
+    """Now and then in a long transfer; `total_bytes`, `percent` and `left_s` are 0 when the size is not known."""
+
+    read_bytes: int
+    total_bytes: int
+    percent: float
+    bytes_per_s: int
+    left_s: int
+    TEXT: ClassVar[str] = (
+        "MASTER <-> REPLICA sync: {read_bytes} of {total_bytes} bytes ({percent:.1f}%), {bytes_per_s} bytes/s, about "
+        "{left_s} s left"
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FlushingOldData(Event):
+    TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: Flushing old data"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncLoading(Event):
+    TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: Loading DB in memory"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SwappingDatabases(Event):
+    TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: Swapping active DB with loaded DB"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncFinished(Event):
+    TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: Finished with success"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncLoadFailed(Event):
+    """`cause` is load_failed with its detail: rdb_version, corrupt, memory."""
+
+    error: str
+    cause: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Failed trying to load the MASTER synchronization DB from socket, check server logs. {error} (cause: {cause})"
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SyncFailed(Event):
+    """A link that ended before the stream began. `cause` is one of the codes of psync.Cause."""
+
+    phase: str
+    error: str
+    cause: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "MASTER <-> REPLICA sync failed in phase {phase}: {error} (cause: {cause})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterTimedOut(Event):
+    """In the stream: neither data nor PING for repl-timeout."""
+
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "MASTER timeout: no data nor PING received..."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterConnectTimedOut(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Timeout connecting to the MASTER..."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SnapshotTimedOut(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Timeout receiving bulk data from MASTER... If the problem persists try to set the 'repl-timeout' parameter in "
+        "redis.conf to a larger value."
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterLost(Event):
+    cause: str
+    TEXT: ClassVar[str] = "Connection with master lost. (cause: {cause})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterStateCached(Event):
+    TEXT: ClassVar[str] = "Caching the disconnected master state."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterStateDiscarded(Event):
+    TEXT: ClassVar[str] = "Discarding previously cached master state."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NextTry(Event):
+    """After a failure: when we ask again, with backoff and jitter."""
+
+    master: str
+    seconds: float
+    tries: int
+    error: str
+    TEXT: ClassVar[str] = "Trying MASTER {master} again in {seconds:.1f} s (failed {tries} times: {error})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class UnknownStreamCommand(Event):
+    """A command of the master's stream that we do not have; `offset` is the cut before it."""
+
+    command: str
+    offset: int
+    skipped: bool
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Master sent the unknown command '{command}' at offset {offset}: "
+
+    def text(self) -> str:
+        skipped = "skipped, as replica-ignore-unknown-commands says; the data may now differ from the master's"
+        stopped = "the link is stopped so that the data cannot diverge; set replica-ignore-unknown-commands yes to skip"
+        return Event.text(self) + (skipped if self.skipped else stopped)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StreamCommandFailed(Event):
+    """A command of the master's stream that failed here though it succeeded there."""
+
+    command: str
+    error: str
+    offset: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "== CRITICAL == This replica is sending an error to its master: '{error}' after processing the command "
+        "'{command}' (at offset {offset})"
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterProtocolError(Event):
+    error: str
+    offset: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Protocol error from master, the link is closed: {error} (at offset {offset})"
+
+
+# --- roles ---------------------------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SecondaryIdSet(Event):
+    """`offset` is the wire's second_repl_offset."""
+
+    replid2: str
+    offset: int
+    replid: str
+    TEXT: ClassVar[str] = (
+        "Setting secondary replication ID to {replid2}, valid up to offset: {offset}. New replication ID is {replid}"
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MasterModeEnabled(Event):
+    client: str
+    TEXT: ClassVar[str] = "MASTER MODE enabled (user request from '{client}')"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReplicaOfEnabled(Event):
+    master: str
+    client: str
+    TEXT: ClassVar[str] = "REPLICAOF {master} enabled (user request from '{client}')"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AlreadyFollowing(Event):
+    TEXT: ClassVar[str] = (
+        "REPLICAOF would result into synchronization with the master we are already connected with. No operation "
+        "performed."
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OwnStreamOffered(Event):
+    TEXT: ClassVar[str] = (
+        "Before turning into a replica, using my own master parameters to synthesize a cached master: I may be able to "
+        "synchronize with the new master with just a partial transfer."
+    )
+
+
+EVENTS: Final[tuple[type[Event], ...]] = tuple(
+    kind
+    for kind in list(globals().values())
+    if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+)
+"""Every record above, in order: the schema of the event log and its table in the documentation derive from it."""

@@ -1,0 +1,78 @@
+"""The base of events: levels, lines for people, records for machines."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.observability.event import Level, log_line, log_record, one_line, snake_case
+from pyrepl.observability.events import (
+    CannotFork,
+    ClientAccepted,
+    ReplicaAsksForSync,
+    ReplicaSyncProgress,
+    UnknownStreamCommand,
+)
+
+AT_MS = 1795246809041
+"""21 Nov 2026 07:40:09.041 UTC."""
+
+
+def test_line_has_the_form_of_redis() -> None:
+    line = log_line(ReplicaAsksForSync("127.0.0.1:7001"), pid=42, role="M", at_ms=AT_MS, utc_offset_s=0)
+    assert line == "42:M 21 Nov 2026 07:40:09.041 * Replica 127.0.0.1:7001 asks for synchronization"
+
+
+@pytest.mark.parametrize(("offset_s", "shown"), [(5400, "09:10:09"), (-8 * 3600, "23:40:09")])
+def test_line_shows_local_time(offset_s: int, shown: str) -> None:
+    line = log_line(CannotFork("no memory"), pid=1, role="S", at_ms=AT_MS, utc_offset_s=offset_s)
+    assert f"{shown}.041 # Can't save" in line
+    assert line.startswith("1:S 2" + ("1" if offset_s > 0 else "0") + " Nov 2026")
+
+
+def test_marks_of_the_levels() -> None:
+    assert [level.mark for level in Level if level is not Level.NOTHING] == [".", "-", "*", "#"]
+
+
+def test_levels_by_the_directive() -> None:
+    assert Level.named("verbose") is Level.VERBOSE
+    assert Level.named("nothing") > Level.WARNING
+    with pytest.raises(KeyError):
+        Level.named("loud")
+
+
+def test_record_holds_head_and_fields() -> None:
+    record = log_record(ClientAccepted("1.2.3.4:5"), pid=7, role="M", at_ms=AT_MS)
+    assert record == {
+        "at_ms": AT_MS,
+        "pid": 7,
+        "role": "M",
+        "level": "verbose",
+        "event": "client_accepted",
+        "addr": "1.2.3.4:5",
+    }
+
+
+def test_numbers_are_formatted_for_people_and_kept_for_machines() -> None:
+    event = ReplicaSyncProgress("r:1", 512, 1024, 50.0, 99)
+    assert event.text() == "Sending snapshot to replica r:1: 512 of 1024 bytes (50.0%), 99 bytes/s"
+    assert event.field_values()["percent"] == 50.0
+
+
+def test_what_a_peer_chose_cannot_break_the_line() -> None:
+    event = UnknownStreamCommand("evil\n1:M 01 Jan 2030 fake\x1b[2J", 12, skipped=False)
+    assert "\n" not in event.text() and "\x1b" not in event.text()
+    assert r"evil\n1:M" in event.text()
+
+
+def test_braces_in_a_field_are_text() -> None:
+    assert "{pid}" in ReplicaAsksForSync("{pid}").text()
+
+
+def test_one_line_keeps_printable_text() -> None:
+    assert one_line("prix: 5 €") == "prix: 5 €"
+    assert one_line("a\r\nb\x00\ud800") == r"a\r\nb\x00\ud800"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("ByeBye", "bye_bye"), ("ReplicaLost", "replica_lost")])
+def test_snake_case(name: str, expected: str) -> None:
+    assert snake_case(name) == expected
