@@ -1,0 +1,312 @@
+"""Every directive that pyrepl acts on, one row each: kind and range, default, what it means to an operator.
+
+Names, ranges and defaults are those of Redis 7.0 and 8.2 unless the help says otherwise; the names that Redis and
+Valkey have beyond these stand in accepted.py. Derived from the rows: Settings, parsing, CONFIG GET/SET/REWRITE,
+`--directive value`, the commented sample.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pyrepl.config.directive import Directive
+from pyrepl.config.kinds import (
+    INT_MAX,
+    INT_MIN,
+    LONG_MAX,
+    Addresses,
+    BufferLimit,
+    BufferLimits,
+    Choice,
+    Integer,
+    KeyspaceEvents,
+    Memory,
+    OctalMode,
+    OutputBufferLimits,
+    RdbVersion,
+    ReplicaOf,
+    SavePoint,
+    SavePoints,
+    Secret,
+    Text,
+    YesNo,
+)
+
+KB: Final = 1024
+MB: Final = 1024 * 1024
+
+
+class Network:
+    """Network"""
+
+    bind = Directive(
+        Addresses(),
+        ("*", "-::*"),
+        "Addresses to listen on. A - before an address: go on without it where this machine does not have it.",
+    )
+    port = Directive(Integer(0, 65535), 6379, "TCP port; 0 opens none.")
+    tcp_backlog = Directive(Integer(), 511, "Length of the queue of connections not yet accepted.", mutable=False)
+    unixsocket = Directive(Text(), "", "Path of a Unix socket to listen on as well.", mutable=False)
+    unixsocketperm = Directive(OctalMode(), 0, "Permissions of the Unix socket, octal; 0: by the umask.", mutable=False)
+    protected_mode = Directive(
+        YesNo(), True, "Refuse clients from other machines while there is no password, even if bind would let them in."
+    )
+    requirepass = Directive(Secret(), b"", "The password that clients and replicas must give.", secret=True)
+    maxclients = Directive(Integer(1, 2**32 - 1), 10000, "Connections served at once; more are refused.")
+    timeout = Directive(Integer(), 0, "Close a client that was idle for so many seconds; 0: never.")
+    tcp_keepalive = Directive(Integer(), 300, "Seconds between TCP keep-alives; 0: off.")
+    proto_max_bulk_len = Directive(Memory(MB), 512 * MB, "The largest single value in a request, in bytes.")
+    client_query_buffer_limit = Directive(
+        Memory(MB), 1024 * MB, "Close a client whose unfinished request exceeds so many bytes."
+    )
+    client_output_buffer_limit = Directive(
+        OutputBufferLimits(),
+        BufferLimits(
+            normal=BufferLimit(0, 0, 0),
+            replica=BufferLimit(256 * MB, 64 * MB, 60),
+            pubsub=BufferLimit(32 * MB, 8 * MB, 60),
+        ),
+        "Per class (normal, replica, pubsub): cut a client at once above the hard limit, or when it stayed above the"
+        " soft limit for so many seconds. 0: no limit.",
+    )
+    enable_debug_command = Directive(
+        Choice("no", "yes", "local"),
+        "local",
+        "Who may run DEBUG: nobody, anybody, or only clients on this machine (Redis's default is no).",
+        mutable=False,
+    )
+    enable_protected_configs = Directive(
+        Choice("no", "yes", "local"), "no", "Who may change dir and dbfilename with CONFIG SET.", mutable=False
+    )
+
+
+class General:
+    """General"""
+
+    databases = Directive(Integer(1, INT_MAX), 16, "How many databases SELECT can choose from.", mutable=False)
+    loglevel = Directive(
+        Choice("debug", "verbose", "notice", "warning", "nothing"),
+        "notice",
+        "How much to log; notice suits production.",
+    )
+    logfile = Directive(Text(), "", "File to log to; empty: standard output.", mutable=False)
+    pidfile = Directive(Text(), "", "File to write the process id to; empty: none.", mutable=False)
+    hz = Directive(Integer(0), 10, "Background work per second: expiry, time-outs (taken within 1 to 500).")
+    shutdown_timeout = Directive(
+        Integer(), 10, "Seconds that a shutdown waits for replicas to get the rest of the stream."
+    )
+    active_expire_effort = Directive(Integer(1, 10), 1, "How hard to look for expired keys nobody reads.")
+    lazyfree_lazy_expire = Directive(YesNo(), False, "Propagate expired keys as UNLINK instead of DEL.")
+    lazyfree_lazy_eviction = Directive(YesNo(), False, "Free evicted keys as UNLINK does.")
+    lazyfree_lazy_server_del = Directive(YesNo(), False, "Free overwritten values as UNLINK does.")
+    lazyfree_lazy_user_del = Directive(YesNo(), False, "DEL behaves like UNLINK.")
+    lazyfree_lazy_user_flush = Directive(YesNo(), False, "FLUSHALL and FLUSHDB behave like their ASYNC forms.")
+    slowlog_log_slower_than = Directive(
+        Integer(-1, LONG_MAX), 10000, "Microseconds from which on a command enters the slow log; -1: never, 0: all."
+    )
+    slowlog_max_len = Directive(Integer(0, LONG_MAX), 128, "Entries that the slow log keeps.")
+    notify_keyspace_events = Directive(
+        KeyspaceEvents(),
+        "",
+        "Keyspace notifications to publish.",
+        inert="pyrepl publishes no keyspace notifications yet",
+    )
+    maxmemory = Directive(
+        Memory(0, 2**64 - 1), 0, "Memory limit for the data.", inert="pyrepl does not limit memory or evict keys yet"
+    )
+    maxmemory_policy = Directive(
+        Choice(
+            "volatile-lru",
+            "volatile-lfu",
+            "volatile-random",
+            "volatile-ttl",
+            "allkeys-lru",
+            "allkeys-lfu",
+            "allkeys-random",
+            "noeviction",
+        ),
+        "noeviction",
+        "What to evict at the memory limit.",
+        inert="pyrepl does not limit memory or evict keys yet",
+    )
+
+
+class Snapshots:
+    """Snapshots"""
+
+    dir = Directive(Text(), ".", "Working directory: the snapshot is read and written here.", protected=True)
+    dbfilename = Directive(Text(path=False), "dump.rdb", "File name of the snapshot.", protected=True)
+    save = Directive(
+        SavePoints(),
+        (SavePoint(3600, 1), SavePoint(300, 100), SavePoint(60, 10000)),
+        'Snapshot when so many seconds passed and so many writes were made; several pairs add up, "" means never.',
+    )
+    stop_writes_on_bgsave_error = Directive(YesNo(), True, "Refuse writes after a snapshot failed, until one succeeds.")
+    rdbcompression = Directive(YesNo(), True, "Compress long strings in snapshots (LZF).")
+    rdbchecksum = Directive(YesNo(), True, "Write and check the snapshot's CRC-64.", mutable=False)
+    rdb_version = Directive(
+        RdbVersion(*range(1, 13), 80),
+        None,
+        "RDB version to write: auto takes the lowest that can hold the data, or the one a replica is known to read."
+        " Fix it for readers that are older (Redis 7.0 reads 10, Valkey 8 reads 11). Not in Redis.",
+    )
+    rdb_del_sync_files = Directive(YesNo(), False, "Delete snapshot files made only for a sync, if persistence is off.")
+    rdb_key_save_delay = Directive(
+        Integer(INT_MIN), 0, "For tests: microseconds to sleep per key saved; -n: once in n keys.", hidden=True
+    )
+    key_load_delay = Directive(
+        Integer(INT_MIN), 0, "For tests: microseconds to sleep per key loaded; -n: once in n keys.", hidden=True
+    )
+    loading_process_events_interval_bytes = Directive(
+        Memory(KB, INT_MAX), 2 * MB, "For tests: bytes loaded between two looks at the clients.", hidden=True
+    )
+    appendonly = Directive(
+        YesNo(),
+        False,
+        "Keep an append-only file.",
+        mutable=False,
+        inert="pyrepl keeps no append-only file yet: after a crash the last snapshot is what there is",
+    )
+
+
+class Replication:
+    """Replication"""
+
+    replicaof = Directive(ReplicaOf(), None, "Follow this master (host port).", aliases=("slaveof",), mutable=False)
+    masterauth = Directive(Secret(), b"", "The master's password.", aliases=("primaryauth",), secret=True)
+    masteruser = Directive(Secret(), b"", "The user to authenticate as at the master.", aliases=("primaryuser",))
+    replica_read_only = Directive(YesNo(), True, "A replica refuses writes of clients.", aliases=("slave-read-only",))
+    replica_serve_stale_data = Directive(
+        YesNo(), True, "A replica answers reads while its link is down.", aliases=("slave-serve-stale-data",)
+    )
+    replica_priority = Directive(
+        Integer(), 100, "Sentinel promotes the replica with the lowest; 0: never this one.", aliases=("slave-priority",)
+    )
+    replica_announced = Directive(YesNo(), True, "Sentinel shows this replica to clients.")
+    replica_announce_ip = Directive(
+        Text(),
+        "",
+        "Address that the master shows for this replica; empty: the connection's.",
+        aliases=("slave-announce-ip",),
+    )
+    replica_announce_port = Directive(
+        Integer(0, 65535),
+        0,
+        "Port that the master shows for this replica; 0: the listening one.",
+        aliases=("slave-announce-port",),
+    )
+    replica_lazy_flush = Directive(
+        YesNo(), False, "Free the old data in the background before a full sync.", aliases=("slave-lazy-flush",)
+    )
+    replica_ignore_unknown_commands = Directive(
+        YesNo(),
+        False,
+        "Skip commands of the master that this replica does not know, instead of stopping the link. The data will"
+        " differ. Not in Redis.",
+    )
+    replica_full_sync_buffer_limit = Directive(
+        Memory(),
+        0,
+        "Limit of the stream held while a snapshot loads; 0: the hard limit of client-output-buffer-limit replica.",
+    )
+    repl_backlog_size = Directive(
+        Memory(1),
+        MB,
+        "Bytes of the stream kept for replicas that come back. Too small, and a short cut costs a full sync: take the"
+        " write rate times the longest cut to survive.",
+    )
+    repl_backlog_ttl = Directive(
+        Integer(), 3600, "Seconds after the last replica left until a master frees its backlog; 0: never."
+    )
+    repl_timeout = Directive(Integer(1), 60, "Seconds without a sign of life until a link is given up, on both ends.")
+    repl_ping_replica_period = Directive(
+        Integer(1), 10, "Seconds between the master's PINGs to replicas.", aliases=("repl-ping-slave-period",)
+    )
+    repl_diskless_sync = Directive(YesNo(), True, "Send the snapshot straight to the sockets, without a file.")
+    repl_diskless_sync_delay = Directive(
+        Integer(), 5, "Seconds a diskless sync waits for more replicas to share the snapshot."
+    )
+    repl_diskless_sync_max_replicas = Directive(
+        Integer(), 0, "Do not wait any longer when so many replicas are there; 0: no such number."
+    )
+    repl_diskless_load = Directive(
+        Choice("disabled", "on-empty-db", "swapdb"),
+        "disabled",
+        "How a replica loads: from a file; straight from the socket if it is empty; or beside the old data, which"
+        " is served meanwhile (twice the memory).",
+    )
+    repl_disable_tcp_nodelay = Directive(YesNo(), False, "Fewer, larger packets to replicas, later by up to 40 ms.")
+    repl_rdb_channel = Directive(
+        YesNo(),
+        False,
+        "Full sync on a connection of its own (Redis 8).",
+        hidden=True,
+        inert="pyrepl syncs on one connection; the RDB channel comes later",
+    )
+    dual_channel_replication_enabled = Directive(
+        YesNo(),
+        False,
+        "Full sync on a connection of its own (Valkey 8).",
+        inert="pyrepl syncs on one connection; the RDB channel comes later",
+    )
+    min_replicas_to_write = Directive(
+        Integer(), 0, "Refuse writes with fewer good replicas than this; 0: off.", aliases=("min-slaves-to-write",)
+    )
+    min_replicas_max_lag = Directive(
+        Integer(),
+        10,
+        "A replica is good if its last acknowledgement is at most so many seconds old.",
+        aliases=("min-slaves-max-lag",),
+    )
+
+
+class Encodings:
+    """Compact encodings"""
+
+    hash_max_listpack_entries = Directive(
+        Integer(0, LONG_MAX), 512, "Fields up to which a hash is compact.", aliases=("hash-max-ziplist-entries",)
+    )
+    hash_max_listpack_value = Directive(
+        Memory(0), 64, "Bytes of a field or value up to which a hash is compact.", aliases=("hash-max-ziplist-value",)
+    )
+    list_max_listpack_size = Directive(
+        Integer(INT_MIN),
+        -2,
+        "Elements in a node of a list, or -1 to -5 for 4, 8, 16, 32 and 64 KiB.",
+        aliases=("list-max-ziplist-size",),
+    )
+    list_compress_depth = Directive(Integer(), 0, "Nodes at either end of a list that stay uncompressed; 0: all.")
+    set_max_intset_entries = Directive(Integer(0, LONG_MAX), 512, "Members up to which a set of integers is compact.")
+    set_max_listpack_entries = Directive(Integer(0, LONG_MAX), 128, "Members up to which a set is compact.")
+    set_max_listpack_value = Directive(Memory(0), 64, "Bytes of a member up to which a set is compact.")
+    zset_max_listpack_entries = Directive(
+        Integer(0, LONG_MAX), 128, "Members up to which a sorted set is compact.", aliases=("zset-max-ziplist-entries",)
+    )
+    zset_max_listpack_value = Directive(
+        Memory(0), 64, "Bytes of a member up to which a sorted set is compact.", aliases=("zset-max-ziplist-value",)
+    )
+    stream_node_max_bytes = Directive(Memory(0), 4096, "Bytes in a node of a stream; 0: no limit.")
+    stream_node_max_entries = Directive(Integer(0, LONG_MAX), 100, "Entries in a node of a stream; 0: no limit.")
+
+
+class Directives(Network, General, Snapshots, Replication, Encodings):
+    """All rows, as attributes."""
+
+
+GROUPS: Final[tuple[tuple[str, tuple[Directive[Any], ...]], ...]] = tuple(
+    (group.__doc__ or "", tuple(row for row in vars(group).values() if isinstance(row, Directive)))
+    for group in (Network, General, Snapshots, Replication, Encodings)
+)
+"""(title, rows) in the order of this file."""
+
+ROWS: Final[dict[str, Directive[Any]]] = {row.name: row for _, rows in GROUPS for row in rows}
+"""Every row under its name, in the order of this file."""
+
+ALIASES: Final[dict[str, Directive[Any]]] = {alias: row for row in ROWS.values() for alias in row.aliases}
+"""Every row that has other spellings, under each of them."""
+
+
+def find(name: str) -> Directive[Any] | None:
+    """The row of a directive, whatever the case of its name and whichever spelling; None if there is none."""
+    lowered = name.lower()
+    return ROWS.get(lowered) or ALIASES.get(lowered)

@@ -1,0 +1,128 @@
+"""The settings in force: an attribute per directive, and access by name for CONFIG GET and CONFIG SET.
+
+The rows are in directives.py; reading a configuration is in loading.py, writing one in render.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from pyrepl.config.accepted import ACCEPTED, REFUSED, SWITCHED_OFF
+from pyrepl.config.directive import Directive
+from pyrepl.config.directives import ROWS, Directives, find
+from pyrepl.config.kinds import to_text
+from pyrepl.errors import ConfigError
+from pyrepl.glob import Glob
+
+
+@final
+class Settings(Directives):
+    """The value of every directive; begins with the defaults.
+
+    Invariant: each value came from its row's kind (or is its default), so who reads `settings.port` need not check.
+    Values are immutable: a changed setting is another object under the attribute.
+    """
+
+    def __init__(self, **values: object) -> None:
+        """`values` are attributes to begin with (`Settings(databases=4)`), for tests and tools: taken as they are."""
+        self.kept: dict[str, bytes] = {}
+        """Directives of accepted.py that were given, with their text, so that CONFIG GET answers what was set."""
+        for row in ROWS.values():
+            setattr(self, row.attribute, row.default)
+        for attribute, value in values.items():
+            if find(attribute.replace("_", "-")) is None:
+                raise TypeError(f"no directive {attribute}")
+            setattr(self, attribute, value)
+
+    def value_of(self, row: Directive[Any]) -> Any:
+        """The value in force for a row; its type is that of the row's default."""
+        return getattr(self, row.attribute)
+
+    def get(self, name: str) -> bytes | None:
+        """The text of one directive as CONFIG GET shows it, under any spelling; None for an unknown name."""
+        row = find(name)
+        if row is None:
+            return self.kept.get(name.lower())
+        text: bytes = row.kind.text(self.value_of(row))
+        return text
+
+    def matching(self, pattern: bytes) -> dict[bytes, bytes]:
+        """CONFIG GET: name and text of each directive whose name matches, other spellings included."""
+        row = find(to_text(pattern))
+        if row is not None:
+            return {pattern.lower(): row.kind.text(self.value_of(row))}
+        glob = Glob(pattern, nocase=True)
+        found: dict[bytes, bytes] = {}
+        for row in ROWS.values():
+            for name in (row.name, *row.aliases):
+                if not row.hidden and glob.matches(name.encode()):
+                    found[name.encode()] = row.kind.text(self.value_of(row))
+        for name, text in self.kept.items():
+            if glob.matches(name.encode()):
+                found[name.encode()] = text
+        return found
+
+    def parse(self, name: str, value: bytes) -> Any:
+        """What `CONFIG SET name value` would assign; nothing changes.
+
+        Raises ConfigError with the reason alone, in Redis's words; KeyError for a name that is unknown (is_known() tells).
+        """
+        row = find(name)
+        if row is None:
+            return self._parse_accepted(name.lower(), value)
+        if not row.mutable:
+            raise ConfigError("can't set immutable config")
+        words = value.split(b" ") if row.kind.many_words else [value]
+        return row.kind.parse(words, self.value_of(row))
+
+    def _parse_accepted(self, name: str, value: bytes) -> bytes:
+        if name in REFUSED and value not in SWITCHED_OFF:
+            raise ConfigError(REFUSED[name])
+        if name not in ACCEPTED:
+            raise KeyError(name)
+        return value
+
+    def assign(self, name: str, value: Any) -> None:
+        """Put in force what parse() returned for this name."""
+        row = find(name)
+        if row is None:
+            self.kept[name.lower()] = value
+        else:
+            setattr(self, row.attribute, value)
+
+    def set(self, name: str, value: bytes) -> None:
+        """CONFIG SET of one directive: parse() and assign()."""
+        self.assign(name, self.parse(name, value))
+
+    def load(self, name: str, words: Sequence[bytes], *, again: bool = False) -> None:
+        """One line of a configuration, immutable directives included; with `again` the configuration had it before.
+
+        Raises ConfigError with the reason alone; KeyError for a name without a row.
+        """
+        row = find(name)
+        if row is None:
+            raise KeyError(name)
+        read = row.kind.again if again else row.kind.parse
+        setattr(self, row.attribute, read(words, self.value_of(row)))
+
+    def why_not_settable(self, name: str, *, client_is_local: bool) -> str | None:
+        """Why CONFIG SET may not change a protected directive now, in Redis's words; None if it may."""
+        row = find(name)
+        if row is None or not row.protected or self.enable_protected_configs == "yes":
+            return None
+        if self.enable_protected_configs == "local" and client_is_local:
+            return None
+        return "can't set protected config"
+
+    def copy(self) -> Settings:
+        """Another Settings with the same values, to try changes on."""
+        other = Settings()
+        other.__dict__.update(self.__dict__)
+        other.kept = dict(self.kept)
+        return other
+
+
+def is_known(name: str) -> bool:
+    """Is it a directive of ours, or one that is accepted without effect?"""
+    return find(name) is not None or name.lower() in ACCEPTED
