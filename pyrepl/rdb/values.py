@@ -92,9 +92,11 @@ class StreamGroup:
     """A consumer group: its position, its pending entries (by id) and its consumers (by name).
 
     Each pending entry names a consumer of `consumers`. `entries_read` is -1 when Redis could not tell.
+    `index` is whatever the commands keep beside `pending` to find entries by order and consumer, built from it when
+    it is None. It is no part of the value: neither saved nor compared.
     """
 
-    __slots__ = ("consumers", "entries_read", "last_id", "pending")
+    __slots__ = ("consumers", "entries_read", "index", "last_id", "pending")
 
     def __init__(
         self,
@@ -107,6 +109,7 @@ class StreamGroup:
         self.entries_read = entries_read
         self.pending: dict[StreamId, PendingEntry] = {} if pending is None else pending
         self.consumers: dict[bytes, StreamConsumer] = {} if consumers is None else consumers
+        self.index: object | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StreamGroup):
@@ -128,9 +131,13 @@ class StreamValue:
 
     `last_id` is the greatest id ever added, `first_id` the first entry's (0-0 when empty), `max_deleted_id` the
     greatest id ever deleted (0-0 for none), `entries_added` how many entries were ever added.
+
+    So that trimming at the head costs nothing that grows with the stream, the entries are held[head:]; what lies before
+    has been trimmed and waits to be cut off. The commands work on `held` and `head`, all others read `entries`.
+    Invariant: 0 <= head <= len(held).
     """
 
-    __slots__ = ("entries", "entries_added", "first_id", "groups", "last_id", "max_deleted_id")
+    __slots__ = ("entries_added", "first_id", "groups", "head", "held", "last_id", "max_deleted_id")
 
     def __init__(
         self,
@@ -141,12 +148,21 @@ class StreamValue:
         entries_added: int = 0,
         groups: dict[bytes, StreamGroup] | None = None,
     ) -> None:
-        self.entries: list[StreamEntry] = [] if entries is None else entries
+        self.held: list[StreamEntry] = [] if entries is None else entries
+        self.head: int = 0
         self.last_id = last_id
         self.first_id = first_id
         self.max_deleted_id = max_deleted_id
         self.entries_added = entries_added
         self.groups: dict[bytes, StreamGroup] = {} if groups is None else groups
+
+    @property
+    def entries(self) -> list[StreamEntry]:
+        """The entries as a list that is the stream's own: what is appended to it is appended to the stream."""
+        if self.head:
+            del self.held[: self.head]
+            self.head = 0
+        return self.held
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StreamValue):
