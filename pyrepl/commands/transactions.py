@@ -1,9 +1,9 @@
 """MULTI, DISCARD, WATCH and UNWATCH, and the bookkeeping of watched keys. EXEC itself is run by `dispatch`.
 
-A database tells the watchers of a key that it changed (`Database.changed`, `clear`, `expire`) by setting `dirty_cas`.
-Usually the watcher is the client. Redis 7 has a rule on time besides: a key whose time has passed already when WATCH
-named it counts as missing, so that its actual deletion later is no change; a key whose time passes between WATCH and
-EXEC has changed, deleted or not. `StaleWatch` stands in for the client in the first case.
+A database tells the watchers of a key that it changed (`Database.changed`, `expire`, `clear`, `Keyspace.swap`) by
+setting their `dirty_cas`. Usually the watcher is the client. Redis 7 has a rule on time besides: a key whose time has
+passed already when WATCH named it counts as missing, so that its actual deletion later is no change; a key whose time
+passes between WATCH and EXEC has changed, deleted or not. `StaleWatch` stands in for the client in the first case.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def watch(client: Client, db: Database, key: bytes) -> None:
 
 
 def unwatch(client: Client, keyspace: Keyspace) -> None:
-    """Forget what the client watches and that it changed: for EXEC, DISCARD, UNWATCH, RESET, the end of a connection."""
+    """Forget what the client watches and that it changed (EXEC, DISCARD, UNWATCH, RESET, the end of a connection)."""
     for index, key in client.watching:
         watchers = keyspace.databases[index].watchers
         of_key = watchers[key]
@@ -89,19 +89,6 @@ def discard_queue(client: Client, keyspace: Keyspace) -> None:
     client.dirty_exec = False
     unwatch(client, keyspace)
     client.review_guard()
-
-
-def touch_swapped(keyspace: Keyspace, first: int, second: int) -> None:
-    """Tell the watchers of two databases that SWAPDB is about to exchange: every watched key that exists in either.
-
-    Watches belong to the database's number, not to its contents. Redis 7.0, `touchAllWatchedKeysInDb`.
-    """
-    for index, other in ((first, second), (second, first)):
-        db, incoming = keyspace.databases[index], keyspace.databases[other]
-        for key, watchers in db.watchers.items():
-            if key in db.values or key in incoming.values:
-                for watcher in watchers:
-                    watcher.dirty_cas = True
 
 
 def _has_expired(db: Database, key: bytes) -> bool:
