@@ -12,7 +12,7 @@ Times to live are hours away, so that nothing expires between two looks at it.
 from __future__ import annotations
 
 import random
-import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -87,15 +87,18 @@ def fill(node: Node, items: Iterator[Item]) -> int:
 
 
 def real_dump(kind: str, scale: int, folder: Path, field_ttl: bool = False, exact_scores: bool = True) -> Path:
-    """A dump.rdb of the data set, written by that real server; kept in `folder` and made once."""
+    """A dump.rdb of the data set, written by that real server; kept in `folder` and made once.
+
+    Two test workers may make it at the same time; each then finds a whole file, whoever was last.
+    """
     path = folder / f"{kind}-{scale}{'-ttl' if field_ttl else ''}{'' if exact_scores else '-scores'}.rdb"
     if path.exists():
         return path
-    with Lab(folder / f"make-{path.stem}") as lab:
+    with tempfile.TemporaryDirectory(dir=folder) as making, Lab(Path(making)) as lab:
         node = lab.start(kind)
         fill(node, commands(scale, field_ttl=field_ttl, exact_scores=exact_scores))
         node.call("SAVE")
-        shutil.copy(node.folder / "dump.rdb", path)
+        (node.folder / "dump.rdb").rename(path)
     return path
 
 

@@ -1,0 +1,28 @@
+"""Fixtures for tests that run real processes. Pure rooms' tests need none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.peers.lab import Lab
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    """Nodes for one test; all ended after it. The ends of their logs are shown when the test failed."""
+    with Lab(tmp_path) as lab:
+        yield lab
+    for node in lab.nodes:
+        print(f"--- {node.name}, port {node.port}, ended with {node.process.returncode}\n{node.tail()}")
+
+
+@pytest.fixture(scope="session")
+def dumps(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The folder of real dump.rdb files, one for all workers of a run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "dumps"
+    folder.mkdir(exist_ok=True)
+    return folder
