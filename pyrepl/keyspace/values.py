@@ -7,15 +7,20 @@ value (`plain_value`); the way back is `from_plain`. Neither copies the elements
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import TypeAlias, final
+from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
+from typing import Final, TypeAlias, final
 
 from sortedcontainers import SortedList
 
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.rdb.values import HashWithTtls, StreamValue
 
-WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
+WRONG_TYPE: Final = "WRONGTYPE Operation against a key holding the wrong kind of value"
+
+_STALE_DEADLINES: Final = 64
+"""Entries of a hash's heap of deadlines beyond twice its volatile fields, after which it is built anew."""
 
 
 @final
@@ -67,23 +72,145 @@ class SetValue:
                 self.slots[last] = slot
         return True
 
-    def pick(self, below: Callable[[int], int]) -> bytes:
-        """A uniformly random member; `below(n)` gives an integer in [0, n). The set must not be empty."""
+    def update(self, members: Iterable[bytes]) -> int:
+        """Add several; how many were not there before."""
         if self.order is None:
-            self.order = list(self.members)
-            self.slots = {member: slot for slot, member in enumerate(self.order)}
-        return self.order[below(len(self.order))]
+            before = len(self.members)
+            self.members.update(members)
+            return len(self.members) - before
+        added = 0
+        for member in members:
+            if self.add(member):
+                added += 1
+        return added
+
+    def pick(self, below: Below) -> bytes:
+        """A uniformly random member. The set must not be empty."""
+        order = self._ordered()
+        return order[below(len(order))]
+
+    def pop_random(self, below: Below) -> bytes:
+        """Remove and return a uniformly random member. The set must not be empty."""
+        order = self._ordered()
+        slot = below(len(order))
+        member = order[slot]
+        last = order.pop()
+        if last is not member:
+            order[slot] = last
+            self.slots[last] = slot
+        del self.slots[member]
+        self.members.remove(member)
+        return member
+
+    def sample(self, count: int, below: Below) -> list[bytes]:
+        """`count` different members at random, in random order; all of them when there are no more."""
+        if count >= len(self.members):
+            return list(self.members)
+        order = self._ordered()
+        return [order[slot] for slot in distinct_positions(count, len(order), below)]
+
+    def _ordered(self) -> list[bytes]:
+        order = self.order
+        if order is None:
+            order = self.order = list(self.members)
+            self.slots = {member: slot for slot, member in enumerate(order)}
+        return order
 
 
 @final
 class HashValue:
-    """A hash; never empty while stored. `expires` (field -> Unix ms) exists only while a field has a time to live."""
+    """A hash; never empty while stored. `expires` (field -> Unix ms) exists only while a field has a time to live.
 
-    __slots__ = ("expires", "fields")
+    Reading `fields` and `expires` is free to all. They are changed by the methods here, with two exceptions: assigning
+    to an existing field of `fields` keeps its time to live, and while `expires` is None `fields` is a plain dict.
+    Which field is due first is kept in a heap, built at the first question; entries that no longer agree with
+    `expires` are dropped when they reach the top.
+    Invariants: expires is None or a non-empty map of some of the fields; every (ms, field) of `expires` is in the heap,
+    once that is built.
+    """
+
+    __slots__ = ("_deadlines", "expires", "fields")
 
     def __init__(self, fields: dict[bytes, bytes] | None = None, expires: dict[bytes, int] | None = None) -> None:
         self.fields: dict[bytes, bytes] = {} if fields is None else fields
         self.expires: dict[bytes, int] | None = expires
+        self._deadlines: list[tuple[int, bytes]] | None = None
+
+    def put(self, field: bytes, content: bytes) -> bool:
+        """Set a field and take away its time to live; True if the field is new."""
+        fields = self.fields
+        created = field not in fields
+        fields[field] = content
+        if self.expires is not None:
+            self.persist(field)
+        return created
+
+    def discard(self, field: bytes) -> bool:
+        """Remove a field; True if it was there."""
+        if self.fields.pop(field, None) is None:
+            return False
+        if self.expires is not None:
+            self.persist(field)
+        return True
+
+    def expiry(self, field: bytes) -> int | None:
+        """When a field expires (Unix ms), None for never or no such field."""
+        return None if self.expires is None else self.expires.get(field)
+
+    def expire_at(self, field: bytes, at_ms: int) -> None:
+        """Set the time to live of an existing field."""
+        assert field in self.fields
+        if self.expires is None:
+            self.expires = {}
+        self.expires[field] = at_ms
+        if self._deadlines is not None:
+            if len(self._deadlines) > 2 * len(self.expires) + _STALE_DEADLINES:
+                self._deadlines = None
+            else:
+                heappush(self._deadlines, (at_ms, field))
+
+    def persist(self, field: bytes) -> bool:
+        """Take away a field's time to live; True if it had one."""
+        if self.expires is None or self.expires.pop(field, None) is None:
+            return False
+        if not self.expires:
+            self.expires = None
+            self._deadlines = None
+        return True
+
+    def earliest_ms(self) -> int | None:
+        """When the first field expires (Unix ms), None if none does."""
+        expires = self.expires
+        if expires is None:
+            return None
+        deadlines = self._deadlines
+        if deadlines is None:
+            deadlines = self._deadlines = [(at_ms, field) for field, at_ms in expires.items()]
+            heapify(deadlines)
+        while expires.get(deadlines[0][1]) != deadlines[0][0]:
+            heappop(deadlines)
+        return deadlines[0][0]
+
+    def has_due(self, now_ms: int) -> bool:
+        """Has the time of a field come (at or before `now_ms`)?"""
+        earliest = self.earliest_ms()
+        return earliest is not None and earliest <= now_ms
+
+    def remove_due(self, now_ms: int, limit: int) -> list[bytes]:
+        """Remove the fields whose time has come, the earliest first, at most `limit`; their names."""
+        removed: list[bytes] = []
+        while len(removed) < limit and self.has_due(now_ms):
+            assert self._deadlines is not None
+            field = self._deadlines[0][1]
+            self.discard(field)
+            removed.append(field)
+        return removed
+
+    def without_due(self, now_ms: int) -> HashValue:
+        """A copy that lacks the fields whose time has come; O(size)."""
+        expires = self.expires or {}
+        fields = {field: content for field, content in self.fields.items() if expires.get(field, now_ms + 1) > now_ms}
+        return HashValue(fields, {field: at_ms for field, at_ms in expires.items() if at_ms > now_ms} or None)
 
 
 @final
@@ -102,12 +229,14 @@ class ZsetValue:
 
     @property
     def order(self) -> SortedList:
-        """SortedList of (score, member); do not change it, use `put` and `discard`."""
-        if self._order is None:
-            self._order = SortedList([(score, member) for member, score in self.scores.items()])
-        return self._order
+        """SortedList of (score, member); do not change it, use the methods here."""
+        order = self._order
+        if order is None:
+            order = self._order = SortedList([(score, member) for member, score in self.scores.items()])
+        return order
 
     def put(self, member: bytes, score: float) -> None:
+        """Add a member or change its score, which is not nan."""
         if self._order is not None:
             old = self.scores.get(member)
             if old is not None:
@@ -123,6 +252,24 @@ class ZsetValue:
         if self._order is not None:
             self._order.remove((score, member))
         return True
+
+    def pop(self, index: int) -> tuple[float, bytes]:
+        """Remove and return the (score, member) at an index of `order`, -1 being the last."""
+        entry: tuple[float, bytes] = self.order.pop(index)
+        del self.scores[entry[1]]
+        return entry
+
+    def slice(self, start: int, end: int) -> list[tuple[float, bytes]]:
+        """The (score, member) of the half-open range [start, end) of `order`; bounds are within 0..size."""
+        return list(self.order.islice(start, end))
+
+    def remove_slice(self, start: int, end: int) -> None:
+        """Remove the half-open range [start, end) of `order`; bounds are within 0..size."""
+        order = self.order
+        scores = self.scores
+        for _, member in order.islice(start, end):
+            del scores[member]
+        del order[start:end]
 
 
 Value: TypeAlias = bytes | ListValue | SetValue | HashValue | ZsetValue | StreamValue

@@ -1,0 +1,249 @@
+"""Commands on hashes. Times to live of fields stand in `hash_ttl`; fields that expired are gone before any command
+sees the hash (`keyspace.field_expiry`).
+
+Replies are copies, as a transaction's later commands may change the hash before the reply is sent. Setting a field
+takes away its time to live, incrementing keeps it (Redis 7.4). Dirty counts, replies and texts are Redis 7.0's.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final
+
+from pyrepl.commands.arguments import integer_argument, ranged_integer_argument, syntax_error
+from pyrepl.commands.call import Call
+from pyrepl.commands.key_counts import REPEATS_LIMIT
+from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, command
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.field_expiry import find_hash, read_hash
+from pyrepl.keyspace.sampling import Below, distinct_positions
+from pyrepl.keyspace.values import HashValue
+from pyrepl.resp.doubles import LongDouble, format_long_double, parse_long_double
+from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, parse_integer
+from pyrepl.resp.reply import OK, Reply, Simple
+
+_MAX_PAIRS: Final = INT64_MAX // 2
+
+
+@command("HSET", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hset(call: Call, key: bytes, *pairs: bytes) -> int:
+    """Set fields of a hash, creating it if need be; how many were new."""
+    return _set_pairs(call, key, pairs, "hset")
+
+
+@command("HMSET", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hmset(call: Call, key: bytes, *pairs: bytes) -> Simple:
+    """Set several fields of a hash, creating it if need be."""
+    _set_pairs(call, key, pairs, "hmset")
+    return OK
+
+
+def _set_pairs(call: Call, key: bytes, pairs: tuple[bytes, ...], name: str) -> int:
+    count = len(pairs)
+    if count & 1:
+        raise CommandError(f"ERR wrong number of arguments for '{name}' command")
+    db = call.db
+    value = find_hash(db, key)
+    if value is None:
+        value = HashValue()
+        db.put(key, value)
+    fields = value.fields
+    before = len(fields)
+    if count == 2:
+        fields[pairs[0]] = pairs[1]
+    else:
+        fields.update(zip(pairs[::2], pairs[1::2]))
+    if value.expires is not None:
+        for field in pairs[::2]:
+            value.persist(field)
+    db.changed(key, count >> 1)
+    return len(fields) - before
+
+
+def writable_hash(call: Call, key: bytes) -> HashValue:
+    """The hash to write to, stored anew and empty when there is none: the caller puts a field into it."""
+    value = find_hash(call.db, key)
+    if value is None:
+        value = HashValue()
+        call.db.put(key, value)
+    return value
+
+
+@command("HSETNX", arity=4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hsetnx(call: Call, key: bytes, field: bytes, content: bytes) -> int:
+    """Set a field of a hash unless it exists; 1 if set, 0 if not."""
+    value = writable_hash(call, key)
+    if field in value.fields:
+        return 0
+    value.fields[field] = content
+    call.db.changed(key, 1)
+    return 1
+
+
+@command("HGET", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hget(call: Call, key: bytes, field: bytes) -> bytes | None:
+    """The value of a field."""
+    value = read_hash(call.db, key)
+    return None if value is None else value.fields.get(field)
+
+
+@command("HMGET", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hmget(call: Call, key: bytes, *names: bytes) -> list[bytes | None]:
+    """The values of several fields."""
+    value = read_hash(call.db, key)
+    if value is None:
+        return [None] * len(names)
+    fields = value.fields
+    return [fields.get(name) for name in names]
+
+
+@command("HGETALL", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hgetall(call: Call, key: bytes) -> list[bytes] | dict[bytes, bytes]:
+    """All fields and values of a hash."""
+    value = read_hash(call.db, key)
+    fields = {} if value is None else value.fields
+    if call.client.proto > 2:
+        return dict(fields)
+    flat: list[bytes] = [b""] * (2 * len(fields))
+    flat[::2] = fields
+    flat[1::2] = fields.values()
+    return flat
+
+
+@command("HKEYS", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hkeys(call: Call, key: bytes) -> list[bytes]:
+    """All fields of a hash."""
+    value = read_hash(call.db, key)
+    return [] if value is None else list(value.fields)
+
+
+@command("HVALS", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hvals(call: Call, key: bytes) -> list[bytes]:
+    """All values of a hash."""
+    value = read_hash(call.db, key)
+    return [] if value is None else list(value.fields.values())
+
+
+@command("HLEN", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hlen(call: Call, key: bytes) -> int:
+    """The number of fields of a hash."""
+    value = read_hash(call.db, key)
+    return 0 if value is None else len(value.fields)
+
+
+@command("HEXISTS", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hexists(call: Call, key: bytes, field: bytes) -> int:
+    """Whether a field exists: 1 or 0."""
+    value = read_hash(call.db, key)
+    return 0 if value is None else int(field in value.fields)
+
+
+@command("HSTRLEN", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="3.2.0")
+def hstrlen(call: Call, key: bytes, field: bytes) -> int:
+    """The length of a field's value in bytes, 0 without the field."""
+    value = read_hash(call.db, key)
+    return 0 if value is None else len(value.fields.get(field, b""))
+
+
+@command("HDEL", arity=-3, flags=WRITE | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hdel(call: Call, key: bytes, *names: bytes) -> int:
+    """Remove fields of a hash; how many were there."""
+    db = call.db
+    value = find_hash(db, key)
+    if value is None:
+        return 0
+    removed = 0
+    for name in names:
+        if value.discard(name):
+            removed += 1
+    if removed:
+        if not value.fields:
+            db.delete(key)
+        db.changed(key, removed)
+    return removed
+
+
+@command("HINCRBY", arity=4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
+def hincrby(call: Call, key: bytes, field: bytes, increment: bytes) -> int:
+    """Add to the integer in a field, 0 if it is not there; the sum."""
+    step = integer_argument(increment)
+    value = find_hash(call.db, key)
+    text = None if value is None else value.fields.get(field)
+    number = 0 if text is None else parse_integer(text)
+    if number is None:
+        raise CommandError("ERR hash value is not an integer")
+    total = number + step
+    if not INT64_MIN <= total <= INT64_MAX:
+        raise CommandError("ERR increment or decrement would overflow")
+    writable_hash(call, key).fields[field] = b"%d" % total
+    call.db.changed(key, 1)
+    return total
+
+
+@command("HINCRBYFLOAT", arity=4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.6.0")
+def hincrbyfloat(call: Call, key: bytes, field: bytes, increment: bytes) -> bytes:
+    """Add to the floating-point number in a field, 0 if it is not there; the sum.
+
+    Propagates as HSET of the sum, so that replicas need not agree on arithmetic; a field's time to live follows as
+    HPEXPIREAT, as HSET takes it away.
+    """
+    step = parse_long_double(increment)
+    if step is None:
+        raise CommandError("ERR value is not a valid float")
+    value = find_hash(call.db, key)
+    total = _sum(None if value is None else value.fields.get(field), step)
+    value = writable_hash(call, key)
+    value.fields[field] = total
+    call.rewrite(b"HSET", key, field, total)
+    at_ms = value.expiry(field)
+    if at_ms is not None:
+        call.rewrite(b"HPEXPIREAT", key, b"%d" % at_ms, b"FIELDS", b"1", field)
+    call.db.changed(key, 1)
+    return total
+
+
+def _sum(text: bytes | None, step: LongDouble) -> bytes:
+    number = parse_long_double(b"0" if text is None else text)
+    if number is None:
+        raise CommandError("ERR hash value is not a float")
+    total = number.plus(step)
+    if total is None or not total.is_finite():
+        raise CommandError("ERR increment would produce NaN or Infinity")
+    return format_long_double(total)
+
+
+@command("HRANDFIELD", arity=-2, flags=READONLY, keys=FIRST_ARG, group="hash", since="6.2.0")
+def hrandfield(call: Call, key: bytes, *options: bytes) -> Reply:
+    """Random fields of a hash, with their values on request; a negative count allows repetitions.
+
+    O(size) beyond a handful of fields: a dict has no positions.
+    """
+    count = _random_count(options) if options else 0
+    value = read_hash(call.db, key)
+    below = call.random.below
+    if not options:
+        return None if value is None else next(islice(value.fields, below(len(value.fields)), None))
+    names = [] if value is None else random_names(value.fields, count, below)
+    if len(options) < 2 or value is None:
+        return names
+    pairs = [(name, value.fields[name]) for name in names]
+    return pairs if call.client.proto > 2 else [part for pair in pairs for part in pair]
+
+
+def _random_count(options: tuple[bytes, ...]) -> int:
+    count = ranged_integer_argument(options[0], -INT64_MAX, INT64_MAX)
+    if len(options) > 2 or (len(options) == 2 and options[1].upper() != b"WITHVALUES"):
+        raise syntax_error()
+    if count < -REPEATS_LIMIT or (len(options) == 2 and count > _MAX_PAIRS):
+        raise CommandError("ERR value is out of range")
+    return count
+
+
+def random_names(fields: dict[bytes, bytes], count: int, below: Below) -> list[bytes]:
+    """`count` different fields in random order, or -`count` fields with repetitions; `fields` is not empty."""
+    if count >= len(fields):
+        return list(fields)
+    names = list(fields)
+    if count < 0:
+        return [names[below(len(names))] for _ in range(-count)]
+    return [names[position] for position in distinct_positions(count, len(names), below)]

@@ -1,0 +1,303 @@
+"""Commands on lists: pushing, popping, reading and moving elements. No blocking forms.
+
+A list is a deque: both ends are O(1), an index costs a hop per 64 elements from the nearer end. Searching, inserting
+and removing inside a list (LINSERT, LREM, LPOS, LSET) stand in `list_edits`.
+Dirty counts, replies and texts are Redis 7.0's.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+from typing import Final, final
+
+from pyrepl.commands.arguments import integer_argument, positive_argument, syntax_error
+from pyrepl.commands.call import Call
+from pyrepl.commands.key_counts import counted_keys
+from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, command, numkeys_at
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.values import ListValue, wrong_type
+from pyrepl.resp.numbers import INT64_MAX
+from pyrepl.resp.reply import NULL_ARRAY, OK, NullArray, Simple
+
+_COUNT_COMPLAINT: Final = "ERR count should be greater than 0"
+
+
+@command("LPUSH", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list")
+def lpush(call: Call, key: bytes, *elements: bytes) -> int:
+    """Prepend elements to a list, creating it if need be; its new length."""
+    db = call.db
+    value = db.find(key)
+    if value is None:
+        value = ListValue()
+        db.put(key, value)
+    elif type(value) is not ListValue:
+        raise wrong_type()
+    assert isinstance(value, ListValue)
+    value.items.extendleft(elements)
+    db.changed(key, len(elements))
+    return len(value.items)
+
+
+@command("RPUSH", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list")
+def rpush(call: Call, key: bytes, *elements: bytes) -> int:
+    """Append elements to a list, creating it if need be; its new length."""
+    db = call.db
+    value = db.find(key)
+    if value is None:
+        value = ListValue()
+        db.put(key, value)
+    elif type(value) is not ListValue:
+        raise wrong_type()
+    assert isinstance(value, ListValue)
+    value.items.extend(elements)
+    db.changed(key, len(elements))
+    return len(value.items)
+
+
+@command("LPUSHX", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", since="2.2.0")
+def lpushx(call: Call, key: bytes, *elements: bytes) -> int:
+    """Prepend elements to a list only if it exists; its new length."""
+    value = call.db.find_as(ListValue, key)
+    if value is None:
+        return 0
+    value.items.extendleft(elements)
+    call.db.changed(key, len(elements))
+    return len(value.items)
+
+
+@command("RPUSHX", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", since="2.2.0")
+def rpushx(call: Call, key: bytes, *elements: bytes) -> int:
+    """Append elements to a list only if it exists; its new length."""
+    value = call.db.find_as(ListValue, key)
+    if value is None:
+        return 0
+    value.items.extend(elements)
+    call.db.changed(key, len(elements))
+    return len(value.items)
+
+
+@command("LPOP", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="list")
+def lpop(call: Call, key: bytes, *counts: bytes) -> bytes | list[bytes] | NullArray | None:
+    """Remove and return the first elements of a list."""
+    if counts:
+        return _pop_counted(call, key, counts, True, "lpop")
+    db = call.db
+    value = db.find_as(ListValue, key)
+    if value is None:
+        return None
+    element = value.items.popleft()
+    if not value.items:
+        db.delete(key)
+    db.changed(key, 1)
+    return element
+
+
+@command("RPOP", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="list")
+def rpop(call: Call, key: bytes, *counts: bytes) -> bytes | list[bytes] | NullArray | None:
+    """Remove and return the last elements of a list."""
+    if counts:
+        return _pop_counted(call, key, counts, False, "rpop")
+    db = call.db
+    value = db.find_as(ListValue, key)
+    if value is None:
+        return None
+    element = value.items.pop()
+    if not value.items:
+        db.delete(key)
+    db.changed(key, 1)
+    return element
+
+
+def _pop_counted(call: Call, key: bytes, counts: tuple[bytes, ...], left: bool, name: str) -> list[bytes] | NullArray:
+    if len(counts) > 1:
+        raise CommandError(f"ERR wrong number of arguments for '{name}' command")
+    count = positive_argument(counts[0])
+    value = call.db.find_as(ListValue, key)
+    if value is None:
+        return NULL_ARRAY
+    return _take(call, key, value, count, left) if count else []
+
+
+def _take(call: Call, key: bytes, value: ListValue, count: int, left: bool) -> list[bytes]:
+    """Remove up to `count` (at least 1) elements from one end, in the order in which single pops would give them."""
+    items = value.items
+    if count >= len(items):
+        taken = list(items) if left else list(reversed(items))
+        call.db.delete(key)
+    else:
+        pop = items.popleft if left else items.pop
+        taken = [pop() for _ in range(count)]
+    call.db.changed(key, len(taken))
+    return taken
+
+
+@command("LLEN", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="list")
+def llen(call: Call, key: bytes) -> int:
+    """The length of a list."""
+    value = call.db.read_as(ListValue, key)
+    return 0 if value is None else len(value.items)
+
+
+@command("LINDEX", arity=3, flags=READONLY, keys=FIRST_ARG, group="list")
+def lindex(call: Call, key: bytes, index: bytes) -> bytes | None:
+    """The element at an index; negative ones count from the end."""
+    value = call.db.read_as(ListValue, key)
+    if value is None:
+        return None
+    position = integer_argument(index)
+    size = len(value.items)
+    return value.items[position] if -size <= position < size else None
+
+
+@command("LRANGE", arity=4, flags=READONLY, keys=FIRST_ARG, group="list")
+def lrange(call: Call, key: bytes, start: bytes, stop: bytes) -> list[bytes]:
+    """The elements between two indices, both inclusive."""
+    first = integer_argument(start)
+    last = integer_argument(stop)
+    value = call.db.read_as(ListValue, key)
+    if value is None:
+        return []
+    size = len(value.items)
+    if first < 0:
+        first = max(first + size, 0)
+    if last < 0:
+        last += size
+    return slice_of(value.items, first, min(last + 1, size))
+
+
+def slice_of(items: deque[bytes], start: int, end: int) -> list[bytes]:
+    """The elements of the half-open range [start, end), 0 <= start, end <= len(items), walked from the nearer end."""
+    size = len(items)
+    if start >= end:
+        return []
+    if end - start == size:
+        return list(items)
+    if start <= size - end:
+        return list(islice(items, start, end))
+    taken = list(islice(reversed(items), size - end, size - start))
+    taken.reverse()
+    return taken
+
+
+@command("LTRIM", arity=4, flags=WRITE, keys=FIRST_ARG, group="list")
+def ltrim(call: Call, key: bytes, start: bytes, stop: bytes) -> Simple:
+    """Keep only the elements between two indices, both inclusive."""
+    first = integer_argument(start)
+    last = integer_argument(stop)
+    value = call.db.find_as(ListValue, key)
+    if value is None:
+        return OK
+    size = len(value.items)
+    first = max(first + size, 0) if first < 0 else first
+    end = min(last + size if last < 0 else last, size - 1) + 1
+    if first >= end:
+        call.db.delete(key)
+        call.db.changed(key, size)
+    elif end - first < size:
+        _keep(value, first, end)
+        call.db.changed(key, size - (end - first))
+    return OK
+
+
+def _keep(value: ListValue, start: int, end: int) -> None:
+    """Drop all but [start, end), by popping when little goes and by copying when little stays."""
+    items = value.items
+    removed = len(items) - (end - start)
+    if removed > end - start:
+        value.items = deque(slice_of(items, start, end))
+        return
+    for _ in range(len(items) - end):
+        items.pop()
+    for _ in range(start):
+        items.popleft()
+
+
+def _is_left(word: bytes) -> bool:
+    side = word.upper()
+    if side == b"LEFT":
+        return True
+    if side == b"RIGHT":
+        return False
+    raise syntax_error()
+
+
+@command("LMOVE", arity=5, flags=WRITE | DENYOOM, keys=FIRST_TWO, group="list", since="6.2.0")
+def lmove(call: Call, source: bytes, destination: bytes, from_side: bytes, to_side: bytes) -> bytes | None:
+    """Move an element from one end of a list to one end of another, or of the same; the element."""
+    from_left = _is_left(from_side)
+    to_left = _is_left(to_side)
+    return _move(call, source, destination, from_left, to_left)
+
+
+@command("RPOPLPUSH", arity=3, flags=WRITE | DENYOOM, keys=FIRST_TWO, group="list", since="1.2.0")
+def rpoplpush(call: Call, source: bytes, destination: bytes) -> bytes | None:
+    """Move the last element of a list to the head of another, or of the same; the element."""
+    return _move(call, source, destination, False, True)
+
+
+def _move(call: Call, source: bytes, destination: bytes, from_left: bool, to_left: bool) -> bytes | None:
+    db = call.db
+    value = db.find_as(ListValue, source)
+    if value is None:
+        return None
+    target = db.find_as(ListValue, destination)
+    element = value.items.popleft() if from_left else value.items.pop()
+    if target is None:
+        target = ListValue()
+        db.put(destination, target)
+    if to_left:
+        target.items.appendleft(element)
+    else:
+        target.items.append(element)
+    if not value.items:
+        db.delete(source)
+    db.changed(source, 1)
+    db.changed(destination, 1)
+    return element
+
+
+@final
+class MultiPop:
+    """What LMPOP and its like ask for: `sides[which]` of the first existing key of `keys`, at most `count` elements."""
+
+    __slots__ = ("count", "keys", "which")
+
+    def __init__(self, keys: tuple[bytes, ...], which: int, count: int) -> None:
+        self.keys = keys
+        self.which = which
+        self.count = count
+
+
+def multi_pop_arguments(arguments: tuple[bytes, ...], sides: tuple[bytes, bytes]) -> MultiPop:
+    """Parse `numkeys key [key ...] SIDE [COUNT count]`; `sides` are the two words allowed, upper case."""
+    keys = counted_keys(arguments, "ERR syntax error")
+    rest = arguments[1 + len(keys) :]
+    if not rest or rest[0].upper() not in sides:
+        raise syntax_error()
+    which = sides.index(rest[0].upper())
+    if len(rest) == 1:
+        return MultiPop(keys, which, 1)
+    if len(rest) != 3 or rest[1].upper() != b"COUNT":
+        raise syntax_error()
+    count = integer_argument(rest[2], _COUNT_COMPLAINT)
+    if not 0 < count <= INT64_MAX:
+        raise CommandError(_COUNT_COMPLAINT)
+    return MultiPop(keys, which, count)
+
+
+@command("LMPOP", arity=-4, flags=WRITE, keys=numkeys_at(1), group="list", since="7.0.0")
+def lmpop(call: Call, *arguments: bytes) -> list[bytes | list[bytes]] | NullArray:
+    """Pop elements from the first non-empty list of several; the list's key and the elements.
+
+    Propagates as LPOP or RPOP with a count.
+    """
+    asked = multi_pop_arguments(arguments, (b"LEFT", b"RIGHT"))
+    for key in asked.keys:
+        value = call.db.find_as(ListValue, key)
+        if value is None:
+            continue
+        taken = _take(call, key, value, asked.count, asked.which == 0)
+        call.rewrite(b"RPOP" if asked.which else b"LPOP", key, b"%d" % len(taken))
+        return [key, taken]
+    return NULL_ARRAY

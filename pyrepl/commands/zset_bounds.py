@@ -1,0 +1,158 @@
+"""The ends of a range in a sorted set: from their text to positions in the set's order.
+
+Spellings are Redis's: ranks `0`, `-1`; scores `1.5`, `(1.5`, `-inf`; members `[a`, `(a`, `-`, `+`. Commands are in
+`zset_ranges`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, final
+
+from pyrepl.commands.arguments import integer_argument
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.values import ZsetValue
+from pyrepl.resp.doubles import parse_double
+
+_BAD_SCORES: Final = "ERR min or max is not a float"
+_BAD_MEMBERS: Final = "ERR min or max not valid string range item"
+_SPACES: Final = b" \t\n\v\f\r"
+
+
+@final
+class RankRange:
+    """Ranks from `first` to `last`, both inclusive, negative ones from the end."""
+
+    __slots__ = ("first", "last")
+
+    def __init__(self, first: int, last: int) -> None:
+        self.first = first
+        self.last = last
+
+    def positions(self, value: ZsetValue, reverse: bool) -> tuple[int, int]:
+        """[start, end) in ascending order; ranks count from the highest score when `reverse`."""
+        size = len(value.scores)
+        first = max(self.first + size, 0) if self.first < 0 else self.first
+        last = self.last + size if self.last < 0 else min(self.last, size - 1)
+        if first > last:
+            return 0, 0
+        return (size - 1 - last, size - first) if reverse else (first, last + 1)
+
+
+@final
+class ScoreRange:
+    """Scores between two bounds; each may be exclusive."""
+
+    __slots__ = ("high", "high_exclusive", "low", "low_exclusive")
+
+    def __init__(self, low: float, low_exclusive: bool, high: float, high_exclusive: bool) -> None:
+        self.low = low
+        self.low_exclusive = low_exclusive
+        self.high = high
+        self.high_exclusive = high_exclusive
+
+    def positions(self, value: ZsetValue, reverse: bool) -> tuple[int, int]:
+        """[start, end) in ascending order; start >= end when the range is empty."""
+        start = _first_above(value, self.low) if self.low_exclusive else _first_from(value, self.low)
+        end = _first_from(value, self.high) if self.high_exclusive else _first_above(value, self.high)
+        return start, end
+
+
+def _first_from(value: ZsetValue, score: float) -> int:
+    """Position of the first member with a score of at least `score`."""
+    # A tuple sorts before every longer one that it begins.
+    position: int = value.order.bisect_left((score,))
+    return position
+
+
+def _first_above(value: ZsetValue, score: float) -> int:
+    """Position of the first member with a score above `score`."""
+    if score == math.inf:
+        return len(value.scores)
+    return _first_from(value, math.nextafter(score, math.inf))
+
+
+@final
+class LexBound:
+    """One end of a range of members. `side` is -1 for `-`, 1 for `+`, 0 for a member."""
+
+    __slots__ = ("exclusive", "member", "side")
+
+    def __init__(self, side: int, member: bytes, exclusive: bool) -> None:
+        self.side = side
+        self.member = member
+        self.exclusive = exclusive
+
+    def position(self, value: ZsetValue, after_equal: bool) -> int:
+        """Position of the first member at or after the bound; past an equal member when `after_equal`."""
+        if self.side:
+            return 0 if self.side < 0 else len(value.scores)
+        entry = (value.order[0][0], self.member)
+        position: int = value.order.bisect_right(entry) if after_equal else value.order.bisect_left(entry)
+        return position
+
+
+@final
+class LexRange:
+    """Members between two bounds, in the order of their bytes."""
+
+    __slots__ = ("high", "low")
+
+    def __init__(self, low: LexBound, high: LexBound) -> None:
+        self.low = low
+        self.high = high
+
+    def positions(self, value: ZsetValue, reverse: bool) -> tuple[int, int]:
+        """[start, end) in ascending order; start >= end when the range is empty. `value` is not empty."""
+        return self.low.position(value, self.low.exclusive), self.high.position(value, not self.high.exclusive)
+
+
+def rank_range(first: bytes, last: bytes) -> RankRange:
+    """Parse two ranks."""
+    return RankRange(integer_argument(first), integer_argument(last))
+
+
+def score_range(low: bytes, high: bytes) -> ScoreRange:
+    """Parse two scores, each perhaps after a `(`."""
+    low_exclusive = low.startswith(b"(")
+    high_exclusive = high.startswith(b"(")
+    return ScoreRange(
+        _score(low[1:] if low_exclusive else low),
+        low_exclusive,
+        _score(high[1:] if high_exclusive else high),
+        high_exclusive,
+    )
+
+
+def _score(text: bytes) -> float:
+    """C's strtod over the whole text, unlike other numbers: empty is 0, leading spaces pass, overflow is infinity."""
+    number = parse_double(text) if text else 0.0
+    if number is None:
+        number = _lenient(text.lstrip(_SPACES))
+    return number
+
+
+def _lenient(text: bytes) -> float:
+    if not text or b"_" in text or text[-1:] in _SPACES:
+        raise CommandError(_BAD_SCORES)
+    try:
+        number = float(text)
+    except ValueError:
+        raise CommandError(_BAD_SCORES) from None
+    if number != number:
+        raise CommandError(_BAD_SCORES)
+    return number
+
+
+def lex_range(low: bytes, high: bytes) -> LexRange:
+    """Parse two members, each after a `[` or `(`, or `-` and `+` for the ends."""
+    return LexRange(_lex_bound(low), _lex_bound(high))
+
+
+def _lex_bound(text: bytes) -> LexBound:
+    mark = text[:1]
+    if mark == b"[" or mark == b"(":
+        return LexBound(0, text[1:], mark == b"(")
+    if text == b"-" or text == b"+":
+        return LexBound(-1 if text == b"-" else 1, b"", True)
+    raise CommandError(_BAD_MEMBERS)

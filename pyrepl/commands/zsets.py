@@ -1,0 +1,328 @@
+"""Commands on members of a sorted set: adding, removing, asking for scores and ranks, popping, random picks.
+
+Ranges stand in `zset_ranges`, unions and their like in `zset_store`. Dirty counts, replies and texts are Redis 7.0's.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.commands.arguments import float_argument, positive_argument, ranged_integer_argument, syntax_error
+from pyrepl.commands.call import Call
+from pyrepl.commands.key_counts import REPEATS_LIMIT
+from pyrepl.commands.lists import multi_pop_arguments
+from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, command, numkeys_at
+from pyrepl.commands.zset_replies import scored_reply
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.sampling import Below, distinct_positions
+from pyrepl.keyspace.values import ZsetValue, wrong_type
+from pyrepl.resp.numbers import INT64_MAX
+from pyrepl.resp.reply import NULL_ARRAY, NullArray, Reply
+
+NOT_A_NUMBER: Final = "ERR resulting score is not a number (NaN)"
+_MAX_PAIRS: Final = INT64_MAX // 2
+
+
+@final
+class AddOptions:
+    """ZADD's options and where the scores begin."""
+
+    __slots__ = ("ch", "gt", "incr", "lt", "nx", "start", "xx")
+
+    def __init__(self) -> None:
+        self.nx: bool = False
+        self.xx: bool = False
+        self.gt: bool = False
+        self.lt: bool = False
+        self.ch: bool = False
+        self.incr: bool = False
+        self.start: int = 0
+
+    def allows(self, old: float | None, score: float) -> bool:
+        """May a member that has the score `old` (None: is not there) get `score`?"""
+        if old is None:
+            return not self.xx
+        if self.nx:
+            return False
+        return not (self.gt and score <= old) and not (self.lt and score >= old)
+
+
+def _add_options(arguments: tuple[bytes, ...]) -> AddOptions:
+    options = AddOptions()
+    for i, argument in enumerate(arguments):
+        word = argument.upper()
+        if word == b"NX":
+            options.nx = True
+        elif word == b"XX":
+            options.xx = True
+        elif word == b"CH":
+            options.ch = True
+        elif word == b"INCR":
+            options.incr = True
+        elif word == b"GT":
+            options.gt = True
+        elif word == b"LT":
+            options.lt = True
+        else:
+            options.start = i
+            break
+    else:
+        options.start = len(arguments)
+    _check_add_options(options, len(arguments) - options.start)
+    return options
+
+
+def _check_add_options(options: AddOptions, size: int) -> None:
+    """`size` is how many arguments follow the options."""
+    if size == 0 or size & 1:
+        raise syntax_error()
+    if options.nx and options.xx:
+        raise CommandError("ERR XX and NX options at the same time are not compatible")
+    if options.gt + options.lt + options.nx > 1:
+        raise CommandError("ERR GT, LT, and/or NX options at the same time are not compatible")
+    if options.incr and size > 2:
+        raise CommandError("ERR INCR option supports a single increment-element pair")
+
+
+@command("ZADD", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
+def zadd(call: Call, key: bytes, *arguments: bytes) -> int | float | None:
+    """Add members with scores to a sorted set, or change scores; how many were new."""
+    if len(arguments) == 2:
+        return _add_one(call, key, arguments[0], arguments[1])
+    options = _add_options(arguments)
+    if options.incr:
+        step = float_argument(arguments[options.start])
+        return _increment(call, key, step, arguments[options.start + 1], options)
+    pairs = arguments[options.start :]
+    return _add_pairs(call, key, [float_argument(text) for text in pairs[::2]], pairs[1::2], options)
+
+
+def _add_one(call: Call, key: bytes, text: bytes, member: bytes) -> int:
+    """The usual case: one pair, no options."""
+    score = float_argument(text)
+    db = call.db
+    value = db.find(key)
+    if value is None:
+        db.put(key, ZsetValue({member: score}))
+        db.changed(key, 1)
+        return 1
+    if type(value) is not ZsetValue:
+        raise wrong_type()
+    assert isinstance(value, ZsetValue)
+    old = value.scores.get(member)
+    if old != score:
+        value.put(member, score)
+        db.changed(key, 1)
+    return 1 if old is None else 0
+
+
+def _add_pairs(call: Call, key: bytes, scores: list[float], members: tuple[bytes, ...], options: AddOptions) -> int:
+    db = call.db
+    value = db.find_as(ZsetValue, key)
+    if value is None:
+        if options.xx:
+            return 0
+        value = ZsetValue()
+        db.put(key, value)
+    added = updated = 0
+    for score, member in zip(scores, members):
+        old = value.scores.get(member)
+        if not options.allows(old, score) or old == score:
+            continue
+        value.put(member, score)
+        if old is None:
+            added += 1
+        else:
+            updated += 1
+    if added + updated:
+        db.changed(key, added + updated)
+    return added + updated if options.ch else added
+
+
+def _increment(call: Call, key: bytes, step: float, member: bytes, options: AddOptions) -> float | None:
+    """Add to a member's score; the sum, or None when the options forbid it."""
+    db = call.db
+    value = db.find_as(ZsetValue, key)
+    old = None if value is None else value.scores.get(member)
+    if old is not None and options.nx:
+        return None
+    score = step if old is None else old + step
+    if score != score:
+        raise CommandError(NOT_A_NUMBER)
+    if not options.allows(old, score):
+        return None
+    if value is None:
+        value = ZsetValue()
+        db.put(key, value)
+    if old != score:
+        value.put(member, score)
+        db.changed(key, 1)
+    return score
+
+
+@command("ZINCRBY", arity=4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
+def zincrby(call: Call, key: bytes, increment: bytes, member: bytes) -> float | None:
+    """Add to the score of a member, 0 if it is not there; the sum."""
+    return _increment(call, key, float_argument(increment), member, AddOptions())
+
+
+@command("ZREM", arity=-3, flags=WRITE | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
+def zrem(call: Call, key: bytes, *members: bytes) -> int:
+    """Remove members of a sorted set; how many were there."""
+    db = call.db
+    value = db.find_as(ZsetValue, key)
+    if value is None:
+        return 0
+    removed = 0
+    for member in members:
+        if value.discard(member):
+            removed += 1
+    if removed:
+        if not value.scores:
+            db.delete(key)
+        db.changed(key, removed)
+    return removed
+
+
+@command("ZCARD", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
+def zcard(call: Call, key: bytes) -> int:
+    """The number of members of a sorted set."""
+    value = call.db.read_as(ZsetValue, key)
+    return 0 if value is None else len(value.scores)
+
+
+@command("ZSCORE", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
+def zscore(call: Call, key: bytes, member: bytes) -> float | None:
+    """The score of a member."""
+    value = call.db.read_as(ZsetValue, key)
+    return None if value is None else value.scores.get(member)
+
+
+@command("ZMSCORE", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="6.2.0")
+def zmscore(call: Call, key: bytes, *members: bytes) -> list[float | None]:
+    """The scores of several members."""
+    value = call.db.read_as(ZsetValue, key)
+    if value is None:
+        return [None] * len(members)
+    return [value.scores.get(member) for member in members]
+
+
+@command("ZRANK", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="2.0.0")
+def zrank(call: Call, key: bytes, member: bytes, *options: bytes) -> Reply:
+    """The rank of a member, the lowest score being 0; with its score on request (Redis 7.2)."""
+    return _rank(call, key, member, options, False)
+
+
+@command("ZREVRANK", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="2.0.0")
+def zrevrank(call: Call, key: bytes, member: bytes, *options: bytes) -> Reply:
+    """The rank of a member, the highest score being 0; with its score on request (Redis 7.2)."""
+    return _rank(call, key, member, options, True)
+
+
+def _rank(call: Call, key: bytes, member: bytes, options: tuple[bytes, ...], reverse: bool) -> Reply:
+    if len(options) > 1:
+        raise CommandError(f"ERR wrong number of arguments for '{'zrevrank' if reverse else 'zrank'}' command")
+    if options and options[0].upper() != b"WITHSCORE":
+        raise syntax_error()
+    value = call.db.read_as(ZsetValue, key)
+    score = None if value is None else value.scores.get(member)
+    if value is None or score is None:
+        return NULL_ARRAY if options else None
+    position: int = value.order.bisect_left((score, member))
+    rank = len(value.scores) - 1 - position if reverse else position
+    return [rank, score] if options else rank
+
+
+@command("ZPOPMIN", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="sorted-set", since="5.0.0")
+def zpopmin(call: Call, key: bytes, *counts: bytes) -> Reply:
+    """Remove and return the members with the lowest scores."""
+    return _pop(call, key, counts, 0)
+
+
+@command("ZPOPMAX", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="sorted-set", since="5.0.0")
+def zpopmax(call: Call, key: bytes, *counts: bytes) -> Reply:
+    """Remove and return the members with the highest scores."""
+    return _pop(call, key, counts, -1)
+
+
+def _pop(call: Call, key: bytes, counts: tuple[bytes, ...], end: int) -> Reply:
+    """`end` is the index to pop at: 0 or -1."""
+    if len(counts) > 1:
+        raise syntax_error()
+    count = positive_argument(counts[0]) if counts else 1
+    value = call.db.find_as(ZsetValue, key)
+    if value is None or count == 0:
+        return []
+    taken = _take(call, key, value, count, end)
+    if counts:
+        return scored_reply(call, taken)
+    score, member = taken[0]
+    return [member, score]
+
+
+def _take(call: Call, key: bytes, value: ZsetValue, count: int, end: int) -> list[tuple[float, bytes]]:
+    """Remove up to `count` (at least 1) members from one end; (score, member) in the order of popping."""
+    db = call.db
+    if count >= len(value.scores):
+        taken = list(value.order)
+        if end:
+            taken.reverse()
+        db.delete(key)
+    else:
+        taken = [value.pop(end) for _ in range(count)]
+    db.changed(key, len(taken))
+    return taken
+
+
+@command("ZMPOP", arity=-4, flags=WRITE, keys=numkeys_at(1), group="sorted-set", since="7.0.0")
+def zmpop(call: Call, *arguments: bytes) -> list[Reply] | NullArray:
+    """Pop members from the first non-empty sorted set of several; the set's key, the members and their scores.
+
+    Propagates as ZPOPMIN or ZPOPMAX with a count.
+    """
+    asked = multi_pop_arguments(arguments, (b"MIN", b"MAX"))
+    for key in asked.keys:
+        value = call.db.find_as(ZsetValue, key)
+        if value is None:
+            continue
+        taken = _take(call, key, value, asked.count, -asked.which)
+        call.rewrite(b"ZPOPMAX" if asked.which else b"ZPOPMIN", key, b"%d" % len(taken))
+        return [key, [(member, score) for score, member in taken]]
+    return NULL_ARRAY
+
+
+@command("ZRANDMEMBER", arity=-2, flags=READONLY, keys=FIRST_ARG, group="sorted-set", since="6.2.0")
+def zrandmember(call: Call, key: bytes, *options: bytes) -> Reply:
+    """Random members of a sorted set, with their scores on request; a negative count allows repetitions."""
+    count = _random_count(options) if options else 0
+    value = call.db.read_as(ZsetValue, key)
+    if not options:
+        return None if value is None else _member_at(value, call.random.below(len(value.scores)))
+    entries = [] if value is None else _random_entries(value, count, call.random.below)
+    if len(options) == 1:
+        return [member for _, member in entries]
+    return scored_reply(call, entries)
+
+
+def _random_count(options: tuple[bytes, ...]) -> int:
+    count = ranged_integer_argument(options[0], -INT64_MAX, INT64_MAX)
+    if len(options) > 2 or (len(options) == 2 and options[1].upper() != b"WITHSCORES"):
+        raise syntax_error()
+    if count < -REPEATS_LIMIT or (len(options) == 2 and count > _MAX_PAIRS):
+        raise CommandError("ERR value is out of range")
+    return count
+
+
+def _member_at(value: ZsetValue, position: int) -> bytes:
+    member: bytes = value.order[position][1]
+    return member
+
+
+def _random_entries(value: ZsetValue, count: int, below: Below) -> list[tuple[float, bytes]]:
+    order = value.order
+    size = len(value.scores)
+    if count < 0:
+        return [order[below(size)] for _ in range(-count)]
+    if count >= size:
+        return list(order)
+    return [order[position] for position in distinct_positions(count, size, below)]

@@ -1,0 +1,120 @@
+"""Hash fields whose time has passed: removed on access, or by a cycle in slices. Commands on them are in `commands`.
+
+Fields follow the rule of keys (`database.Expiry`): a master removes them and tells its replicas (HDEL), a replica hides
+them from its clients, commands from the master see them. As there, a time is past when it is at or before now.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.keyspace.database import Database, Expiry, Keyspace
+from pyrepl.keyspace.values import HashValue
+
+_ALL: Final = 2**63 - 1
+
+
+def find_hash(db: Database, key: bytes) -> HashValue | None:
+    """The hash to write to, without the fields that expired; None without a hash or when its last field expired.
+
+    A replica that may be written to removes them too, but tells nobody: its master's HDEL will find them gone.
+    Raises CommandError WRONGTYPE.
+    """
+    value = db.find_as(HashValue, key)
+    if value is None or value.expires is None or db.keyspace.expiry is Expiry.IGNORE:
+        return value
+    if not value.has_due(db.keyspace.now_ms):
+        return value
+    return _purged(db, key, value)
+
+
+def read_hash(db: Database, key: bytes) -> HashValue | None:
+    """The hash to read from, as `find_hash`; counts hits and misses. On a replica it may be a copy: never change it."""
+    value = db.read_as(HashValue, key)
+    if value is None or value.expires is None or db.keyspace.expiry is Expiry.IGNORE:
+        return value
+    if not value.has_due(db.keyspace.now_ms):
+        return value
+    if db.keyspace.expiry is Expiry.DELETE:
+        return _purged(db, key, value)
+    visible = value.without_due(db.keyspace.now_ms)
+    return visible if visible.fields else None
+
+
+def _purged(db: Database, key: bytes, value: HashValue) -> HashValue | None:
+    remove_due_fields(db, key, value, _ALL)
+    return value if value.fields else None
+
+
+def remove_due_fields(db: Database, key: bytes, value: HashValue, limit: int) -> int:
+    """Remove up to `limit` fields of the hash stored at `key` whose time has passed, and the key with the last one.
+
+    Returns how many; a master records them in `Keyspace.expired_fields`. Whoever WATCHes the key is told.
+    """
+    keyspace = db.keyspace
+    removed = value.remove_due(keyspace.now_ms, limit)
+    if not removed:
+        return 0
+    if not value.fields:
+        db.delete(key)
+    if keyspace.expiry is Expiry.DELETE:
+        keyspace.expired_fields.extend([(db.index, key, field) for field in removed])
+    keyspace.expired_fields_count += len(removed)
+    if db.watchers:
+        for watcher in db.watchers.get(key, ()):
+            watcher.dirty_cas = True
+    return len(removed)
+
+
+@final
+class FieldExpiryCycle:
+    """Removes expired fields that nobody reads, a slice at a time; for masters alone.
+
+    Goes round the databases and the hashes that may have volatile fields; one slice looks at a bounded number of
+    hashes and removes a bounded number of fields. The caller sets `Keyspace.now_ms` before and propagates after.
+    """
+
+    __slots__ = ("_database", "_keys", "_keyspace")
+
+    def __init__(self, keyspace: Keyspace) -> None:
+        self._keyspace = keyspace
+        self._database = 0
+        """Index of the database being walked."""
+        self._keys: list[bytes] = []
+        """Keys of that database still to look at in this round; some may be gone by now."""
+
+    def step(self, hashes: int = 1000, fields: int = 1000) -> int:
+        """Look at up to `hashes` hashes and remove up to `fields` fields; how many were removed.
+
+        A result of `fields` says that more may be due: go on when there is time.
+        """
+        assert hashes > 0 and fields > 0
+        removed = 0
+        while hashes > 0 and removed < fields:
+            if not self._keys and not self._next_database():
+                break
+            db = self._keyspace.databases[self._database]
+            key = self._keys.pop()
+            removed += self._visit(db, key, fields - removed)
+            hashes -= 1
+        return removed
+
+    def _visit(self, db: Database, key: bytes, limit: int) -> int:
+        value = db.values.get(key)
+        if type(value) is not HashValue or value.expires is None:
+            db.volatile_hashes.discard(key)
+            return 0
+        removed = remove_due_fields(db, key, value, limit)
+        if removed == limit:
+            self._keys.append(key)
+        return removed
+
+    def _next_database(self) -> bool:
+        """Go on to the next database with such hashes, at most once round; False when there is none."""
+        databases = self._keyspace.databases
+        for _ in databases:
+            self._database = (self._database + 1) % len(databases)
+            if databases[self._database].volatile_hashes:
+                self._keys = list(databases[self._database].volatile_hashes)
+                return True
+        return False
