@@ -88,14 +88,18 @@ def assert_equal(one: Node, other: Node) -> None:
         raise AssertionError(f"the walk finds {one.name} and {other.name} equal, their digests are not: {digests}")
 
 
-def differences(one: Node, other: Node) -> list[str]:
-    """One line for every key that is not the same on both, by database and key; empty when equal."""
+def differences(one: Node, other: Node, times: bool = True) -> list[str]:
+    """One line for every key that is not the same on both, by database and key; empty when equal.
+
+    Without `times`, moments count only as being there or not: for nodes that ran the same commands, each at its own
+    time.
+    """
     found: list[str] = []
     with one.connect() as first, other.connect() as second:
         for database in range(DATABASES):
             first.call("SELECT", database)
             second.call("SELECT", database)
-            found += _compare(database, walk(first), walk(second))
+            found += _compare(database, walk(first, times), walk(second, times))
     return found
 
 
@@ -126,12 +130,12 @@ def _first_difference(left: object, right: object) -> str:
     return f"{left!r:.200} | {right!r:.200}"
 
 
-def walk(wire: Wire) -> dict[bytes, Entry]:
+def walk(wire: Wire, times: bool = True) -> dict[bytes, Entry]:
     """Every key of the selected database with its type, expiry and content in a form that has no order by chance."""
     result: dict[bytes, Entry] = {}
     keys = list(_keys(wire))
     for start in range(0, len(keys), BATCH):
-        result.update(_entries(wire, keys[start : start + BATCH]))
+        result.update(_entries(wire, keys[start : start + BATCH], times))
     return result
 
 
@@ -145,7 +149,7 @@ def _keys(wire: Wire) -> Iterator[bytes]:
             return iter(sorted(seen))
 
 
-def _entries(wire: Wire, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Entry]]:
+def _entries(wire: Wire, keys: Sequence[bytes], times: bool) -> Iterator[tuple[bytes, Entry]]:
     heads = wire.pipeline([command for key in keys for command in (("TYPE", key), ("PEXPIRETIME", key))])
     types, expiries = heads[::2], heads[1::2]
     contents = wire.pipeline([_reading(kind, key) for kind, key in zip(types, keys, strict=True)])
@@ -154,7 +158,7 @@ def _entries(wire: Wire, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Entry]]
             continue  # it expired between the scan and the look
         if isinstance(content, ErrorReply):
             raise content
-        yield key, (kind, expiry, _ordered(kind, content, wire, key))
+        yield key, (kind, _moment(expiry, times), _ordered(kind, content, wire, key, times))
 
 
 def _reading(kind: str, key: bytes) -> tuple[Word, ...]:
@@ -162,30 +166,34 @@ def _reading(kind: str, key: bytes) -> tuple[Word, ...]:
     return name, key, *rest
 
 
-def _ordered(kind: str, content: Reply, wire: Wire, key: bytes) -> object:
+def _moment(at_ms: int, times: bool) -> int:
+    return at_ms if times else min(at_ms, 0)
+
+
+def _ordered(kind: str, content: Reply, wire: Wire, key: bytes, times: bool) -> object:
     match kind:
         case "set":
             return sorted(content)
         case "hash":
-            return dict(zip(content[::2], content[1::2], strict=True)), _field_expiries(wire, key, content[::2])
+            return dict(zip(content[::2], content[1::2], strict=True)), _field_expiries(wire, key, content[::2], times)
         case "zset":
             return [(member, float(score)) for member, score in zip(content[::2], content[1::2], strict=True)]
         case "stream":
-            return content, _stream_state(wire, key)
+            return content, _stream_state(wire, key, times)
         case _:
             return content
 
 
-def _field_expiries(wire: Wire, key: bytes, fields: Sequence[bytes]) -> dict[bytes, int]:
+def _field_expiries(wire: Wire, key: bytes, fields: Sequence[bytes], times: bool) -> dict[bytes, int]:
     """Unix ms by field, for those that expire; a server that knows no such thing has none."""
     try:
-        times = wire.call("HPEXPIRETIME", key, "FIELDS", len(fields), *fields)
+        expiries = wire.call("HPEXPIRETIME", key, "FIELDS", len(fields), *fields)
     except ErrorReply:
         return {}
-    return {name: time for name, time in zip(fields, times, strict=True) if time >= 0}
+    return {name: _moment(at_ms, times) for name, at_ms in zip(fields, expiries, strict=True) if at_ms >= 0}
 
 
-def _stream_state(wire: Wire, key: bytes) -> object:
+def _stream_state(wire: Wire, key: bytes, times: bool) -> object:
     """All that XINFO STREAM FULL tells and every version tells alike; no clock times of consumers.
 
     Real servers do not feed everything about groups to their replicas: a consumer that never got an entry, and the
@@ -193,13 +201,14 @@ def _stream_state(wire: Wire, key: bytes) -> object:
     follow, these two are left out; for groups that arrived in a snapshot they count.
     """
     info = _pairs(wire.call("XINFO", "STREAM", key, "FULL", "COUNT", 0))
-    groups = [_group(_pairs(group), live=key.startswith(WRITTEN_GROUPS)) for group in info[b"groups"]]
+    live = key.startswith(WRITTEN_GROUPS)
+    groups = [_group(_pairs(group), live, times) for group in info[b"groups"]]
     names = (b"length", b"last-generated-id", b"max-deleted-entry-id", b"entries-added", b"recorded-first-entry-id")
     return [info[name] for name in names], groups
 
 
-def _group(group: dict[bytes, Reply], live: bool) -> object:
-    pending = [tuple(entry) for entry in group[b"pending"]]
+def _group(group: dict[bytes, Reply], live: bool, times: bool) -> object:
+    pending = [(entry, name, _moment(at_ms, times), count) for entry, name, at_ms, count in group[b"pending"]]
     consumers = [(consumer[b"name"], consumer[b"pel-count"]) for consumer in map(_pairs, group[b"consumers"])]
     if live:
         return group[b"name"], group[b"last-delivered-id"], pending, [consumer for consumer in consumers if consumer[1]]

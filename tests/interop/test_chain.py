@@ -1,0 +1,100 @@
+"""pyrepl in the middle: between servers that cannot follow each other, with the same bytes all along the chain."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.interop.pair import BACKLOG, cut_and_heal, go_on, load
+from tests.peers import compare, dataset
+from tests.peers.lab import Lab, Node, wait_until
+
+CI_SCALE = 4000
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        CI_SCALE,
+        pytest.param(dataset.FULL, marks=[pytest.mark.matrix, pytest.mark.timeout(1800)]),
+    ],
+)
+def test_redis8_through_pyrepl_to_valkey8_and_redis7(lab: Lab, scale: int) -> None:
+    source = lab.start("redis8", directives=BACKLOG)
+    dataset.fill(source, dataset.commands(scale))
+    with load(source, scale, field_ttl=False):
+        middle = lab.start("pyrepl", source, directives=BACKLOG)
+        middle.wait_link_up()
+        ends = [lab.start(kind, middle, directives=BACKLOG) for kind in ("valkey8", "redis7")]
+        for end in ends:
+            end.wait_link_up()
+        go_on(source)
+    assert_all_equal(source, middle, ends)
+
+    with load(source, scale // 4, field_ttl=False, seed=2):
+        cut_and_heal(source, middle, at=middle, kind="master")
+        cut_and_heal(middle, ends[0], at=ends[0], kind="master")
+        cut_and_heal(middle, ends[1], at=ends[1], kind="master")
+    assert_all_equal(source, middle, ends)
+
+
+def assert_all_equal(source: Node, middle: Node, ends: list[Node]) -> None:
+    """The same data, and the same replication id and offset, everywhere."""
+    compare.settle(source, middle, *ends)
+    for node in (middle, *ends):
+        compare.assert_equal(source, node)
+    ids = {node.info("replication")["master_replid"] for node in (source, middle, *ends)}
+    assert len(ids) == 1, ids
+
+
+def test_without_pyrepl_these_two_cannot(lab: Lab) -> None:
+    """The reason for the chain, shown: Valkey 8 and Redis 7.0 refuse what Redis 8.2 sends."""
+    source = lab.start("redis8")
+    source.call("SET", "a", "1")
+    for kind in ("valkey8", "redis7"):
+        lab.start(kind, source).wait_log("Can't handle RDB format version 12")
+
+
+@pytest.mark.parametrize("kind", ["redis7", "redis8", "valkey8"])
+def test_promoted_pyrepl_keeps_its_replica_by_its_second_id(lab: Lab, kind: str) -> None:
+    """REPLICAOF NO ONE in the middle: the end continues from where it is, under the new id."""
+    source = lab.start("redis7", directives=BACKLOG)
+    dataset.fill(source, dataset.commands(1000))
+    middle = lab.start("pyrepl", source, directives=BACKLOG)
+    middle.wait_link_up()
+    end = lab.start(kind, middle, directives=BACKLOG)
+    end.wait_link_up()
+    compare.settle(source, middle, end)
+    old = middle.info("replication")["master_replid"]
+    middle.call("REPLICAOF", "NO", "ONE")
+    middle.call("SET", "after", "promotion")
+    info = middle.info("replication")
+    assert info["role"] == "master"
+    assert info["master_replid"] != old
+    assert info["master_replid2"] == old
+    cut_and_heal(middle, end, at=middle, kind="replica")
+    compare.settle(middle, end)
+    compare.assert_equal(middle, end)
+    assert end.info("replication")["master_replid"] == info["master_replid"]
+
+
+@pytest.mark.parametrize("kind", ["redis7", "redis8", "valkey8"])
+def test_pyrepl_follows_a_promoted_replica(lab: Lab, kind: str) -> None:
+    """Two replicas of one real master; one is promoted, pyrepl is told to follow it and continues partially."""
+    source = lab.start(kind, directives=BACKLOG)
+    dataset.fill(source, dataset.commands(1000))
+    heir = lab.start(kind, source, directives=BACKLOG)
+    ours = lab.start("pyrepl", source, directives=BACKLOG)
+    heir.wait_link_up()
+    ours.wait_link_up()
+    compare.settle(source, heir, ours)
+    source.end()
+    heir.call("REPLICAOF", "NO", "ONE")
+    heir.call("SET", "after", "promotion")
+    full = heir.stat("sync_full")
+    ours.call("REPLICAOF", "127.0.0.1", heir.port)
+    wait_until("pyrepl follows the heir", lambda: heir.info("replication")["connected_slaves"] == "1", 30)
+    ours.wait_link_up()
+    assert heir.stat("sync_full") == full
+    assert heir.stat("sync_partial_ok") == 1
+    compare.settle(heir, ours)
+    compare.assert_equal(heir, ours)
