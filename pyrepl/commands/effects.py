@@ -18,6 +18,7 @@ from typing import final
 
 from pyrepl.commands.call import Effect
 from pyrepl.observability.event import Event
+from pyrepl.resp.reply import Simple
 
 
 class SaveMode(enum.Enum):
@@ -123,8 +124,8 @@ class KillClients(Effect):
     """
 
     client_ids: tuple[int, ...]
-    reply: int | bool
-    """True: +OK (the old form). An integer: how many were killed, the caller's own included."""
+    reply: Simple | int
+    """OK (the old form), or how many were killed, the caller's own included."""
 
 
 @final
@@ -138,13 +139,14 @@ class PauseChanged(Effect):
 class SettingsChanged(Effect):
     """CONFIG SET has changed these directives (canonical names): apply them to what runs (listener, log, timers). +OK.
 
-    CommandError `ERR CONFIG SET failed (possibly related to argument '<name>') - <reason>` when one cannot be applied
-    (a port in use); the daemon then puts `previous` back.
+    They are in `node.settings` already. CommandError `ERR CONFIG SET failed (possibly related to argument '<name>') -
+    <reason>` when one cannot be applied (a port in use): then the daemon puts `previous` back by `settings.assign` and
+    calls `node.review_settings` and `node.review_guard`.
     """
 
     names: tuple[str, ...]
-    previous: tuple[str, ...]
-    """Their values before, as CONFIG GET prints them, in the order of `names`."""
+    previous: tuple[object, ...]
+    """The values before, in the order of `names`."""
 
 
 @final

@@ -29,9 +29,11 @@ class Client:
         "db_index",
         "dirty_cas",
         "dirty_exec",
+        "fd",
         "guarded",
         "id",
         "in_exec",
+        "is_blocked",
         "is_master_link",
         "is_monitor",
         "is_replica",
@@ -51,6 +53,7 @@ class Client:
         "queue_writes",
         "reply_mode",
         "skip_next_reply",
+        "total_commands",
         "total_in_bytes",
         "total_out_bytes",
         "user",
@@ -63,6 +66,8 @@ class Client:
         self.addr = addr
         """`ip:port` of the other end, or `path:0` on a unix socket."""
         self.laddr = laddr
+        self.fd: int = -1
+        """The file descriptor, for CLIENT LIST; -1 where there is none."""
         self.created_at = now
         self.last_seen_at = now
         self.authenticated = authenticated
@@ -86,6 +91,8 @@ class Client:
         self.is_monitor: bool = False
         self.is_replica: bool = False
         self.is_master_link: bool = False
+        self.is_blocked: bool = False
+        """A reply is owed later (WAIT)."""
         self.no_evict: bool = False
         self.no_touch: bool = False
         self.reply_mode: str = "on"
@@ -97,6 +104,7 @@ class Client:
         self.argv_bytes: int = 0
         self.query_buffer_bytes: int = 0
         self.output_bytes: int = 0
+        self.total_commands: int = 0
         self.total_in_bytes: int = 0
         self.total_out_bytes: int = 0
         self.write_cut: int = 0

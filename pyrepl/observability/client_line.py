@@ -1,0 +1,94 @@
+"""A client as CLIENT LIST prints it, one line of `field=value`; the log names clients by the same line.
+
+Fields, order and flags are those of Redis 8.2. What has no meaning here is shown as a node without it would: redir -1,
+io-thread 0, no reply buffer of fixed size (rbs, rbp).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.node.client import Client
+
+CLIENT_BYTES: Final = 2600
+"""Measured: what CPython and uvloop spend on a connection that is idle, buffers aside (64-bit, CPython 3.11)."""
+
+
+def client_line(client: Client, now: float) -> bytes:
+    """The line of one client, without a line end; `now` is monotonic seconds."""
+    queued_bytes = queue_bytes(client)
+    head = b"id=%d addr=%b laddr=%b fd=%d name=%b age=%d idle=%d flags=%b db=%d" % (
+        client.id,
+        client.addr.encode(),
+        client.laddr.encode(),
+        client.fd,
+        client.name,
+        max(0, now - client.created_at),
+        max(0, now - client.last_seen_at),
+        client_flags(client),
+        client.db_index,
+    )
+    sizes = b"sub=%d psub=%d ssub=0 multi=%d watch=%d qbuf=%d qbuf-free=0 argv-mem=%d multi-mem=%d" % (
+        len(client.channels),
+        len(client.patterns),
+        -1 if client.queue is None else len(client.queue),
+        len(client.watching),
+        client.query_buffer_bytes,
+        client.argv_bytes,
+        queued_bytes,
+    )
+    output = b"rbs=0 rbp=0 obl=0 oll=%d omem=%d tot-mem=%d events=%b" % (
+        client.output_bytes > 0,
+        client.output_bytes,
+        memory_bytes(client),
+        b"rw" if client.output_bytes else b"r",
+    )
+    tail = b"cmd=%b user=%b redir=-1 resp=%d lib-name=%b lib-ver=%b io-thread=0 tot-net-in=%d tot-net-out=%d" % (
+        client.last_command.encode(),
+        b"(superuser)" if client.is_master_link else client.user,
+        client.proto,
+        client.lib_name,
+        client.lib_ver,
+        client.total_in_bytes,
+        client.total_out_bytes,
+    )
+    return b"%b %b %b %b tot-cmds=%d" % (head, sizes, output, tail, client.total_commands)
+
+
+def client_flags(client: Client) -> bytes:
+    """The letters of `flags=`, in Redis's order; N for a plain client."""
+    letters = (
+        (client.is_monitor, b"O"),
+        (client.is_replica, b"S"),
+        (client.is_master_link, b"M"),
+        (bool(client.channels or client.patterns), b"P"),
+        (client.queue is not None, b"x"),
+        (client.is_blocked, b"b"),
+        (client.dirty_cas, b"d"),
+        (client.closing, b"c"),
+        (is_unix(client), b"U"),
+        (client.no_evict, b"e"),
+        (client.no_touch, b"T"),
+    )
+    return b"".join(letter for shown, letter in letters if shown) or b"N"
+
+
+def is_unix(client: Client) -> bool:
+    """Did it come by the Unix socket? There both ends are `path:0`."""
+    return client.addr == client.laddr and client.addr.endswith(":0")
+
+
+def is_local(client: Client) -> bool:
+    """Does it come from this machine, as Redis's `local` means it: by the Unix socket or from 127.0.0.1 or ::1?"""
+    return is_unix(client) or client.addr.startswith(("127.0.0.1:", "[::1]:"))
+
+
+def queue_bytes(client: Client) -> int:
+    """What the commands queued since MULTI hold."""
+    return sum(len(raw) for _, raw in client.queue) if client.queue else 0
+
+
+def memory_bytes(client: Client) -> int:
+    """About what one client costs, buffers included: tot-mem and the sums of INFO memory."""
+    buffers = client.query_buffer_bytes + client.argv_bytes + client.output_bytes + queue_bytes(client)
+    return CLIENT_BYTES + len(client.name) + buffers
