@@ -1,0 +1,467 @@
+"""The reader: bytes of a snapshot in, cut anywhere, events out (events.py).
+
+Not here: what a value's bytes mean (types/), where the bytes come from, what becomes of the keys. A snapshot is
+
+    magic, then opcodes and keys in any order, then EOF and 8 bytes of checksum (since version 5)
+
+where a key is [expiry] [idle time] [frequency] type key value. The reader keeps the bytes of one unfinished item, at
+most: large collections are taken in element by element.
+
+Keys of plain strings are most of what there is, so `_decode_strings` decodes them in one loop; it stops at anything
+else, and anything that is not in order, and leaves that to `_decode_item`, which knows everything.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as struct_error
+from typing import Final, NamedTuple, final
+
+from pyrepl.errors import CorruptData
+from pyrepl.rdb import opcodes
+from pyrepl.rdb.checksum import CHECKSUM_BYTES, crc64
+from pyrepl.rdb.cursor import UNLIMITED, Cursor, Malformed, ShortInput
+from pyrepl.rdb.events import (
+    Aux,
+    End,
+    FunctionLibrary,
+    Header,
+    LoadedKeys,
+    RdbEvent,
+    ResizeDb,
+    SkippedEmpty,
+    SkippedModule,
+    SlotImport,
+    SlotInfo,
+)
+from pyrepl.rdb.length import decode_count, decode_length
+from pyrepl.rdb.strings import decode_string
+from pyrepl.rdb.types import module as modules
+from pyrepl.rdb.types.row import Decode, ValueType
+from pyrepl.rdb.types.string import STRING
+from pyrepl.rdb.types.table import types_of
+from pyrepl.rdb.values import StreamValue
+from pyrepl.rdb.versions import CHECKSUM_SINCE, MAGIC_BYTES, MAX_REDIS_VERSION, decode_magic
+
+_NO_EXPIRY: Final = -(1 << 63)
+"""Stands for "no expiry"; the format's own -1 is a time."""
+
+_NONE: Final = -1
+
+_I64: Final = Struct("<q")
+_U64_LE: Final = Struct("<Q")
+_I32: Final = Struct("<i")
+
+
+class RdbLimits(NamedTuple):
+    """What a snapshot may contain; everything above is an error before memory is spent. All inclusive.
+
+    `max_string_bytes` bounds any string of the file, packed collections included, plain or compressed.
+    `max_version` is the highest Redis version read; Valkey's 80 goes with 12. `input_bytes` is the length of the
+    whole input if it is known: a length that runs past it is then an error at once.
+    """
+
+    max_string_bytes: int = 512 * 1024 * 1024
+    max_count: int = (1 << 32) - 1
+    max_databases: int = 1 << 31
+    max_version: int = MAX_REDIS_VERSION
+    input_bytes: int = UNLIMITED
+    verify_checksum: bool = True
+
+
+DEFAULT_LIMITS: Final = RdbLimits()
+
+
+def duplicate_key_error(db: int, key: bytes, offset: int) -> CorruptData:
+    """The error for a key that a database has twice, for whoever keeps the keys of more than one LoadedKeys."""
+    return CorruptData(f"RDB has duplicated key {key!r} in DB {db}", offset)
+
+
+@final
+class RdbReader:
+    """Decodes one snapshot.
+
+    `feed` takes the next bytes, however cut, and returns what they completed. Any cut gives the same events but for
+    how keys are grouped into LoadedKeys. It raises CorruptData for anything that cannot be right; the reader is of no
+    use then, and keys reported before must not be served. Bytes past the end are kept for `unused`.
+
+    Invariants: bytes left of the cursor's mark are decoded and forgotten; `_crc` covers those left of `_crc_pos`.
+    """
+
+    __slots__ = (
+        "_chunks",
+        "_count",
+        "_crc",
+        "_cursor",
+        "_db",
+        "_decode",
+        "_events",
+        "_expires",
+        "_expiry_ms",
+        "_failure",
+        "_freq",
+        "_freqs",
+        "_held",
+        "_idle_s",
+        "_idles",
+        "_is_aux",
+        "_key",
+        "_limits",
+        "_opcodes",
+        "_others",
+        "_row",
+        "_strings",
+        "_types",
+        "finished",
+        "version",
+    )
+
+    def __init__(self, limits: RdbLimits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._cursor = Cursor(limits.max_string_bytes, limits.max_count, limits.input_bytes)
+        self._chunks: list[bytes] = []
+        self._held = 0
+        self._crc = 0
+        self._failure: CorruptData | None = None
+        self.finished = False
+        """Whether the last byte of the snapshot was read."""
+        self.version = 0
+        """The file's version, 0 until it is known."""
+        self._types: dict[int, ValueType] = {}
+        self._opcodes: dict[int, str] = {}
+        self._db = 0
+        # The item at work: attributes of the next key, then its type, key and half-decoded value.
+        self._expiry_ms = _NO_EXPIRY
+        self._idle_s = _NONE
+        self._freq = _NONE
+        self._row: ValueType | None = None
+        self._key: bytes | None = None
+        self._decode: Decode | None = None
+        self._is_aux = False
+        # Keys not reported yet, all of self._db.
+        self._strings: dict[bytes, bytes] = {}
+        self._others: dict[bytes, object] = {}
+        self._expires: dict[bytes, int] = {}
+        self._idles: dict[bytes, int] = {}
+        self._freqs: dict[bytes, int] = {}
+        self._events: list[RdbEvent] = []
+
+    @property
+    def consumed(self) -> int:
+        """How many bytes are decoded; when finished, the snapshot's length in bytes."""
+        return self._cursor.base + self._cursor.mark
+
+    def feed(self, data: bytes) -> list[RdbEvent]:
+        """Decode the next bytes; what they completed, in the order of the file. Raises CorruptData."""
+        if self._failure is not None:
+            raise self._failure
+        self._chunks.append(data)
+        self._held += len(data)
+        cursor = self._cursor
+        if self.finished or self._held < cursor.need - cursor.mark:
+            return []
+        buf = self._join()
+        cursor.load(buf)
+        try:
+            self._decode_all(cursor)
+        except ShortInput:
+            pass
+        except Malformed as error:
+            self._failure = self._corrupt(str(error))
+            self._chunks = []
+            raise self._failure from None
+        if self._limits.verify_checksum and not self.finished:
+            self._crc = crc64(memoryview(buf)[: cursor.mark], self._crc)
+        self._chunks = [buf[cursor.mark :]] if cursor.mark < cursor.end else []
+        self._held = cursor.end - cursor.mark
+        self._flush()
+        events = self._events
+        self._events = []
+        return events
+
+    def unused(self) -> bytes:
+        """The bytes fed that lie past the snapshot's end (what is not decoded yet, as long as it is unfinished)."""
+        return self._join()
+
+    def check_complete(self) -> None:
+        """The input has ended: raises CorruptData unless the snapshot is complete."""
+        if self._failure is not None:
+            raise self._failure
+        if not self.finished:
+            self._failure = self._corrupt(
+                f"Unexpected end of the input: the snapshot goes on, {self._held} bytes of an unfinished item are here"
+            )
+            raise self._failure
+
+    def _join(self) -> bytes:
+        chunks = self._chunks
+        if len(chunks) == 1:
+            return chunks[0]
+        joined = b"".join(chunks)
+        self._chunks = [joined]
+        return joined
+
+    def _decode_all(self, cursor: Cursor) -> None:
+        """Until the bytes end (ShortInput) or the snapshot does."""
+        if not self.version:
+            self._decode_header(cursor)
+        while not self.finished:
+            if self._decode is not None:
+                self._decode_value(cursor, self._decode)
+            else:
+                self._decode_strings(cursor)
+                self._decode_item(cursor)
+
+    def _decode_header(self, cursor: Cursor) -> None:
+        magic = cursor.take(MAGIC_BYTES)
+        version = decode_magic(magic, self._limits.max_version)
+        self._types = types_of(version)
+        self._opcodes = opcodes.opcodes_of(version)
+        self.version = version
+        cursor.commit()
+        self._events.append(Header(version))
+
+    def _decode_strings(self, cursor: Cursor) -> None:
+        """Decode keys of plain strings as long as nothing else comes; the rest is _decode_item's.
+
+        A key whose attributes are committed already (a cut fell behind them) is _decode_item's, too.
+        """
+        if self._expiry_ms != _NO_EXPIRY or self._idle_s != _NONE or self._freq != _NONE:
+            return
+        buf = cursor.buf
+        end = cursor.end
+        strings = self._strings
+        others = self._others
+        mark = pos = cursor.pos
+        try:
+            while True:
+                if buf[pos]:
+                    pos = self._decode_attributes(buf, pos)
+                    if buf[pos]:
+                        break
+                    has_attributes = True
+                else:
+                    has_attributes = False
+                size = buf[pos + 1]
+                start = pos + 2
+                if size > 63:
+                    if size > 127:
+                        break
+                    size = (size & 63) << 8 | buf[start]
+                    start += 1
+                pos = start + size
+                key = buf[start:pos]
+                size = buf[pos]
+                start = pos + 1
+                if size < 64:
+                    pos = start + size
+                    value = buf[start:pos]
+                elif size < 128:
+                    start += 1
+                    pos = start + ((size & 63) << 8 | buf[start - 1])
+                    value = buf[start:pos]
+                else:
+                    cursor.pos = pos
+                    value = decode_string(cursor)
+                    pos = cursor.pos
+                if pos > end or key in strings or key in others:
+                    break
+                strings[key] = value
+                if has_attributes:
+                    self._finish_key(key)
+                mark = pos
+        except (IndexError, struct_error, ShortInput, Malformed):
+            pass
+        self._drop_key()
+        cursor.pos = cursor.mark = mark
+
+    def _decode_attributes(self, buf: bytes, pos: int) -> int:
+        """Take in the expiry, idle time and frequency that stand at `pos`; where something else comes.
+
+        Raises IndexError or struct.error where the bytes end.
+        """
+        known = self._opcodes
+        while True:
+            kind = buf[pos]
+            if kind not in known:
+                return pos
+            if kind == opcodes.EXPIRETIME_MS:
+                self._expiry_ms = _I64.unpack_from(buf, pos + 1)[0]
+                pos += 9
+            elif kind == opcodes.FREQ:
+                self._freq = buf[pos + 1]
+                pos += 2
+            elif kind == opcodes.IDLE and buf[pos + 1] < 128:
+                if buf[pos + 1] < 64:
+                    self._idle_s = buf[pos + 1]
+                    pos += 2
+                else:
+                    self._idle_s = (buf[pos + 1] & 63) << 8 | buf[pos + 2]
+                    pos += 3
+            else:
+                return pos
+
+    def _decode_item(self, cursor: Cursor) -> None:
+        """One opcode with its data, or a key up to its value."""
+        kind = cursor.byte()
+        if kind in self._opcodes:
+            self._decode_opcode(cursor, kind)
+            cursor.commit()
+            return
+        row = self._types.get(kind)
+        if row is None:
+            raise Malformed(f"Unknown value type or opcode {kind} ({kind:#04x}) for {self._dialect()}")
+        # The key is remembered before it is checked, so that an error names it.
+        self._row = row
+        key = decode_string(cursor)
+        if key in self._strings or key in self._others:
+            self._key = key
+            raise Malformed(f"RDB has duplicated key {key!r} in DB {self._db}")
+        if row.number == STRING:
+            self._key = key
+            value = decode_string(cursor)
+            cursor.commit()
+            self._strings[key] = value
+            self._finish_key(key)
+            return
+        self._key = key
+        self._decode = row.start()
+        cursor.commit()
+
+    def _decode_value(self, cursor: Cursor, decode: Decode) -> None:
+        """Go on with the value of the key at work, or with a module's data outside the keys."""
+        value = decode(cursor)
+        cursor.commit()
+        key = self._key
+        self._decode = None
+        if self._is_aux or key is None:
+            self._is_aux = False
+            if isinstance(value, modules.ModuleValue):
+                self._report(SkippedModule(self._db, None, value.module))
+            return
+        if isinstance(value, modules.ModuleValue):
+            self._drop_key()
+            self._report(SkippedModule(self._db, key, value.module))
+        elif not value and not isinstance(value, StreamValue):
+            self._drop_key()
+            self._report(SkippedEmpty(self._db, key))
+        else:
+            self._others[key] = value
+            self._finish_key(key)
+
+    def _finish_key(self, key: bytes) -> None:
+        """Note the attributes of the key just decoded."""
+        if self._expiry_ms != _NO_EXPIRY:
+            self._expires[key] = self._expiry_ms
+        if self._idle_s != _NONE:
+            self._idles[key] = self._idle_s
+        if self._freq != _NONE:
+            self._freqs[key] = self._freq
+        self._drop_key()
+
+    def _drop_key(self) -> None:
+        self._expiry_ms = _NO_EXPIRY
+        self._idle_s = _NONE
+        self._freq = _NONE
+        self._row = None
+        self._key = None
+
+    def _decode_opcode(self, cursor: Cursor, kind: int) -> None:
+        """An opcode's data. Nothing is kept before all of it is there, as a cut makes us come again."""
+        if kind == opcodes.EXPIRETIME_MS:
+            self._expiry_ms = cursor.i64_le()
+        elif kind == opcodes.EXPIRETIME:
+            self._expiry_ms = _I32.unpack_from(cursor.buf, cursor.advance(4))[0] * 1000
+        elif kind == opcodes.IDLE:
+            self._idle_s = decode_length(cursor)
+        elif kind == opcodes.FREQ:
+            self._freq = cursor.byte()
+        elif kind == opcodes.SELECTDB:
+            self._select(decode_length(cursor))
+        elif kind == opcodes.EOF:
+            self._decode_end(cursor)
+        elif kind == opcodes.MODULE_AUX:
+            self._decode = modules.start_aux()
+            self._is_aux = True
+        else:
+            self._decode_hint(cursor, kind)
+
+    def _decode_hint(self, cursor: Cursor, kind: int) -> None:
+        """The opcodes that are reported and change nothing here."""
+        if kind == opcodes.AUX:
+            name = decode_string(cursor)
+            self._report(Aux(name, decode_string(cursor)))
+        elif kind == opcodes.RESIZEDB:
+            keys = decode_length(cursor)
+            self._report(ResizeDb(self._db, keys, decode_length(cursor)))
+        elif kind == opcodes.FUNCTION2:
+            self._report(FunctionLibrary(decode_string(cursor)))
+        elif kind == opcodes.SLOT_INFO:
+            slot = decode_length(cursor)
+            keys = decode_length(cursor)
+            self._report(SlotInfo(slot, keys, decode_length(cursor)))
+        elif kind == opcodes.SLOT_IMPORT:
+            self._report(_decode_slot_import(cursor))
+        else:
+            raise Malformed("Pre-release function format not supported")
+
+    def _select(self, db: int) -> None:
+        if db >= self._limits.max_databases:
+            raise Malformed(
+                f"Data file was created with a server configured to handle more than {self._limits.max_databases} "
+                f"databases: it selects DB {db}"
+            )
+        self._flush()
+        self._db = db
+
+    def _decode_end(self, cursor: Cursor) -> None:
+        stop = cursor.pos
+        checksum = 0
+        if self.version >= CHECKSUM_SINCE:
+            checksum = _U64_LE.unpack_from(cursor.buf, cursor.advance(CHECKSUM_BYTES))[0]
+            if checksum and self._limits.verify_checksum:
+                actual = crc64(memoryview(cursor.buf)[:stop], self._crc)
+                if actual != checksum:
+                    raise Malformed(f"Wrong RDB checksum expected: ({actual:x}) but got ({checksum:x})")
+        self.finished = True
+        self._report(End(checksum))
+
+    def _report(self, event: RdbEvent) -> None:
+        self._flush()
+        self._events.append(event)
+
+    def _flush(self) -> None:
+        """Turn the keys gathered so far into an event."""
+        if not self._strings and not self._others:
+            return
+        self._events.append(
+            LoadedKeys(self._db, self._strings, list(self._others.items()), self._expires, self._idles, self._freqs)
+        )
+        self._strings = {}
+        self._others = {}
+        self._expires = {}
+        self._idles = {}
+        self._freqs = {}
+
+    def _dialect(self) -> str:
+        return f"{'VALKEY' if self.version > MAX_REDIS_VERSION else 'REDIS'} RDB version {self.version}"
+
+    def _corrupt(self, message: str) -> CorruptData:
+        """The error with what was at work: type, key, and the byte at which the broken item begins."""
+        where = ""
+        if self._is_aux:
+            where = " in module data outside the keys"
+        elif self._row is not None:
+            where = f" in a value of type {self._row.name}"
+            if self._key is not None:
+                where += f", key {self._key[:128]!r} of DB {self._db}"
+        return CorruptData(message + where, self.consumed)
+
+
+def _decode_slot_import(cursor: Cursor) -> SlotImport:
+    job = decode_string(cursor)
+    ranges: list[tuple[int, int]] = []
+    for _ in range(decode_count(cursor)):
+        first = decode_length(cursor)
+        ranges.append((first, decode_length(cursor)))
+    return SlotImport(job, tuple(ranges))

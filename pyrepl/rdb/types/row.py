@@ -1,0 +1,64 @@
+"""What every value type says of itself: a row per encoding. The rows stand in the files of the types, see table.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeAlias, final
+
+from pyrepl.errors import PyreplError
+from pyrepl.rdb import lzf
+from pyrepl.rdb.cursor import Cursor
+from pyrepl.rdb.settings import DEFAULT_PACKING, PackingSettings
+from pyrepl.rdb.strings import encode_compressed, encode_string
+from pyrepl.rdb.versions import DEFAULT_VERSION, MAX_REDIS_VERSION
+
+Decode: TypeAlias = Callable[[Cursor], object]
+"""Decodes one value. Raises Malformed, or ShortInput: then it is called again when the cursor holds more bytes, and
+goes on from the cursor's mark; what it had understood up to there it remembers."""
+
+REDIS_ONLY: Final = MAX_REDIS_VERSION
+FOREVER: Final = 255
+
+
+class ValueType(NamedTuple):
+    """A type byte: Redis's name for it (redis-check-rdb), the versions that have it (inclusive), and its decoder.
+
+    `start` is called once per value and gives its Decode.
+    """
+
+    number: int
+    name: str
+    since: int
+    until: int
+    start: Callable[[], Decode]
+
+
+@final
+class CannotHold(PyreplError):
+    """The RDB version that was asked for has no place for this value; the text names version and value."""
+
+
+@final
+class Form:
+    """How values are to be written: the version, the limits of the packed encodings, with LZF or without.
+
+    `text` encodes one string. LZF needs the native module: in pure Python it would slow a snapshot a hundredfold.
+    """
+
+    __slots__ = ("packing", "text", "version")
+
+    def __init__(
+        self,
+        version: int = DEFAULT_VERSION,
+        compress: bool = False,
+        packing: PackingSettings = DEFAULT_PACKING,
+    ) -> None:
+        self.version = version
+        self.packing = packing
+        self.text: Callable[[bytes], bytes] = (
+            encode_compressed if compress and lzf.COMPRESSOR_IS_NATIVE else encode_string
+        )
+
+
+Encoded: TypeAlias = tuple[int, bytes]
+"""(type byte, the value's bytes)."""

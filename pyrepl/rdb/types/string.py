@@ -1,0 +1,21 @@
+"""Strings: the value is a string of the format, nothing around it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.rdb.strings import decode_string
+from pyrepl.rdb.types.row import FOREVER, Decode, Encoded, Form, ValueType
+
+STRING: Final = 0
+
+
+def encode_text(value: bytes, form: Form) -> Encoded:
+    return STRING, form.text(value)
+
+
+def _start() -> Decode:
+    return decode_string
+
+
+ROWS: Final = (ValueType(STRING, "string", 1, FOREVER, _start),)

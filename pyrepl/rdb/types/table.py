@@ -1,0 +1,52 @@
+"""All value types: which the versions know, and how a plain value is encoded. The rows stand in the types' files."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from pyrepl.rdb.types import hash as hashes
+from pyrepl.rdb.types import list as lists
+from pyrepl.rdb.types import module as modules
+from pyrepl.rdb.types import set as sets
+from pyrepl.rdb.types import stream as streams
+from pyrepl.rdb.types import string as strings
+from pyrepl.rdb.types import zset as zsets
+from pyrepl.rdb.types.row import Encoded, Form, ValueType
+from pyrepl.rdb.values import HashWithTtls, StreamValue
+
+VALUE_TYPES: Final[tuple[ValueType, ...]] = (
+    *strings.ROWS,
+    *lists.ROWS,
+    *sets.ROWS,
+    *zsets.ROWS,
+    *hashes.ROWS,
+    *streams.ROWS,
+    *modules.ROWS,
+)
+
+
+def types_of(version: int) -> dict[int, ValueType]:
+    """Type byte -> type, for a file of this version."""
+    return {row.number: row for row in VALUE_TYPES if row.since <= version <= row.until}
+
+
+def encode_value(value: object, form: Form) -> Encoded:
+    """(type byte, bytes) of a plain value. Raises CannotHold, TypeError for anything but a plain value."""
+    if isinstance(value, bytes):
+        return strings.encode_text(value, form)
+    if isinstance(value, dict):
+        for sample in value.values():
+            if isinstance(sample, float):
+                return zsets.encode_zset(value, form)
+            break
+        return hashes.encode_hash(value, form)
+    if isinstance(value, list | deque):
+        return lists.encode_list(value, form)
+    if isinstance(value, set):
+        return sets.encode_set(value, form)
+    if isinstance(value, HashWithTtls):
+        return hashes.encode_hash_with_ttls(value, form)
+    if isinstance(value, StreamValue):
+        return streams.encode_stream(value, form)
+    raise TypeError(f"the snapshot format has no {type(value).__name__}")

@@ -1,0 +1,167 @@
+"""The writer: keys in, bytes of a snapshot out, for a given RDB version. How a value is encoded stands in types/.
+
+A snapshot is made by calling, in this order, `begin`, `functions`, then for each database `select_db` and
+`encode_strings` or `encode_keys` as often as there are batches, and `end`. Each call returns bytes to be written
+behind those of the one before; the checksum at the end covers them all.
+
+Not here: what goes into a batch, and where the bytes go. A batch is encoded in one piece, so its size is the memory
+it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from struct import Struct
+from typing import Final, final
+
+from pyrepl.rdb import opcodes
+from pyrepl.rdb.checksum import crc64
+from pyrepl.rdb.length import SHORT_LENGTHS, encode_length
+from pyrepl.rdb.settings import DEFAULT_PACKING, PackingSettings
+from pyrepl.rdb.strings import MAX_INTEGER_BYTES, MIN_COMPRESSED_BYTES, encode_string
+from pyrepl.rdb.types.row import CannotHold, Form
+from pyrepl.rdb.types.table import encode_value
+from pyrepl.rdb.versions import (
+    AUX_SINCE,
+    CHECKSUM_SINCE,
+    DEFAULT_VERSION,
+    FUNCTIONS_SINCE,
+    MS_EXPIRY_SINCE,
+    WRITABLE_VERSIONS,
+    encode_magic,
+)
+
+_AUX: Final = bytes((opcodes.AUX,))
+_RESIZEDB: Final = bytes((opcodes.RESIZEDB,))
+_SELECTDB: Final = bytes((opcodes.SELECTDB,))
+_FUNCTION2: Final = bytes((opcodes.FUNCTION2,))
+_EOF: Final = bytes((opcodes.EOF,))
+
+_MS_EXPIRY: Final = Struct("<Bq")
+_S_EXPIRY: Final = Struct("<Bi")
+_CHECKSUM: Final = Struct("<Q")
+
+_MAX_S_EXPIRY: Final = (1 << 31) - 1
+
+_STRING_KEYS: Final[tuple[bytes, ...]] = tuple(b"\x00" + length for length in SHORT_LENGTHS)
+"""The type byte of a string with the length of its key."""
+
+_NINE: Final = 0x39
+"""Text that begins with a greater byte is not an integer's."""
+
+_SHORT: Final = len(SHORT_LENGTHS)
+
+
+@final
+class RdbWriter:
+    """Encodes one snapshot in RDB version `version` (1 to 12, or 80: Valkey 9).
+
+    `checksum`: end with a CRC-64 (else zeros, as `rdbchecksum no`; before version 5 there is none). `compress`: LZF
+    for strings where it pays, as `rdbcompression yes`; only done when the native module is there.
+    """
+
+    __slots__ = ("_checksum", "_crc", "_form", "version")
+
+    def __init__(
+        self,
+        version: int = DEFAULT_VERSION,
+        checksum: bool = True,
+        compress: bool = False,
+        packing: PackingSettings = DEFAULT_PACKING,
+    ) -> None:
+        """Raises ValueError for a version that cannot be written."""
+        if version not in WRITABLE_VERSIONS:
+            raise ValueError(f"cannot write RDB version {version}, known are {WRITABLE_VERSIONS}")
+        self.version = version
+        self._checksum = checksum and version >= CHECKSUM_SINCE
+        self._crc = 0
+        self._form = Form(version, compress, packing)
+
+    def begin(self, aux: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+        """The magic and the fields about the snapshot, which a version before 7 has not and leaves out."""
+        parts = [encode_magic(self.version)]
+        if self.version >= AUX_SINCE:
+            for name, value in aux:
+                parts += (_AUX, encode_string(name), encode_string(value))
+        return self._counted(b"".join(parts))
+
+    def functions(self, libraries: Iterable[bytes]) -> bytes:
+        """Function libraries, each the text that FUNCTION LOAD takes. Raises CannotHold before version 10."""
+        parts: list[bytes] = []
+        for text in libraries:
+            if self.version < FUNCTIONS_SINCE:
+                raise CannotHold(
+                    f"function libraries need RDB version {FUNCTIONS_SINCE}, not {self.version}: {text[:64]!r}"
+                )
+            parts += (_FUNCTION2, self._form.text(text))
+        return self._counted(b"".join(parts))
+
+    def select_db(self, db: int, size: int, expires_size: int) -> bytes:
+        """The keys that follow are of database `db`, which has `size` keys, `expires_size` of them expiring."""
+        parts = [_SELECTDB, encode_length(db)]
+        if self.version >= AUX_SINCE:
+            parts += (_RESIZEDB, encode_length(size), encode_length(expires_size))
+        return self._counted(b"".join(parts))
+
+    def encode_strings(self, items: Iterable[tuple[bytes, bytes]]) -> bytes:
+        """Keys of strings without expiry, the fastest batch: (key, value) as `dict.items()` gives them."""
+        parts: list[bytes] = []
+        text = self._form.text
+        # Values of more bytes than this go through `text`, which may compress them.
+        plain_limit = _SHORT if text is encode_string else MIN_COMPRESSED_BYTES
+        for key, value in items:
+            size = len(key)
+            if size < plain_limit and (size > MAX_INTEGER_BYTES or not size or key[0] > _NINE):
+                head = _STRING_KEYS[size]
+            else:
+                head = b"\x00"
+                key = text(key)
+            size = len(value)
+            if size < plain_limit and (size > MAX_INTEGER_BYTES or not size or value[0] > _NINE):
+                parts += (head, key, SHORT_LENGTHS[size], value)
+            else:
+                parts += (head, key, text(value))
+        return self._counted(b"".join(parts))
+
+    def encode_keys(self, items: Iterable[tuple[bytes, object]], expires: Mapping[bytes, int]) -> bytes:
+        """Keys with plain values of any type (values.py) and their expiries (key -> Unix ms; a superset will do).
+
+        Raises CannotHold, naming the key, for what the version has no place for; TypeError for another kind of value.
+        """
+        parts: list[bytes] = []
+        form = self._form
+        text = form.text
+        for key, value in items:
+            at_ms = expires.get(key)
+            if at_ms is not None:
+                parts.append(self._expiry(key, at_ms))
+            if type(value) is bytes:
+                parts += (b"\x00", text(key), text(value))
+                continue
+            try:
+                kind, body = encode_value(value, form)
+            except CannotHold as error:
+                raise CannotHold(f"key {key[:128]!r}: {error}") from None
+            parts += (bytes((kind,)), text(key), body)
+        return self._counted(b"".join(parts))
+
+    def end(self) -> bytes:
+        """The end mark and the checksum."""
+        tail = self._counted(_EOF)
+        if self.version < CHECKSUM_SINCE:
+            return tail
+        return tail + _CHECKSUM.pack(self._crc)
+
+    def _expiry(self, key: bytes, at_ms: int) -> bytes:
+        if self.version >= MS_EXPIRY_SINCE:
+            return _MS_EXPIRY.pack(opcodes.EXPIRETIME_MS, at_ms)
+        # Rounded up: a key must not go before its time.
+        at_s = -(-at_ms // 1000)
+        if not 0 <= at_s <= _MAX_S_EXPIRY:
+            raise CannotHold(f"key {key[:128]!r}: RDB version {self.version} has no expiry at {at_ms} ms")
+        return _S_EXPIRY.pack(opcodes.EXPIRETIME, at_s)
+
+    def _counted(self, data: bytes) -> bytes:
+        if self._checksum:
+            self._crc = crc64(data, self._crc)
+        return data
