@@ -35,7 +35,7 @@ from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.node.stats import CommandStats
 from pyrepl.resp.encoder import encode_command
-from pyrepl.resp.reply import NULL_ARRAY, QUEUED, Reply
+from pyrepl.resp.reply import NULL_ARRAY, OK, QUEUED, Reply
 
 EXECABORT: Final = "EXECABORT Transaction discarded because of previous errors."
 _PROPAGATES: Final = WRITE | MAY_REPLICATE
@@ -45,7 +45,7 @@ _PROPAGATES: Final = WRITE | MAY_REPLICATE
 class Entry:
     """A row as one dispatcher executes it: its function and counters at hand."""
 
-    __slots__ = ("arity", "children", "flags", "fn", "is_exec", "row", "skip", "stats")
+    __slots__ = ("arity", "children", "flags", "fn", "frames", "is_exec", "row", "skip", "stats")
 
     def __init__(self, row: Command, stats: CommandStats, skip: int) -> None:
         self.row = row
@@ -57,6 +57,7 @@ class Entry:
         """Words of the name: 1, or 2 for a subcommand."""
         self.children: dict[bytes, Entry] = {}
         self.is_exec = row.name == "EXEC"
+        self.frames = row.name in ("MULTI", "EXEC")
 
 
 @final
@@ -108,6 +109,30 @@ class Dispatcher:
             return self._execute_guarded(call, entry, argv, raw)
         return self._run(call, entry, argv, raw)
 
+    def apply(self, call: Call, argv: list[bytes]) -> Reply:
+        """The reply to one command of our master's stream: nothing may refuse it, and nothing is propagated for it, as
+        the master's bytes go on as they came. MULTI and EXEC need no deed: a unit comes whole, and nobody else is
+        served between its commands."""
+        entry = self._by_name.get(argv[0])
+        size = len(argv)
+        if entry is None or entry.children or (size != entry.arity and (entry.arity > 0 or size < -entry.arity)):
+            try:
+                entry = self._resolve(argv)
+            except CommandError as error:
+                return error
+        if self._node.monitors:
+            self._show_monitors(call.client, argv, entry)
+        if entry.frames:
+            return OK
+        reply = self._timed(call, entry, argv)
+        call.propagated = None
+        return reply
+
+    def knows(self, argv: list[bytes]) -> bool:
+        """Is there such a command, with such a subcommand?"""
+        row = self.table.find(argv[0])
+        return row is not None and (not row.subcommands or len(argv) < 2 or argv[1].upper() in row.subcommands)
+
     def propagate_expired(self) -> None:
         """Tell the replicas what expiry has deleted outside any command (the active cycle)."""
         unit: list[tuple[int, bytes]] = []
@@ -157,8 +182,15 @@ class Dispatcher:
 
     def _run(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
         keyspace = self._keyspace
-        call.argv = argv
         dirty = keyspace.dirty
+        reply = self._timed(call, entry, argv)
+        if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:
+            self._propagate(call, entry, raw, changed=keyspace.dirty != dirty)
+        return reply
+
+    def _timed(self, call: Call, entry: Entry, argv: list[bytes]) -> Reply:
+        """Execute, and count what it took."""
+        call.argv = argv
         started = self._clock()
         try:
             reply: Reply | Effect = entry.fn(call, *argv[entry.skip :])
@@ -172,8 +204,6 @@ class Dispatcher:
         stats = entry.stats
         stats.calls += 1
         stats.seconds += elapsed
-        if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:
-            self._propagate(call, entry, raw, changed=keyspace.dirty != dirty)
         if elapsed >= self._node.slow_limit_s and not entry.flags & NO_SLOWLOG:
             self._node.note_slow(call.client, argv, call.now_ms, elapsed)
         return reply

@@ -77,6 +77,8 @@ class Node:
         self.monitors: set[int] = set()
         self.deliveries: list[tuple[int, Reply]] = []
         """(client id, reply) that go to other clients than the one served; the daemon drains it after each batch."""
+        self.functions: list[bytes] = []
+        """Function libraries that came with a snapshot, as text: kept for the next one, not executed."""
         self.active_expire = True
         """DEBUG SET-ACTIVE-EXPIRE."""
         self.guarded = False

@@ -1,0 +1,34 @@
+"""The console script `pyrepl`: makes sure that it found our package and not its namesake, then runs the command line."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+SHADOWED = (
+    "pyrepl: another package named 'pyrepl' hides this one (found at {where}). Debuggers' completers install it on "
+    "Python below 3.13. Install pyrepl-server in an environment of its own: pipx install pyrepl-server"
+)
+
+
+def why_not_ours() -> str | None:
+    """The message when `import pyrepl` would not give our package, or None."""
+    spec = importlib.util.find_spec("pyrepl")
+    if spec is not None and importlib.util.find_spec("pyrepl.daemon") is not None:
+        return None
+    return SHADOWED.format(where=spec.origin if spec is not None else "nowhere")
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    complaint = why_not_ours()
+    if complaint is not None:
+        sys.stderr.write(complaint + "\n")
+        sys.exit(1)
+    from pyrepl_cli.commands import cli
+
+    cli(prog_name="pyrepl")
+
+
+if __name__ == "__main__":
+    main()

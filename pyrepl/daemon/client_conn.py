@@ -1,0 +1,233 @@
+"""One client's connection: bytes in, commands executed batch by batch, replies out in one write. Hot.
+
+What a command does is `commands`'; who may come in, and what goes to other clients, is `clients`. A connection may be
+held (`hold`): an answer is owed later (WAIT) or commands are paused (CLIENT PAUSE); what it sent meanwhile waits, and
+nothing more is read. After PSYNC it is a replica's: its REPLCONFs still come in here, its stream goes out by
+`replica_conn`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, final
+
+from pyrepl.commands.table import MAY_REPLICATE, WRITE
+from pyrepl.errors import CommandError
+from pyrepl.node.client import Client
+from pyrepl.node.output_limit import OutputWatch
+from pyrepl.resp.encoder import encode_reply
+from pyrepl.resp.parser import Batch, Parser
+from pyrepl.resp.reply import NO_REPLY, Reply
+
+if TYPE_CHECKING:
+    from pyrepl.commands.call import Call
+    from pyrepl.daemon.clients import Clients
+    from pyrepl.daemon.replica_conn import ReplicaConn
+
+_CHANGES: Final = WRITE | MAY_REPLICATE
+
+
+@final
+class ClientConn(asyncio.Protocol):
+    """The shell of one connection.
+
+    Invariants: while `held` is True, `_waiting` has the batches that are not (wholly) executed, oldest first, and
+    reading is paused. `client` and `transport` are set from connection_made on.
+    """
+
+    client: Client
+    transport: asyncio.Transport
+    parser: Parser
+    _call: Call
+
+    def __init__(self, clients: Clients) -> None:
+        self._clients = clients
+        self._node = clients.node
+        self._execute = clients.dispatcher.execute
+        self.held = False
+        self._waiting: list[tuple[Batch, int]] = []
+        self.output = OutputWatch()
+        self.replica: ReplicaConn | None = None
+        """Set at the first REPLCONF or PSYNC: what a replica's connection has besides."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._clients.admit(self)
+
+    def enter(self, client: Client, parser: Parser) -> None:
+        """The connection was admitted as `client`."""
+        self.client = client
+        self.parser = parser
+        self._call = self._clients.dispatcher.call_for(client)
+
+    def data_received(self, data: bytes) -> None:
+        client = self.client
+        client.total_in_bytes += len(data)
+        batch = self.parser.feed(data)
+        if self.held:
+            self._waiting.append((batch, 0))
+            return
+        self._serve(batch, 0)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._clients.forget(self)
+
+    def hold(self) -> None:
+        """Execute nothing more of this client until `release`."""
+        if not self.held:
+            self.held = True
+            self.transport.pause_reading()
+
+    def release(self) -> None:
+        """Go on where `hold` stopped."""
+        if not self.held:
+            return
+        self.held = False
+        waiting, self._waiting = self._waiting, []
+        while waiting:
+            batch, start = waiting.pop(0)
+            self._serve(batch, start)
+            if self.held:
+                self._waiting.extend(waiting)
+                return
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def send(self, reply: Reply) -> None:
+        """Write one reply or message now."""
+        if self.client.reply_mode == "off" or self.transport.is_closing():
+            return
+        out: list[bytes] = []
+        encode_reply(reply, self.client.proto, out)
+        self._write(b"".join(out))
+
+    def answer(self, reply: Reply) -> None:
+        """The reply that was owed while the client was held; it goes on from there."""
+        self.send(reply)
+        self.release()
+
+    def fail(self, text: str) -> None:
+        """As `answer`, with an error."""
+        self.answer(CommandError(text))
+
+    def close(self, *, at_once: bool = False) -> None:
+        """End the connection: after what was written is out, or at once."""
+        if at_once:
+            self.transport.abort()
+        else:
+            self.transport.close()
+
+    def _serve(self, batch: Batch, start: int) -> None:
+        """Execute a batch from command `start` on, and whatever the parser held back because of it."""
+        clients = self._clients
+        client = self.client
+        self._call.now_ms = clients.begin_batch(client, len(batch.commands) - start)
+        while True:
+            following = self._execute_batch(batch, start)
+            if not batch.more or self.held or client.closing:
+                break
+            self.parser.authenticated = client.authenticated
+            batch = self.parser.feed(b"")
+            start = 0
+        clients.end_batch()
+        if client.closing:
+            self.close()
+        elif self.held:
+            self._waiting.insert(0, (batch, following))
+        elif batch.error is not None:
+            self._refuse(batch.error)
+        elif batch.overflow:
+            clients.overflown(self)
+
+    def _execute_batch(self, batch: Batch, start: int) -> int:
+        """Execute from command `start` on; the index of the first that was not executed, because the client was held
+        or is to be closed."""
+        client = self.client
+        call = self._call
+        node = self._node
+        execute = self._execute
+        proto = client.proto
+        commands = batch.commands
+        out: list[bytes] = []
+        index = start
+        size = len(commands)
+        while index < size:
+            if client.guarded or node.guarded:
+                if self._must_pause(commands[index]):
+                    self._clients.wait_for_pause(self)
+                    break
+                self._serve_guarded(batch, index, out)
+            else:
+                reply = execute(call, commands[index], batch.wire(index))
+                if client.proto != proto or client.guarded:
+                    self._encode(reply, out)
+                else:
+                    encode_reply(reply, proto, out)
+            proto = client.proto
+            index += 1
+            if self.held or client.closing:
+                break
+        if out:
+            self._write(b"".join(out) if len(out) > 1 else out[0])
+        return index
+
+    def _serve_guarded(self, batch: Batch, index: int, out: list[bytes]) -> None:
+        """One command with everything that may be in the way of its reply (CLIENT REPLY)."""
+        client = self.client
+        skipped = client.skip_next_reply
+        reply = self._execute(self._call, batch.commands[index], batch.wire(index))
+        if skipped:
+            client.skip_next_reply = False
+            client.review_guard()
+        else:
+            self._encode(reply, out)
+
+    def _encode(self, reply: Reply, out: list[bytes]) -> None:
+        if self.client.reply_mode != "off" and reply is not NO_REPLY:
+            encode_reply(reply, self.client.proto, out)
+
+    def _must_pause(self, argv: list[bytes]) -> bool:
+        """CLIENT PAUSE holds clients, not replicas; `WRITE` mode holds what may change something."""
+        client = self.client
+        if client.is_replica or not self._node.pause.until_ms():
+            return False
+        row = self._clients.dispatcher.table.find(argv[0])
+        may_write = row is not None and (
+            bool(row.flags & _CHANGES and client.queue is None) or (row.name == "EXEC" and client.queue_writes)
+        )
+        return self._node.pause.holds(self._node.keyspace.now_ms, may_write=may_write)
+
+    def _write(self, data: bytes) -> None:
+        if not data or self.transport.is_closing():
+            return
+        self.client.total_out_bytes += len(data)
+        self._node.stats.total_net_output_bytes += len(data)
+        self.transport.write(data)
+
+    def _refuse(self, error: bytes) -> None:
+        """A broken request: its text, and the end of this connection alone."""
+        self._clients.broken_request(self, error)
+        self._write(b"-ERR " + error.removeprefix(b"ERR ") + b"\r\n")
+        self.close()
+
+
+def error_line(error: CommandError) -> bytes:
+    """The wire form of an error that is sent outside any batch."""
+    out: list[bytes] = []
+    encode_reply(error, 2, out)
+    return b"".join(out)
+
+
+def peer_name(transport: asyncio.BaseTransport, unix_path: str) -> tuple[str, str]:
+    """(addr, laddr) as CLIENT LIST prints them: `ip:port`, `[ip6]:port`, or `path:0` on a unix socket."""
+    peer: Any = transport.get_extra_info("peername")
+    own: Any = transport.get_extra_info("sockname")
+    if not isinstance(peer, tuple) or not isinstance(own, tuple):
+        return f"{unix_path}:0", f"{unix_path}:0"
+    return _host_port(peer), _host_port(own)
+
+
+def _host_port(address: tuple[Any, ...]) -> str:
+    host, port = str(address[0]), address[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,253 @@
+"""All client connections: who may come in, the frame of each batch, messages to other clients, limits, the end.
+
+A connection's own bytes are `client_conn`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Callable
+from typing import Final, final
+
+from pyrepl.commands.dispatch import Dispatcher
+from pyrepl.commands.transactions import unwatch
+from pyrepl.daemon.client_conn import ClientConn, peer_name
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.log_sink import Log
+from pyrepl.node.client import NORMAL, PUBSUB, Client
+from pyrepl.node.node import Node
+from pyrepl.resp.parser import Parser
+
+MAX_CLIENTS_TEXT: Final = b"-ERR max number of clients reached\r\n"
+DENIED_TEXT: Final = (
+    b"-DENIED pyrepl is running in protected mode because protected mode is enabled and no password is set for the "
+    b"default user. In this mode connections are only accepted from the loopback interface. To accept connections "
+    b"from elsewhere, do one of: 1) set a password with 'requirepass' and, on replicas, 'masterauth'; 2) disable "
+    b"protected mode with CONFIG SET protected-mode no from the loopback interface, if nobody from outside can reach "
+    b"this node; 3) start the node with '--protected-mode no'.\r\n"
+)
+
+
+@final
+class Clients:
+    """The connections of a node.
+
+    Invariant: `conns` and `node.clients` have the same ids, but for the link to a master, which is no connection here.
+    """
+
+    def __init__(self, node: Node, dispatcher: Dispatcher, clock: Clock, log: Log) -> None:
+        self.node = node
+        self.dispatcher = dispatcher
+        self.conns: dict[int, ClientConn] = {}
+        self.on_replica_lost: Callable[[ClientConn], None] = lambda conn: None
+        self.after_batch: Callable[[], None] = lambda: None
+        self._clock = clock
+        self._log = log
+        self._next_id = 1
+        self._paused: set[int] = set()
+        self._pause_timer: asyncio.TimerHandle | None = None
+
+    def make_protocol(self) -> ClientConn:
+        return ClientConn(self)
+
+    def new_client(self, addr: str, laddr: str, *, authenticated: bool) -> Client:
+        """A Client with the next id, registered with the node."""
+        client = Client(self._next_id, addr, laddr, self._clock.now(), authenticated=authenticated)
+        self._next_id += 1
+        self.node.clients[client.id] = client
+        return client
+
+    def admit(self, conn: ClientConn) -> None:
+        """A connection came in: give it a client, or a line that says why not."""
+        node = self.node
+        settings = node.settings
+        node.stats.total_connections_received += 1
+        addr, laddr = peer_name(conn.transport, settings.unixsocket)
+        refusal = self._why_not_admitted(addr)
+        conn.enter(self.new_client(addr, laddr, authenticated=not settings.requirepass), self._new_parser())
+        self.conns[conn.client.id] = conn
+        if refusal is not None:
+            node.stats.rejected_connections += 1
+            conn.transport.write(refusal)
+            conn.close()
+            return
+        sock = conn.transport.get_extra_info("socket")
+        if sock is not None and settings.tcp_keepalive and sock.family != socket.AF_UNIX:
+            keep_alive(sock, settings.tcp_keepalive)
+
+    def forget(self, conn: ClientConn) -> None:
+        """A connection has ended, by whichever side."""
+        client = conn.client
+        self.conns.pop(client.id, None)
+        self.node.clients.pop(client.id, None)
+        self._paused.discard(client.id)
+        if conn.replica is not None:
+            self.on_replica_lost(conn)
+        if client.watching:
+            unwatch(client, self.node.keyspace)
+        if client.channels or client.patterns:
+            self.node.pubsub.drop(client)
+        if client.id in self.node.monitors:
+            self.node.monitors.discard(client.id)
+            self.node.review_guard()
+
+    def begin_batch(self, client: Client, commands: int) -> int:
+        """The frame of a batch: the node's time is set; Unix ms of it."""
+        node = self.node
+        now = self._clock.now()
+        client.last_seen_at = now
+        node.process.now = now
+        now_ms = self._clock.unix_ms()
+        node.keyspace.now_ms = now_ms
+        node.stats.total_commands_processed += commands
+        return now_ms
+
+    def end_batch(self) -> None:
+        """What the batch means for others: messages to clients, stream bytes to replicas."""
+        if self.node.deliveries:
+            self.deliver()
+        self.after_batch()
+
+    def deliver(self) -> None:
+        """Send what commands have left for other clients (published messages, MONITOR lines)."""
+        deliveries = self.node.deliveries
+        while deliveries:
+            pending = deliveries[:]
+            deliveries.clear()
+            for client_id, reply in pending:
+                conn = self.conns.get(client_id)
+                if conn is not None:
+                    conn.send(reply)
+                    self._check_output(conn)
+
+    def kill(self, client_ids: tuple[int, ...]) -> None:
+        for client_id in client_ids:
+            conn = self.conns.get(client_id)
+            if conn is not None:
+                conn.close(at_once=True)
+
+    def overflown(self, conn: ClientConn) -> None:
+        """An unfinished request beyond client-query-buffer-limit; Redis closes without a word."""
+        self.node.stats.client_query_buffer_limit_disconnections += 1
+        self._log.warning(
+            f"Closing client that reached max query buffer length: id={conn.client.id} addr={conn.client.addr}"
+        )
+        conn.close(at_once=True)
+
+    def broken_request(self, conn: ClientConn, error: bytes) -> None:
+        self.node.stats.count_error("ERR")
+        self._log.verbose(
+            f"{error.decode('utf-8', 'replace')} from client: id={conn.client.id} addr={conn.client.addr}. "
+            "The connection is closed."
+        )
+
+    def wait_for_pause(self, conn: ClientConn) -> None:
+        """Hold a client until the pause ends."""
+        conn.hold()
+        self._paused.add(conn.client.id)
+        self.pause_changed()
+
+    def pause_changed(self) -> None:
+        """CLIENT PAUSE or UNPAUSE: see to it that held clients go on at the right time."""
+        self.node.review_guard()
+        if self._pause_timer is not None:
+            self._pause_timer.cancel()
+            self._pause_timer = None
+        left_ms = self.node.pause.until_ms() - self._clock.unix_ms()
+        loop = asyncio.get_running_loop()
+        if left_ms > 0:
+            self._pause_timer = loop.call_later(left_ms / 1000, self._pause_over)
+        else:
+            loop.call_soon(self._pause_over)
+
+    def _pause_over(self) -> None:
+        now_ms = self._clock.unix_ms()
+        pause = self.node.pause
+        if 0 < pause.until_ms() <= now_ms:
+            pause.end()
+        self.node.review_guard()
+        if pause.until_ms() > now_ms:
+            self.pause_changed()
+            return
+        paused, self._paused = self._paused, set()
+        for client_id in sorted(paused):
+            conn = self.conns.get(client_id)
+            if conn is not None:
+                conn.release()
+
+    def close_idle(self) -> None:
+        """`timeout`: end clients that were silent too long; not replicas, subscribers and monitors, as in Redis."""
+        limit_s = self.node.settings.timeout
+        if not limit_s:
+            return
+        now = self._clock.now()
+        for conn in list(self.conns.values()):
+            client = conn.client
+            if client.kind == NORMAL and not client.is_monitor and not conn.held and now - client.last_seen_at > limit_s:
+                self._log.verbose(f"Closing idle client: id={client.id} addr={client.addr}")
+                conn.close(at_once=True)
+
+    def measure(self) -> None:
+        """Bring the sizes that CLIENT LIST shows up to date, and check the output limits of those who do not read."""
+        for conn in list(self.conns.values()):
+            conn.client.query_buffer_bytes = conn.parser.pending_bytes
+            conn.client.output_bytes = conn.transport.get_write_buffer_size()
+            if conn.client.output_bytes:
+                self._check_output(conn)
+
+    def settings_changed(self) -> None:
+        """Limits that connections carry themselves."""
+        for conn in self.conns.values():
+            self._limit(conn.parser)
+
+    def _new_parser(self) -> Parser:
+        parser = Parser(authenticated=not self.node.settings.requirepass)
+        self._limit(parser)
+        return parser
+
+    def _limit(self, parser: Parser) -> None:
+        parser.max_bulk_bytes = self.node.settings.proto_max_bulk_len
+        parser.query_buffer_bytes = self.node.settings.client_query_buffer_limit
+
+    def _why_not_admitted(self, addr: str) -> bytes | None:
+        settings = self.node.settings
+        if len(self.conns) >= settings.maxclients:
+            return MAX_CLIENTS_TEXT
+        if settings.protected_mode and not settings.requirepass and not _is_local(addr):
+            return DENIED_TEXT
+        return None
+
+    def _check_output(self, conn: ClientConn) -> None:
+        """client-output-buffer-limit of classes normal and pubsub; a replica's is its session's."""
+        client = conn.client
+        if conn.replica is not None and client.is_replica:
+            return
+        size = conn.transport.get_write_buffer_size()
+        limits = self.node.settings.client_output_buffer_limit
+        limit = limits.pubsub if client.kind == PUBSUB else limits.normal
+        if conn.output.is_over(limit, size, self._clock.now()):
+            self.node.stats.client_output_buffer_limit_disconnections += 1
+            self._log.warning(
+                f"Client id={client.id} addr={client.addr} omem={size} scheduled to be closed ASAP for overcoming of "
+                "output buffer limits."
+            )
+            conn.close(at_once=True)
+
+
+def keep_alive(sock: socket.socket, seconds: int) -> None:
+    """SO_KEEPALIVE as Redis sets it: the first probe after `seconds`, then three at a third of that."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, seconds)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, max(1, seconds // 3))
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+
+
+def _is_local(addr: str) -> bool:
+    """Loopback, or a unix socket (whose `addr` is `path:0`)."""
+    host = addr.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return True

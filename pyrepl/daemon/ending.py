@@ -1,0 +1,130 @@
+"""How a node ends: SHUTDOWN, SIGTERM, SIGINT. Feeds the replicas to the last byte, saves when it is to, and stops.
+
+Redis's order (7.0, `prepareForShutdown`): pause writes, wait up to shutdown-timeout for lagging replicas, kill the
+snapshot child, save, say goodbye. A second signal ends at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, final
+
+from pyrepl.commands.effects import SaveMode
+from pyrepl.observability import events
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.app import App
+
+SIGNAL_TIMEOUT_S: Final = 8.0
+"""A supervisor that sent SIGTERM loses patience after ten seconds, so a signal waits no longer than this."""
+
+_LOOK_EVERY_S: Final = 0.02
+_GETACK_EVERY: Final = 10
+_FOREVER_MS: Final = 1 << 62
+
+
+@final
+class Ending:
+    """The end of a node, possibly waiting.
+
+    Invariant: `_task` is set exactly while a shutdown waits for replicas.
+    """
+
+    def __init__(self, app: App, stop: Callable[[], None]) -> None:
+        """`stop` ends the loop."""
+        self._app = app
+        self._stop = stop
+        self._task: asyncio.Task[None] | None = None
+        self._waiting: int | None = None
+        self._signalled = False
+        self.ended = False
+
+    def begin(self, mode: SaveMode, *, now: bool, force: bool, waiting: int | None, timeout_s: float = -1) -> bool:
+        """Begin to end; False when it failed at once. `waiting` is the client that is owed an answer on failure."""
+        app = self._app
+        if self._task is not None:
+            return True
+        limit_s = timeout_s if timeout_s >= 0 else float(app.node.settings.shutdown_timeout)
+        if now or limit_s <= 0 or not app.replicas.lagging():
+            return self._finish(mode, force=force)
+        app.log(events.WaitingForReplicas())
+        app.node.pause.begin(_FOREVER_MS, writes_only=True)
+        app.node.review_guard()
+        self._waiting = waiting
+        self._task = asyncio.get_running_loop().create_task(self._wait(mode, force=force, limit_s=limit_s))
+        return True
+
+    def signal(self, name: str) -> None:
+        """SIGTERM or SIGINT; the second one ends without waiting or saving."""
+        if self._signalled:
+            self._app.log(events.SecondSignalReceived(name))
+            self._app.saver.stop_for_good()
+            self._end()
+            return
+        self._signalled = True
+        self._app.log(events.SignalReceived(name))
+        limit_s = min(SIGNAL_TIMEOUT_S, float(self._app.node.settings.shutdown_timeout))
+        if not self.begin(SaveMode.DEFAULT, now=False, force=False, waiting=None, timeout_s=limit_s):
+            self._signalled = False
+
+    def abort(self) -> bool:
+        """SHUTDOWN ABORT; False when nothing was in progress."""
+        if self._task is None:
+            return False
+        self._task.cancel()
+        self._app.log(events.ShutdownAborted())
+        self._give_up()
+        return True
+
+    async def _wait(self, mode: SaveMode, *, force: bool, limit_s: float) -> None:
+        replicas = self._app.replicas
+        looks = int(limit_s / _LOOK_EVERY_S)
+        for look in range(looks):
+            if not replicas.lagging():
+                break
+            if look % _GETACK_EVERY == 0:
+                replicas.ask_for_acks()
+            await asyncio.sleep(_LOOK_EVERY_S)
+        if not self._finish(mode, force=force):
+            self._give_up()
+
+    def _give_up(self) -> None:
+        app = self._app
+        self._task = None
+        self._signalled = False
+        app.node.pause.end()
+        app.clients.pause_changed()
+        conn = app.clients.conns.get(self._waiting) if self._waiting is not None else None
+        self._waiting = None
+        if conn is not None:
+            conn.fail("ERR Errors trying to SHUTDOWN. Check logs.")
+
+    def _finish(self, mode: SaveMode, *, force: bool) -> bool:
+        """Save if that is wanted, and stop. False when saving failed and the node must go on."""
+        app = self._app
+        self._report_replicas()
+        app.saver.stop_for_good()
+        wants_save = mode is SaveMode.SAVE or (mode is SaveMode.DEFAULT and bool(app.node.settings.save))
+        if wants_save and not app.node.is_loading:
+            app.log(events.SavingBeforeExit())
+            if app.saver.save():
+                if not force:
+                    app.log(events.CannotSaveBeforeExit())
+                    return False
+                app.log(events.SavingBeforeExitFailed())
+        self._end()
+        return True
+
+    def _report_replicas(self) -> None:
+        app = self._app
+        lagging = app.replicas.lagging()
+        for event in lagging:
+            app.log(event)
+        total = len(app.node.replication.roster.sessions)
+        if total:
+            app.log(events.ReplicasInSyncAtShutdown(total - len(lagging), total))
+
+    def _end(self) -> None:
+        self.ended = True
+        self._stop()

@@ -1,0 +1,123 @@
+"""dump.rdb read: at start, by DEBUG RELOAD, and as the last step of a disk-based sync. Written it is by `saver`.
+
+A load gives way to clients after each slice: they get -LOADING, or the old data where there is some.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Final, final
+
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.log_sink import Log
+from pyrepl.errors import ConfigError, CorruptData
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.loader import Loader
+from pyrepl.node.node import Node
+from pyrepl.node.persistence import Loading
+from pyrepl.observability import events
+from pyrepl.rdb.reader import RdbReader
+
+MAX_SLICE_BYTES: Final = 256 * 1024
+"""A slice takes about 5 ms to load, so that nobody waits longer."""
+
+
+@final
+class Files:
+    """Loads snapshot files into the node."""
+
+    def __init__(self, node: Node, clock: Clock, log: Log, path: Path) -> None:
+        self._node = node
+        self._clock = clock
+        self._log = log
+        self._path = path
+
+    def loader(self, keyspace: Keyspace, *, merge: bool = False) -> Loader:
+        """For a snapshot that goes into `keyspace`; a master leaves out what has expired, a replica does not."""
+        reader = RdbReader(verify_checksum=self._node.settings.rdbchecksum)
+        now_ms = None if self._node.replication.is_replica else self._clock.unix_ms()
+        return Loader(reader, keyspace, drop_expired_at_ms=now_ms, merge=merge)
+
+    def begin_loading(self, total_bytes: int, *, asynchronous: bool) -> Loading:
+        """Mark the node as loading."""
+        loading = Loading(
+            self._clock.now(), self._clock.unix_ms() // 1000, total_bytes, asynchronous=asynchronous
+        )
+        self._node.persistence.loading = loading
+        self._node.review_guard()
+        return loading
+
+    def end_loading(self, loader: Loader | None) -> None:
+        """The load is over; with its loader when it succeeded, whose figures INFO shows."""
+        persistence = self._node.persistence
+        persistence.loading = None
+        if loader is not None:
+            persistence.last_load_keys_loaded = loader.loaded_keys
+            persistence.last_load_keys_expired = loader.expired_keys
+            persistence.dirty_at_last_save = self._node.keyspace.dirty
+            self._node.functions = loader.functions
+            self._log(events.SnapshotLoaded(loader.loaded_keys, loader.expired_keys))
+        self._node.review_guard()
+
+    async def load_at_start(self) -> Loader | None:
+        """Load dump.rdb if there is one. Raises ConfigError with a line for the operator when it cannot be loaded."""
+        if not self._path.exists():
+            return None
+        started_at = self._clock.now()
+        try:
+            loader = await self.load(self._path, self._node.keyspace)
+        except (OSError, CorruptData) as error:
+            raise ConfigError(
+                f"Fatal error loading the DB from {self._path.resolve()}: {error}. The file was left as it is: check "
+                "it with redis-check-rdb, restore it from a backup, or move it away to start empty"
+            ) from None
+        self._log(events.LoadedFromDisk(self._clock.now() - started_at))
+        return loader
+
+    async def load(self, path: Path, keyspace: Keyspace) -> Loader:
+        """Load a file in slices. Raises OSError and CorruptData; the databases hold what came before the fault then."""
+        loader = self.loader(keyspace)
+        with path.open("rb") as file:
+            loading = self.begin_loading(path.stat().st_size, asynchronous=False)
+            try:
+                while data := file.read(self._slice_bytes()):
+                    self.feed(loader, loading, data)
+                    await asyncio.sleep(self.load_delay_s(loader, loading))
+                loader.end()
+            except BaseException:
+                self.end_loading(None)
+                raise
+        self.end_loading(loader)
+        return loader
+
+    def feed(self, loader: Loader, loading: Loading, data: bytes) -> None:
+        """One slice of a snapshot, with what INFO and the log show of it."""
+        loader.feed(data)
+        loading.loaded_bytes = loader.loaded_bytes
+        loading.expired_keys = loader.expired_keys
+        for warning in loader.warnings:
+            self._log(events.LoadWarning(warning))
+        loader.warnings.clear()
+
+    def load_delay_s(self, loader: Loader, loading: Loading) -> float:
+        """key-load-delay for the keys of the last slice: makes short loads long, for tests. Counts them."""
+        fresh = loader.loaded_keys - loading.loaded_keys
+        loading.loaded_keys = loader.loaded_keys
+        return fresh * max(0, self._node.settings.key_load_delay) / 1e6
+
+    def reload(self, *, flush: bool, merge: bool) -> None:
+        """DEBUG RELOAD: load the file at once, into empty databases if `flush`. Raises OSError and CorruptData."""
+        node = self._node
+        if flush:
+            for db in node.keyspace.databases:
+                db.clear()
+        loader = self.loader(node.keyspace, merge=merge)
+        with self._path.open("rb") as file:
+            while data := file.read(MAX_SLICE_BYTES):
+                loader.feed(data)
+        loader.end()
+        self.end_loading(loader)
+
+    def _slice_bytes(self) -> int:
+        return min(MAX_SLICE_BYTES, self._node.settings.loading_process_events_interval_bytes)

@@ -1,0 +1,59 @@
+"""Where events become lines: unbuffered, on stdout or in `logfile`. How a line reads is `observability.event`'s.
+
+A log that cannot be written must not end the node: such lines are lost and counted.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import final
+
+from pyrepl.daemon.clock import Clock
+from pyrepl.errors import ConfigError
+from pyrepl.observability.event import Event, Level, log_line
+
+
+@final
+class Log:
+    """The text log. Call it with an event."""
+
+    def __init__(self, clock: Clock, role: Callable[[], str]) -> None:
+        """`role` gives M for a master and S for a replica, as Redis marks its lines."""
+        self._clock = clock
+        self._role = role
+        self._fd = 1
+        self._path = ""
+        self.level = Level.NOTICE
+        self.lost_lines = 0
+
+    def open(self, path: str, level: str) -> None:
+        """Write to `path` from now on, to stdout when it is empty. Raises ConfigError when it cannot be opened."""
+        self.level = Level.named(level)
+        if path == self._path:
+            return
+        fd = 1
+        if path:
+            try:
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            except OSError as error:
+                raise ConfigError(f"Can't open the log file {path}: {error.strerror}") from None
+        if self._fd != 1:
+            os.close(self._fd)
+        self._fd, self._path = fd, path
+
+    def __call__(self, event: Event) -> None:
+        if event.LEVEL < self.level:
+            return
+        line = log_line(
+            event,
+            pid=os.getpid(),
+            role=self._role(),
+            at_ms=self._clock.unix_ms(),
+            utc_offset_s=time.localtime().tm_gmtoff,
+        )
+        try:
+            os.write(self._fd, line.encode("utf-8", "backslashreplace") + b"\n")
+        except OSError:
+            self.lost_lines += 1

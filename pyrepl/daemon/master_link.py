@@ -1,0 +1,414 @@
+"""The link to our master: moves bytes between a socket and `replication.link`, loads what comes, applies what follows.
+
+All decisions are the machine's. This shell opens and closes connections, keeps its deadline, hands snapshots to
+`sync_load`, commands to the dispatcher and raw bytes to our own backlog, and words events for the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, final
+
+from pyrepl.daemon import sync_load
+from pyrepl.daemon.clients import keep_alive
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.files import Files
+from pyrepl.daemon.log_sink import Log
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.database import Expiry
+from pyrepl.keyspace.loader import Loader
+from pyrepl.observability import events
+from pyrepl.replication import events as machine
+from pyrepl.replication.link import Link
+from pyrepl.replication.psync import Cause
+
+if TYPE_CHECKING:
+    from pyrepl.commands.dispatch import Dispatcher
+    from pyrepl.node.client import Client
+    from pyrepl.node.node import Node
+
+_KEEPALIVE_S: Final = 300
+_PROGRESS_EVERY_S: Final = 5.0
+
+
+class LinkOwner:
+    """What the link tells whoever decides on roles. Base for `roles.Roles`."""
+
+    def link_continued(self, event: machine.Continued) -> None:
+        raise NotImplementedError
+
+    def snapshot_begins(self) -> None:
+        raise NotImplementedError
+
+    def snapshot_loaded(self, replid: str, cut: int) -> None:
+        raise NotImplementedError
+
+    def stream_applied(self, raw: bytes) -> None:
+        raise NotImplementedError
+
+
+@final
+class _MasterConn(asyncio.Protocol):
+    """One connection to the master; a link has many in its life, one at a time."""
+
+    def __init__(self, shell: MasterLink) -> None:
+        self._shell = shell
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._shell.connected(self, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._shell.receive(self, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._shell.lost(self, str(exc) if exc is not None else "the master closed the connection")
+
+
+@final
+class MasterLink:
+    """The shell of one Link.
+
+    Invariants: `_conn` and `_transport` belong to the connection in use, None without one; `_load` is set from
+    FullResyncBegins until the snapshot is loaded or given up.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        client: Client,
+        owner: LinkOwner,
+        node: Node,
+        dispatcher: Dispatcher,
+        files: Files,
+        clock: Clock,
+        log: Log,
+    ) -> None:
+        self.link = link
+        self.client = client
+        """What commands of the stream run as; CLIENT LIST shows it with flag M."""
+        self._owner = owner
+        self._node = node
+        self._dispatcher = dispatcher
+        self._call = dispatcher.call_for(client)
+        self._files = files
+        self._clock = clock
+        self._log = log
+        self._loop = asyncio.get_running_loop()
+        self._conn: _MasterConn | None = None
+        self._transport: asyncio.Transport | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._load: sync_load.SyncLoad | None = None
+        self._announced: machine.FullResyncBegins | None = None
+        self._reading = True
+        self._failures = 0
+        self._progress_at = 0.0
+        self._pumping = False
+        self._handlers: dict[type[Any], Callable[[Any], None]] = {
+            machine.Connect: self._on_connect,
+            machine.Disconnect: self._on_disconnect,
+            machine.StateChanged: self._on_state_changed,
+            machine.Tolerated: self._on_tolerated,
+            machine.SyncAsked: self._on_sync_asked,
+            machine.FullResyncAnnounced: self._on_announced,
+            machine.FullResyncBegins: self._on_begins,
+            machine.SnapshotBytes: self._on_bytes,
+            machine.SnapshotEnds: self._on_ends,
+            machine.Continued: self._on_continued,
+            machine.Apply: self._on_apply,
+            machine.LinkUp: self._on_up,
+            machine.Lost: self._on_lost,
+            machine.TryAgain: self._on_try_again,
+        }
+
+    @property
+    def address(self) -> str:
+        return f"{self.link.host}:{self.link.port}"
+
+    def start(self) -> None:
+        self.link.start(self._clock.now())
+        self._pump()
+
+    def stop(self) -> None:
+        """End the link for good; half a snapshot is thrown away."""
+        self.link.stop(self._clock.now())
+        self._pump()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def drop(self) -> None:
+        """Break the connection (CLIENT KILL); the link connects again by itself."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connected(self, conn: _MasterConn, transport: asyncio.Transport) -> None:
+        self._conn, self._transport = conn, transport
+        self._reading = True
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            keep_alive(sock, self._node.settings.tcp_keepalive or _KEEPALIVE_S)
+        local = transport.get_extra_info("sockname")
+        self.client.laddr = f"{local[0]}:{local[1]}" if isinstance(local, tuple) else ""
+        self._log(events.ConnectedToMaster())
+        self.link.connected(self._clock.now())
+        self._pump()
+
+    def receive(self, conn: _MasterConn, data: bytes) -> None:
+        if conn is not self._conn:
+            return
+        self.client.total_in_bytes += len(data)
+        self._node.stats.total_net_repl_input_bytes += len(data)
+        self.link.receive(data, self._clock.now())
+        self._pump()
+
+    def lost(self, conn: _MasterConn, text: str) -> None:
+        if conn is not self._conn:
+            return
+        self._conn = self._transport = None
+        self.link.lost(self._clock.now(), text)
+        self._pump()
+
+    def pump(self) -> None:
+        """Carry out what the machine wants now; after a change of its options."""
+        self._pump()
+
+    def _pump(self) -> None:
+        if self._pumping:
+            return
+        self._pumping = True
+        try:
+            while pending := self.link.events():
+                for event in pending:
+                    self._handlers[type(event)](event)
+            self._send()
+        finally:
+            self._pumping = False
+        self._set_timer()
+
+    def _send(self) -> None:
+        out = self.link.data_to_send()
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        if out:
+            data = b"".join(out)
+            self.client.total_out_bytes += len(data)
+            transport.write(data)
+        if self.link.wants_data != self._reading:
+            self._reading = self.link.wants_data
+            if self._reading:
+                transport.resume_reading()
+            else:
+                transport.pause_reading()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        at = self.link.next_deadline()
+        if at is not None:
+            self._timer = self._loop.call_later(max(0.0, at - self._clock.now()), self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.link.tick(self._clock.now())
+        self._show_progress()
+        self._pump()
+
+    # ------------------------------------------------------------------ the connection
+
+    def _on_connect(self, event: machine.Connect) -> None:
+        self._log(events.ConnectingToMaster(self.address))
+        self._log(events.SyncStarted())
+        self._connecting = self._loop.create_task(self._connect(event.host, event.port))
+
+    async def _connect(self, host: str, port: int) -> None:
+        try:
+            await self._loop.create_connection(lambda: _MasterConn(self), host, port)
+        except OSError as error:
+            self._log(events.CannotConnectToMaster(error.strerror or str(error)))
+            self.link.lost(self._clock.now(), error.strerror or str(error))
+            self._connecting = None
+            self._pump()
+            return
+        self._connecting = None
+
+    def _on_disconnect(self, event: machine.Disconnect) -> None:
+        if self._connecting is not None:
+            self._connecting.cancel()
+            self._connecting = None
+        transport, self._transport, self._conn = self._transport, None, None
+        if transport is not None:
+            transport.abort()
+
+    def _on_state_changed(self, event: machine.StateChanged) -> None:
+        self._node.review_guard()
+
+    def _on_tolerated(self, event: machine.Tolerated) -> None:
+        self._log(events.ReplconfNotUnderstood(event.step, event.text))
+
+    def _on_sync_asked(self, event: machine.SyncAsked) -> None:
+        self._log(events.MasterRepliedToPing())
+        request = event.request
+        if request.replid is None:
+            self._log(events.NothingToContinue())
+        else:
+            self._log(events.PartialResyncTried(request.replid, request.held + 1))
+
+    # ------------------------------------------------------------------ the snapshot
+
+    def _on_announced(self, event: machine.FullResyncAnnounced) -> None:
+        self._log(events.FullResyncFromMaster(event.replid, event.cut, str(event.reason)))
+
+    def _on_begins(self, event: machine.FullResyncBegins) -> None:
+        self._owner.snapshot_begins()
+        self._announced = event
+        self._progress_at = self._clock.now() + _PROGRESS_EVERY_S
+        try:
+            load = sync_load.choose(
+                self._node, self._files, self._log, event.total_bytes, self._loaded, self._load_failed
+            )
+        except OSError as error:
+            self.link.load_failed("disk", self._clock.now(), f"cannot write the snapshot file: {error}")
+            return
+        self._load = load
+        self.link.keep_old_data(load.old_data)
+        where = "disk" if isinstance(load, sync_load.FileLoad) else "parser"
+        if event.total_bytes is None:
+            self._log(events.ReceivingStreamedSnapshot(where))
+        else:
+            self._log(events.ReceivingSnapshot(event.total_bytes, where))
+
+    def _on_bytes(self, event: machine.SnapshotBytes) -> None:
+        if self._load is not None:
+            self._load.feed(event.data)
+
+    def _on_ends(self, event: machine.SnapshotEnds) -> None:
+        if self._load is not None:
+            self._load.end()
+
+    def _loaded(self, loader: Loader) -> None:
+        announced = self._announced
+        assert announced is not None
+        self._load = self._announced = None
+        stream_db = loader.aux.get(b"repl-stream-db", b"0")
+        self.client.db_index = int(stream_db) if stream_db.isdigit() else 0
+        self._call.db = self._node.keyspace.databases[self.client.db_index]
+        self._owner.snapshot_loaded(announced.replid, announced.cut)
+        self.link.loaded(self._clock.now())
+        self._pump()
+
+    def _load_failed(self, word: str, text: str) -> None:
+        self._load = self._announced = None
+        self._log(events.SyncLoadFailed(text, f"{Cause.LOAD_FAILED} ({word})"))
+        self.link.load_failed(word, self._clock.now(), text)
+        self._pump()
+
+    def _show_progress(self) -> None:
+        transfer = self.link.progress.transfer
+        now = self._clock.now()
+        if transfer is None or self._announced is None or now < self._progress_at:
+            return
+        self._progress_at = now + _PROGRESS_EVERY_S
+        self._log(
+            events.SyncProgress(
+                transfer.read_bytes,
+                transfer.total_bytes or 0,
+                transfer.percent or 0.0,
+                int(transfer.bytes_per_s(now)),
+                int(transfer.eta_s(now) or 0),
+            )
+        )
+
+    # ------------------------------------------------------------------ the stream
+
+    def _on_continued(self, event: machine.Continued) -> None:
+        self._log(events.PartialResyncSucceeded())
+        if event.new_replid is not None:
+            self._log(events.MasterIdChanged(event.new_replid))
+        self._owner.link_continued(event)
+        self._log(events.MasterAcceptedPartial())
+
+    def _on_up(self, event: machine.LinkUp) -> None:
+        self._failures = 0
+        if event.full:
+            self._log(events.SyncFinished())
+        self._node.review_guard()
+
+    def _on_apply(self, event: machine.Apply) -> None:
+        if not self.link.is_up:
+            return
+        node = self._node
+        now = self._clock.now()
+        node.process.now = self.client.last_seen_at = now
+        keyspace = node.keyspace
+        keyspace.now_ms = self._call.now_ms = self._clock.unix_ms()
+        keyspace.expiry = Expiry.IGNORE
+        apply = self._dispatcher.apply
+        call = self._call
+        failed = -1
+        try:
+            for index, argv in enumerate(event.commands):
+                reply = apply(call, argv)
+                if type(reply) is CommandError and not self._may_go_on(event, index, argv, reply):
+                    failed = index
+                    break
+        finally:
+            keyspace.expiry = Expiry.HIDE
+        node.stats.total_commands_processed += len(event.commands)
+        if failed >= 0:
+            self._stop_at(event, failed)
+            return
+        self._owner.stream_applied(event.raw)
+        self.link.applied(event.end)
+
+    def _may_go_on(self, event: machine.Apply, index: int, argv: list[bytes], error: CommandError) -> bool:
+        """An unknown command must not be guessed at; one that failed here has failed on the master too, or we differ
+        already, and Redis goes on as well."""
+        cut = event.start + (event.ends[index - 1] if index else 0)
+        name = argv[0].decode("utf-8", "replace")
+        if self._dispatcher.knows(argv):
+            self._log(events.StreamCommandFailed(name, str(error), cut))
+            return True
+        self._node.stats.unknown_replicated_commands += 1
+        skipped = self._node.settings.replica_ignore_unknown_commands
+        self._log(events.UnknownStreamCommand(name, cut, skipped))
+        return skipped
+
+    def _stop_at(self, event: machine.Apply, index: int) -> None:
+        """Keep what was applied, give the link up before the command that cannot be."""
+        size = event.ends[index - 1] if index else 0
+        if size:
+            self._owner.stream_applied(event.raw[:size])
+            self.link.applied(event.start + size)
+        name = event.commands[index][0].decode("utf-8", "replace")
+        self.link.apply_failed(
+            "unknown_command", self._clock.now(), f"the master sent the unknown command '{name}'"
+        )
+
+    # ------------------------------------------------------------------ failures
+
+    def _on_lost(self, event: machine.Lost) -> None:
+        if self._load is not None:
+            self._load.abandon()
+            self._load = self._announced = None
+        cause = str(event.reason)
+        if event.state is machine.LinkState.CONNECTED:
+            self._log(events.MasterLost(cause))
+            if event.reason.cause is Cause.TIMEOUT:
+                self._log(events.MasterTimedOut())
+            if self.link.held is not None:
+                self._log(events.MasterStateCached())
+        else:
+            self._log(events.SyncFailed(event.state.value, event.text, cause))
+        self._node.review_guard()
+
+    def _on_try_again(self, event: machine.TryAgain) -> None:
+        self._failures += 1
+        if event.in_s > 0:
+            self._log(
+                events.NextTry(self.address, event.in_s, self._failures, self.link.progress.last_sync_error)
+            )

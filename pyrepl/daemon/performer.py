@@ -1,0 +1,150 @@
+"""Carries out what commands ask of the process: one method per Effect, its reply as the record's docstring says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, final
+
+from pyrepl.commands import effects
+from pyrepl.commands.call import Call, Effect
+from pyrepl.errors import CommandError, ConfigError, CorruptData
+from pyrepl.observability import events
+from pyrepl.resp.reply import NO_REPLY, OK, Reply, Simple
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.app import App
+
+_LOAD_SLICE_BYTES: Final = 1 << 20
+
+
+@final
+class Performer:
+    """Performs effects for one node."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._methods: dict[type[Effect], Callable[[Call, Any], Reply]] = {
+            effects.Shutdown: self._shutdown,
+            effects.AbortShutdown: self._abort_shutdown,
+            effects.Save: self._save,
+            effects.BgSave: self._bgsave,
+            effects.ScheduleBgSave: self._schedule_bgsave,
+            effects.ReplicaOf: self._replica_of,
+            effects.Promote: self._promote,
+            effects.Wait: self._wait,
+            effects.Replconf: self._replconf,
+            effects.Sync: self._sync,
+            effects.KillClients: self._kill_clients,
+            effects.PauseChanged: self._pause_changed,
+            effects.SettingsChanged: self._settings_changed,
+            effects.RewriteConfig: self._rewrite_config,
+            effects.DebugSleep: self._debug_sleep,
+            effects.DebugReload: self._debug_reload,
+            effects.DebugLoadAof: self._debug_load_aof,
+            effects.ReplPause: self._repl_pause,
+            effects.DropReplicas: self._drop_replicas,
+        }
+
+    def perform(self, call: Call, effect: Effect) -> Reply:
+        """The reply to the command that returned `effect`. Raises CommandError as commands do."""
+        return self._methods[type(effect)](call, effect)
+
+    def _shutdown(self, call: Call, effect: effects.Shutdown) -> Reply:
+        app = self._app
+        app.log(events.ShutdownRequested())
+        if not app.ending.begin(effect.mode, now=effect.now, force=effect.force, waiting=call.client.id):
+            raise CommandError("ERR Errors trying to SHUTDOWN. Check logs.")
+        if not call.client.in_exec:
+            app.clients.conns[call.client.id].hold()
+        return NO_REPLY
+
+    def _abort_shutdown(self, call: Call, effect: effects.AbortShutdown) -> Reply:
+        if not self._app.ending.abort():
+            raise CommandError("ERR No shutdown in progress.")
+        return OK
+
+    def _save(self, call: Call, effect: effects.Save) -> Reply:
+        if self._app.saver.save():
+            raise CommandError("ERR")
+        return OK
+
+    def _bgsave(self, call: Call, effect: effects.BgSave) -> Reply:
+        saver = self._app.saver
+        if not saver.bgsave():
+            raise CommandError("ERR")
+        self._app.log(events.SavingStarted(call.node.persistence.child_pid or 0))
+        return Simple(b"Background saving started")
+
+    def _schedule_bgsave(self, call: Call, effect: effects.ScheduleBgSave) -> Reply:
+        self._app.saver.schedule()
+        return Simple(b"Background saving scheduled")
+
+    def _replica_of(self, call: Call, effect: effects.ReplicaOf) -> Reply:
+        self._app.roles.follow(effect.host, effect.port, by=call.client)
+        return OK
+
+    def _promote(self, call: Call, effect: effects.Promote) -> Reply:
+        self._app.roles.promote(by=call.client)
+        return OK
+
+    def _wait(self, call: Call, effect: effects.Wait) -> Reply:
+        return self._app.replicas.wait(call.client, effect.replicas, effect.timeout_ms)
+
+    def _replconf(self, call: Call, effect: effects.Replconf) -> Reply:
+        conn = self._app.clients.conns.get(call.client.id)
+        return NO_REPLY if conn is None else self._app.replicas.replconf(conn, list(effect.argv))
+
+    def _sync(self, call: Call, effect: effects.Sync) -> Reply:
+        conn = self._app.clients.conns.get(call.client.id)
+        return NO_REPLY if conn is None else self._app.replicas.sync(conn, list(effect.argv))
+
+    def _kill_clients(self, call: Call, effect: effects.KillClients) -> Reply:
+        self._app.clients.kill(effect.client_ids)
+        if self._app.roles.link_client_id in effect.client_ids:
+            self._app.roles.drop_link()
+        return OK if effect.reply is True else int(effect.reply)
+
+    def _pause_changed(self, call: Call, effect: effects.PauseChanged) -> Reply:
+        self._app.clients.pause_changed()
+        return OK
+
+    def _settings_changed(self, call: Call, effect: effects.SettingsChanged) -> Reply:
+        self._app.settings_changed(effect.names)
+        return OK
+
+    def _rewrite_config(self, call: Call, effect: effects.RewriteConfig) -> Reply:
+        try:
+            self._app.rewrite_config()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self._app.log(events.ConfigRewriteFailed(reason))
+            raise CommandError(f"ERR Rewriting config file: {reason}") from None
+        self._app.log(events.ConfigRewritten())
+        return OK
+
+    def _debug_sleep(self, call: Call, effect: effects.DebugSleep) -> Reply:
+        time.sleep(effect.seconds)
+        return OK
+
+    def _debug_reload(self, call: Call, effect: effects.DebugReload) -> Reply:
+        app = self._app
+        if effect.save and app.saver.save():
+            raise CommandError("ERR")
+        try:
+            app.files.reload(flush=effect.flush, merge=effect.merge)
+        except (OSError, CorruptData, ConfigError) as error:
+            app.log(events.LoadFailed(str(app.saver.dump_path), str(error)))
+            raise CommandError("ERR Error trying to load the RDB dump, check server logs.") from None
+        app.log(events.Reloaded())
+        return OK
+
+    def _debug_load_aof(self, call: Call, effect: effects.DebugLoadAof) -> Reply:
+        raise CommandError("ERR DEBUG LOADAOF needs an append only file, and this node keeps none (appendonly is no)")
+
+    def _repl_pause(self, call: Call, effect: effects.ReplPause) -> Reply:
+        self._app.replicas.pause_at(effect.point)
+        return OK
+
+    def _drop_replicas(self, call: Call, effect: effects.DropReplicas) -> Reply:
+        return OK

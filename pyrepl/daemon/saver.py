@@ -1,0 +1,216 @@
+"""The node's snapshots: which child runs, what it writes and what became of it. One child at a time, whoever wants it.
+
+The child itself is `snapshot`; what a snapshot for replicas means to them is `replicas`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import final
+
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.snapshot import Outcome, Snapshot, Target, ToFile, save_to_file
+from pyrepl.keyspace.snapshot import SnapshotJob, count_keys, needs_version
+from pyrepl.node.node import Node
+from pyrepl.observability import events
+from pyrepl.rdb.settings import PackingSettings
+
+SNAPSHOT_VERSION_NAME = b"7.0.15"
+"""redis-ver: the Redis whose files ours are like; readers only log it."""
+
+
+@final
+class Saver:
+    """Starts and follows snapshots.
+
+    Invariant: `_child` is set exactly while a child process exists.
+    """
+
+    def __init__(self, node: Node, clock: Clock, log: Log, *, check_only_replicas: Callable[[], None]) -> None:
+        self._node = node
+        self._clock = clock
+        self._log = log
+        self._on_idle = check_only_replicas
+        self._child: Snapshot | None = None
+        self._on_end: Callable[[Outcome], None] | None = None
+        self._dirty_at_start = 0
+        self._scheduled = False
+        self._last_try_at = 0.0
+
+    @property
+    def dump_path(self) -> Path:
+        """Where dump.rdb is; the node's working directory is `dir`."""
+        return Path(self._node.settings.dbfilename)
+
+    @property
+    def is_busy(self) -> bool:
+        return self._child is not None
+
+    def schedule(self) -> None:
+        """BGSAVE SCHEDULE: as soon as no child runs."""
+        self._scheduled = True
+
+    def bgsave(self) -> bool:
+        """Start a child that writes dump.rdb; False when the system cannot fork."""
+        self._scheduled = False
+        return self.start(ToFile(self.dump_path), self._job(), lambda outcome: None)
+
+    def start(self, target: Target, job: SnapshotJob, on_end: Callable[[Outcome], None]) -> bool:
+        """Fork a child; `on_end` is called once it is reaped. False, and a line in the log, when that failed."""
+        assert self._child is None
+        node = self._node
+        persistence = node.persistence
+        child = Snapshot(self._receive_progress, self._receive_end)
+        self._dirty_at_start = node.keyspace.dirty
+        self._last_try_at = self._clock.now()
+        try:
+            child.start(job, target)
+        except OSError as error:
+            self._log(events.CannotFork(error.strerror or str(error)))
+            persistence.last_bgsave_ok = False
+            node.review_guard()
+            return False
+        self._child = child
+        self._on_end = on_end
+        persistence.bgsave_started_at = self._clock.now()
+        persistence.bgsave_target = "disk" if isinstance(target, ToFile) else "socket"
+        persistence.child_pid = child.pid
+        persistence.child_keys_done = 0
+        persistence.child_keys_total = count_keys(node.keyspace)
+        node.stats.total_forks += 1
+        node.stats.latest_fork_usec = child.fork_us
+        return True
+
+    def stop(self, reason: str) -> None:
+        """Kill the child; its end is told as usual."""
+        if self._child is not None:
+            self._child.kill(reason)
+
+    def stop_for_good(self) -> None:
+        """The node ends: no child outlives it."""
+        if self._child is not None:
+            self._child.kill_and_reap()
+            self._child = None
+
+    def save(self) -> str:
+        """Write dump.rdb in this process; the reason when it failed, else empty."""
+        node = self._node
+        started_at = self._clock.now()
+        dirty = node.keyspace.dirty
+        try:
+            save_to_file(self._job(), self.dump_path, lambda done: None)
+        except OSError as error:
+            self._log(events.CannotWriteSnapshot("save", error.strerror or str(error)))
+            node.persistence.last_bgsave_ok = False
+            node.review_guard()
+            return error.strerror or str(error)
+        self._log(events.SavedOnDisk())
+        self._note_saved(dirty, int(self._clock.now() - started_at))
+        return ""
+
+    def tick(self) -> None:
+        """Start what is due: a scheduled BGSAVE, or a save point that was reached. Call it about every 100 ms."""
+        if self._child is not None:
+            return
+        if self._scheduled:
+            self.bgsave()
+            return
+        persistence = self._node.persistence
+        changes = self._node.keyspace.dirty - persistence.dirty_at_last_save
+        elapsed_s = self._clock.unix_ms() // 1000 - persistence.last_save_unix_s
+        for seconds, least in self._node.settings.save:
+            if changes >= least and elapsed_s > seconds and self._may_retry():
+                self._log(events.SavePointReached(least, seconds))
+                if self.bgsave() and persistence.child_pid is not None:
+                    self._log(events.SavingStarted(persistence.child_pid))
+                return
+
+    def job(self, version: int | None = None) -> SnapshotJob:
+        """What a snapshot of this moment holds; `version` is the RDB version wanted, None for what `rdb-version` says."""
+        return self._job(version)
+
+    def _may_retry(self) -> bool:
+        """After a failed save Redis waits five seconds (CONFIG_BGSAVE_RETRY_DELAY)."""
+        return self._node.persistence.last_bgsave_ok or self._clock.now() - self._last_try_at > 5
+
+    def _job(self, version: int | None = None) -> SnapshotJob:
+        node = self._node
+        settings = node.settings
+        lowest = needs_version(node.keyspace)
+        wanted = version or settings.rdb_version or 0
+        return SnapshotJob(
+            keyspace=node.keyspace,
+            aux=self._aux(),
+            version=wanted or lowest,
+            packing=packing_of(settings),
+            checksum=settings.rdbchecksum,
+            compress=settings.rdbcompression,
+            functions=tuple(node.functions),
+            key_save_delay_us=settings.rdb_key_save_delay,
+        )
+
+    def _aux(self) -> tuple[tuple[bytes, bytes], ...]:
+        node = self._node
+        fields = [
+            (b"redis-ver", SNAPSHOT_VERSION_NAME),
+            (b"redis-bits", b"64"),
+            (b"ctime", b"%d" % (self._clock.unix_ms() // 1000)),
+            (b"used-mem", b"%d" % node.process.rss_bytes),
+        ]
+        fields.extend(node.replication.snapshot_fields())
+        fields.append((b"aof-base", b"0"))
+        return tuple(fields)
+
+    def _receive_progress(self, keys: int) -> None:
+        self._node.persistence.child_keys_done = keys
+
+    def _receive_end(self, outcome: Outcome) -> None:
+        on_end, self._on_end = self._on_end, None
+        self._child = None
+        persistence = self._node.persistence
+        persistence.bgsave_started_at = None
+        persistence.bgsave_target = ""
+        persistence.child_pid = None
+        persistence.last_bgsave_s = int(outcome.seconds)
+        persistence.last_cow_bytes = outcome.cow_bytes
+        if isinstance(outcome.target, ToFile):
+            self._note_file(outcome)
+        if on_end is not None:
+            on_end(outcome)
+        self._node.review_guard()
+        self._on_idle()
+
+    def _note_file(self, outcome: Outcome) -> None:
+        if outcome.error:
+            self._log(events.CannotWriteSnapshot("child", outcome.error))
+            self._log(events.SavingFailed())
+            self._node.persistence.last_bgsave_ok = False
+            return
+        self._log(events.SavingSucceeded())
+        self._note_saved(self._dirty_at_start, int(outcome.seconds))
+
+    def _note_saved(self, dirty: int, seconds: int) -> None:
+        persistence = self._node.persistence
+        persistence.last_bgsave_ok = True
+        persistence.last_bgsave_s = seconds
+        persistence.last_save_unix_s = self._clock.unix_ms() // 1000
+        persistence.dirty_at_last_save = dirty
+        persistence.saves += 1
+        self._node.review_guard()
+
+
+def packing_of(settings: object) -> PackingSettings:
+    """The directives of the same names."""
+    return PackingSettings(**{name: getattr(settings, name) for name in PackingSettings._fields})
+
+
+def writable_directory(path: str) -> str | None:
+    """Why `dir` cannot be used, or None."""
+    if not os.path.isdir(path):
+        return f"Can't chdir to '{path}': No such file or directory"
+    if not os.access(path, os.W_OK | os.X_OK):
+        return f"Can't chdir to '{path}': Permission denied"
+    return None

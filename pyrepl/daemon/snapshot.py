@@ -1,0 +1,278 @@
+"""The snapshot child: forked with the data set of the moment, writes it out and ends. The parent's side is `Snapshot`.
+
+The child is a direct child and the only one. It dies with its parent (PR_SET_PDEATHSIG), keeps only the descriptors it
+needs (so that a connection the parent closes is really closed), is reaped however it ends (a pidfd in the loop), and is
+killed when nobody waits for it any more. It reports on a pipe, in lines:
+
+    keys <done>         progress, ten times a second at most
+    lost <fd> <why>     this replica's socket failed
+    cow <bytes>         private memory at the end
+    error <text>        why the snapshot failed
+
+What is written stands in `keyspace.snapshot`, where to in `snapshot_sinks`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, final
+
+from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, Sink, SocketsSink
+from pyrepl.keyspace.snapshot import SnapshotJob
+
+_PR_SET_PDEATHSIG: Final = 1
+_REPORT_EVERY_S: Final = 0.1
+_READ_BYTES: Final = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class ToFile:
+    """The snapshot becomes the file `path`."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ToSockets:
+    """The snapshot goes straight to these sockets, between `$EOF:<mark>` and the mark."""
+
+    fds: tuple[int, ...]
+    mark: bytes
+    timeout_s: float
+
+
+Target = ToFile | ToSockets
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a snapshot ended. `error` is empty when it is complete."""
+
+    target: Target
+    error: str
+    seconds: float
+    cow_bytes: int = 0
+    lost: dict[int, str] = field(default_factory=dict)
+    """Sockets that failed on the way, and why; those not named here have the whole snapshot."""
+
+
+@final
+class Snapshot:
+    """The parent's side of one child; make a new one for each snapshot.
+
+    Invariant: from `start` until `on_end` was called exactly one child process exists.
+    """
+
+    def __init__(self, on_progress: Callable[[int], None], on_end: Callable[[Outcome], None]) -> None:
+        self._on_progress = on_progress
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._unread = b""
+        self._error = ""
+        self._cow_bytes = 0
+        self._lost: dict[int, str] = {}
+        self.pid = 0
+        self.fork_us = 0
+
+    def start(self, job: SnapshotJob, target: Target) -> None:
+        """Fork. Raises OSError when the system cannot."""
+        self._target = target
+        read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        parent = os.getpid()
+        self._started_at = time.monotonic()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(read_end)
+            os.close(write_end)
+            raise
+        if pid == 0:
+            _child_main(parent, job, target, write_end)
+        self.fork_us = int((time.monotonic() - self._started_at) * 1e6)
+        os.close(write_end)
+        self.pid = pid
+        self._pipe = read_end
+        self._pidfd = os.pidfd_open(pid)
+        self._loop.add_reader(self._pipe, self._read_reports)
+        self._loop.add_reader(self._pidfd, self._reap)
+
+    def kill(self, reason: str) -> None:
+        """End the child early; `on_end` follows, with `reason` as its error."""
+        self._error = self._error or reason
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def kill_and_reap(self) -> None:
+        """As `kill`, at once and without `on_end`: for the end of the node."""
+        self.kill("the node ends")
+        os.waitpid(self.pid, 0)
+        self._close()
+
+    def _read_reports(self) -> None:
+        try:
+            data = os.read(self._pipe, _READ_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            self._loop.remove_reader(self._pipe)
+            return
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            self._receive_report(line.decode())
+
+    def _receive_report(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        if word == "keys":
+            self._on_progress(int(rest))
+        elif word == "lost":
+            fd, _, why = rest.partition(" ")
+            self._lost[int(fd)] = why
+        elif word == "cow":
+            self._cow_bytes = int(rest)
+        else:
+            self._error = self._error or rest
+
+    def _reap(self) -> None:
+        _, status = os.waitpid(self.pid, 0)
+        self._read_reports()
+        seconds = time.monotonic() - self._started_at
+        self._close()
+        code = os.waitstatus_to_exitcode(status)
+        error = self._error
+        if code < 0 and not error:
+            error = f"the child was killed by signal {-code} ({signal.Signals(-code).name})"
+        elif code > 0 and not error:
+            error = f"the child exited with code {code}"
+        self._remove_rest()
+        self._on_end(Outcome(self._target, error, seconds, self._cow_bytes, self._lost))
+
+    def _remove_rest(self) -> None:
+        """A child that was killed leaves its temporary file."""
+        if isinstance(self._target, ToFile):
+            self._target.path.with_name(f"temp-{self.pid}.rdb").unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        for fd in (self._pipe, self._pidfd):
+            self._loop.remove_reader(fd)
+            os.close(fd)
+
+
+@final
+class _Reporter:
+    """The child's end of the pipe. A full pipe drops progress, never an outcome."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._next_at = 0.0
+
+    def keys(self, done: int) -> None:
+        now = time.monotonic()
+        if now >= self._next_at:
+            self._next_at = now + _REPORT_EVERY_S
+            with suppress(BlockingIOError):
+                os.write(self._fd, b"keys %d\n" % done)
+
+    def say(self, text: str) -> None:
+        line = text.replace("\n", " ").encode("utf-8", "replace") + b"\n"
+        os.set_blocking(self._fd, True)
+        os.write(self._fd, line)
+        os.set_blocking(self._fd, False)
+
+
+def save_to_file(job: SnapshotJob, path: Path, on_keys: Callable[[int], None]) -> None:
+    """Write the snapshot in this very process (SAVE). Raises OSError; the file of that name stays then."""
+    sink = FileSink(path)
+    try:
+        _write(job, sink, on_keys)
+    except BaseException:
+        sink.abandon()
+        raise
+
+
+def _write(job: SnapshotJob, sink: Sink, on_keys: Callable[[int], None]) -> None:
+    delay_s = job.key_save_delay_us / 1e6
+    written = 0
+    for block, done in job.blocks():
+        sink.write(block)
+        if delay_s:
+            time.sleep(delay_s * (done - written))
+        written = done
+        on_keys(done)
+    sink.finish()
+
+
+def _child_main(parent: int, job: SnapshotJob, target: Target, report_fd: int) -> None:
+    """All of the child's life; never returns."""
+    code = 1
+    reporter = _Reporter(report_fd)
+    try:
+        _settle_in(parent, report_fd, target)
+        if isinstance(target, ToFile):
+            save_to_file(job, target.path, reporter.keys)
+        else:
+            _write(job, _sockets_sink(target, reporter), reporter.keys)
+        reporter.say(f"cow {_private_bytes()}")
+        code = 0
+    except NobodyWaits:
+        reporter.say("error every replica waiting for the snapshot is gone")
+    except OSError as error:
+        reporter.say(f"error {error.strerror or error}")
+    except BaseException as error:
+        reporter.say(f"error {type(error).__name__}: {error}")
+    finally:
+        os._exit(code)
+
+
+def _sockets_sink(target: ToSockets, reporter: _Reporter) -> SocketsSink:
+    def lost(fd: int, why: str) -> None:
+        reporter.say(f"lost {fd} {why}")
+
+    return SocketsSink(list(target.fds), target.mark, target.timeout_s, lost, time.monotonic)
+
+
+def _settle_in(parent: int, report_fd: int, target: Target) -> None:
+    """Make the forked process a child that only writes: no signals of the parent's, no descriptors, no collector."""
+    gc.disable()
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with(parent)
+    keep = {0, 1, 2, report_fd}
+    if isinstance(target, ToSockets):
+        keep.update(target.fds)
+    _close_all_but(keep)
+
+
+def _die_with(parent: int) -> None:
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _close_all_but(keep: set[int]) -> None:
+    low = 0
+    for fd in sorted(keep):
+        os.closerange(low, fd)
+        low = fd + 1
+    os.closerange(low, os.sysconf("SC_OPEN_MAX"))
+
+
+def _private_bytes() -> int:
+    """Memory this process does not share with its parent: what copy-on-write cost."""
+    with suppress(OSError), open("/proc/self/smaps_rollup", "rb") as rollup:
+        for line in rollup:
+            if line.startswith(b"Private_Dirty:"):
+                return int(line.split()[1]) * 1024
+    return 0

@@ -1,0 +1,142 @@
+"""Where a snapshot's bytes go: a file, or replicas' sockets. Used by the child, and by SAVE in the node itself.
+
+The sockets are shared with the parent, which does not touch them meanwhile; they are non-blocking. TLS will be a third
+sink here.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Protocol, final
+
+_POLL_MS: Final = 1000
+
+
+class Sink(Protocol):
+    """Takes blocks in order; `finish` makes what was written valid, and nothing is valid without it."""
+
+    def write(self, block: bytes) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class NobodyWaits(Exception):
+    """Every replica that this snapshot was for is gone."""
+
+
+@final
+class FileSink:
+    """A file that appears under its name only when complete: a temporary one beside it, fsynced, then renamed."""
+
+    def __init__(self, path: Path, sync: bool = True) -> None:
+        """Raises OSError when the temporary file cannot be made."""
+        self._path = path
+        self._sync = sync
+        self._temporary = path.with_name(f"temp-{os.getpid()}.rdb")
+        self._fd = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+
+    def write(self, block: bytes) -> None:
+        view = memoryview(block)
+        while view:
+            view = view[os.write(self._fd, view) :]
+
+    def finish(self) -> None:
+        if self._sync:
+            os.fsync(self._fd)
+        os.close(self._fd)
+        os.rename(self._temporary, self._path)
+        if self._sync:
+            _sync_directory(self._path.parent)
+
+    def abandon(self) -> None:
+        """Leave no trace; the file of that name, if there was one, stays as it was."""
+        with suppress(OSError):
+            os.close(self._fd)
+        self._temporary.unlink(missing_ok=True)
+
+
+@final
+class SocketsSink:
+    """Some replicas' sockets, all fed the same bytes between `$EOF:<mark>` and the mark.
+
+    One that fails, or takes no byte for `timeout_s`, is dropped and told to `on_lost(fd, why)`; the others go on.
+    The slowest sets the pace, as in Redis: nothing is buffered here.
+    """
+
+    def __init__(
+        self,
+        fds: list[int],
+        mark: bytes,
+        timeout_s: float,
+        on_lost: Callable[[int, str], None],
+        now: Callable[[], float],
+    ) -> None:
+        self._fds: list[int] = list(fds)
+        self._mark: Final = mark
+        self._timeout_s = timeout_s
+        self._on_lost = on_lost
+        self._now = now
+        self.write(b"$EOF:" + mark + b"\r\n")
+
+    def write(self, block: bytes) -> None:
+        """Raises NobodyWaits once no socket is left."""
+        waiting = {fd: memoryview(block) for fd in self._fds}
+        for fd in self._fds:
+            self._push(fd, waiting)
+        if waiting:
+            self._push_all(waiting)
+        if not self._fds:
+            raise NobodyWaits
+
+    def finish(self) -> None:
+        self.write(self._mark)
+
+    def _push_all(self, waiting: dict[int, memoryview]) -> None:
+        poll = select.poll()
+        for fd in waiting:
+            poll.register(fd, select.POLLOUT)
+        moved_at = dict.fromkeys(waiting, self._now())
+        while waiting:
+            for fd, _ in poll.poll(_POLL_MS):
+                if self._push(fd, waiting):
+                    moved_at[fd] = self._now()
+                if fd not in waiting:
+                    poll.unregister(fd)
+            for fd in [fd for fd in waiting if self._now() - moved_at[fd] > self._timeout_s]:
+                poll.unregister(fd)
+                self._drop(fd, waiting, "timeout")
+
+    def _push(self, fd: int, waiting: dict[int, memoryview]) -> bool:
+        """Write what the socket takes now; True if it took anything."""
+        rest = waiting[fd]
+        try:
+            size = os.write(fd, rest)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            self._drop(fd, waiting, error.strerror or "write failed")
+            return False
+        if size == len(rest):
+            del waiting[fd]
+        else:
+            waiting[fd] = rest[size:]
+        return True
+
+    def _drop(self, fd: int, waiting: dict[int, memoryview], why: str) -> None:
+        waiting.pop(fd, None)
+        self._fds = [other for other in self._fds if other != fd]
+        self._on_lost(fd, why)
+
+
+def _sync_directory(path: Path) -> None:
+    """Make a rename durable; some file systems refuse to sync a directory, which is no fault of ours."""
+    with suppress(OSError):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

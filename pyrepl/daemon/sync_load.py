@@ -1,0 +1,237 @@
+"""How a replica loads its master's snapshot: by way of a file, straight from the socket, or beside the old data.
+
+One class per value of `repl-diskless-load`; all take the same calls. A fault is told to `failed` once, with the word
+that INFO and the log show (rdb_version, corrupt, memory, disk), and the load leaves no half state but what its
+`old_data` says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol, final
+
+from pyrepl.daemon.files import Files
+from pyrepl.daemon.log_sink import Log
+from pyrepl.errors import CorruptData
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.loader import Loader
+from pyrepl.node.node import Node
+from pyrepl.observability import events
+from pyrepl.replication.link import OldData
+
+
+class SyncLoad(Protocol):
+    """The load of one snapshot that comes over a link."""
+
+    old_data: OldData
+
+    def feed(self, data: bytes) -> None: ...
+
+    def end(self) -> None:
+        """The last byte has come. `done` or `failed` is called, at once or later."""
+
+    def abandon(self) -> None:
+        """The link broke: throw away what is half done. Neither callback follows."""
+
+
+Done = Callable[[Loader], None]
+Failed = Callable[[str, str], None]
+"""(word, sentence)."""
+
+
+def choose(
+    node: Node, files: Files, log: Log, total_bytes: int | None, done: Done, failed: Failed
+) -> SyncLoad:
+    """The load that `repl-diskless-load` asks for now. Raises OSError when the file for it cannot be made."""
+    how = node.settings.repl_diskless_load
+    size = total_bytes or 0
+    if how == "swapdb":
+        return BesideLoad(node, files, log, size, done, failed)
+    if how == "on-empty-db" and not any(db.values for db in node.keyspace.databases):
+        return DirectLoad(node, files, log, size, done, failed)
+    return FileLoad(node, files, log, done, failed)
+
+
+def why_not_loaded(error: BaseException) -> str:
+    """The word for a failed load."""
+    if isinstance(error, MemoryError):
+        return "memory"
+    if isinstance(error, OSError):
+        return "disk"
+    return "rdb_version" if "version" in str(error) else "corrupt"
+
+
+def empty(keyspace: Keyspace) -> None:
+    """Drop everything, for a master's data in its place."""
+    for db in keyspace.databases:
+        db.clear()
+
+
+@final
+class FileLoad:
+    """To a file first, which then becomes dump.rdb; the old data stays until the file is whole."""
+
+    old_data = OldData.GOES_AT_LAST_BYTE
+
+    def __init__(self, node: Node, files: Files, log: Log, done: Done, failed: Failed) -> None:
+        self._node = node
+        self._files = files
+        self._log = log
+        self._done = done
+        self._failed = failed
+        self._path = Path(node.settings.dbfilename)
+        self._temporary = Path(f"temp-{node.persistence.last_save_unix_s}.{os.getpid()}.rdb")
+        self._file = self._temporary.open("wb")
+        self._task: asyncio.Task[None] | None = None
+        self._is_over = False
+
+    def feed(self, data: bytes) -> None:
+        if self._is_over:
+            return
+        try:
+            self._file.write(data)
+        except OSError as error:
+            self._fail(error)
+
+    def end(self) -> None:
+        if not self._is_over:
+            self._task = asyncio.get_running_loop().create_task(self._load())
+
+    def abandon(self) -> None:
+        self._is_over = True
+        if self._task is not None:
+            self._task.cancel()
+            self._files.end_loading(None)
+        self._remove()
+
+    async def _load(self) -> None:
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._temporary.rename(self._path)
+            self._log(events.FlushingOldData())
+            empty(self._node.keyspace)
+            self._log(events.SyncLoading())
+            loader = await self._files.load(self._path, self._node.keyspace)
+        except (OSError, CorruptData, MemoryError) as error:
+            empty(self._node.keyspace)
+            self._fail(error)
+            return
+        self._is_over = True
+        self._done(loader)
+
+    def _fail(self, error: BaseException) -> None:
+        self._is_over = True
+        self._remove()
+        self._failed(why_not_loaded(error), str(error))
+
+    def _remove(self) -> None:
+        with suppress(OSError):
+            self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+
+@final
+class DirectLoad:
+    """From the socket into the emptied databases; clients get -LOADING meanwhile."""
+
+    old_data = OldData.GOES_AT_FIRST_BYTE
+
+    def __init__(self, node: Node, files: Files, log: Log, total_bytes: int, done: Done, failed: Failed) -> None:
+        self._node = node
+        self._files = files
+        self._done = done
+        self._failed = failed
+        log(events.FlushingOldData())
+        empty(node.keyspace)
+        log(events.SyncLoading())
+        self._loader = files.loader(node.keyspace)
+        self._loading = files.begin_loading(total_bytes, asynchronous=False)
+        self._is_over = False
+
+    def feed(self, data: bytes) -> None:
+        if self._is_over:
+            return
+        try:
+            self._files.feed(self._loader, self._loading, data)
+        except (CorruptData, MemoryError) as error:
+            self._fail(error)
+
+    def end(self) -> None:
+        if self._is_over:
+            return
+        try:
+            self._loader.end()
+        except CorruptData as error:
+            self._fail(error)
+            return
+        self._is_over = True
+        self._files.end_loading(self._loader)
+        self._done(self._loader)
+
+    def abandon(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            empty(self._node.keyspace)
+            self._files.end_loading(None)
+
+    def _fail(self, error: BaseException) -> None:
+        self.abandon()
+        self._failed(why_not_loaded(error), str(error))
+
+
+@final
+class BesideLoad:
+    """Beside the old data, which is served meanwhile and replaced at once when the new data is complete."""
+
+    old_data = OldData.STAYS_UNTIL_LOADED
+
+    def __init__(self, node: Node, files: Files, log: Log, total_bytes: int, done: Done, failed: Failed) -> None:
+        self._node = node
+        self._files = files
+        self._log = log
+        self._done = done
+        self._failed = failed
+        log(events.SyncLoading())
+        self._fresh = Keyspace(len(node.keyspace.databases))
+        self._loader = files.loader(self._fresh)
+        self._loading = files.begin_loading(total_bytes, asynchronous=True)
+        self._is_over = False
+
+    def feed(self, data: bytes) -> None:
+        if self._is_over:
+            return
+        try:
+            self._files.feed(self._loader, self._loading, data)
+        except (CorruptData, MemoryError) as error:
+            self._fail(error)
+
+    def end(self) -> None:
+        if self._is_over:
+            return
+        try:
+            self._loader.end()
+        except CorruptData as error:
+            self._fail(error)
+            return
+        self._is_over = True
+        self._log(events.SwappingDatabases())
+        for old, new in zip(self._node.keyspace.databases, self._fresh.databases, strict=True):
+            old.clear()
+            old.values, old.expires, old.volatile_hashes = new.values, new.expires, new.volatile_hashes
+        self._files.end_loading(self._loader)
+        self._done(self._loader)
+
+    def abandon(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._files.end_loading(None)
+
+    def _fail(self, error: BaseException) -> None:
+        self.abandon()
+        self._failed(why_not_loaded(error), str(error))

@@ -1,0 +1,120 @@
+"""A snapshot into databases: takes over what the RDB reader decoded. Where its bytes come from is the daemon's.
+
+Redis's rules (7.0, `rdbLoadRio`): a master drops keys whose time passed while the file lay there, a replica keeps them
+until its master says so; a key may not come twice, unless DEBUG RELOAD MERGE wants the later one.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.errors import CorruptData
+from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.keyspace.values import HashValue, Value, from_plain
+from pyrepl.rdb.events import Aux, FunctionLibrary, Header, LoadedKeys, RdbEvent, SkippedEmpty, SkippedModule
+from pyrepl.rdb.reader import RdbReader, duplicate_key_error
+
+_KEPT_AUX: Final = 64
+"""Fields beyond so many are forgotten: nobody asks for them, and a file may have millions."""
+
+
+@final
+class Loader:
+    """Loads one snapshot into `keyspace`, slice by slice.
+
+    Nothing else may change these databases meanwhile.
+    """
+
+    def __init__(
+        self,
+        reader: RdbReader,
+        keyspace: Keyspace,
+        *,
+        drop_expired_at_ms: int | None = None,
+        merge: bool = False,
+    ) -> None:
+        """`drop_expired_at_ms`: leave out keys whose time has come by then; None keeps all."""
+        self._reader = reader
+        self._keyspace = keyspace
+        self._drop_expired_at_ms = drop_expired_at_ms
+        self._merge = merge
+        self.version = 0
+        self.aux: dict[bytes, bytes] = {}
+        self.functions: list[bytes] = []
+        self.loaded_keys = 0
+        self.expired_keys = 0
+        self.empty_keys = 0
+        self.warnings: list[str] = []
+        """Sentences for the log, to be taken away by the caller."""
+
+    @property
+    def finished(self) -> bool:
+        return self._reader.finished
+
+    @property
+    def loaded_bytes(self) -> int:
+        return self._reader.consumed
+
+    def feed(self, data: bytes) -> None:
+        """Load what `data` completes. Raises CorruptData; what was loaded before stays in the databases then."""
+        for event in self._reader.feed(data):
+            self._receive(event)
+
+    def end(self) -> None:
+        """The input ended. Raises CorruptData unless the snapshot is complete."""
+        self._reader.end()
+
+    def _receive(self, event: RdbEvent) -> None:
+        if isinstance(event, LoadedKeys):
+            self._receive_keys(event)
+        elif isinstance(event, Aux):
+            if len(self.aux) < _KEPT_AUX:
+                self.aux[event.name] = event.value
+        elif isinstance(event, Header):
+            self.version = event.version
+        elif isinstance(event, FunctionLibrary):
+            self.functions.append(event.text)
+        elif isinstance(event, SkippedModule):
+            what = "data of" if event.key is None else f"key {event.key!r} in database {event.db}, a value of"
+            self.warnings.append(f"skipped {what} the module type '{event.module}'")
+        elif isinstance(event, SkippedEmpty):
+            self.empty_keys += 1
+
+    def _receive_keys(self, event: LoadedKeys) -> None:
+        if event.db >= len(self._keyspace.databases):
+            raise CorruptData(
+                f"the snapshot has keys in database {event.db}, 'databases' is {len(self._keyspace.databases)}",
+                self._reader.consumed,
+            )
+        db = self._keyspace.databases[event.db]
+        count = len(event.strings) + len(event.others)
+        before = len(db.values)
+        if self._merge:
+            self._forget_ttls(db, event)
+        db.values.update(event.strings)
+        for key, plain in event.others:
+            value: Value = from_plain(plain)
+            db.values[key] = value
+            if type(value) is HashValue and value.expires:
+                db.volatile_hashes.add(key)
+        if not self._merge and len(db.values) != before + count:
+            raise duplicate_key_error(event, self._reader.consumed)
+        self.loaded_keys += count
+        if event.expires:
+            self._receive_expires(db, event.expires)
+
+    def _receive_expires(self, db: Database, expires: dict[bytes, int]) -> None:
+        db.expires.update(expires)
+        limit_ms = self._drop_expired_at_ms
+        if limit_ms is None:
+            return
+        for key in [key for key, at_ms in expires.items() if at_ms <= limit_ms]:
+            db.delete(key)
+            self.loaded_keys -= 1
+            self.expired_keys += 1
+
+    @staticmethod
+    def _forget_ttls(db: Database, event: LoadedKeys) -> None:
+        for key in [*event.strings, *(key for key, _ in event.others)]:
+            db.expires.pop(key, None)
+            db.volatile_hashes.discard(key)
