@@ -189,7 +189,7 @@ def _pairs(scores: list[float] | list[float | str]) -> Iterator[Word]:
 
 
 def _stream(rng: random.Random, key: str, index: int) -> Iterator[Command]:
-    count = 350 if index % 40 == 0 else rng.randrange(1, 12)
+    count = 350 if index % 40 == 0 else rng.randrange(4, 12)
     ids = [f"{1_700_000_000_000 + number * 7}-{number % 3}" for number in range(count)]
     for number, entry in enumerate(ids):
         fields = ("temperature", number, "place", b"north") if number % 3 else (f"f{number}", rng.randbytes(8))
