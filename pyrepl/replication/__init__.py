@@ -2,11 +2,15 @@
 
 Bytes in at the left, bytes out at the right; `now` is monotonic seconds:
 
-    history, backlog    the stream's identity and its newest bytes          feed      commands -> stream bytes
-    psync, dialects     continue or full resync, and why                    spans     where commands end in raw bytes
-    handshake, transfer the parts of link, the replica's machine            session   the master's machine for one replica
-    roster              all sessions, the shared snapshot, WAIT             role      the only branch on master or replica
-    events              what the machines tell their shells
+    history, backlog     the stream's identity and its newest bytes
+    psync, dialects      continue or full resync, and why
+    feed, spans          commands -> stream bytes; stream bytes -> whole units of commands
+    handshake, transfer  the parts of link, the replica's machine
+    progress, backoff    its counters and its patience
+    session              the master's machine for one replica
+    roster               all sessions: the snapshot they share, lag, WAIT, limits, counters
+    role                 the only branch on master or replica
+    events               what the machines tell their shells
 
 Offsets are cuts: how many stream bytes lie to the left. The wire counts bytes from 1 in `PSYNC id n` alone, and only
 `psync.decode_request`/`encode_request` know it.

@@ -71,7 +71,7 @@ class Backlog:
         self._cursors: list[Cursor] = []
 
     def create(self) -> None:
-        """Begin to keep bytes, from the present `end` on. Redis does so with the first replica, and on every replica."""
+        """Begin to keep bytes, from the present `end` on. Redis does so with the first replica, and on replicas."""
         assert not self.active
         assert not self._cursors
         self.active = True

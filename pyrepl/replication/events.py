@@ -1,0 +1,273 @@
+"""What the machines of this room tell their shells. Plain records; how they are worded is the log's business.
+
+The link (replica side) and the sessions and the roster (master side) have separate alphabets. A shell that gets a
+record does what the record's docstring says, in the order of the list.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pyrepl.replication.psync import Reason, Request
+from pyrepl.units import Offset, ReplId
+
+
+class LinkState(enum.StrEnum):
+    """Where the link to a master stands. The value is the phase named in timeouts and logs."""
+
+    IDLE = "idle"
+    WAITING = "waiting"
+    CONNECTING = "connecting"
+    HANDSHAKE = "handshake"
+    TRANSFER = "transfer"
+    LOADING = "loading"
+    CONNECTED = "connected"
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Open a connection to the master; then call `connected`, or `lost` when it cannot be had."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """Close the connection, at once. `lost` need not be called for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """For the log: the link went from one phase to the next."""
+
+    before: LinkState
+    state: LinkState
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerated:
+    """For the log: the master answered a step of the handshake with an error that does no harm."""
+
+    step: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyncAsked:
+    """For the log: the PSYNC that was sent."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class FullResyncAnnounced:
+    """`+FULLRESYNC` came: the master will make or is making the snapshot. Nothing is to be done yet."""
+
+    replid: ReplId
+    cut: Offset
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class FullResyncBegins:
+    """The snapshot's first bytes follow. Choose how to load now; see `Link.keep_old_data`.
+
+    `total_bytes` is None for a diskless master. `reason` is why the master did not continue us, as far as we can tell.
+    """
+
+    replid: ReplId
+    cut: Offset
+    reason: Reason
+    total_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotBytes:
+    """The next bytes of the snapshot: to an RdbReader, or to a file."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotEnds:
+    """The snapshot is whole, `size_bytes` long. Finish loading, then call `loaded` or `load_failed`."""
+
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """Partial resync: the stream goes on at `held`. `new_replid` is set if its name changed (Role.continued)."""
+
+    replid: ReplId
+    held: Offset
+    new_replid: ReplId | None
+
+
+class Apply(NamedTuple):
+    """Whole units of the stream: apply `commands`, append `raw` to our backlog, call `link.applied(end)`.
+
+    `commands[i]` ends at byte `ends[i]` of `raw`. Never ends inside MULTI ... EXEC. REPLCONF, which is for the link
+    alone, is in `raw` but not in `commands`, which may be empty. If command i cannot be applied:
+    `link.applied(start + (ends[i-1] if i else 0))`, then `link.apply_failed`.
+    """
+
+    commands: list[list[bytes]]
+    ends: list[int]
+    raw: bytes
+    start: int
+
+    @property
+    def end(self) -> int:
+        """The cut behind these bytes."""
+        return self.start + len(self.raw)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkUp:
+    """The stream flows, after a full resync or a partial one."""
+
+    full: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The link broke in phase `state`. Throw away what a snapshot left half-done. `text` is for people."""
+
+    reason: Reason
+    state: LinkState
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TryAgain:
+    """For the log: the next Connect comes at `at` (monotonic seconds), `in_s` from now."""
+
+    at: float
+    in_s: float
+
+
+LinkEvent = (
+    Connect
+    | Disconnect
+    | StateChanged
+    | Tolerated
+    | SyncAsked
+    | FullResyncAnnounced
+    | FullResyncBegins
+    | SnapshotBytes
+    | SnapshotEnds
+    | Continued
+    | Apply
+    | LinkUp
+    | Lost
+    | TryAgain
+)
+
+
+class SessionState(enum.StrEnum):
+    """Where a replica stands on its master. The value is what INFO prints, but for the two waits (see `wire_name`)."""
+
+    HANDSHAKE = "handshake"
+    WAIT_SNAPSHOT_START = "wait_bgsave_start"
+    WAIT_SNAPSHOT_END = "wait_bgsave_end"
+    SEND_BULK = "send_bulk"
+    ONLINE = "online"
+    CLOSED = "closed"
+
+    @property
+    def wire_name(self) -> str:
+        """As in `slave0:...,state=`: wait_bgsave, send_bulk, online."""
+        return "wait_bgsave" if self.value.startswith("wait_bgsave") else self.value
+
+
+class SnapshotTarget(enum.StrEnum):
+    """Where a snapshot for replicas goes: to a file that is sent afterwards, or straight to their sockets."""
+
+    DISK = "disk"
+    SOCKETS = "socket"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRequested:
+    """The replica asks to sync: call `roster.request_sync(session, request, now)`."""
+
+    request: Request
+    failover: bool = False
+    """PSYNC ... FAILOVER: we are to become the master (recognised; not served yet)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WentOnline:
+    """For the log: the replica is in step from here on. `full`: after a snapshot, `partial` is the bytes it lacked."""
+
+    full: bool
+    missing_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SendFile:
+    """The snapshot file is ready: send its `size_bytes` to this replica after `data_to_send`, then `file_sent`."""
+
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CloseSession:
+    """Close this replica's connection (after what is in `data_to_send`, if `flush`)."""
+
+    reason: Reason
+    text: str
+    flush: bool = False
+
+
+SessionEvent = SyncRequested | WentOnline | SendFile | CloseSession
+
+
+@dataclass(frozen=True, slots=True)
+class SyncDecided:
+    """For the log: what the replica with this id asked and got. `reason` None means it was continued."""
+
+    session_id: int
+    request: Request
+    reason: Reason | None
+    missing_bytes: int
+    wait: str
+    """What a full resync waits for: joined (a running snapshot), delay, next, now; empty if continued or refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartSnapshot:
+    """Start a child for these replicas now: call `roster.snapshot_started`, fork before anything else is executed.
+
+    With target SOCKETS each replica's `data_to_send` goes out before the child's bytes.
+    """
+
+    target: SnapshotTarget
+    session_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StopSnapshot:
+    """Nobody waits for the running child any more: kill it (then `roster.snapshot_ended(ok=False)` as it is reaped)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogCreated:
+    """The first replica came: the stream is kept from now on, under a new id."""
+
+    replid: ReplId
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogFreed:
+    """No replica for `after_s` seconds (repl-backlog-ttl): the stream is not kept any more, and has a new id."""
+
+    after_s: int
+    replid: ReplId
+
+
+RosterEvent = SyncDecided | StartSnapshot | StopSnapshot | BacklogCreated | BacklogFreed

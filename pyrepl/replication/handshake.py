@@ -1,0 +1,161 @@
+"""What a replica says before the sync, one row a step, and what it makes of each answer.
+
+Not here: the connection's life and timeouts (link.py), the meaning of the answer to PSYNC (psync.py).
+
+Theory: PING goes out alone, so that a master that is busy or wants a password says so first. All REPLCONF steps go
+out at once behind its answer, PSYNC behind theirs: three round trips (Redis 7.0 `syncWithMaster`). A step's error is
+tolerated where its row says so, as older masters do not know every option; otherwise the sync is refused.
+
+    PING         -NOAUTH, -NOPERM, -ERR operation not permitted are tolerated: AUTH comes next
+    AUTH         if masterauth is set; an error ends it
+    REPLCONF     listening-port, ip-address (if announced), capa, version (if stated): errors are tolerated
+    PSYNC        the answer ends the handshake; empty lines before it are keep-alives
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Final, final
+
+from pyrepl.errors import PeerError
+from pyrepl.replication.psync import Answer, Cause, Reason, Request, TryLater, decode_answer, encode_request
+from pyrepl.resp.encoder import encode_command
+
+MAX_LINE_BYTES: Final = 64 * 1024
+_PING_TOLERATED: Final = (b"-NOAUTH", b"-NOPERM", b"-ERR operation not permitted")
+
+
+@dataclass(slots=True)
+class Introduction:
+    """What a replica tells its master about itself. Empty texts are left out, `user` only counts with `password`."""
+
+    listening_port: int = 0
+    announce_ip: str = ""
+    user: str = ""
+    password: str = ""
+    version: str = ""
+    """For `REPLCONF version`, by which Valkey chooses the RDB version it writes."""
+
+    def __repr__(self) -> str:
+        return f"Introduction(listening_port={self.listening_port}, announce_ip={self.announce_ip!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command of the handshake. `tolerates`: beginnings of error lines after which it goes on."""
+
+    name: str
+    argv: list[bytes]
+    tolerates: tuple[bytes, ...]
+
+
+def introduction_steps(introduction: Introduction) -> list[Step]:
+    """The steps between PING and PSYNC, in order."""
+    steps = []
+    if introduction.password:
+        words = [introduction.user, introduction.password] if introduction.user else [introduction.password]
+        steps.append(Step("auth", [b"AUTH", *(word.encode("utf-8", "surrogateescape") for word in words)], ()))
+    steps.append(_replconf("listening-port", b"%d" % introduction.listening_port))
+    if introduction.announce_ip:
+        steps.append(_replconf("ip-address", introduction.announce_ip.encode()))
+    steps.append(_replconf("capa", b"eof", b"capa", b"psync2"))
+    if introduction.version:
+        steps.append(_replconf("version", introduction.version.encode()))
+    return steps
+
+
+def _replconf(option: str, *values: bytes) -> Step:
+    return Step(option, [b"REPLCONF", option.encode(), *values], (b"-",))
+
+
+@final
+class Handshake:
+    """One run of the steps on one connection.
+
+    `answer` is None until the master has answered PSYNC, or refused an earlier step (then it is a TryLater).
+    `asked` tells that PSYNC is out. `tolerated` holds (step, error text), `rest` the bytes behind the answer.
+    Invariant: `_awaited` holds the steps that were sent and not answered, in order; while it is empty we wait for
+    the answer to PSYNC.
+    """
+
+    __slots__ = ("_awaited", "_line", "_out", "_steps", "answer", "asked", "request", "rest", "tolerated")
+
+    def __init__(self, introduction: Introduction, request: Request) -> None:
+        self.request: Final = request
+        self.answer: Answer | None = None
+        self.asked = False
+        self.tolerated: list[tuple[str, str]] = []
+        self.rest = b""
+        self._steps: Final = introduction_steps(introduction)
+        self._awaited: deque[Step] = deque([Step("ping", [b"PING"], _PING_TOLERATED)])
+        self._out: list[bytes] = [encode_command(self._awaited[0].argv)]
+        self._line = b""
+
+    @property
+    def step(self) -> str:
+        """The step whose answer we wait for."""
+        return self._awaited[0].name if self._awaited else "psync"
+
+    def data_to_send(self) -> list[bytes]:
+        """What is to go out now; each byte is returned once."""
+        out, self._out = self._out, []
+        return out
+
+    def receive(self, data: bytes) -> None:
+        """Take the next bytes of the connection. Raises PeerError for what is no answer at all."""
+        assert self.answer is None
+        data = self._line + data
+        at = 0
+        while self.answer is None:
+            end = data.find(b"\n", at)
+            if end < 0:
+                break
+            line = data[at:end].rstrip(b"\r")
+            at = end + 1
+            if line:
+                self._receive_line(line)
+        if self.answer is None:
+            self._line = data[at:]
+            if len(self._line) > MAX_LINE_BYTES:
+                raise PeerError(f"expected the answer to {self.step}, got {len(self._line)} bytes without a line end")
+        else:
+            self.rest = data[at:]
+
+    def _receive_line(self, line: bytes) -> None:
+        if not self._awaited:
+            self.answer = decode_answer(line)
+            return
+        step = self._awaited[0]
+        if line[:1] == b"-":
+            self._receive_error(step, line)
+        elif line[:1] != b"+":
+            raise PeerError(f"expected +OK or an error to {step.name}, got {_text(line)!r}")
+        if self.answer is None:
+            self._awaited.popleft()
+            if not self._awaited:
+                self._send_next()
+
+    def _receive_error(self, step: Step, line: bytes) -> None:
+        text = _text(line[1:])
+        if line.startswith(step.tolerates):
+            self.tolerated.append((step.name, text))
+        elif line.startswith((b"-LOADING", b"-NOMASTERLINK", b"-MASTERDOWN", b"-BUSY")):
+            self.answer = TryLater(text, Reason(Cause.NOT_READY))
+        else:
+            self.answer = TryLater(text, Reason(Cause.REFUSED, detail=step.name))
+
+    def _send_next(self) -> None:
+        """All the REPLCONF steps behind PING's answer; PSYNC behind theirs."""
+        assert not self._awaited
+        if self._steps:
+            self._awaited.extend(self._steps)
+            self._out.extend(encode_command(step.argv) for step in self._steps)
+            self._steps.clear()
+            return
+        self._out.append(encode_command(encode_request(self.request)))
+        self.asked = True
+
+
+def _text(line: bytes) -> str:
+    return line[:200].decode("utf-8", "backslashreplace")

@@ -1,0 +1,153 @@
+"""Master or replica: the only place that branches on it, and on what a change of it means for our stream.
+
+Not here: the link to our master (link.py), its replicas one by one (session.py, roster.py), commands and their texts.
+
+    who is our master  what we write     sub-replicas' PSYNC          writes of clients
+    nobody (master)    our own stream    decided                      allowed
+    another node       its bytes, as     decided while the link is    -READONLY unless replica-read-only no
+                       they came         up, else -NOMASTERLINK
+
+Changes of the stream's name cut the sub-replicas, so that they learn the new one at once; they are continued by
+PSYNC, since the old name stays valid up to the fork. Source: Redis 7.0 `replicationSetMaster`,
+`replicationUnsetMaster`, `replicationAttachToNewMaster`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, final
+
+from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.events import Continued
+from pyrepl.replication.feed import Feed
+from pyrepl.replication.history import History
+from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Reason, Request
+from pyrepl.replication.roster import Roster
+from pyrepl.units import Offset, ReplId
+
+NO_MASTER_LINK: Final = "NOMASTERLINK Can't SYNC while not connected with my master"
+
+
+class MasterAddress(NamedTuple):
+    """Whom we follow."""
+
+    host: str
+    port: int
+
+
+@final
+class Role:
+    """Whether we are a master or a replica, and our stream through all changes of that.
+
+    Invariants: a replica's backlog is active while it holds a stream; `roster.makes_stream` is True exactly on a
+    master; `roster.refusal` is empty exactly on a master or while the link is up.
+    """
+
+    def __init__(self, history: History, backlog: Backlog, feed: Feed, roster: Roster) -> None:
+        """A master, to begin with."""
+        self.master: MasterAddress | None = None
+        self.holds_stream = False
+        """Our data is the stream `history.replid` up to `backlog.end`, so that one may ask to continue there."""
+        self._history: Final = history
+        self._backlog: Final = backlog
+        self._feed: Final = feed
+        self._roster: Final = roster
+
+    @property
+    def is_replica(self) -> bool:
+        return self.master is not None
+
+    def refuses_writes(self, read_only: bool) -> bool:
+        """Do clients' writes get -READONLY? `read_only` is replica-read-only."""
+        return self.master is not None and read_only
+
+    @property
+    def position(self) -> Request:
+        """What a link to a new master asks to continue."""
+        if not self.holds_stream:
+            return ASK_FOR_ALL
+        return Request(self._history.replid, self._backlog.end)
+
+    def restore(self, replid: ReplId, held: Offset) -> None:
+        """A snapshot file was loaded at start that states its place in a stream (AUX repl-id and repl-offset)."""
+        assert self.master is None and not self._backlog.active
+        self._history.restart(replid)
+        self._backlog.restart(held)
+        self._backlog.create()
+        self.holds_stream = True
+
+    def follow(self, host: str, port: int, now: float, *, at_start: bool = False) -> Request:
+        """Become a replica of host:port (REPLICAOF, or `at_start` by configuration); the position for a new Link.
+
+        Sub-replicas stay attached: they are cut when our stream's name or content really changes. A master offers
+        its own stream to be continued, which a promoted replica of ours can grant. At start there is nothing to
+        offer unless `restore` was called.
+        """
+        if self.master is None and not at_start:
+            self.holds_stream = True
+        self.master = MasterAddress(host, port)
+        self._roster.makes_stream = False
+        self._roster.refusal = NO_MASTER_LINK
+        return self.position
+
+    def promote(self, new_replid: ReplId, now: float) -> None:
+        """Become a master (REPLICAOF NO ONE). No effect on a master.
+
+        Our stream goes on under a new name; the old one stays valid up to here, for our siblings and sub-replicas.
+        """
+        if self.master is None:
+            return
+        self.master = None
+        if self.holds_stream:
+            self._history.shift(new_replid, Offset(self._backlog.end))
+        else:
+            self._history.restart(new_replid)
+        self.holds_stream = True
+        self._feed.forget_db()
+        roster = self._roster
+        roster.makes_stream = True
+        roster.refusal = ""
+        roster.close_all(Reason(Cause.STOPPED, detail="promoted"), "we are a master now, under a new id", now)
+        roster.no_replicas_since = now
+
+    def link_up(self) -> None:
+        """LinkUp: sub-replicas may sync with us."""
+        assert self.master is not None
+        self._roster.refusal = ""
+
+    def link_lost(self) -> None:
+        """Lost: sub-replicas that are attached stay, others are told to come later."""
+        if self.master is not None:
+            self._roster.refusal = NO_MASTER_LINK
+
+    def continued(self, event: Continued, now: float) -> None:
+        """Our master continued us. Under a new name, our sub-replicas are cut to learn it."""
+        assert self.master is not None and self.holds_stream
+        if not self._backlog.active:
+            self._backlog.create()
+        if event.new_replid is not None:
+            self._history.shift(event.new_replid, Offset(self._backlog.end))
+            self._roster.close_all(Reason(Cause.STOPPED, detail="new_id"), "our stream has a new id", now)
+
+    def stream_lost(self, new_replid: ReplId, now: float) -> None:
+        """Our data is about to be destroyed by a full resync: nobody can be continued from us until it is loaded."""
+        assert self.master is not None
+        self._roster.close_all(Reason(Cause.STOPPED, detail="full_resync"), "we need a full resync ourselves", now)
+        self.holds_stream = False
+        self._history.restart(new_replid)
+        if self._backlog.active:
+            self._backlog.free()
+
+    def snapshot_loaded(self, replid: ReplId, cut: Offset, now: float) -> None:
+        """A full resync was loaded: our stream is our master's from `cut` on."""
+        assert self.master is not None
+        self._roster.close_all(Reason(Cause.STOPPED, detail="full_resync"), "our data was replaced", now)
+        self._history.restart(replid)
+        self._backlog.restart(cut)
+        if not self._backlog.active:
+            self._backlog.create()
+        self.holds_stream = True
+
+    def receive_stream(self, raw: bytes) -> None:
+        """Bytes of our master were applied: they are our stream too, unchanged."""
+        assert self.master is not None and self._backlog.active
+        self._backlog.append(raw)

@@ -1,0 +1,422 @@
+"""All replicas of a node: who continues, which snapshot serves whom, how far each is, and what a full resync cost.
+
+Not here: what one replica says and hears (session.py), making and sending snapshots (daemon/snapshot), our own master
+(link.py).
+
+One snapshot at a time, for as many replicas as possible:
+
+    a child for replicas runs, to disk     join: the same cut, so the same bytes from there on are pinned already
+    a child for replicas runs, to sockets  wait for the next; its sockets were given when it was forked
+    another child runs (BGSAVE, AOF)       wait for it to end
+    none, diskless                         wait repl-diskless-sync-delay for more to come, or until there are
+                                           repl-diskless-sync-max-replicas
+    none, disk                             start now
+
+A replica that cannot read a snapshot without a size (no `capa eof`) makes the next one go to disk for all.
+Source: Redis 7.0 `syncCommand`, `startBgsaveForReplication`, `shouldStartChildReplication`, `replicationCron`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Final, final
+
+from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.dialects import Capability
+from pyrepl.replication.events import (
+    BacklogCreated,
+    BacklogFreed,
+    RosterEvent,
+    SessionState,
+    SnapshotTarget,
+    StartSnapshot,
+    StopSnapshot,
+    SyncDecided,
+)
+from pyrepl.replication.feed import Feed
+from pyrepl.replication.history import History
+from pyrepl.replication.psync import FULL_RESYNC_CAUSES, Cause, Decision, Reason, Request, Verdict, decide
+from pyrepl.replication.session import Session, SessionOptions
+from pyrepl.units import Offset, ReplId
+
+MAX_REMEMBERED: Final = 1024
+"""Replicas whose last failure is kept."""
+SNAPSHOT_FAILED_TEXT: Final = "ERR BGSAVE failed, replication can't continue"
+_WORTH_REMEMBERING: Final = frozenset(
+    {Cause.LOAD_FAILED, Cause.TIMEOUT, Cause.OUTPUT_BUFFER, Cause.CONNECTION_LOST, Cause.SNAPSHOT_FAILED}
+)
+
+
+@dataclass(slots=True)
+class RosterOptions:
+    """Settings of a node that feeds replicas. The shell changes them in place; they count from the next use on."""
+
+    diskless: bool = True
+    """repl-diskless-sync."""
+    diskless_delay_s: float = 5.0
+    diskless_max_replicas: int = 0
+    """Start without waiting longer once so many wait; 0 for never."""
+    ping_period_s: float = 10.0
+    """repl-ping-replica-period."""
+    backlog_ttl_s: int = 3600
+    """repl-backlog-ttl; 0 keeps it for ever."""
+    session: SessionOptions = field(default_factory=SessionOptions)
+
+
+@final
+class SyncCounters:
+    """INFO stats: sync_full, sync_partial_ok, sync_partial_err, and sync_full_<cause>."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """CONFIG RESETSTAT."""
+        self.full = 0
+        self.partial_ok = 0
+        self.partial_err = 0
+        self.full_by_cause: dict[Cause, int] = dict.fromkeys(FULL_RESYNC_CAUSES, 0)
+
+
+@final
+class Roster:
+    """The replicas attached to this node.
+
+    Shell's contract: after every call carry out `events()`, and the events and data of the sessions concerned; call
+    `tick` at `next_deadline()`; call `remove` for each connection that ended.
+
+    Invariants: `sessions` holds those that have asked to sync and have not ended; `running` is set from
+    snapshot_started to snapshot_ended; each session in WAIT_SNAPSHOT_END belongs to the running snapshot.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        backlog: Backlog,
+        feed: Feed,
+        options: RosterOptions,
+        new_replid: Callable[[], ReplId],
+        now: float,
+    ) -> None:
+        self.options: Final = options
+        self.counters: Final = SyncCounters()
+        self.sessions: Final[dict[int, Session]] = {}
+        self.refusal: str = ""
+        """While not empty, syncs are answered with this error (role.py sets it)."""
+        self.makes_stream = True
+        """We write the stream ourselves: PING and the end of an unused backlog are ours (role.py sets it)."""
+        self.running: SnapshotTarget | None = None
+        """Where the child that was started for replicas writes to."""
+        self.other_child_runs = False
+        """A child that is not for replicas occupies the place; the shell keeps it up to date with `set_other_child`."""
+        self.no_replicas_since: float | None = now
+        self._history: Final = history
+        self._backlog: Final = backlog
+        self._feed: Final = feed
+        self._new_replid: Final = new_replid
+        self._ordered: StartSnapshot | None = None
+        self._running_cut: Offset | None = None
+        self._stop_ordered = False
+        self._last_ping_at = now
+        self._remembered: dict[tuple[str, int], Reason] = {}
+        self._events: list[RosterEvent] = []
+
+    # ------------------------------------------------------------------ what INFO, WAIT and the gates ask
+
+    def acked_at_least(self, cut: int) -> int:
+        """How many replicas have acknowledged all bytes left of `cut` (WAIT)."""
+        count = 0
+        for session in self.sessions.values():
+            if session.state is SessionState.ONLINE and session.ack_cut >= cut:
+                count += 1
+        return count
+
+    def good_replicas(self, max_lag_s: float, now: float) -> int:
+        """How many are online with a last sign at most `max_lag_s` ago (min-replicas-max-lag)."""
+        count = 0
+        for session in self.sessions.values():
+            if session.state is SessionState.ONLINE and now - session.ack_at <= max_lag_s:
+                count += 1
+        return count
+
+    @property
+    def lowest_cut(self) -> Offset | None:
+        """The cut of the replica that was handed least, None without replicas."""
+        return self._backlog.lowest_pin
+
+    @property
+    def pending_bytes(self) -> int:
+        """Output buffers of all replicas, for mem_clients_slaves."""
+        end = self._backlog.end
+        return sum(session.pending_bytes(end) for session in self.sessions.values())
+
+    # ------------------------------------------------------------------ sessions come and go
+
+    def open_session(self, session_id: int, ip: str, now: float) -> Session:
+        """A machine for a client that sent its first REPLCONF, PSYNC or SYNC. Listed once it asks to sync."""
+        return Session(session_id, ip, self.options.session, now)
+
+    def request_sync(self, session: Session, request: Request, now: float) -> None:
+        """Decide on SyncRequested. What the replica hears is in the session's windows."""
+        if session.state is not SessionState.HANDSHAKE:
+            return
+        if self.refusal:
+            session.refuse(self.refusal)
+            return
+        decision = decide(request, self._history, self._backlog)
+        if not self._backlog.active:
+            self._create_backlog()
+        self.sessions[session.id] = session
+        self.no_replicas_since = None
+        if decision.verdict is Verdict.CONTINUE:
+            self._continue(session, request, decision, now)
+        else:
+            self._full_resync(session, request, decision, now)
+
+    def remove(self, session: Session, now: float) -> None:
+        """The session's connection has ended. Harmless if it was never listed or is removed already."""
+        if session.state is not SessionState.CLOSED:
+            session.lost("connection closed")
+        if self.sessions.get(session.id) is not session:
+            return
+        del self.sessions[session.id]
+        if session.cursor is not None:
+            self._backlog.detach(session.cursor)
+            session.cursor = None
+        self._remember(session)
+        if not self.sessions:
+            self.no_replicas_since = now
+        self._stop_unwanted_snapshot()
+
+    def close_all(self, reason: Reason, text: str, now: float) -> None:
+        """Cut every replica: our stream gets another name or another content."""
+        for session in list(self.sessions.values()):
+            session.close(reason, text)
+            self.remove(session, now)
+
+    # ------------------------------------------------------------------ the snapshot
+
+    def set_other_child(self, runs: bool, now: float) -> None:
+        """A child that is not for replicas (BGSAVE, AOF rewrite) began or ended."""
+        self.other_child_runs = runs
+        self._plan_snapshot(now)
+
+    def snapshot_started(self, now: float) -> list[Session]:
+        """The child of StartSnapshot is being forked in this very turn: it will hold the data at the stream's end.
+
+        Returns the replicas it serves; those gone since the order are left out. May be empty: then do not fork.
+        """
+        ordered = self._ordered
+        assert ordered is not None and self.running is None
+        self._ordered = None
+        served = []
+        for session_id in ordered.session_ids:
+            session = self.sessions.get(session_id)
+            if session is not None and session.state is SessionState.WAIT_SNAPSHOT_START:
+                served.append(session)
+        if not served:
+            return []
+        self.running = ordered.target
+        self._stop_ordered = False
+        self._running_cut = Offset(self._backlog.end)
+        self._feed.forget_db()
+        for session in served:
+            self._attach_to_snapshot(session, now)
+        return served
+
+    def snapshot_ended(
+        self, ok: bool, now: float, *, size_bytes: int = 0, detail: str = "", failed: Collection[int] = ()
+    ) -> None:
+        """The child was reaped, or could not be forked (`ok` False; then snapshot_started need not have been called).
+
+        `size_bytes`: of the file, for DISK. `failed`: ids of the replicas whose sockets the child could not write.
+        """
+        target, self.running = self.running, None
+        self._running_cut = None
+        for session in self._concerned(target):
+            if not ok:
+                text = f"the snapshot could not be made{': ' + detail if detail else ''}"
+                line = SNAPSHOT_FAILED_TEXT if target is None else ""
+                session.close(Reason(Cause.SNAPSHOT_FAILED, detail=detail), text, line=line)
+            elif session.id in failed:
+                session.close(
+                    Reason(Cause.CONNECTION_LOST, detail="snapshot"), "the snapshot could not be written to it"
+                )
+            elif target is SnapshotTarget.DISK:
+                session.snapshot_ready(size_bytes, now)
+            else:
+                session.child_done(now)
+        self._ordered = None
+        self._remove_closed(now)
+        self._plan_snapshot(now)
+
+    # ------------------------------------------------------------------ windows
+
+    def events(self) -> list[RosterEvent]:
+        """What has happened since the last call, in order."""
+        events, self._events = self._events, []
+        return events
+
+    def next_deadline(self) -> float | None:
+        """When `tick` is due; None if nothing is awaited."""
+        deadlines = [session.next_deadline() for session in self.sessions.values()]
+        if self.makes_stream and self.sessions:
+            deadlines.append(self._last_ping_at + self.options.ping_period_s)
+        deadlines.append(self._snapshot_due_at())
+        if self._may_free_backlog and self.no_replicas_since is not None:
+            deadlines.append(self.no_replicas_since + self.options.backlog_ttl_s)
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    def tick(self, now: float) -> None:
+        """Do what is due: keep-alives, timeouts and limits of sessions, PING, a delayed snapshot, the backlog's end."""
+        for session in self.sessions.values():
+            session.tick(now)
+        self.check_output_buffers(now)
+        self._ping(now)
+        self._free_backlog(now)
+        self._plan_snapshot(now)
+
+    def check_output_buffers(self, now: float) -> None:
+        """Cut replicas that are slower than client-output-buffer-limit allows; after each batch of writes."""
+        end, floor_bytes = self._backlog.end, self._backlog.capacity
+        for session in self.sessions.values():
+            session.check_output_buffer(end, floor_bytes, now)
+        self._remove_closed(now)
+
+    def ask_acks(self) -> None:
+        """Put a GETACK into the stream (WAIT)."""
+        if self.makes_stream and self._backlog.active:
+            self._backlog.append(self._feed.getack())
+
+    # ------------------------------------------------------------------ inside
+
+    def _continue(self, session: Session, request: Request, decision: Decision, now: float) -> None:
+        self.counters.partial_ok += 1
+        self._remembered.pop(_name(session), None)
+        cursor = self._backlog.attach(Offset(request.held))
+        session.continued(self._history.replid, cursor, decision.missing_bytes, now)
+        self._events.append(SyncDecided(session.id, request, None, decision.missing_bytes, ""))
+
+    def _full_resync(self, session: Session, request: Request, decision: Decision, now: float) -> None:
+        assert decision.reason is not None
+        reason = decision.reason
+        if reason.cause is Cause.FIRST:
+            reason = self._remembered.pop(_name(session), reason)
+        self.counters.full += 1
+        self.counters.full_by_cause[reason.cause] += 1
+        if request.replid is not None:
+            self.counters.partial_err += 1
+        session.wait_for_snapshot(now)
+        wait = self._why_wait(session)
+        self._events.append(SyncDecided(session.id, request, reason, 0, wait))
+        if wait == "joined":
+            self._attach_to_snapshot(session, now)
+        else:
+            self._plan_snapshot(now)
+
+    def _why_wait(self, session: Session) -> str:
+        """What the session's full resync waits for: see events.SyncDecided."""
+        if self.running is SnapshotTarget.DISK and self._somebody_waits_for_end:
+            return "joined"
+        if self.running is not None or self.other_child_runs:
+            return "next"
+        if self._ordered is None and self.options.diskless and Capability.EOF in session.capabilities:
+            return "delay" if self.options.diskless_delay_s > 0 else "now"
+        return "now"
+
+    @property
+    def _somebody_waits_for_end(self) -> bool:
+        return any(session.state is SessionState.WAIT_SNAPSHOT_END for session in self.sessions.values())
+
+    def _attach_to_snapshot(self, session: Session, now: float) -> None:
+        assert self.running is not None and self._running_cut is not None
+        cursor = self._backlog.attach(self._running_cut)
+        session.snapshot_started(self.running, self._history.replid, cursor, now)
+
+    def _waiting(self) -> list[Session]:
+        return [s for s in self.sessions.values() if s.state is SessionState.WAIT_SNAPSHOT_START]
+
+    def _concerned(self, target: SnapshotTarget | None) -> list[Session]:
+        """Whom the end of a snapshot concerns: whom it served, or who ordered it if it never began."""
+        if target is not None:
+            return [s for s in self.sessions.values() if s.state is SessionState.WAIT_SNAPSHOT_END]
+        ids = self._ordered.session_ids if self._ordered is not None else ()
+        return [session for session in self._waiting() if session.id in ids]
+
+    def _snapshot_due_at(self) -> float | None:
+        """When the next snapshot may start; None if none is wanted or the place is taken."""
+        waiting = self._waiting()
+        if not waiting or self.running is not None or self._ordered is not None or self.other_child_runs:
+            return None
+        options = self.options
+        oldest = min(session.waiting_since for session in waiting)
+        enough = 0 < options.diskless_max_replicas <= len(waiting)
+        if self._next_target(waiting) is SnapshotTarget.DISK or enough:
+            return oldest
+        return oldest + options.diskless_delay_s
+
+    def _next_target(self, waiting: list[Session]) -> SnapshotTarget:
+        if self.options.diskless and all(Capability.EOF in session.capabilities for session in waiting):
+            return SnapshotTarget.SOCKETS
+        return SnapshotTarget.DISK
+
+    def _plan_snapshot(self, now: float) -> None:
+        due_at = self._snapshot_due_at()
+        if due_at is None or now < due_at:
+            return
+        waiting = self._waiting()
+        self._ordered = StartSnapshot(self._next_target(waiting), tuple(session.id for session in waiting))
+        self._events.append(self._ordered)
+
+    def _stop_unwanted_snapshot(self) -> None:
+        """Nobody waits for the running child any more (Redis kills it too)."""
+        if self.running is not None and not self._stop_ordered and not self._somebody_waits_for_end:
+            self._stop_ordered = True
+            self._events.append(StopSnapshot())
+
+    def _create_backlog(self) -> None:
+        """What was written before the first replica came is in no backlog, so the stream's name begins here."""
+        self._history.restart(self._new_replid())
+        self._backlog.create()
+        self._feed.forget_db()
+        self._events.append(BacklogCreated(self._history.replid))
+
+    @property
+    def _may_free_backlog(self) -> bool:
+        return self.makes_stream and self._backlog.active and not self.sessions and self.options.backlog_ttl_s > 0
+
+    def _free_backlog(self, now: float) -> None:
+        since = self.no_replicas_since
+        if not self._may_free_backlog or since is None or now - since < self.options.backlog_ttl_s:
+            return
+        self._backlog.free()
+        self._history.restart(self._new_replid())
+        self._events.append(BacklogFreed(self.options.backlog_ttl_s, self._history.replid))
+
+    def _ping(self, now: float) -> None:
+        if self.makes_stream and self.sessions and now - self._last_ping_at >= self.options.ping_period_s:
+            self._last_ping_at = now
+            self._backlog.append(self._feed.ping())
+
+    def _remember(self, session: Session) -> None:
+        """Why the sync or link of this replica ended, for when it comes back without an id."""
+        reason = session.end_reason
+        if reason is None or reason.cause not in _WORTH_REMEMBERING:
+            return
+        if reason.cause is Cause.CONNECTION_LOST and reason.detail == SessionState.ONLINE.wire_name:
+            return
+        name = _name(session)
+        self._remembered.pop(name, None)
+        self._remembered[name] = reason
+        if len(self._remembered) > MAX_REMEMBERED:
+            del self._remembered[next(iter(self._remembered))]
+
+    def _remove_closed(self, now: float) -> None:
+        for session in [s for s in self.sessions.values() if s.state is SessionState.CLOSED]:
+            self.remove(session, now)
+
+
+def _name(session: Session) -> tuple[str, int]:
+    """By what a replica is recognised when it comes back."""
+    return (session.ip, session.listening_port)

@@ -1,0 +1,108 @@
+"""Cuts parsed stream bytes where it is safe to stop: between units, never inside MULTI ... EXEC.
+
+Not here: parsing (resp/parser.py) and applying. A replica may lose its link inside a transaction; what it has applied
+must then be a prefix of whole units, or the rest would be applied alone after the partial resync. So units that are
+not closed yet wait here. Source: Redis 7.0 `commandProcessed`, which holds the offset back inside MULTI.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.replication.events import Apply
+from pyrepl.resp.parser import Batch
+
+_OPENS: Final = 1
+_CLOSES: Final = 2
+_FOR_LINK: Final = 3
+_SPECIAL: Final[dict[bytes, int]] = {
+    b"MULTI": _OPENS,
+    b"multi": _OPENS,
+    b"EXEC": _CLOSES,
+    b"exec": _CLOSES,
+    b"DISCARD": _CLOSES,
+    b"discard": _CLOSES,
+    b"REPLCONF": _FOR_LINK,
+    b"replconf": _FOR_LINK,
+}
+
+
+@final
+class Spans:
+    """Groups batches into whole units.
+
+    Invariants: `start` is the cut before the first byte held; `_raw` holds bytes of an open unit alone, and
+    `_commands`, `_ends` (relative to `start`) what was parsed from them.
+    """
+
+    __slots__ = ("_commands", "_ends", "_open", "_raw", "_raw_bytes", "acks_wanted", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.acks_wanted: list[int] = []
+        """Cuts behind each `REPLCONF GETACK`, rising: the master wants an ACK once this is applied."""
+        self._commands: list[list[bytes]] = []
+        self._ends: list[int] = []
+        self._raw: list[bytes] = []
+        self._raw_bytes = 0
+        self._open = False
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of the unit that is not closed yet."""
+        return self._raw_bytes
+
+    def add(self, batch: Batch) -> Apply | None:
+        """Take what was parsed; the whole units that are complete now, None if there are none.
+
+        A batch without open units, the usual case, is passed on without copying.
+        """
+        if batch.size == 0:
+            return None
+        special = _SPECIAL
+        for command in batch.commands:
+            if command[0] in special:
+                return self._add_slowly(batch)
+        if self._open:
+            return self._add_slowly(batch)
+        apply = Apply(batch.commands, batch.ends, batch.raw, self.start)
+        self.start += batch.size
+        return apply
+
+    def _add_slowly(self, batch: Batch) -> Apply | None:
+        """Note each command; keep what lies behind the last end of a unit."""
+        base = self._raw_bytes
+        boundary = 0
+        count = 0
+        for command, end in zip(batch.commands, batch.ends, strict=True):
+            kind = _SPECIAL.get(command[0], 0)
+            if kind == _FOR_LINK:
+                if len(command) > 1 and command[1].upper() == b"GETACK":
+                    self.acks_wanted.append(self.start + base + end)
+            else:
+                self._commands.append(command)
+                self._ends.append(base + end)
+                if kind == _OPENS:
+                    self._open = True
+                elif kind == _CLOSES:
+                    self._open = False
+            if not self._open:
+                boundary = base + end
+                count = len(self._commands)
+        self._raw.append(batch.raw)
+        self._raw_bytes += batch.size
+        if not self._open:
+            boundary = self._raw_bytes
+        return self._take(boundary, count) if boundary else None
+
+    def _take(self, boundary: int, count: int) -> Apply:
+        """The first `boundary` bytes held, which are `count` commands."""
+        raw = self._raw[0] if len(self._raw) == 1 else b"".join(self._raw)
+        apply = Apply(self._commands[:count], self._ends[:count], raw[:boundary], self.start)
+        self.start += boundary
+        self._commands = self._commands[count:]
+        self._ends = [end - boundary for end in self._ends[count:]]
+        rest = raw[boundary:]
+        self._raw = [rest] if rest else []
+        self._raw_bytes = len(rest)
+        return apply
