@@ -6,12 +6,16 @@ hides it from its clients until told; commands that come from the master see eve
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
-from typing import Protocol, TypeVar, final
+from typing import Final, Protocol, TypeVar, final
 
+from pyrepl.keyspace.scan import ElementScans, KeyOrder, order_of, with_added
 from pyrepl.keyspace.values import HashValue, Value, wrong_type
 
 V = TypeVar("V")
+
+_RANDOM_TRIES: Final = 100
 
 
 class Expiry(Enum):
@@ -49,6 +53,7 @@ class Keyspace:
         "hits",
         "misses",
         "now_ms",
+        "scans",
     )
 
     def __init__(self, count: int) -> None:
@@ -66,7 +71,24 @@ class Keyspace:
         self.expired_fields_count: int = 0
         self.hits: int = 0
         self.misses: int = 0
+        self.scans = ElementScans()
+        """Where HSCAN, SSCAN and ZSCAN stand."""
         self.databases.extend(Database(self, index) for index in range(count))
+
+    def swap(self, first: int, second: int) -> None:
+        """Exchange the contents of two databases; whoever WATCHes a key that either held is told."""
+        one, two = self.databases[first], self.databases[second]
+        if one is two:
+            return
+        for database, other in ((one, two), (two, one)):
+            for key, watchers in database.watchers.items():
+                if key in database.values or key in other.values:
+                    for watcher in watchers:
+                        watcher.dirty_cas = True
+        one.values, two.values = two.values, one.values
+        one.expires, two.expires = two.expires, one.expires
+        one.volatile_hashes, two.volatile_hashes = two.volatile_hashes, one.volatile_hashes
+        one.order, two.order = two.order, one.order
 
 
 @final
@@ -76,7 +98,7 @@ class Database:
     Invariant: every key of `expires` is a key of `values`.
     """
 
-    __slots__ = ("expires", "index", "keyspace", "values", "volatile_hashes", "watchers")
+    __slots__ = ("expires", "index", "keyspace", "order", "values", "volatile_hashes", "watchers")
 
     def __init__(self, keyspace: Keyspace, index: int) -> None:
         self.keyspace = keyspace
@@ -86,6 +108,8 @@ class Database:
         self.volatile_hashes: set[bytes] = set()
         """Keys of hashes that may have fields with a time to live; a superset, cleaned lazily."""
         self.watchers: dict[bytes, set[Watcher]] = {}
+        self.order: KeyOrder | None = None
+        """The order of SCAN and RANDOMKEY, from the first of them on."""
 
     def find(self, key: bytes) -> Value | None:
         """The value, or None when there is none or its time has passed (see `Expiry`)."""
@@ -121,6 +145,8 @@ class Database:
 
     def put(self, key: bytes, value: Value) -> None:
         """Store a value in place of whatever was there, its time to live included."""
+        if self.order is not None and key not in self.values:
+            self._note_added(key)
         self.values[key] = value
         if self.expires:
             self.expires.pop(key, None)
@@ -129,9 +155,23 @@ class Database:
 
     def replace(self, key: bytes, value: Value) -> None:
         """Store a value and keep the time to live that the key has."""
+        if self.order is not None and key not in self.values:
+            self._note_added(key)
         self.values[key] = value
         if type(value) is HashValue and value.expires:
             self.volatile_hashes.add(key)
+
+    def write(self, key: bytes, value: bytes) -> None:
+        """`put` and `changed` for a string, in one call: the hot path of SET and its like."""
+        if self.order is not None and key not in self.values:
+            self._note_added(key)
+        self.values[key] = value
+        if self.expires:
+            self.expires.pop(key, None)
+        self.keyspace.dirty += 1
+        if self.watchers:
+            for watcher in self.watchers.get(key, ()):
+                watcher.dirty_cas = True
 
     def delete(self, key: bytes) -> bool:
         """True if there was such a key (expired or not)."""
@@ -168,7 +208,34 @@ class Database:
         self.values = {}
         self.expires = {}
         self.volatile_hashes = set()
+        self.order = None
         return count
+
+    def scan(self, cursor: int, count: int) -> tuple[int, list[bytes]]:
+        """(next cursor, keys at the next `count` places of the order); see `scan` for the promise.
+
+        Next cursor 0 means the end. A key may be gone or have expired: look each up with `find`.
+        """
+        self.order = order_of(self.order, self.values, self.keyspace.now_ms)
+        return self.order.window(cursor, count)
+
+    def random_key(self, below: Callable[[int], int]) -> bytes | None:
+        """A random key that is there for its reader; None when there is none, or only keys that a replica hides.
+
+        `below(n)` gives an integer in [0, n).
+        """
+        tries = 0
+        while self.values:
+            self.order = order_of(self.order, self.values, self.keyspace.now_ms)
+            key = self.order.keys[below(len(self.order.keys))]
+            if self.find(key) is not None:
+                return key
+            tries += 1
+            if tries == _RANDOM_TRIES:
+                self.order.renew()
+            elif tries > 2 * _RANDOM_TRIES:
+                return next((key for key in list(self.values) if self.find(key) is not None), None)
+        return None
 
     def expire(self, key: bytes) -> None:
         """Delete a key because its time has passed, and record that for the replicas."""
@@ -178,6 +245,13 @@ class Database:
         keyspace.expired_keys_count += 1
         for watcher in self.watchers.get(key, ()):
             watcher.dirty_cas = True
+
+    def _note_added(self, key: bytes) -> None:
+        assert self.order is not None
+        if self.order.source is not self.values:
+            self.order = None
+        else:
+            self.order = with_added(self.order, key, self.keyspace.now_ms)
 
     def _outlived(self, key: bytes, value: Value) -> Value | None:
         mode = self.keyspace.expiry

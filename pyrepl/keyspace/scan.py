@@ -1,0 +1,198 @@
+"""Where a SCAN stands: cursors over the keys of a database and over the elements of one collection.
+
+The promise is Redis's: what is there from the start of a full iteration to its end is returned at least once, what
+comes or goes meanwhile may or may not be, and something may be returned twice. Arguments and filters are the commands'.
+
+Python's dicts cannot be entered in the middle, so each of the two keeps an order of its own, made at the first SCAN.
+
+*Keys*: `KeyOrder` lists the keys in the order of their insertion, and every key added later is appended (`Database`
+tells it), so a cursor is a position and stays valid. Deleted keys leave gaps; when gaps outweigh the keys, the list is
+made anew from the dict, which has the same order, and a table translates the old positions.
+
+*Elements*: `ElementScans` sorts the elements of a large collection by hash, and a cursor is a hash: everything below it
+has been returned. The sorted list is only a cache of that order, taken anew at each start of an iteration; a lost one
+costs time, never elements. Small collections are returned whole, as Redis does with compact encodings.
+
+Cursors stay below 2**53, since some clients read them into floating point.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
+from typing import Final, final
+
+EPOCHS: Final = 2**16
+"""A key cursor is position * EPOCHS + epoch."""
+_STRIDE: Final = 256
+"""One entry of the translation table for so many positions; a translated cursor goes back by fewer than this."""
+_MAX_TABLES: Final = 16
+_MIN_GAPS: Final = 4096
+_IDLE_MS: Final = 300_000
+"""A key order nobody has used for this long is dropped when it would have to be made anew."""
+
+HASH_BITS: Final = 48
+SMALL_COLLECTION: Final = 128
+"""Collections of up to so many elements are returned in one reply, whatever COUNT says."""
+_MAX_CACHED_SCANS: Final = 16
+_MAX_CACHED_ELEMENTS: Final = 1_000_000
+
+
+@final
+class KeyOrder:
+    """All keys of one dict in the order of their insertion, with gaps where keys were deleted.
+
+    Invariants: every key of `source` stands in `keys` at least once; the last place of each is in the order of
+    `source`. `used_at_ms` is the Unix ms of the last SCAN.
+    """
+
+    __slots__ = ("_tables", "epoch", "keys", "source", "used_at_ms")
+
+    def __init__(self, source: Mapping[bytes, object], now_ms: int) -> None:
+        self.source = source
+        self.keys: list[bytes] = list(source)
+        self.epoch: int = now_ms % EPOCHS
+        """Tells cursors of this list from those of earlier ones, and of another process."""
+        self.used_at_ms = now_ms
+        self._tables: dict[int, list[int]] = {}
+        """Epoch -> for every _STRIDE-th position of that epoch's list, its position in the present one."""
+
+    def window(self, cursor: int, count: int) -> tuple[int, list[bytes]]:
+        """(next cursor, the keys at the next `count` places); next cursor 0 means the end.
+
+        The keys may be gone by now: the caller looks each up. An unknown cursor starts from the beginning.
+        """
+        start = self._position(cursor)
+        end = start + count
+        found = self.keys[start:end]
+        if end >= len(self.keys):
+            return 0, found
+        return end * EPOCHS + self.epoch, found
+
+    def _position(self, cursor: int) -> int:
+        position, epoch = divmod(cursor, EPOCHS)
+        if epoch == self.epoch:
+            return position
+        table = self._tables.get(epoch)
+        if table is None:
+            return 0
+        index = position // _STRIDE
+        return table[index] if index < len(table) else len(self.keys)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Do gaps outweigh the keys, so that `renew` is due?"""
+        return len(self.keys) > 2 * len(self.source) + _MIN_GAPS
+
+    def renew(self) -> None:
+        """Make the list anew, without gaps, and keep the way from old cursors to new positions."""
+        old, new = self.keys, list(self.source)
+        table = _translation(old, new)
+        old_epoch = self.epoch
+        self._tables = {
+            epoch: [table[place // _STRIDE] if place // _STRIDE < len(table) else len(new) for place in places]
+            for epoch, places in islice(self._tables.items(), max(0, len(self._tables) - _MAX_TABLES + 1), None)
+        }
+        self._tables[old_epoch] = table
+        self.epoch = (old_epoch + 1) % EPOCHS
+        self._tables.pop(self.epoch, None)
+        self.keys = new
+
+
+def _translation(old: list[bytes], new: list[bytes]) -> list[int]:
+    """For each position 0, _STRIDE, 2 * _STRIDE, ... of `old`: how many keys of `new` have their last place before it.
+
+    From the back, since the last place of a key in `old` is what the order of `new` follows.
+    """
+    table = [0] * (len(old) // _STRIDE + 1)
+    j = len(new)
+    for i in range(len(old) - 1, -1, -1):
+        if (i + 1) % _STRIDE == 0:
+            table[(i + 1) // _STRIDE] = j
+        if j and old[i] == new[j - 1]:
+            j -= 1
+    return table
+
+
+def order_of(order: KeyOrder | None, source: Mapping[bytes, object], now_ms: int) -> KeyOrder:
+    """The order to scan `source` with: the one there is if it belongs to this dict, else a new one."""
+    if order is None or order.source is not source:
+        return KeyOrder(source, now_ms)
+    order.used_at_ms = now_ms
+    if order.is_sparse:
+        order.renew()
+    return order
+
+
+def with_added(order: KeyOrder, key: bytes, now_ms: int) -> KeyOrder | None:
+    """The order once `key`, which is about to enter the dict, stands in it; None when it is not worth keeping."""
+    if order.is_sparse:
+        if now_ms - order.used_at_ms > _IDLE_MS:
+            return None
+        order.renew()
+    order.keys.append(key)
+    return order
+
+
+def element_hash(element: bytes) -> int:
+    """The place of an element in the order of a scan, 0 <= place < 2**HASH_BITS; the same for one process's life."""
+    return (hash(element) >> (64 - HASH_BITS)) & ((1 << HASH_BITS) - 1)
+
+
+@final
+class _SortedElements:
+    """The elements of a collection as they were at one moment, by ascending hash."""
+
+    __slots__ = ("elements", "hashes")
+
+    def __init__(self, elements: Iterable[bytes]) -> None:
+        self.elements = sorted(elements, key=element_hash)
+        self.hashes = array("Q", map(element_hash, self.elements))
+
+
+@final
+class ElementScans:
+    """Iterations over the elements of large collections: HSCAN, SSCAN and ZSCAN share one.
+
+    Bounded: the newest _MAX_CACHED_SCANS sorted lists are kept, and older ones go while they hold more than
+    _MAX_CACHED_ELEMENTS together.
+    """
+
+    __slots__ = ("_cached",)
+
+    def __init__(self) -> None:
+        self._cached: dict[tuple[int, bytes], _SortedElements] = {}
+
+    def window(
+        self, db_index: int, key: bytes, elements: Collection[bytes], cursor: int, count: int
+    ) -> tuple[int, list[bytes]]:
+        """(next cursor, about `count` elements to look at); next cursor 0 means the end.
+
+        `elements` are the collection's (a set, a dict's keys). An element returned may be gone by now when the
+        cursor is not 0: the caller looks each up. A collection that has become small is returned whole.
+        """
+        if len(elements) <= max(count, SMALL_COLLECTION):
+            return 0, list(elements)
+        snapshot = self._snapshot(db_index, key, elements, fresh=cursor == 0)
+        start = bisect_left(snapshot.hashes, min(cursor, 2**HASH_BITS))
+        end = min(start + count, len(snapshot.elements))
+        while 0 < end < len(snapshot.elements) and snapshot.hashes[end] == snapshot.hashes[end - 1]:
+            end += 1
+        if end == len(snapshot.elements):
+            self._cached.pop((db_index, key), None)
+            return 0, snapshot.elements[start:]
+        return snapshot.hashes[end], snapshot.elements[start:end]
+
+    def _snapshot(self, db_index: int, key: bytes, elements: Collection[bytes], *, fresh: bool) -> _SortedElements:
+        place = (db_index, key)
+        snapshot = self._cached.pop(place, None)
+        if snapshot is None or fresh:
+            snapshot = _SortedElements(elements)
+        self._cached[place] = snapshot
+        total = sum(len(cached.elements) for cached in self._cached.values())
+        while len(self._cached) > 1 and (len(self._cached) > _MAX_CACHED_SCANS or total > _MAX_CACHED_ELEMENTS):
+            oldest = next(iter(self._cached))
+            total -= len(self._cached.pop(oldest).elements)
+        return snapshot
