@@ -1,0 +1,34 @@
+"""What is installed: our packages, all of them, and nothing that would take another's name."""
+
+from __future__ import annotations
+
+import configparser
+from pathlib import Path
+
+from tests.house.source import ROOT, python, shown
+
+
+def _setup() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg")
+    return parser
+
+
+def test_every_room_is_installed() -> None:
+    rooms = {shown(path.parent).replace("/", ".") for path in python("pyrepl")}
+    listed = set(_setup()["options"]["packages"].split())
+    assert listed == rooms | {"pyrepl_cli"}
+
+
+def test_no_top_level_name_but_ours() -> None:
+    tops = {name.split(".")[0] for name in _setup()["options"]["packages"].split()}
+    assert tops == {"pyrepl", "pyrepl_cli"}
+
+
+def test_every_room_has_an_init() -> None:
+    folders = {path.parent for path in python("pyrepl", "cli")}
+    assert [shown(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_changelog_names_the_version() -> None:
+    assert _setup()["metadata"]["version"] in Path(ROOT / "CHANGELOG.md").read_text()
