@@ -1,0 +1,107 @@
+"""Stream ids as commands spell them: `ms-seq`, `ms` alone, `-`, `+`, and `(` for an exclusive bound.
+
+Both halves are unsigned 64-bit numbers. The text's grammar is Redis 7.0's (`streamGenericParseIDOrReply`): each half is
+first tried as a canonical number and then as C's strtoull takes it, so spaces, a sign and zeros may lead.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pyrepl.errors import CommandError
+from pyrepl.rdb.values import StreamId
+from pyrepl.resp.numbers import parse_integer
+
+UINT64_MAX: Final = 2**64 - 1
+FIRST_ID: Final[StreamId] = (0, 0)
+LAST_ID: Final[StreamId] = (UINT64_MAX, UINT64_MAX)
+
+_LONGEST_TEXT: Final = 127
+_LOOSE: Final = re.compile(rb"[ \t\n\v\f\r]*([+-]?)([0-9]+)")
+
+
+def id_text(entry_id: StreamId) -> bytes:
+    """`ms-seq`."""
+    return b"%d-%d" % entry_id
+
+
+def invalid_id() -> CommandError:
+    """For a text that is no id."""
+    return CommandError("ERR Invalid stream ID specified as stream command argument")
+
+
+def parse_half(text: bytes) -> int | None:
+    """One half of an id, or None when it is no unsigned 64-bit number."""
+    number = parse_integer(text)
+    if number is not None:
+        return number if number >= 0 else None
+    match = _LOOSE.fullmatch(text)
+    if match is None:
+        return None
+    number = int(match[2])
+    if number > UINT64_MAX:
+        return None
+    return -number & UINT64_MAX if match[1] == b"-" else number
+
+
+def parse_id(text: bytes, missing_seq: int = 0) -> StreamId | None:
+    """An id that is not `-` or `+`, or None; `missing_seq` completes a text without a sequence."""
+    if len(text) > _LONGEST_TEXT:
+        return None
+    ms_text, dash, seq_text = text.partition(b"\0")[0].partition(b"-")
+    ms = parse_half(ms_text)
+    seq = parse_half(seq_text) if dash else missing_seq
+    return None if ms is None or seq is None else (ms, seq)
+
+
+def strict_id(text: bytes, missing_seq: int = 0) -> StreamId:
+    """As `parse_id`; CommandError for what is no id."""
+    entry_id = parse_id(text, missing_seq)
+    if entry_id is None:
+        raise invalid_id()
+    return entry_id
+
+
+def range_start(text: bytes) -> StreamId:
+    """The first id of an interval, inclusive; `(id` is the one after it."""
+    if len(text) < 2 or text[:1] != b"(":
+        return _bound(text, 0)
+    entry_id = next_id(strict_id(text[1:]))
+    if entry_id is None:
+        raise CommandError("ERR invalid start ID for the interval")
+    return entry_id
+
+
+def range_end(text: bytes) -> StreamId:
+    """The last id of an interval, inclusive; `(id` is the one before it, a missing sequence is the greatest."""
+    if len(text) < 2 or text[:1] != b"(":
+        return _bound(text, UINT64_MAX)
+    entry_id = previous_id(strict_id(text[1:], UINT64_MAX))
+    if entry_id is None:
+        raise CommandError("ERR invalid end ID for the interval")
+    return entry_id
+
+
+def next_id(entry_id: StreamId) -> StreamId | None:
+    """The least id above, or None for the greatest of all."""
+    ms, seq = entry_id
+    if seq < UINT64_MAX:
+        return ms, seq + 1
+    return (ms + 1, 0) if ms < UINT64_MAX else None
+
+
+def previous_id(entry_id: StreamId) -> StreamId | None:
+    """The greatest id below, or None for 0-0."""
+    ms, seq = entry_id
+    if seq > 0:
+        return ms, seq - 1
+    return (ms - 1, UINT64_MAX) if ms > 0 else None
+
+
+def _bound(text: bytes, missing_seq: int) -> StreamId:
+    if text == b"-":
+        return FIRST_ID
+    if text == b"+":
+        return LAST_ID
+    return strict_id(text, missing_seq)
