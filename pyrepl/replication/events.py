@@ -196,8 +196,6 @@ class SyncRequested:
     """The replica asks to sync: call `roster.request_sync(session, request, now)`."""
 
     request: Request
-    failover: bool = False
-    """PSYNC ... FAILOVER: we are to become the master (recognised; not served yet)."""
 
 
 @dataclass(frozen=True, slots=True)

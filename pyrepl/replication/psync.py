@@ -120,6 +120,8 @@ class Request:
     """Bytes of the stream `replid` that it holds; below 0 if it asked for a byte before the first."""
     can_continue: bool = True
     """False for SYNC: the replica expects the snapshot without a +FULLRESYNC line before it."""
+    failover: bool = False
+    """PSYNC ... FAILOVER: the asker was our master and wants us to take over. Recognised, and refused by roster.py."""
 
 
 ASK_FOR_ALL: Final = Request(None, -1)
@@ -182,14 +184,15 @@ def decode_request(argv: list[bytes]) -> Request:
     """The request in `PSYNC id n` or `SYNC`. Raises CommandError with Redis's text for a number that is none."""
     if argv[0].upper() == b"SYNC":
         return Request(None, -1, can_continue=False)
-    if len(argv) != 3:
-        raise CommandError("ERR syntax error")
+    if len(argv) < 3:
+        raise CommandError("ERR wrong number of arguments for 'psync' command")
     first_wanted = parse_integer(argv[2])
     if first_wanted is None:
         raise CommandError("ERR value is not an integer or out of range")
-    if argv[1] == NO_ID:
+    failover = len(argv) > 3 and argv[3].lower() == b"failover"
+    if argv[1] == NO_ID and not failover:
         return ASK_FOR_ALL
-    return Request(ReplId(argv[1].decode("ascii", "replace")), first_wanted - 1)
+    return Request(ReplId(argv[1].decode("ascii", "replace")), first_wanted - 1, failover=failover)
 
 
 def encode_request(request: Request) -> list[bytes]:

@@ -21,9 +21,10 @@ from pyrepl.replication.events import Continued
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Reason, Request
-from pyrepl.replication.roster import Roster
+from pyrepl.replication.roster import FAILOVER_TO_MASTER, Roster
 from pyrepl.units import Offset, ReplId
 
+NO_FAILOVER: Final = "ERR PSYNC FAILOVER is not supported"
 NO_MASTER_LINK: Final = "NOMASTERLINK Can't SYNC while not connected with my master"
 
 
@@ -87,6 +88,7 @@ class Role:
         self.master = MasterAddress(host, port)
         self._roster.makes_stream = False
         self._roster.refusal = NO_MASTER_LINK
+        self._roster.failover_refusal = NO_FAILOVER
         return self.position
 
     def promote(self, new_replid: ReplId, now: float) -> None:
@@ -106,6 +108,7 @@ class Role:
         roster = self._roster
         roster.makes_stream = True
         roster.refusal = ""
+        roster.failover_refusal = FAILOVER_TO_MASTER
         roster.close_all(Reason(Cause.STOPPED, detail="promoted"), "we are a master now, under a new id", now)
         roster.no_replicas_since = now
 

@@ -42,6 +42,7 @@ from pyrepl.units import Offset, ReplId
 
 MAX_REMEMBERED: Final = 1024
 """Replicas whose last failure is kept."""
+FAILOVER_TO_MASTER: Final = "ERR PSYNC FAILOVER can't be sent to a master."
 SNAPSHOT_FAILED_TEXT: Final = "ERR BGSAVE failed, replication can't continue"
 _WORTH_REMEMBERING: Final = frozenset(
     {Cause.LOAD_FAILED, Cause.TIMEOUT, Cause.OUTPUT_BUFFER, Cause.CONNECTION_LOST, Cause.SNAPSHOT_FAILED}
@@ -104,6 +105,8 @@ class Roster:
         self.sessions: Final[dict[int, Session]] = {}
         self.refusal: str = ""
         """While not empty, syncs are answered with this error (role.py sets it)."""
+        self.failover_refusal = FAILOVER_TO_MASTER
+        """PSYNC ... FAILOVER is always answered with this error (role.py sets it)."""
         self.makes_stream = True
         """We write the stream ourselves: PING and the end of an unused backlog are ours (role.py sets it)."""
         self.running: SnapshotTarget | None = None
@@ -161,8 +164,9 @@ class Roster:
         """Decide on SyncRequested. What the replica hears is in the session's windows."""
         if session.state is not SessionState.HANDSHAKE:
             return
-        if self.refusal:
-            session.refuse(self.refusal)
+        refusal = self.failover_refusal if request.failover else self.refusal
+        if refusal:
+            session.refuse(refusal)
             return
         decision = decide(request, self._history, self._backlog)
         if not self._backlog.active:

@@ -72,10 +72,10 @@ class SessionOptions:
     timeout_s: float = 60.0
     """repl-timeout: the longest time without an ACK while online."""
     hard_limit_bytes: int = 256 * 1024 * 1024
-    """client-output-buffer-limit replica: pending beyond this cuts at once."""
+    """client-output-buffer-limit replica: so many bytes pending cut at once."""
     soft_limit_bytes: int = 64 * 1024 * 1024
     soft_limit_s: float = 60.0
-    """Pending beyond soft_limit_bytes for longer than this without a break cuts."""
+    """soft_limit_bytes pending for longer than this without a break cut."""
 
 
 @final
@@ -163,7 +163,7 @@ class Session:
             self.close(Reason(Cause.PROTOCOL, detail=self.state.wire_name), text)
 
     def receive_command(self, argv: list[bytes], now: float) -> None:
-        """One command of the replica. REPLCONF, PSYNC and SYNC count; others are ignored on a replica's connection."""
+        """One command of the replica. PING is ignored; any but REPLCONF, PSYNC and SYNC ends a session that syncs."""
         if self.state is SessionState.CLOSED:
             return
         name = argv[0].upper()
@@ -172,6 +172,10 @@ class Session:
                 self._receive_replconf(argv, now)
             elif name in (b"PSYNC", b"SYNC"):
                 self._receive_sync(argv)
+            elif name != b"PING" and self.is_replica:
+                shown = argv[0][:64].decode("utf-8", "backslashreplace")
+                text = f"a replica sends REPLCONF, but this one sent {shown!r}"
+                self.close(Reason(Cause.PROTOCOL, detail=self.state.wire_name), text)
         except CommandError as error:
             self._out.append(b"-%b\r\n" % str(error).encode("utf-8", "surrogateescape"))
 
@@ -248,18 +252,18 @@ class Session:
         options = self.options
         pending = self.pending_bytes(end)
         hard = options.hard_limit_bytes
-        if hard and pending > max(hard, floor_bytes):
+        if hard and pending >= max(hard, floor_bytes):
             text = f"{pending} bytes pending, the hard limit is {max(hard, floor_bytes)}"
             self.close(Reason(Cause.OUTPUT_BUFFER, pending - max(hard, floor_bytes), "hard"), text)
             return
         soft = options.soft_limit_bytes
-        if not soft or pending <= max(soft, floor_bytes):
+        if not soft or pending < soft:
             self._soft_since = None
         elif self._soft_since is None:
             self._soft_since = now
         elif now - self._soft_since > options.soft_limit_s:
             text = f"{pending} bytes pending for over {options.soft_limit_s:g} seconds, the soft limit is {soft}"
-            self.close(Reason(Cause.OUTPUT_BUFFER, pending - max(soft, floor_bytes), "soft"), text)
+            self.close(Reason(Cause.OUTPUT_BUFFER, pending - soft, "soft"), text)
 
     # ------------------------------------------------------------------ the remaining windows
 
@@ -331,9 +335,12 @@ class Session:
         elif option == b"version":
             self.version = value[:64].decode("utf-8", "backslashreplace")
         elif option == b"rdb-only":
-            if value not in (b"0", b"1"):
-                raise CommandError("ERR value is out of range, must be between 0 and 1")
-            self.rdb_only = value == b"1"
+            number = parse_integer(value)
+            if number is None:
+                raise CommandError(_NOT_AN_INTEGER)
+            if number not in (0, 1):
+                raise CommandError("ERR value is out of range, value must between 0 and 1")
+            self.rdb_only = number == 1
         else:
             name = spelled[:128].decode("utf-8", "surrogateescape")
             raise CommandError(f"ERR Unrecognized REPLCONF option: {name}")
@@ -344,10 +351,8 @@ class Session:
         if self.state is not SessionState.ONLINE or cut is None:
             return
         self.ack_at = now
-        if not self.has_acked:
-            self.has_acked = True
-        if self._awaits_ack:
-            self._awaits_ack = False
+        self.has_acked = True
+        self._awaits_ack = False
         if cut > self.ack_cut:
             self.ack_cut = Offset(cut)
 
@@ -355,10 +360,9 @@ class Session:
         """PSYNC or SYNC; a second one on a replica's connection is ignored, as in Redis."""
         if self.state is not SessionState.HANDSHAKE:
             return
-        failover = len(argv) == 4 and argv[0].upper() == b"PSYNC" and argv[3].upper() == b"FAILOVER"
-        request = decode_request(argv[:3] if failover else argv)
+        request = decode_request(argv)
         self.uses_sync = not request.can_continue
-        self._events.append(SyncRequested(request, failover))
+        self._events.append(SyncRequested(request))
 
     def _go_online(self, now: float, *, awaits_ack: bool) -> None:
         if self.rdb_only:
