@@ -8,11 +8,10 @@ takes away its time to live, incrementing keeps it (Redis 7.4). Dirty counts, re
 from __future__ import annotations
 
 from itertools import islice
-from typing import Final
 
-from pyrepl.commands.arguments import integer_argument, ranged_integer_argument, syntax_error
+from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.call import Call
-from pyrepl.commands.key_counts import REPEATS_LIMIT
+from pyrepl.commands.key_counts import check_pick_count, pick_count_argument
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.field_expiry import find_hash, read_hash
@@ -21,8 +20,6 @@ from pyrepl.keyspace.values import HashValue
 from pyrepl.resp.doubles import LongDouble, format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, parse_integer
 from pyrepl.resp.reply import OK, Reply, Simple
-
-_MAX_PAIRS: Final = INT64_MAX // 2
 
 
 @command("HSET", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
@@ -190,6 +187,8 @@ def hincrbyfloat(call: Call, key: bytes, field: bytes, increment: bytes) -> byte
     step = parse_long_double(increment)
     if step is None:
         raise CommandError("ERR value is not a valid float")
+    if not step.is_finite():
+        raise CommandError("ERR value is NaN or Infinity")
     value = find_hash(call.db, key)
     total = _sum(None if value is None else value.fields.get(field), step)
     value = writable_hash(call, key)
@@ -223,19 +222,21 @@ def hrandfield(call: Call, key: bytes, *options: bytes) -> Reply:
     below = call.random.below
     if not options:
         return None if value is None else next(islice(value.fields, below(len(value.fields)), None))
-    names = [] if value is None else random_names(value.fields, count, below)
-    if len(options) < 2 or value is None:
+    if value is None:
+        return []
+    names = random_names(value.fields, count, below)
+    if len(options) < 2:
         return names
     pairs = [(name, value.fields[name]) for name in names]
     return pairs if call.client.proto > 2 else [part for pair in pairs for part in pair]
 
 
 def _random_count(options: tuple[bytes, ...]) -> int:
-    count = ranged_integer_argument(options[0], -INT64_MAX, INT64_MAX)
+    count = pick_count_argument(options[0])
     if len(options) > 2 or (len(options) == 2 and options[1].upper() != b"WITHVALUES"):
         raise syntax_error()
-    if count < -REPEATS_LIMIT or (len(options) == 2 and count > _MAX_PAIRS):
-        raise CommandError("ERR value is out of range")
+    if len(options) == 2:
+        check_pick_count(count, pairs=True)
     return count
 
 
@@ -245,5 +246,6 @@ def random_names(fields: dict[bytes, bytes], count: int, below: Below) -> list[b
         return list(fields)
     names = list(fields)
     if count < 0:
+        check_pick_count(count, pairs=False)
         return [names[below(len(names))] for _ in range(-count)]
     return [names[position] for position in distinct_positions(count, len(names), below)]

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyrepl.commands.arguments import integer_argument, ranged_integer_argument
+from pyrepl.commands.arguments import integer_argument, positive_argument, ranged_integer_argument
 from pyrepl.errors import CommandError
 from pyrepl.resp.numbers import INT64_MAX
 
 REPEATS_LIMIT: Final = 2**26
 """Most elements that a random pick with repetitions returns; Redis has no bound but memory."""
+
+_MAX_PAIRS: Final = INT64_MAX // 2
 
 
 def counted_keys(arguments: tuple[bytes, ...], too_many: str) -> tuple[bytes, ...]:
@@ -33,12 +35,20 @@ def limit_argument(text: bytes) -> int:
     return limit
 
 
-def pick_count_argument(text: bytes) -> int:
-    """How many random elements: positive for distinct ones, negative for as many with repetitions.
+def pop_count_argument(text: bytes) -> int:
+    """How many elements to pop, 0 included."""
+    return positive_argument(text, "ERR value is out of range, must be positive")
 
-    More than REPEATS_LIMIT repetitions are refused, so that one command cannot take all memory.
+
+def pick_count_argument(text: bytes) -> int:
+    """How many random elements: positive for distinct ones, negative for as many with repetitions."""
+    return ranged_integer_argument(text, -INT64_MAX, INT64_MAX)
+
+
+def check_pick_count(count: int, *, pairs: bool) -> None:
+    """Refuse more repetitions than REPEATS_LIMIT, so that one command cannot take all memory.
+
+    With values (`pairs`) Redis refuses more than half of all 64-bit numbers, before it looks at the key.
     """
-    count = ranged_integer_argument(text, -INT64_MAX, INT64_MAX)
-    if count < -REPEATS_LIMIT:
+    if count < -REPEATS_LIMIT or (pairs and count > _MAX_PAIRS):
         raise CommandError("ERR value is out of range")
-    return count

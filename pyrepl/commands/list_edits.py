@@ -13,14 +13,12 @@ from pyrepl.commands.arguments import (
     integer_argument,
     no_such_key,
     positive_argument,
-    ranged_integer_argument,
     syntax_error,
 )
 from pyrepl.commands.call import Call
 from pyrepl.commands.table import DENYOOM, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.values import ListValue
-from pyrepl.resp.numbers import INT64_MAX
 from pyrepl.resp.reply import OK, Simple
 
 _RANK_ZERO: Final = (
@@ -65,7 +63,7 @@ def linsert(call: Call, key: bytes, where: bytes, pivot: bytes, element: bytes) 
 @command("LREM", arity=4, flags=WRITE, keys=FIRST_ARG, group="list")
 def lrem(call: Call, key: bytes, count: bytes, element: bytes) -> int:
     """Remove elements equal to one: the first `count`, the last when it is negative, all when it is 0; how many."""
-    limit = ranged_integer_argument(count, -INT64_MAX, INT64_MAX)
+    limit = integer_argument(count)
     value = call.db.find_as(ListValue, key)
     if value is None:
         return 0
@@ -112,7 +110,7 @@ def _position_query(options: tuple[bytes, ...]) -> PositionQuery:
         if i + 1 == len(options):
             raise syntax_error()
         if word == b"RANK":
-            query.rank = ranged_integer_argument(options[i + 1], -INT64_MAX, INT64_MAX)
+            query.rank = integer_argument(options[i + 1])
             if query.rank == 0:
                 raise CommandError(_RANK_ZERO)
         elif word == b"COUNT":

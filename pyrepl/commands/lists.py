@@ -11,13 +11,12 @@ from collections import deque
 from itertools import islice
 from typing import Final, final
 
-from pyrepl.commands.arguments import integer_argument, positive_argument, syntax_error
+from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.call import Call
-from pyrepl.commands.key_counts import counted_keys
+from pyrepl.commands.key_counts import counted_keys, pop_count_argument
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, command, numkeys_at
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.values import ListValue, wrong_type
-from pyrepl.resp.numbers import INT64_MAX
 from pyrepl.resp.reply import NULL_ARRAY, OK, NullArray, Simple
 
 _COUNT_COMPLAINT: Final = "ERR count should be greater than 0"
@@ -112,7 +111,7 @@ def rpop(call: Call, key: bytes, *counts: bytes) -> bytes | list[bytes] | NullAr
 def _pop_counted(call: Call, key: bytes, counts: tuple[bytes, ...], left: bool, name: str) -> list[bytes] | NullArray:
     if len(counts) > 1:
         raise CommandError(f"ERR wrong number of arguments for '{name}' command")
-    count = positive_argument(counts[0])
+    count = pop_count_argument(counts[0])
     value = call.db.find_as(ListValue, key)
     if value is None:
         return NULL_ARRAY
@@ -278,11 +277,13 @@ def multi_pop_arguments(arguments: tuple[bytes, ...], sides: tuple[bytes, bytes]
     which = sides.index(rest[0].upper())
     if len(rest) == 1:
         return MultiPop(keys, which, 1)
-    if len(rest) != 3 or rest[1].upper() != b"COUNT":
+    if len(rest) == 2 or rest[1].upper() != b"COUNT":
         raise syntax_error()
     count = integer_argument(rest[2], _COUNT_COMPLAINT)
-    if not 0 < count <= INT64_MAX:
+    if count <= 0:
         raise CommandError(_COUNT_COMPLAINT)
+    if len(rest) > 3:
+        raise syntax_error()
     return MultiPop(keys, which, count)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Final
 
-from pyrepl.commands.arguments import positive_argument, syntax_error
+from pyrepl.commands.arguments import syntax_error
 from pyrepl.commands.call import Call
-from pyrepl.commands.key_counts import pick_count_argument
+from pyrepl.commands.key_counts import check_pick_count, pick_count_argument, pop_count_argument
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, command
 from pyrepl.keyspace.values import SetValue, wrong_type
 
@@ -136,7 +136,7 @@ def spop(call: Call, key: bytes, *counts: bytes) -> bytes | Sequence[bytes] | Se
 def _pop_counted(call: Call, key: bytes, counts: tuple[bytes, ...]) -> Sequence[bytes] | Set[bytes]:
     if len(counts) > 1:
         raise syntax_error()
-    count = positive_argument(counts[0])
+    count = pop_count_argument(counts[0])
     db = call.db
     value = db.find_as(SetValue, key)
     if value is None or count == 0:
@@ -166,5 +166,6 @@ def srandmember(call: Call, key: bytes, *counts: bytes) -> bytes | list[bytes] |
     if value is None:
         return []
     if count < 0:
+        check_pick_count(count, pairs=False)
         return [value.pick(below) for _ in range(-count)]
     return value.sample(count, below)

@@ -78,11 +78,11 @@ def _range_query(
             query.limit = integer_argument(options[i + 2])
             i += 2
         elif word == b"REV" and reverse is None:
-            query.reverse = True
+            query.reverse = reverse = True
         elif word == b"BYLEX" and by is None:
-            query.by = BY_LEX
+            query.by = by = BY_LEX
         elif word == b"BYSCORE" and by is None:
-            query.by = BY_SCORE
+            query.by = by = BY_SCORE
         else:
             raise syntax_error()
         i += 1
@@ -162,7 +162,9 @@ def store_scores(call: Call, destination: bytes, scores: dict[bytes, float]) -> 
     """Put a new sorted set in place of whatever `destination` holds; an empty one only deletes."""
     db = call.db
     if scores:
-        db.put(destination, ZsetValue(scores))
+        value = ZsetValue(scores)
+        value.drop_negative_zeros()
+        db.put(destination, value)
         db.changed(destination, 1)
     elif db.find(destination) is not None:
         db.delete(destination)

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from pyrepl.commands.arguments import float_argument, positive_argument, ranged_integer_argument, syntax_error
+from pyrepl.commands.arguments import float_argument, syntax_error
 from pyrepl.commands.call import Call
-from pyrepl.commands.key_counts import REPEATS_LIMIT
+from pyrepl.commands.key_counts import check_pick_count, pick_count_argument, pop_count_argument
 from pyrepl.commands.lists import multi_pop_arguments
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, command, numkeys_at
 from pyrepl.commands.zset_replies import scored_reply
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.keyspace.values import ZsetValue, wrong_type
-from pyrepl.resp.numbers import INT64_MAX
+from pyrepl.resp.doubles import parse_double
 from pyrepl.resp.reply import NULL_ARRAY, NullArray, Reply
 
 NOT_A_NUMBER: Final = "ERR resulting score is not a number (NaN)"
-_MAX_PAIRS: Final = INT64_MAX // 2
 
 
 @final
@@ -88,7 +87,9 @@ def _check_add_options(options: AddOptions, size: int) -> None:
 def zadd(call: Call, key: bytes, *arguments: bytes) -> int | float | None:
     """Add members with scores to a sorted set, or change scores; how many were new."""
     if len(arguments) == 2:
-        return _add_one(call, key, arguments[0], arguments[1])
+        score = parse_double(arguments[0])
+        if score is not None:
+            return _add_one(call, key, score, arguments[1])
     options = _add_options(arguments)
     if options.incr:
         step = float_argument(arguments[options.start])
@@ -97,13 +98,12 @@ def zadd(call: Call, key: bytes, *arguments: bytes) -> int | float | None:
     return _add_pairs(call, key, [float_argument(text) for text in pairs[::2]], pairs[1::2], options)
 
 
-def _add_one(call: Call, key: bytes, text: bytes, member: bytes) -> int:
+def _add_one(call: Call, key: bytes, score: float, member: bytes) -> int:
     """The usual case: one pair, no options."""
-    score = float_argument(text)
     db = call.db
     value = db.find(key)
     if value is None:
-        db.put(key, ZsetValue({member: score}))
+        db.put(key, ZsetValue({member: score or 0.0}))
         db.changed(key, 1)
         return 1
     if type(value) is not ZsetValue:
@@ -249,7 +249,7 @@ def _pop(call: Call, key: bytes, counts: tuple[bytes, ...], end: int) -> Reply:
     """`end` is the index to pop at: 0 or -1."""
     if len(counts) > 1:
         raise syntax_error()
-    count = positive_argument(counts[0]) if counts else 1
+    count = pop_count_argument(counts[0]) if counts else 1
     value = call.db.find_as(ZsetValue, key)
     if value is None or count == 0:
         return []
@@ -305,11 +305,11 @@ def zrandmember(call: Call, key: bytes, *options: bytes) -> Reply:
 
 
 def _random_count(options: tuple[bytes, ...]) -> int:
-    count = ranged_integer_argument(options[0], -INT64_MAX, INT64_MAX)
+    count = pick_count_argument(options[0])
     if len(options) > 2 or (len(options) == 2 and options[1].upper() != b"WITHSCORES"):
         raise syntax_error()
-    if count < -REPEATS_LIMIT or (len(options) == 2 and count > _MAX_PAIRS):
-        raise CommandError("ERR value is out of range")
+    if len(options) == 2:
+        check_pick_count(count, pairs=True)
     return count
 
 
@@ -322,6 +322,7 @@ def _random_entries(value: ZsetValue, count: int, below: Below) -> list[tuple[fl
     order = value.order
     size = len(value.scores)
     if count < 0:
+        check_pick_count(count, pairs=False)
         return [order[below(size)] for _ in range(-count)]
     if count >= size:
         return list(order)

@@ -22,6 +22,9 @@ WRONG_TYPE: Final = "WRONGTYPE Operation against a key holding the wrong kind of
 _STALE_DEADLINES: Final = 64
 """Entries of a hash's heap of deadlines beyond twice its volatile fields, after which it is built anew."""
 
+_COMPACT_ZSET: Final = 128
+"""Sorted sets of up to so many members have a compact encoding in Redis (zset-max-listpack-entries)."""
+
 
 @final
 class ListValue:
@@ -236,7 +239,12 @@ class ZsetValue:
         return order
 
     def put(self, member: bytes, score: float) -> None:
-        """Add a member or change its score, which is not nan."""
+        """Add a member or change its score, which is not nan.
+
+        In a small set -0 becomes 0, as in Redis, whose compact encoding holds integral scores as integers.
+        """
+        if score == 0.0 and len(self.scores) < _COMPACT_ZSET:
+            score = 0.0
         if self._order is not None:
             old = self.scores.get(member)
             if old is not None:
@@ -252,6 +260,11 @@ class ZsetValue:
         if self._order is not None:
             self._order.remove((score, member))
         return True
+
+    def drop_negative_zeros(self) -> None:
+        """Do what `put` does to -0 for scores that were handed to the constructor."""
+        if len(self.scores) <= _COMPACT_ZSET:
+            self.scores = {member: score or 0.0 for member, score in self.scores.items()}
 
     def pop(self, index: int) -> tuple[float, bytes]:
         """Remove and return the (score, member) at an index of `order`, -1 being the last."""
