@@ -6,8 +6,10 @@ comes or goes meanwhile may or may not be, and something may be returned twice. 
 Python's dicts cannot be entered in the middle, so each of the two keeps an order of its own, made at the first SCAN.
 
 *Keys*: `KeyOrder` lists the keys in the order of their insertion, and every key added later is appended (`Database`
-tells it), so a cursor is a position and stays valid. Deleted keys leave gaps; when gaps outweigh the keys, the list is
-made anew from the dict, which has the same order, and a table translates the old positions.
+tells it). An iteration walks from the end to the front, so it never meets what is added meanwhile and must end, however
+fast keys come; a cursor says how many places are left. Deleted keys leave gaps; when gaps outweigh the keys, the list
+is made anew from the dict, which has the same order, and a table translates the old positions. (A key that is deleted
+and put back counts as new: commands that replace a value must `put` over it.)
 
 *Elements*: `ElementScans` sorts the elements of a large collection by hash, and a cursor is a hash: everything below it
 has been returned. The sorted list is only a cache of that order, taken anew at each start of an iteration; a lost one
@@ -27,7 +29,7 @@ from typing import Final, final
 EPOCHS: Final = 2**16
 """A key cursor is position * EPOCHS + epoch."""
 _STRIDE: Final = 256
-"""One entry of the translation table for so many positions; a translated cursor goes back by fewer than this."""
+"""One entry of the translation table for so many positions; a translated cursor repeats fewer places than this."""
 _MAX_TABLES: Final = 16
 _MIN_GAPS: Final = 4096
 _IDLE_MS: Final = 300_000
@@ -64,22 +66,21 @@ class KeyOrder:
 
         The keys may be gone by now: the caller looks each up. An unknown cursor starts from the beginning.
         """
-        start = self._position(cursor)
-        end = start + count
+        end = self._position(cursor)
+        start = max(0, end - count)
         found = self.keys[start:end]
-        if end >= len(self.keys):
-            return 0, found
-        return end * EPOCHS + self.epoch, found
+        found.reverse()
+        return start * EPOCHS + self.epoch if start else 0, found
 
     def _position(self, cursor: int) -> int:
+        """How many places are left to visit."""
         position, epoch = divmod(cursor, EPOCHS)
-        if epoch == self.epoch:
-            return position
+        if epoch == self.epoch and position:
+            return min(position, len(self.keys))
         table = self._tables.get(epoch)
-        if table is None:
-            return 0
-        index = position // _STRIDE
-        return table[index] if index < len(table) else len(self.keys)
+        if table is None or not position:
+            return len(self.keys)
+        return _translated(table, position)
 
     @property
     def is_sparse(self) -> bool:
@@ -92,7 +93,7 @@ class KeyOrder:
         table = _translation(old, new)
         old_epoch = self.epoch
         self._tables = {
-            epoch: [table[place // _STRIDE] if place // _STRIDE < len(table) else len(new) for place in places]
+            epoch: [_translated(table, place) for place in places]
             for epoch, places in islice(self._tables.items(), max(0, len(self._tables) - _MAX_TABLES + 1), None)
         }
         self._tables[old_epoch] = table
@@ -104,9 +105,12 @@ class KeyOrder:
 def _translation(old: list[bytes], new: list[bytes]) -> list[int]:
     """For each position 0, _STRIDE, 2 * _STRIDE, ... of `old`: how many keys of `new` have their last place before it.
 
+    One more entry, for all of `old`, ends the table.
+
     From the back, since the last place of a key in `old` is what the order of `new` follows.
     """
     table = [0] * (len(old) // _STRIDE + 1)
+    table.append(len(new))
     j = len(new)
     for i in range(len(old) - 1, -1, -1):
         if (i + 1) % _STRIDE == 0:
@@ -114,6 +118,11 @@ def _translation(old: list[bytes], new: list[bytes]) -> list[int]:
         if j and old[i] == new[j - 1]:
             j -= 1
     return table
+
+
+def _translated(table: list[int], position: int) -> int:
+    """A position of the old list in the new one, rounded up to the next entry: a few keys more, none less."""
+    return table[min((position + _STRIDE - 1) // _STRIDE, len(table) - 1)]
 
 
 def order_of(order: KeyOrder | None, source: Mapping[bytes, object], now_ms: int) -> KeyOrder:
