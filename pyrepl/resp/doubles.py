@@ -1,7 +1,7 @@
 """Floating point as Redis prints and reads it: doubles (scores), and the long doubles of INCRBYFLOAT.
 
-Integers are in numbers.py. The printed form of a double is that of Redis 8.2 and Valkey 8.0, the shortest digits that
-round-trip; Redis 7.0 prints `%.17g`, which reads back as the same number.
+Integers are in numbers.py. The printed form of a double is that of Redis 8.2 and Valkey 8.0, with the digits of
+grisu.py; Redis 7.0 prints `%.17g`, which reads back as the same number.
 
 Long double arithmetic follows the x87 format that Redis has on x86-64: a significand of 64 bits, rounded half to
 even after each operation, printed with 17 decimals. It is computed exactly, on fractions.
@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from typing import Final, final
+
+from pyrepl.resp.grisu import grisu_digits
 
 _INTEGER_BOUND: Final = 2.0**62
 """Integral doubles within this magnitude, inclusive, are printed as plain integers (Redis's double2ll)."""
@@ -37,19 +39,9 @@ def format_double(number: float) -> bytes:
         return b"nan"
     elif number in (math.inf, -math.inf):
         return b"inf" if number > 0 else b"-inf"
-    digits, exponent = _shortest_digits(abs(number))
+    digits, exponent = grisu_digits(abs(number))
     text = _lay_out(digits, exponent)
     return b"-" + text.encode() if number < 0 else text.encode()
-
-
-def _shortest_digits(number: float) -> tuple[str, int]:
-    """(digits, k) with number == int(digits) * 10**k, the fewest digits that read back as `number`; number > 0."""
-    mantissa, _, exponent_text = repr(number).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    exponent = int(exponent_text or "0") - len(fraction)
-    digits = (whole + fraction).lstrip("0")
-    stripped = digits.rstrip("0")
-    return stripped, exponent + len(digits) - len(stripped)
 
 
 def _lay_out(digits: str, exponent: int) -> str:

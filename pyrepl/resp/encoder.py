@@ -1,6 +1,6 @@
 """Replies and commands to bytes, RESP2 and RESP3.
 
-The kinds of reply are in reply.py, reading is in parser.py and replies_in.py.
+The kinds of reply are in reply.py, reading requests is in parser.py.
 """
 
 from __future__ import annotations
@@ -24,15 +24,11 @@ def encode_reply(reply: Reply, proto: int) -> bytes:
 
     Raises TypeError for a value that is no Reply (a str, for instance): a defect of the command, not of its caller.
     """
-    kind = type(reply)
-    if kind is Simple:
-        assert isinstance(reply, Simple)
-        return reply.encoded
-    if kind is bytes:
-        assert isinstance(reply, bytes)
+    if type(reply) is bytes:
         return b"$%d\r\n%b\r\n" % (len(reply), reply)
-    if kind is int:
-        assert isinstance(reply, int)
+    if type(reply) is Simple:
+        return reply.encoded
+    if type(reply) is int:
         return _INTEGERS[reply] if 0 <= reply < _SMALL else b":%d\r\n" % reply
     if reply is None:
         return b"$-1\r\n" if proto < 3 else b"_\r\n"
@@ -46,20 +42,15 @@ def append_reply(reply: Reply, proto: int, out: list[bytes]) -> None:
 
     Raises TypeError for a value that is no Reply (a str, for instance): a defect of the command, not of its caller.
     """
-    kind = type(reply)
-    if kind is bytes:
-        assert isinstance(reply, bytes)
+    if type(reply) is bytes:
         out.append(b"$%d\r\n%b\r\n" % (len(reply), reply))
-    elif kind is int:
-        assert isinstance(reply, int)
+    elif type(reply) is int:
         out.append(_INTEGERS[reply] if 0 <= reply < _SMALL else b":%d\r\n" % reply)
-    elif kind is Simple:
-        assert isinstance(reply, Simple)
+    elif type(reply) is Simple:
         out.append(reply.encoded)
     elif reply is None:
         out.append(b"$-1\r\n" if proto < 3 else b"_\r\n")
-    elif kind is list or kind is tuple:
-        assert isinstance(reply, list | tuple)
+    elif type(reply) is list or type(reply) is tuple:
         out.append(b"*%d\r\n" % len(reply))
         _encode_items(reply, proto, out)
     else:

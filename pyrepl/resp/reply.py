@@ -20,7 +20,7 @@ A Reply is one of
 | CommandError | `-text` | the same |
 | NO_REPLY | nothing | nothing |
 
-The encoding is in encoder.py; reading replies as a client is in replies_in.py.
+The encoding is in encoder.py.
 """
 
 from __future__ import annotations
