@@ -1,7 +1,7 @@
 """Requests from bytes: whole reads in, batches of commands out, every byte counted.
 
 The parser serves clients (RESP arrays and inline commands) and, made by `stream_parser`, a master's replication
-stream. Splitting inline words is in inline.py, encoding in encoder.py. What to do with an error is the
+stream. Splitting inline words is in pyrepl.words, encoding in encoder.py. What to do with an error is the
 connection's business.
 
 How it goes fast: one read is split at CRLF in C; a command whose headers agree with the lengths of the pieces between
@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.resp.encoder import encode_command
-from pyrepl.resp.inline import split_words
 from pyrepl.resp.numbers import parse_integer
+from pyrepl.words import split_words
 
 MAX_BULK_BYTES: Final = 512 * 1024 * 1024
 """Redis's default proto-max-bulk-len."""

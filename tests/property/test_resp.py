@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pyrepl.resp.doubles import format_double, parse_double
 from pyrepl.resp.encoder import encode_command
-from pyrepl.resp.inline import quote_word, split_words
 from pyrepl.resp.parser import Parser
+from pyrepl.words import quote_word, split_words
 
 ARGUMENTS = st.lists(
     st.binary(max_size=12) | st.sampled_from([b"\r\n", b"*1\r\n", b"$4\r\nPING\r\n"]), min_size=1, max_size=5

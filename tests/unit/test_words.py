@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.resp.inline import quote_word, split_words
+from pyrepl.words import quote_word, split_words
 
 LINES = [
     (b"", []),
