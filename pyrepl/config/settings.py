@@ -66,7 +66,7 @@ class Settings(Directives):
     def parse(self, name: str, value: bytes) -> Any:
         """What `CONFIG SET name value` would assign; nothing changes.
 
-        Raises ConfigError with the reason alone, in Redis's words; KeyError for a name that is unknown (is_known() tells).
+        Raises ConfigError with the reason alone, in Redis's words; KeyError if is_known(name) is False.
         """
         row = find(name)
         if row is None:

@@ -1,0 +1,106 @@
+"""From the lines of a configuration to settings: applied in order, refused with the place and the nearest known name.
+
+Reading lines is in parser.py, the directives' meaning in directives.py and kinds.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final, final
+
+from pyrepl.config.accepted import ACCEPTED, REFUSED, SWITCHED_OFF
+from pyrepl.config.directive import Directive
+from pyrepl.config.directives import ALIASES, ROWS, find
+from pyrepl.config.kinds import to_text
+from pyrepl.config.parser import Line
+from pyrepl.config.settings import Settings
+from pyrepl.errors import ConfigError
+
+_LONGEST_SHOWN: Final = 60
+
+
+@final
+class Loaded:
+    """What came out of loading, beside the settings: what the operator should know."""
+
+    __slots__ = ("accepted", "inert", "seen")
+
+    def __init__(self) -> None:
+        self.seen: Final[set[str]] = set()
+        """Names of the rows that were given."""
+        self.accepted: Final[list[str]] = []
+        """Directives that pyrepl has no use for, in the order in which they came, each once."""
+        self.inert: Final[dict[str, str]] = {}
+        """Directives set to something that is not in force (yet), with what that means."""
+
+    def notice(self) -> str | None:
+        """The one notice about all that has no effect; None if there is nothing to say."""
+        parts = []
+        if self.accepted:
+            parts.append("accepted, of no use here: " + ", ".join(self.accepted))
+        for reason in dict.fromkeys(self.inert.values()):
+            names = ", ".join(name for name, why in self.inert.items() if why == reason)
+            parts.append(f"accepted, not in force: {names} ({reason})")
+        return "Configuration: " + "; ".join(parts) if parts else None
+
+
+def load(settings: Settings, lines: Iterable[Line]) -> Loaded:
+    """Apply all lines to `settings`, later ones over earlier ones (the lines of `save` add up, as in Redis).
+
+    Raises ConfigError for the first line that cannot be accepted, naming its place, the directive and the reason;
+    the settings are then half changed and of no use.
+    """
+    loaded = Loaded()
+    for line in lines:
+        row = find(line.name)
+        if row is not None:
+            _load_row(settings, row, line, loaded)
+        else:
+            _load_other(settings, line, loaded)
+    return loaded
+
+
+def _load_row(settings: Settings, row: Directive[object], line: Line, loaded: Loaded) -> None:
+    try:
+        settings.load(line.name, line.words, again=row.name in loaded.seen)
+    except ConfigError as error:
+        raise ConfigError(f"{line.where}: {_shown(row, line)}: {error}") from None
+    loaded.seen.add(row.name)
+    if row.inert and settings.value_of(row) != row.default:
+        loaded.inert[row.name] = row.inert
+    else:
+        loaded.inert.pop(row.name, None)
+
+
+def _load_other(settings: Settings, line: Line, loaded: Loaded) -> None:
+    if line.name in REFUSED and any(word.lower() not in SWITCHED_OFF for word in line.words):
+        raise ConfigError(f"{line.where}: {line.name}: {REFUSED[line.name]}")
+    if line.name not in ACCEPTED and line.name not in REFUSED:
+        raise ConfigError(f"{line.where}: unknown directive '{line.name}'{_hint(line.name)}")
+    settings.kept[line.name] = b" ".join(line.words)
+    if line.name not in loaded.accepted:
+        loaded.accepted.append(line.name)
+
+
+def _shown(row: Directive[object], line: Line) -> str:
+    """The directive as it was given, shortened; without its value if that is a secret."""
+    if row.secret:
+        return line.name
+    words = " ".join(to_text(word) or '""' for word in line.words)
+    shown = words if len(words) <= _LONGEST_SHOWN else words[:_LONGEST_SHOWN] + "..."
+    return f"{line.name} {shown}".rstrip().encode("utf-8", "backslashreplace").decode()
+
+
+def _hint(name: str) -> str:
+    near = nearest(name)
+    return f"; did you mean '{near}'?" if near else ""
+
+
+def nearest(name: str) -> str | None:
+    """The known directive most like `name`, ours before those that are merely accepted; None if none is close."""
+    for names in ([*ROWS, *ALIASES, "include"], sorted(ACCEPTED)):
+        close = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+        if close:
+            return close[0]
+    return None
