@@ -35,7 +35,7 @@ class Opcode(NamedTuple):
 
 OPCODES: Final[tuple[Opcode, ...]] = (
     Opcode(SLOT_IMPORT, "SLOT_IMPORT", VALKEY_VERSION),
-    Opcode(SLOT_INFO, "SLOT_INFO", 11),
+    Opcode(SLOT_INFO, "SLOT_INFO", 12),
     Opcode(FUNCTION2, "FUNCTION2", 10),
     Opcode(FUNCTION_PRE_GA, "FUNCTION_PRE_GA", 10),
     Opcode(MODULE_AUX, "MODULE_AUX", 9),
