@@ -129,6 +129,12 @@ class Database:
             self.keyspace.hits += 1
         return value
 
+    def has_expired(self, key: bytes) -> bool:
+        """Has the time of an existing key passed, for its reader? Deletes nothing."""
+        at_ms = self.expires.get(key)
+        keyspace = self.keyspace
+        return at_ms is not None and at_ms <= keyspace.now_ms and keyspace.expiry is not Expiry.IGNORE
+
     def find_as(self, kind: type[V], key: bytes) -> V | None:
         """As `find`; CommandError WRONGTYPE when the value is of another type."""
         value = self.find(key)

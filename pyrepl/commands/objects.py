@@ -1,0 +1,128 @@
+"""OBJECT: what a value looks like inside.
+
+pyrepl keeps plain values; the encoding named is the one that the value would have in Redis 7.2 or later, computed from
+its contents and the thresholds in force, and the one it has in a snapshot. Access times are not kept.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.commands.call import Call
+from pyrepl.commands.help import help_reply
+from pyrepl.commands.table import LOADING, READONLY, SECOND_ARG, STALE, command, container
+from pyrepl.config.settings import Settings
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
+from pyrepl.rdb.settings import list_node_bytes, list_node_entries
+from pyrepl.resp.numbers import parse_integer
+from pyrepl.resp.reply import Simple
+
+EMBSTR_MAX_BYTES: Final = 44
+SHARED_INTEGERS: Final = 10_000
+SHARED_REFCOUNT: Final = 2**31 - 1
+"""What Redis answers for the small integers that all keys share."""
+_ENTRY_OVERHEAD_BYTES: Final = 11
+"""Most that a listpack adds to an element: its header and its length at the end."""
+_LISTPACK_FRAME_BYTES: Final = 7
+
+OBJECT = container("OBJECT", group="generic", since="2.2.3", summary="A container for object introspection commands")
+
+
+@command("OBJECT|HELP", arity=2, flags=LOADING | STALE, group="generic", since="6.2.0")
+def object_help(call: Call) -> list[Simple]:
+    """Helpful text about the subcommands."""
+    return help_reply(
+        "OBJECT",
+        "ENCODING <key>",
+        "    Return the kind of internal representation used in order to store the value",
+        "    associated with a <key>.",
+        "FREQ <key>",
+        "    Return the access frequency index of the <key>. The returned integer is",
+        "    proportional to the logarithm of the recent access frequency of the key.",
+        "IDLETIME <key>",
+        "    Return the idle time of the <key>, that is the approximated number of",
+        "    seconds elapsed since the last access to the key.",
+        "REFCOUNT <key>",
+        "    Return the number of references of the value associated with the specified",
+        "    <key>.",
+    )
+
+
+@command("OBJECT|ENCODING", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
+def object_encoding(call: Call, key: bytes) -> bytes | None:
+    """The representation that Redis would choose for a value."""
+    value = call.db.find(key)
+    return None if value is None else encoding(value, call.node.settings).encode()
+
+
+@command("OBJECT|REFCOUNT", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
+def object_refcount(call: Call, key: bytes) -> int | None:
+    """How many references a value has: 1, but for the small integers that Redis shares."""
+    value = call.db.find(key)
+    if value is None:
+        return None
+    number = parse_integer(value) if isinstance(value, bytes) else None
+    return SHARED_REFCOUNT if number is not None and 0 <= number < SHARED_INTEGERS else 1
+
+
+@command("OBJECT|IDLETIME", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
+def object_idletime(call: Call, key: bytes) -> int | None:
+    """Seconds since the last access; access times are not kept, so 0."""
+    return None if call.db.find(key) is None else 0
+
+
+@command("OBJECT|FREQ", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="4.0.0")
+def object_freq(call: Call, key: bytes) -> None:
+    """The logarithmic access frequency, which is not kept."""
+    if call.db.find(key) is None:
+        return
+    raise CommandError(
+        "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching "
+        "between policies at runtime LRU and LFU data will take some time to adjust."
+    )
+
+
+def encoding(value: Value, settings: Settings) -> str:
+    """The name OBJECT ENCODING gives to the representation of such a value."""
+    if isinstance(value, bytes):
+        if parse_integer(value) is not None:
+            return "int"
+        return "embstr" if len(value) <= EMBSTR_MAX_BYTES else "raw"
+    if isinstance(value, ListValue):
+        return _list_encoding(value, settings)
+    if isinstance(value, SetValue):
+        return _set_encoding(value, settings)
+    if isinstance(value, HashValue):
+        return _hash_encoding(value, settings)
+    if isinstance(value, ZsetValue):
+        compact = _fits(value.scores, settings.zset_max_listpack_entries, settings.zset_max_listpack_value)
+        return "listpack" if compact else "skiplist"
+    return "stream"
+
+
+def _list_encoding(value: ListValue, settings: Settings) -> str:
+    limit = list_node_bytes(settings.list_max_listpack_size)
+    if len(value.items) > min(list_node_entries(settings.list_max_listpack_size), limit):
+        return "quicklist"
+    size = _LISTPACK_FRAME_BYTES + sum(len(item) + _ENTRY_OVERHEAD_BYTES for item in value.items)
+    return "listpack" if size <= limit else "quicklist"
+
+
+def _set_encoding(value: SetValue, settings: Settings) -> str:
+    members = value.members
+    if len(members) <= settings.set_max_intset_entries and all(parse_integer(member) is not None for member in members):
+        return "intset"
+    compact = _fits(members, settings.set_max_listpack_entries, settings.set_max_listpack_value)
+    return "listpack" if compact else "hashtable"
+
+
+def _hash_encoding(value: HashValue, settings: Settings) -> str:
+    entries, size = settings.hash_max_listpack_entries, settings.hash_max_listpack_value
+    if not _fits(value.fields, entries, size) or any(len(content) > size for content in value.fields.values()):
+        return "hashtable"
+    return "listpackex" if value.expires else "listpack"
+
+
+def _fits(elements: set[bytes] | dict[bytes, float] | dict[bytes, bytes], max_entries: int, max_bytes: int) -> bool:
+    return len(elements) <= max_entries and all(len(element) <= max_bytes for element in elements)

@@ -1,0 +1,44 @@
+"""SCAN over the keys of a database, and the walk that HSCAN, SSCAN and ZSCAN share. Cursors are `keyspace.scan`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyrepl.commands.arguments import ScanOptions, cursor_argument, scan_options
+from pyrepl.commands.call import Call
+from pyrepl.commands.table import READONLY, command
+from pyrepl.glob import Glob
+from pyrepl.keyspace.values import type_name
+
+
+@command("SCAN", arity=-2, flags=READONLY, group="generic", since="2.8.0")
+def scan(call: Call, cursor: bytes, *arguments: bytes) -> list[bytes | list[bytes]]:
+    """The next keys of an iteration over the database: [cursor, keys]; cursor 0 starts and ends one."""
+    place = cursor_argument(cursor)
+    options = scan_options(arguments, with_type=True)
+    next_cursor, keys = call.db.scan(place, options.count)
+    if options.pattern is not None:
+        keys = list(filter(Glob(options.pattern).matches, keys))
+    return [b"%d" % next_cursor, [key for key in keys if _is_wanted(call, key, options)]]
+
+
+def _is_wanted(call: Call, key: bytes, options: ScanOptions) -> bool:
+    value = call.db.find(key)
+    if value is None:
+        return False
+    return options.type_name is None or options.type_name == type_name(value).encode()
+
+
+def scan_elements(
+    call: Call, key: bytes, elements: Collection[bytes], cursor: int, options: ScanOptions
+) -> tuple[bytes, list[bytes]]:
+    """(next cursor, the next elements that match) of a collection: a set's members, a hash's fields, ...
+
+    `cursor` comes from `cursor_argument`, `options` from `scan_options`. All elements returned are in `elements`.
+    """
+    next_cursor, found = call.keyspace.scans.window(call.db.index, key, elements, cursor, options.count)
+    if options.pattern is not None:
+        found = list(filter(Glob(options.pattern).matches, found))
+    if cursor:
+        found = [element for element in found if element in elements]
+    return b"%d" % next_cursor, found

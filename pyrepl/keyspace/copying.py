@@ -1,0 +1,44 @@
+"""Copies of values: the elements are shared, being immutable, and nothing that can change is."""
+
+from __future__ import annotations
+
+from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
+from pyrepl.rdb.values import PendingEntry, StreamConsumer, StreamGroup, StreamValue
+
+
+def copied(value: Value) -> Value:
+    """A value of its own with the same contents, times to live of hash fields and consumer groups included."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, ListValue):
+        return ListValue(value.items.copy())
+    if isinstance(value, SetValue):
+        return SetValue(value.members.copy())
+    if isinstance(value, HashValue):
+        return HashValue(value.fields.copy(), None if value.expires is None else value.expires.copy())
+    if isinstance(value, ZsetValue):
+        return ZsetValue(value.scores.copy())
+    return _copied_stream(value)
+
+
+def _copied_stream(stream: StreamValue) -> StreamValue:
+    return StreamValue(
+        entries=stream.entries.copy(),
+        last_id=stream.last_id,
+        first_id=stream.first_id,
+        max_deleted_id=stream.max_deleted_id,
+        entries_added=stream.entries_added,
+        groups={name: _copied_group(group) for name, group in stream.groups.items()},
+    )
+
+
+def _copied_group(group: StreamGroup) -> StreamGroup:
+    return StreamGroup(
+        group.last_id,
+        group.entries_read,
+        {
+            entry_id: PendingEntry(entry.delivery_ms, entry.delivery_count, entry.consumer)
+            for entry_id, entry in group.pending.items()
+        },
+        {name: StreamConsumer(consumer.seen_ms, consumer.active_ms) for name, consumer in group.consumers.items()},
+    )
