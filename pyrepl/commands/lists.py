@@ -251,8 +251,9 @@ def _move(call: Call, source: bytes, destination: bytes, from_left: bool, to_lef
         target.items.append(element)
     if not value.items:
         db.delete(source)
+    # One change for Redis, though two keys are touched.
     db.changed(source, 1)
-    db.changed(destination, 1)
+    db.changed(destination, 0)
     return element
 
 
