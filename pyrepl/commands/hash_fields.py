@@ -9,7 +9,7 @@ from typing import Final
 
 from pyrepl.commands.arguments import integer_argument, invalid_expire_time
 from pyrepl.errors import CommandError
-from pyrepl.resp.numbers import parse_integer
+from pyrepl.resp.numbers import INT64_MAX, parse_integer
 
 MAX_FIELD_EXPIRY_MS: Final = 2**46 - 1
 """The latest time, inclusive, that a field may expire at (Redis: a quarter of its 48 bits)."""
@@ -19,25 +19,23 @@ FIELDS_MISMATCH: Final = "ERR The `numfields` parameter must match the number of
 FIELDS_NOT_POSITIVE: Final = "ERR Number of fields must be a positive integer"
 
 
-def counted_fields(
-    arguments: tuple[bytes, ...], complaint: str = FIELDS_NOT_POSITIVE, each: int = 1
-) -> tuple[bytes, ...]:
+def counted_fields(arguments: tuple[bytes, ...], complaint: str = FIELDS_NOT_POSITIVE) -> tuple[bytes, ...]:
     """The fields of `FIELDS n field [field ...]`, which must be all of `arguments`.
 
-    `each` is how many arguments belong to one field; `complaint` is for an n that is no positive number.
+    `complaint` is for an n that is no positive number.
     """
     if not arguments or arguments[0].upper() != b"FIELDS":
         raise CommandError(FIELDS_MISSING)
     count = field_count(arguments[1], complaint) if len(arguments) > 1 else 0
-    if len(arguments) < 3 or count * each != len(arguments) - 2:
+    if len(arguments) < 3 or count != len(arguments) - 2:
         raise CommandError(FIELDS_MISMATCH)
     return arguments[2:]
 
 
-def field_count(text: bytes, complaint: str) -> int:
-    """The n of `FIELDS n`, at least 1."""
+def field_count(text: bytes, complaint: str, limit: int = INT64_MAX) -> int:
+    """The n of `FIELDS n`, 1..limit."""
     count = parse_integer(text)
-    if count is None or count < 1:
+    if count is None or not 1 <= count <= limit:
         raise CommandError(complaint)
     return count
 

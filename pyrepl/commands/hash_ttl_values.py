@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from pyrepl.commands.arguments import INT32_MAX
 from pyrepl.commands.call import Call
 from pyrepl.commands.hash_fields import counted_fields, field_count, field_expiry_argument
 from pyrepl.commands.hash_ttl import DELETED, DONE, expire_field, note_change
@@ -68,16 +69,21 @@ def hgetex(call: Call, key: bytes, *options: bytes) -> list[bytes | None]:
         names = counted_fields(options[1:] if word == b"PERSIST" else options)
     if value is None:
         return [None] * len(names)
-    found = [value.fields.get(field) for field in names]
     if at_ms is not None:
-        _expire_read(call, key, value, names, at_ms)
-    elif word == b"PERSIST":
+        return _expire_read(call, key, value, names, at_ms)
+    found = [value.fields.get(field) for field in names]
+    if word == b"PERSIST":
         _persist_read(call, key, value, names)
     return found
 
 
-def _expire_read(call: Call, key: bytes, value: HashValue, names: tuple[bytes, ...], at_ms: int) -> None:
-    outcomes = [expire_field(call, value, field, at_ms) for field in names]
+def _expire_read(call: Call, key: bytes, value: HashValue, names: tuple[bytes, ...], at_ms: int) -> list[bytes | None]:
+    """Answer each field, then set its time; one named twice may be gone the second time."""
+    found: list[bytes | None] = []
+    outcomes: list[int] = []
+    for field in names:
+        found.append(value.fields.get(field))
+        outcomes.append(expire_field(call, value, field, at_ms))
     if DONE in outcomes:
         call.rewrite(b"HPEXPIREAT", key, b"%d" % at_ms, b"FIELDS", b"%d" % len(names), *names)
         call.db.volatile_hashes.add(key)
@@ -85,6 +91,7 @@ def _expire_read(call: Call, key: bytes, value: HashValue, names: tuple[bytes, .
     if deleted:
         call.rewrite(b"HDEL", key, *deleted)
     note_change(call, key, value, outcomes.count(DONE) + len(deleted))
+    return found
 
 
 def _persist_read(call: Call, key: bytes, value: HashValue, names: tuple[bytes, ...]) -> None:
@@ -116,7 +123,7 @@ def _set_options(call: Call, arguments: tuple[bytes, ...]) -> SetOptions:
     i = 0
     while i < len(arguments):
         word = arguments[i].upper()
-        if word == b"FIELDS" and i + 3 < len(arguments):
+        if word == b"FIELDS":
             options.pairs = _pairs(arguments[i + 1 :])
             break
         if word in (b"FNX", b"FXX"):
@@ -141,8 +148,12 @@ def _set_options(call: Call, arguments: tuple[bytes, ...]) -> SetOptions:
 
 def _pairs(arguments: tuple[bytes, ...]) -> tuple[bytes, ...]:
     """The pairs of `n field value [field value ...]`."""
-    if field_count(arguments[0], "ERR invalid number of fields") * 2 != len(arguments) - 1:
-        raise CommandError("ERR wrong number of arguments for 'hsetex' command")
+    wrong_number = CommandError("ERR wrong number of arguments for 'hsetex' command")
+    if len(arguments) < 3:
+        raise wrong_number
+    count = field_count(arguments[0], "ERR invalid number of fields", INT32_MAX)
+    if count * 2 != len(arguments) - 1:
+        raise wrong_number
     return arguments[1:]
 
 
