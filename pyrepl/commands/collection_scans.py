@@ -1,0 +1,70 @@
+"""HSCAN, SSCAN and ZSCAN: going through one collection in pieces. The walk itself is `scan.scan_elements`.
+
+As in Redis 7.0, a missing key is answered before the options are looked at. Scores go out as text under both protocols.
+"""
+
+from __future__ import annotations
+
+from pyrepl.commands.arguments import cursor_argument, scan_options
+from pyrepl.commands.call import Call
+from pyrepl.commands.scan import scan_elements
+from pyrepl.commands.table import FIRST_ARG, READONLY, command
+from pyrepl.commands.zset_replies import flat_scores
+from pyrepl.keyspace.field_expiry import read_hash
+from pyrepl.keyspace.values import SetValue, ZsetValue
+
+ScanReply = list[bytes | list[bytes]]
+"""[next cursor, elements]; a next cursor of 0 is the end."""
+
+
+@command("HSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.8.0")
+def hscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply:
+    """Go through the fields of a hash and their values; the fields alone with NOVALUES (Redis 7.4)."""
+    place = cursor_argument(cursor)
+    value = read_hash(call.db, key)
+    if value is None:
+        return [b"0", []]
+    shared, names_only = _without_flag(options, b"NOVALUES")
+    next_cursor, names = scan_elements(call, key, value.fields.keys(), place, scan_options(shared))
+    if names_only:
+        return [next_cursor, names]
+    fields = value.fields
+    return [next_cursor, [part for name in names for part in (name, fields[name])]]
+
+
+def _without_flag(options: tuple[bytes, ...], flag: bytes) -> tuple[list[bytes], bool]:
+    """The options that come in pairs, and whether `flag` (upper case) stood between them."""
+    pairs: list[bytes] = []
+    found = False
+    i = 0
+    while i < len(options):
+        if options[i].upper() == flag:
+            found = True
+            i += 1
+        else:
+            pairs.extend(options[i : i + 2])
+            i += 2
+    return pairs, found
+
+
+@command("SSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="set", since="2.8.0")
+def sscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply:
+    """Go through the members of a set."""
+    place = cursor_argument(cursor)
+    value = call.db.read_as(SetValue, key)
+    if value is None:
+        return [b"0", []]
+    next_cursor, members = scan_elements(call, key, value.members, place, scan_options(options))
+    return [next_cursor, members]
+
+
+@command("ZSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="sorted-set", since="2.8.0")
+def zscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply:
+    """Go through the members of a sorted set and their scores."""
+    place = cursor_argument(cursor)
+    value = call.db.read_as(ZsetValue, key)
+    if value is None:
+        return [b"0", []]
+    scores = value.scores
+    next_cursor, members = scan_elements(call, key, scores.keys(), place, scan_options(options))
+    return [next_cursor, flat_scores([(scores[member], member) for member in members])]
