@@ -1,4 +1,4 @@
-"""The console script `pyrepl`: makes sure that it found our package and not its namesake, then runs the command line."""
+"""The console script `pyrepl`: makes sure that it found our package, not its namesake, then runs the command line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def main() -> None:
     if complaint is not None:
         sys.stderr.write(complaint + "\n")
         sys.exit(1)
-    from pyrepl_cli.commands import cli
+    from .commands import cli
 
     cli(prog_name="pyrepl")
 

@@ -1,1 +1,35 @@
-"""pyrepl: a replication daemon that speaks Redis's PSYNC, as master and as replica."""
+"""pyrepl: a replication daemon that speaks Redis's PSYNC, as master and as replica.
+
+Bytes come in on a socket, a pure protocol core decides what they mean, the keyspace changes, the same bytes go to the
+backlog, and every replica is fed from there.
+
+The floors; who stands higher may import who stands lower, neighbours on a floor do not know each other:
+
+    cli                                   the command line (installed as pyrepl_cli)
+    daemon                                the process: loop, sockets, files, children, clocks, randomness
+    commands                              one row per command, the dispatcher, one file per family
+    observability                         events and their words, INFO and its fields
+    node                                  the state of one node, put together
+    replication                           PSYNC, pure: history, backlog, link, session, roster, role
+    keyspace                              databases, value types, expiry, digest
+    resp | rdb | config                   the wire, the snapshot format, the directives
+    units | glob
+    errors
+
+Everything below `daemon` is a function of bytes and `now`: no socket, no clock, no randomness, no log.
+
+Where do I add ...?
+    a command          one @command function in its family under commands/
+    a directive        one row in config/directives.py
+    an INFO field      one row in observability/info/<section>.py
+    an RDB type        one pair in rdb/types/
+    a log line         one record in observability/events.py
+    a reply to master or replica
+                       replication/handshake.py, link.py (replica's end), session.py, roster.py (master's end)
+
+Words: an offset is a cut, the count of stream bytes to its left; ranges are half-open. `held` is what a replica has,
+`replid` names a stream, `replid2` and `fork` the stream before it and where the two part. `now` is monotonic seconds,
+`_ms` Unix time. Numbers from 1, as Redis counts bytes, exist only at the codec's edge and in INFO.
+"""
+
+VERSION = "0.1.0"

@@ -9,13 +9,13 @@ nothing more is read. After PSYNC it is a replica's: its REPLCONFs still come in
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, cast, final
 
 from pyrepl.commands.table import MAY_REPLICATE, WRITE
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
 from pyrepl.node.output_limit import OutputWatch
-from pyrepl.resp.encoder import encode_reply
+from pyrepl.resp.encoder import append_reply
 from pyrepl.resp.parser import Batch, Parser
 from pyrepl.resp.reply import NO_REPLY, Reply
 
@@ -51,8 +51,7 @@ class ClientConn(asyncio.Protocol):
         """Set at the first REPLCONF or PSYNC: what a replica's connection has besides."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast("asyncio.Transport", transport)
         self._clients.admit(self)
 
     def enter(self, client: Client, parser: Parser) -> None:
@@ -72,6 +71,10 @@ class ClientConn(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clients.forget(self)
+
+    def resume_writing(self) -> None:
+        """The transport of a replica, which alone has a write limit, takes more."""
+        self._clients.on_drained(self)
 
     def hold(self) -> None:
         """Execute nothing more of this client until `release`."""
@@ -99,7 +102,7 @@ class ClientConn(asyncio.Protocol):
         if self.client.reply_mode == "off" or self.transport.is_closing():
             return
         out: list[bytes] = []
-        encode_reply(reply, self.client.proto, out)
+        append_reply(reply, self.client.proto, out)
         self._write(b"".join(out))
 
     def answer(self, reply: Reply) -> None:
@@ -163,7 +166,7 @@ class ClientConn(asyncio.Protocol):
                 if client.proto != proto or client.guarded:
                     self._encode(reply, out)
                 else:
-                    encode_reply(reply, proto, out)
+                    append_reply(reply, proto, out)
             proto = client.proto
             index += 1
             if self.held or client.closing:
@@ -185,7 +188,7 @@ class ClientConn(asyncio.Protocol):
 
     def _encode(self, reply: Reply, out: list[bytes]) -> None:
         if self.client.reply_mode != "off" and reply is not NO_REPLY:
-            encode_reply(reply, self.client.proto, out)
+            append_reply(reply, self.client.proto, out)
 
     def _must_pause(self, argv: list[bytes]) -> bool:
         """CLIENT PAUSE holds clients, not replicas; `WRITE` mode holds what may change something."""
@@ -215,7 +218,7 @@ class ClientConn(asyncio.Protocol):
 def error_line(error: CommandError) -> bytes:
     """The wire form of an error that is sent outside any batch."""
     out: list[bytes] = []
-    encode_reply(error, 2, out)
+    append_reply(error, 2, out)
     return b"".join(out)
 
 

@@ -18,6 +18,8 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.node.client import NORMAL, PUBSUB, Client
 from pyrepl.node.node import Node
+from pyrepl.observability import events
+from pyrepl.observability.client_line import client_line
 from pyrepl.resp.parser import Parser
 
 MAX_CLIENTS_TEXT: Final = b"-ERR max number of clients reached\r\n"
@@ -41,7 +43,8 @@ class Clients:
         self.node = node
         self.dispatcher = dispatcher
         self.conns: dict[int, ClientConn] = {}
-        self.on_replica_lost: Callable[[ClientConn], None] = lambda conn: None
+        self.on_lost: Callable[[ClientConn], None] = lambda conn: None
+        self.on_drained: Callable[[ClientConn], None] = lambda conn: None
         self.after_batch: Callable[[], None] = lambda: None
         self._clock = clock
         self._log = log
@@ -83,8 +86,7 @@ class Clients:
         self.conns.pop(client.id, None)
         self.node.clients.pop(client.id, None)
         self._paused.discard(client.id)
-        if conn.replica is not None:
-            self.on_replica_lost(conn)
+        self.on_lost(conn)
         if client.watching:
             unwatch(client, self.node.keyspace)
         if client.channels or client.patterns:
@@ -131,17 +133,12 @@ class Clients:
     def overflown(self, conn: ClientConn) -> None:
         """An unfinished request beyond client-query-buffer-limit; Redis closes without a word."""
         self.node.stats.client_query_buffer_limit_disconnections += 1
-        self._log.warning(
-            f"Closing client that reached max query buffer length: id={conn.client.id} addr={conn.client.addr}"
-        )
+        self._log(events.QueryBufferExceeded(self.line_of(conn)))
         conn.close(at_once=True)
 
     def broken_request(self, conn: ClientConn, error: bytes) -> None:
         self.node.stats.count_error("ERR")
-        self._log.verbose(
-            f"{error.decode('utf-8', 'replace')} from client: id={conn.client.id} addr={conn.client.addr}. "
-            "The connection is closed."
-        )
+        self._log(events.ClientProtocolError(self.line_of(conn), error.decode("utf-8", "replace")))
 
     def wait_for_pause(self, conn: ClientConn) -> None:
         """Hold a client until the pause ends."""
@@ -185,8 +182,13 @@ class Clients:
         now = self._clock.now()
         for conn in list(self.conns.values()):
             client = conn.client
-            if client.kind == NORMAL and not client.is_monitor and not conn.held and now - client.last_seen_at > limit_s:
-                self._log.verbose(f"Closing idle client: id={client.id} addr={client.addr}")
+            if (
+                client.kind == NORMAL
+                and not client.is_monitor
+                and not conn.held
+                and now - client.last_seen_at > limit_s
+            ):
+                self._log(events.ClientIdle(self.line_of(conn)))
                 conn.close(at_once=True)
 
     def measure(self) -> None:
@@ -196,6 +198,10 @@ class Clients:
             conn.client.output_bytes = conn.transport.get_write_buffer_size()
             if conn.client.output_bytes:
                 self._check_output(conn)
+
+    def line_of(self, conn: ClientConn) -> str:
+        """The client as CLIENT LIST shows it, for the log."""
+        return client_line(conn.client, self._clock.now()).decode("utf-8", "backslashreplace")
 
     def settings_changed(self) -> None:
         """Limits that connections carry themselves."""
@@ -229,10 +235,7 @@ class Clients:
         limit = limits.pubsub if client.kind == PUBSUB else limits.normal
         if conn.output.is_over(limit, size, self._clock.now()):
             self.node.stats.client_output_buffer_limit_disconnections += 1
-            self._log.warning(
-                f"Client id={client.id} addr={client.addr} omem={size} scheduled to be closed ASAP for overcoming of "
-                "output buffer limits."
-            )
+            self._log(events.OutputBufferExceeded(self.line_of(conn)))
             conn.close(at_once=True)
 
 

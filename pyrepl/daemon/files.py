@@ -17,7 +17,7 @@ from pyrepl.keyspace.loader import Loader
 from pyrepl.node.node import Node
 from pyrepl.node.persistence import Loading
 from pyrepl.observability import events
-from pyrepl.rdb.reader import RdbReader
+from pyrepl.rdb.reader import RdbLimits, RdbReader
 
 MAX_SLICE_BYTES: Final = 256 * 1024
 """A slice takes about 5 ms to load, so that nobody waits longer."""
@@ -27,23 +27,21 @@ MAX_SLICE_BYTES: Final = 256 * 1024
 class Files:
     """Loads snapshot files into the node."""
 
-    def __init__(self, node: Node, clock: Clock, log: Log, path: Path) -> None:
+    def __init__(self, node: Node, clock: Clock, log: Log) -> None:
         self._node = node
         self._clock = clock
         self._log = log
-        self._path = path
 
     def loader(self, keyspace: Keyspace, *, merge: bool = False) -> Loader:
         """For a snapshot that goes into `keyspace`; a master leaves out what has expired, a replica does not."""
-        reader = RdbReader(verify_checksum=self._node.settings.rdbchecksum)
+        limits = RdbLimits(max_databases=len(keyspace.databases), verify_checksum=self._node.settings.rdbchecksum)
+        reader = RdbReader(limits)
         now_ms = None if self._node.replication.is_replica else self._clock.unix_ms()
         return Loader(reader, keyspace, drop_expired_at_ms=now_ms, merge=merge)
 
     def begin_loading(self, total_bytes: int, *, asynchronous: bool) -> Loading:
         """Mark the node as loading."""
-        loading = Loading(
-            self._clock.now(), self._clock.unix_ms() // 1000, total_bytes, asynchronous=asynchronous
-        )
+        loading = Loading(self._clock.now(), self._clock.unix_ms() // 1000, total_bytes, asynchronous=asynchronous)
         self._node.persistence.loading = loading
         self._node.review_guard()
         return loading
@@ -60,16 +58,16 @@ class Files:
             self._log(events.SnapshotLoaded(loader.loaded_keys, loader.expired_keys))
         self._node.review_guard()
 
-    async def load_at_start(self) -> Loader | None:
-        """Load dump.rdb if there is one. Raises ConfigError with a line for the operator when it cannot be loaded."""
-        if not self._path.exists():
+    async def load_at_start(self, path: Path) -> Loader | None:
+        """Load the node's snapshot file if there is one. Raises ConfigError when it cannot be loaded."""
+        if not path.exists():
             return None
         started_at = self._clock.now()
         try:
-            loader = await self.load(self._path, self._node.keyspace)
+            loader = await self.load(path, self._node.keyspace)
         except (OSError, CorruptData) as error:
             raise ConfigError(
-                f"Fatal error loading the DB from {self._path.resolve()}: {error}. The file was left as it is: check "
+                f"Fatal error loading the DB from {path.resolve()}: {error}. The file was left as it is: check "
                 "it with redis-check-rdb, restore it from a backup, or move it away to start empty"
             ) from None
         self._log(events.LoadedFromDisk(self._clock.now() - started_at))
@@ -106,14 +104,14 @@ class Files:
         loading.loaded_keys = loader.loaded_keys
         return fresh * max(0, self._node.settings.key_load_delay) / 1e6
 
-    def reload(self, *, flush: bool, merge: bool) -> None:
+    def reload(self, path: Path, *, flush: bool, merge: bool) -> None:
         """DEBUG RELOAD: load the file at once, into empty databases if `flush`. Raises OSError and CorruptData."""
         node = self._node
         if flush:
             for db in node.keyspace.databases:
                 db.clear()
         loader = self.loader(node.keyspace, merge=merge)
-        with self._path.open("rb") as file:
+        with path.open("rb") as file:
             while data := file.read(MAX_SLICE_BYTES):
                 loader.feed(data)
         loader.end()

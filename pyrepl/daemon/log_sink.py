@@ -44,7 +44,7 @@ class Log:
         self._fd, self._path = fd, path
 
     def __call__(self, event: Event) -> None:
-        if event.LEVEL < self.level:
+        if self.level > event.LEVEL:
             return
         line = log_line(
             event,

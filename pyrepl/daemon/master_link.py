@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, final
 
 from pyrepl.daemon import sync_load
 from pyrepl.daemon.clients import keep_alive
@@ -32,20 +32,21 @@ _KEEPALIVE_S: Final = 300
 _PROGRESS_EVERY_S: Final = 5.0
 
 
-class LinkOwner:
-    """What the link tells whoever decides on roles. Base for `roles.Roles`."""
+class LinkOwner(Protocol):
+    """What the link tells whoever decides on roles."""
 
-    def link_continued(self, event: machine.Continued) -> None:
-        raise NotImplementedError
+    def link_up(self) -> None: ...
 
-    def snapshot_begins(self) -> None:
-        raise NotImplementedError
+    def link_lost(self) -> None: ...
 
-    def snapshot_loaded(self, replid: str, cut: int) -> None:
-        raise NotImplementedError
+    def link_continued(self, event: machine.Continued) -> None: ...
 
-    def stream_applied(self, raw: bytes) -> None:
-        raise NotImplementedError
+    def data_goes(self) -> None:
+        """Our data is about to be replaced: from now on nobody can be continued from it."""
+
+    def snapshot_loaded(self, replid: str, cut: int) -> None: ...
+
+    def stream_applied(self, raw: bytes) -> None: ...
 
 
 @final
@@ -56,8 +57,7 @@ class _MasterConn(asyncio.Protocol):
         self._shell = shell
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._shell.connected(self, transport)
+        self._shell.connected(self, cast("asyncio.Transport", transport))
 
     def data_received(self, data: bytes) -> None:
         self._shell.receive(self, data)
@@ -264,12 +264,17 @@ class MasterLink:
         self._log(events.FullResyncFromMaster(event.replid, event.cut, str(event.reason)))
 
     def _on_begins(self, event: machine.FullResyncBegins) -> None:
-        self._owner.snapshot_begins()
         self._announced = event
         self._progress_at = self._clock.now() + _PROGRESS_EVERY_S
         try:
             load = sync_load.choose(
-                self._node, self._files, self._log, event.total_bytes, self._loaded, self._load_failed
+                self._node,
+                self._files,
+                self._log,
+                event.total_bytes,
+                self._loaded,
+                self._load_failed,
+                self._owner.data_goes,
             )
         except OSError as error:
             self.link.load_failed("disk", self._clock.now(), f"cannot write the snapshot file: {error}")
@@ -334,9 +339,9 @@ class MasterLink:
 
     def _on_up(self, event: machine.LinkUp) -> None:
         self._failures = 0
+        self._owner.link_up()
         if event.full:
             self._log(events.SyncFinished())
-        self._node.review_guard()
 
     def _on_apply(self, event: machine.Apply) -> None:
         if not self.link.is_up:
@@ -385,9 +390,7 @@ class MasterLink:
             self._owner.stream_applied(event.raw[:size])
             self.link.applied(event.start + size)
         name = event.commands[index][0].decode("utf-8", "replace")
-        self.link.apply_failed(
-            "unknown_command", self._clock.now(), f"the master sent the unknown command '{name}'"
-        )
+        self.link.apply_failed("unknown_command", self._clock.now(), f"the master sent the unknown command '{name}'")
 
     # ------------------------------------------------------------------ failures
 
@@ -404,11 +407,9 @@ class MasterLink:
                 self._log(events.MasterStateCached())
         else:
             self._log(events.SyncFailed(event.state.value, event.text, cause))
-        self._node.review_guard()
+        self._owner.link_lost()
 
     def _on_try_again(self, event: machine.TryAgain) -> None:
         self._failures += 1
         if event.in_s > 0:
-            self._log(
-                events.NextTry(self.address, event.in_s, self._failures, self.link.progress.last_sync_error)
-            )
+            self._log(events.NextTry(self.address, event.in_s, self._failures, self.link.progress.last_sync_error))

@@ -43,7 +43,7 @@ class Performer:
             effects.DebugReload: self._debug_reload,
             effects.DebugLoadAof: self._debug_load_aof,
             effects.ReplPause: self._repl_pause,
-            effects.DropReplicas: self._drop_replicas,
+            effects.Log: self._log,
         }
 
     def perform(self, call: Call, effect: Effect) -> Reply:
@@ -103,14 +103,23 @@ class Performer:
         self._app.clients.kill(effect.client_ids)
         if self._app.roles.link_client_id in effect.client_ids:
             self._app.roles.drop_link()
-        return OK if effect.reply is True else int(effect.reply)
+        return effect.reply
 
     def _pause_changed(self, call: Call, effect: effects.PauseChanged) -> Reply:
         self._app.clients.pause_changed()
         return OK
 
     def _settings_changed(self, call: Call, effect: effects.SettingsChanged) -> Reply:
-        self._app.settings_changed(effect.names)
+        try:
+            self._app.settings_changed(effect.names)
+        except ConfigError as error:
+            settings = call.node.settings
+            for name, value in zip(effect.names, effect.previous, strict=True):
+                settings.assign(name, value)
+            call.node.review_settings()
+            call.node.review_guard()
+            text = f"ERR CONFIG SET failed (possibly related to argument '{effect.names[0]}') - {error}"
+            raise CommandError(text) from None
         return OK
 
     def _rewrite_config(self, call: Call, effect: effects.RewriteConfig) -> Reply:
@@ -132,7 +141,7 @@ class Performer:
         if effect.save and app.saver.save():
             raise CommandError("ERR")
         try:
-            app.files.reload(flush=effect.flush, merge=effect.merge)
+            app.files.reload(app.saver.dump_path, flush=effect.flush, merge=effect.merge)
         except (OSError, CorruptData, ConfigError) as error:
             app.log(events.LoadFailed(str(app.saver.dump_path), str(error)))
             raise CommandError("ERR Error trying to load the RDB dump, check server logs.") from None
@@ -146,5 +155,6 @@ class Performer:
         self._app.replicas.pause_at(effect.point)
         return OK
 
-    def _drop_replicas(self, call: Call, effect: effects.DropReplicas) -> Reply:
-        return OK
+    def _log(self, call: Call, effect: effects.Log) -> Reply:
+        self._app.log(effect.event)
+        return effect.reply

@@ -29,13 +29,15 @@ class Saver:
     Invariant: `_child` is set exactly while a child process exists.
     """
 
-    def __init__(self, node: Node, clock: Clock, log: Log, *, check_only_replicas: Callable[[], None]) -> None:
+    def __init__(self, node: Node, clock: Clock, log: Log) -> None:
         self._node = node
         self._clock = clock
         self._log = log
-        self._on_idle = check_only_replicas
+        self.on_child: Callable[[bool], None] = lambda runs: None
+        """Told when a child that is not for replicas begins (True) or ends."""
         self._child: Snapshot | None = None
         self._on_end: Callable[[Outcome], None] | None = None
+        self._for_replicas = False
         self._dirty_at_start = 0
         self._scheduled = False
         self._last_try_at = 0.0
@@ -56,9 +58,9 @@ class Saver:
     def bgsave(self) -> bool:
         """Start a child that writes dump.rdb; False when the system cannot fork."""
         self._scheduled = False
-        return self.start(ToFile(self.dump_path), self._job(), lambda outcome: None)
+        return self.start(ToFile(self.dump_path), self._job(), lambda outcome: None, for_replicas=False)
 
-    def start(self, target: Target, job: SnapshotJob, on_end: Callable[[Outcome], None]) -> bool:
+    def start(self, target: Target, job: SnapshotJob, on_end: Callable[[Outcome], None], *, for_replicas: bool) -> bool:
         """Fork a child; `on_end` is called once it is reaped. False, and a line in the log, when that failed."""
         assert self._child is None
         node = self._node
@@ -82,6 +84,9 @@ class Saver:
         persistence.child_keys_total = count_keys(node.keyspace)
         node.stats.total_forks += 1
         node.stats.latest_fork_usec = child.fork_us
+        self._for_replicas = for_replicas
+        if not for_replicas:
+            self.on_child(True)
         return True
 
     def stop(self, reason: str) -> None:
@@ -129,7 +134,7 @@ class Saver:
                 return
 
     def job(self, version: int | None = None) -> SnapshotJob:
-        """What a snapshot of this moment holds; `version` is the RDB version wanted, None for what `rdb-version` says."""
+        """What a snapshot of this moment holds; `version` is the RDB version, None for what `rdb-version` says."""
         return self._job(version)
 
     def _may_retry(self) -> bool:
@@ -181,7 +186,8 @@ class Saver:
         if on_end is not None:
             on_end(outcome)
         self._node.review_guard()
-        self._on_idle()
+        if not self._for_replicas:
+            self.on_child(False)
 
     def _note_file(self, outcome: Outcome) -> None:
         if outcome.error:
@@ -207,7 +213,7 @@ def packing_of(settings: object) -> PackingSettings:
     return PackingSettings(**{name: getattr(settings, name) for name in PackingSettings._fields})
 
 
-def writable_directory(path: str) -> str | None:
+def why_not_directory(path: str) -> str | None:
     """Why `dir` cannot be used, or None."""
     if not os.path.isdir(path):
         return f"Can't chdir to '{path}': No such file or directory"

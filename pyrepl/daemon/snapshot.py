@@ -43,9 +43,10 @@ class ToFile:
 
 @dataclass(frozen=True, slots=True)
 class ToSockets:
-    """The snapshot goes straight to these sockets, between `$EOF:<mark>` and the mark."""
+    """The snapshot goes straight to sockets, between `$EOF:<mark>` and the mark."""
 
-    fds: tuple[int, ...]
+    heads: dict[int, bytes]
+    """Descriptor -> what goes out there before the snapshot (`+FULLRESYNC ...`)."""
     mark: bytes
     timeout_s: float
 
@@ -236,7 +237,7 @@ def _sockets_sink(target: ToSockets, reporter: _Reporter) -> SocketsSink:
     def lost(fd: int, why: str) -> None:
         reporter.say(f"lost {fd} {why}")
 
-    return SocketsSink(list(target.fds), target.mark, target.timeout_s, lost, time.monotonic)
+    return SocketsSink(target.heads, target.mark, target.timeout_s, lost, time.monotonic)
 
 
 def _settle_in(parent: int, report_fd: int, target: Target) -> None:
@@ -248,7 +249,7 @@ def _settle_in(parent: int, report_fd: int, target: Target) -> None:
     _die_with(parent)
     keep = {0, 1, 2, report_fd}
     if isinstance(target, ToSockets):
-        keep.update(target.fds)
+        keep.update(target.heads)
     _close_all_but(keep)
 
 

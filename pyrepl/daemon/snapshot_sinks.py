@@ -61,7 +61,7 @@ class FileSink:
 
 @final
 class SocketsSink:
-    """Some replicas' sockets, all fed the same bytes between `$EOF:<mark>` and the mark.
+    """Some replicas' sockets, all fed the same bytes between `$EOF:<mark>` and the mark; each has a head of its own.
 
     One that fails, or takes no byte for `timeout_s`, is dropped and told to `on_lost(fd, why)`; the others go on.
     The slowest sets the pace, as in Redis: nothing is buffered here.
@@ -69,31 +69,34 @@ class SocketsSink:
 
     def __init__(
         self,
-        fds: list[int],
+        heads: dict[int, bytes],
         mark: bytes,
         timeout_s: float,
         on_lost: Callable[[int, str], None],
         now: Callable[[], float],
     ) -> None:
-        self._fds: list[int] = list(fds)
+        self._fds: list[int] = list(heads)
         self._mark: Final = mark
         self._timeout_s = timeout_s
         self._on_lost = on_lost
         self._now = now
-        self.write(b"$EOF:" + mark + b"\r\n")
+        begin = b"$EOF:" + mark + b"\r\n"
+        self._write_each({fd: memoryview(head + begin) for fd, head in heads.items()})
 
     def write(self, block: bytes) -> None:
         """Raises NobodyWaits once no socket is left."""
-        waiting = {fd: memoryview(block) for fd in self._fds}
-        for fd in self._fds:
+        self._write_each({fd: memoryview(block) for fd in self._fds})
+
+    def finish(self) -> None:
+        self.write(self._mark)
+
+    def _write_each(self, waiting: dict[int, memoryview]) -> None:
+        for fd in list(waiting):
             self._push(fd, waiting)
         if waiting:
             self._push_all(waiting)
         if not self._fds:
             raise NobodyWaits
-
-    def finish(self) -> None:
-        self.write(self._mark)
 
     def _push_all(self, waiting: dict[int, memoryview]) -> None:
         poll = select.poll()

@@ -43,8 +43,12 @@ Failed = Callable[[str, str], None]
 """(word, sentence)."""
 
 
+Emptying = Callable[[], None]
+"""Called before the old data goes."""
+
+
 def choose(
-    node: Node, files: Files, log: Log, total_bytes: int | None, done: Done, failed: Failed
+    node: Node, files: Files, log: Log, total_bytes: int | None, done: Done, failed: Failed, emptying: Emptying
 ) -> SyncLoad:
     """The load that `repl-diskless-load` asks for now. Raises OSError when the file for it cannot be made."""
     how = node.settings.repl_diskless_load
@@ -52,8 +56,8 @@ def choose(
     if how == "swapdb":
         return BesideLoad(node, files, log, size, done, failed)
     if how == "on-empty-db" and not any(db.values for db in node.keyspace.databases):
-        return DirectLoad(node, files, log, size, done, failed)
-    return FileLoad(node, files, log, done, failed)
+        return DirectLoad(node, files, log, size, done, failed, emptying)
+    return FileLoad(node, files, log, done, failed, emptying)
 
 
 def why_not_loaded(error: BaseException) -> str:
@@ -77,7 +81,8 @@ class FileLoad:
 
     old_data = OldData.GOES_AT_LAST_BYTE
 
-    def __init__(self, node: Node, files: Files, log: Log, done: Done, failed: Failed) -> None:
+    def __init__(self, node: Node, files: Files, log: Log, done: Done, failed: Failed, emptying: Emptying) -> None:
+        self._emptying = emptying
         self._node = node
         self._files = files
         self._log = log
@@ -115,6 +120,7 @@ class FileLoad:
             self._file.close()
             self._temporary.rename(self._path)
             self._log(events.FlushingOldData())
+            self._emptying()
             empty(self._node.keyspace)
             self._log(events.SyncLoading())
             loader = await self._files.load(self._path, self._node.keyspace)
@@ -142,12 +148,22 @@ class DirectLoad:
 
     old_data = OldData.GOES_AT_FIRST_BYTE
 
-    def __init__(self, node: Node, files: Files, log: Log, total_bytes: int, done: Done, failed: Failed) -> None:
+    def __init__(
+        self,
+        node: Node,
+        files: Files,
+        log: Log,
+        total_bytes: int,
+        done: Done,
+        failed: Failed,
+        emptying: Emptying,
+    ) -> None:
         self._node = node
         self._files = files
         self._done = done
         self._failed = failed
         log(events.FlushingOldData())
+        emptying()
         empty(node.keyspace)
         log(events.SyncLoading())
         self._loader = files.loader(node.keyspace)

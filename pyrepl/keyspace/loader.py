@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from pyrepl.errors import CorruptData
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.values import HashValue, Value, from_plain
 from pyrepl.rdb.events import Aux, FunctionLibrary, Header, LoadedKeys, RdbEvent, SkippedEmpty, SkippedModule
@@ -62,7 +61,7 @@ class Loader:
 
     def end(self) -> None:
         """The input ended. Raises CorruptData unless the snapshot is complete."""
-        self._reader.end()
+        self._reader.check_complete()
 
     def _receive(self, event: RdbEvent) -> None:
         if isinstance(event, LoadedKeys):
@@ -81,24 +80,18 @@ class Loader:
             self.empty_keys += 1
 
     def _receive_keys(self, event: LoadedKeys) -> None:
-        if event.db >= len(self._keyspace.databases):
-            raise CorruptData(
-                f"the snapshot has keys in database {event.db}, 'databases' is {len(self._keyspace.databases)}",
-                self._reader.consumed,
-            )
         db = self._keyspace.databases[event.db]
         count = len(event.strings) + len(event.others)
-        before = len(db.values)
         if self._merge:
             self._forget_ttls(db, event)
+        else:
+            self._refuse_duplicates(db, event)
         db.values.update(event.strings)
         for key, plain in event.others:
             value: Value = from_plain(plain)
             db.values[key] = value
             if type(value) is HashValue and value.expires:
                 db.volatile_hashes.add(key)
-        if not self._merge and len(db.values) != before + count:
-            raise duplicate_key_error(event, self._reader.consumed)
         self.loaded_keys += count
         if event.expires:
             self._receive_expires(db, event.expires)
@@ -112,6 +105,13 @@ class Loader:
             db.delete(key)
             self.loaded_keys -= 1
             self.expired_keys += 1
+
+    def _refuse_duplicates(self, db: Database, event: LoadedKeys) -> None:
+        if db.values.keys().isdisjoint(event.strings) and db.values.keys().isdisjoint(key for key, _ in event.others):
+            return
+        keys = [*event.strings, *(key for key, _ in event.others)]
+        twice = next(key for key in keys if key in db.values)
+        raise duplicate_key_error(event.db, twice, self._reader.consumed)
 
     @staticmethod
     def _forget_ttls(db: Database, event: LoadedKeys) -> None:

@@ -80,7 +80,14 @@ def _encode(db: Database, writer: RdbWriter, batch_keys: int) -> Iterator[tuple[
     pairs = iter(db.values.items())
     expires = db.expires
     while batch := list(islice(pairs, batch_keys)):
-        items: list[tuple[bytes, object]] = [
-            (key, value if type(value) is bytes else plain_value(value)) for key, value in batch
-        ]
-        yield writer.encode_keys(items, expires), len(batch)
+        if expires:
+            strings = [(key, value) for key, value in batch if type(value) is bytes and key not in expires]
+        else:
+            strings = [(key, value) for key, value in batch if type(value) is bytes]
+        encoded = writer.encode_strings(strings)
+        if len(strings) < len(batch):
+            encoded += writer.encode_keys(
+                [(key, plain_value(value)) for key, value in batch if type(value) is not bytes or key in expires],
+                expires,
+            )
+        yield encoded, len(batch)

@@ -40,8 +40,15 @@ class Process:
         self.executable = ""
         self.argv: list[str] = []
         self.hz = 10
+        self.version = ""
+        """pyrepl's own version."""
+        self.os = ""
+        """As `uname -srm` prints it."""
         self.rss_bytes = 0
         self.peak_rss_bytes = 0
+        self.peak_rss_unix_s = 0
+        self.startup_rss_bytes = 0
+        """Before any data was loaded."""
         self.total_system_bytes = 0
         self.cpu_sys_s = 0.0
         self.cpu_user_s = 0.0
@@ -107,7 +114,10 @@ class Node:
     @property
     def too_few_replicas(self) -> bool:
         """min-replicas-to-write is on and not met."""
-        return not self.replication.is_replica and self.replication.good_replicas_missing(self.process.now)
+        wanted = self.settings.min_replicas_to_write
+        if not wanted or self.replication.is_replica:
+            return False
+        return self.replication.roster.good_replicas(self.settings.min_replicas_max_lag, self.process.now) < wanted
 
     @property
     def must_not_write_to_disk_error(self) -> bool:

@@ -60,6 +60,8 @@ class Stats:
         self.ops = RateMeter()
         self.input = RateMeter()
         self.output = RateMeter()
+        self.repl_input = RateMeter()
+        self.repl_output = RateMeter()
         self.reset()
 
     def reset(self) -> None:

@@ -39,11 +39,11 @@ class NoConfigurationFile(Event):
 
 @final
 @dataclass(frozen=True, slots=True)
-class DirectivesIgnored(Event):
-    """Directives that Redis has and we have no use for: one notice for all of them."""
+class ConfigurationNotice(Event):
+    """Directives that were accepted and have no effect: one notice for all of them."""
 
-    names: str
-    TEXT: ClassVar[str] = "Directives accepted without effect here: {names}"
+    notice: str
+    TEXT: ClassVar[str] = "{notice}"
 
 
 @final

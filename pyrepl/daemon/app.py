@@ -1,0 +1,228 @@
+"""The node put together, and its life from the first line of the log to the last."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import signal
+import sys
+from pathlib import Path
+from typing import Any, final
+
+from pyrepl import VERSION
+from pyrepl.commands.dispatch import Dispatcher
+from pyrepl.commands.families import FAMILIES
+from pyrepl.commands.table import Table
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.clock import Clock, Randomness
+from pyrepl.daemon.config_files import rewrite_file
+from pyrepl.daemon.cron import Cron
+from pyrepl.daemon.ending import Ending
+from pyrepl.daemon.files import Files
+from pyrepl.daemon.listener import Listener
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.performer import Performer
+from pyrepl.daemon.replicas import Replicas
+from pyrepl.daemon.roles import Roles
+from pyrepl.daemon.saver import Saver, why_not_directory
+from pyrepl.errors import ConfigError
+from pyrepl.node.node import Node, Process
+from pyrepl.node.replication import Replication
+from pyrepl.observability import events
+from pyrepl.observability.event import Event, Level
+from pyrepl.replication.roster import RosterOptions
+
+
+@final
+class App:
+    """One node: its state, and every shell around it."""
+
+    def __init__(self, settings: Settings, config_file: Path | None) -> None:
+        """Must be made inside the loop it is to run in."""
+        self.clock = Clock()
+        self.randomness = Randomness()
+        self.config_file = config_file
+        now = self.clock.now()
+        process = Process(os.getpid(), self.randomness.replid(), self.clock.unix_ms() // 1000, now)
+        process.config_file = str(config_file) if config_file is not None else ""
+        process.executable = sys.argv[0]
+        process.argv = sys.argv
+        process.python = platform.python_version()
+        process.total_system_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        self._options = RosterOptions()
+        replication = Replication(settings.repl_backlog_size, self._options, self.randomness.replid, now)
+        self.node = Node(settings, process, replication)
+        self.log = Log(self.clock, lambda: "S" if replication.is_replica else "M")
+        self._performer = Performer(self)
+        self.dispatcher = Dispatcher(
+            self.node, Table(FAMILIES), self.randomness, self._performer.perform, self.clock.precise
+        )
+        self.clients = Clients(self.node, self.dispatcher, self.clock, self.log)
+        self.saver = Saver(self.node, self.clock, self.log)
+        self.files = Files(self.node, self.clock, self.log)
+        self.replicas = Replicas(self.node, self.clients, self.saver, self.clock, self.randomness, self.log)
+        self.roles = Roles(
+            self.node,
+            self.clients,
+            self.replicas,
+            self.dispatcher,
+            self.files,
+            self.clock,
+            self.randomness,
+            self.log,
+        )
+        self.cron = Cron(self)
+        self._tcp = Listener(self.clients.make_protocol)
+        self._unix = Listener(self.clients.make_protocol)
+        self._stopped = asyncio.get_running_loop().create_future()
+        self.ending = Ending(self, self._stop)
+        self._apply_settings()
+
+    async def run(self, notices: list[Event]) -> None:
+        """Live until SHUTDOWN or a signal; `notices` are logged first. Raises ConfigError when it cannot start."""
+        settings = self.node.settings
+        self._enter_directory(settings.dir)
+        self.log.open(settings.logfile, settings.loglevel)
+        self.log(events.Starting(VERSION, os.getpid()))
+        for notice in notices:
+            self.log(notice)
+        self._listen()
+        self.log(events.ModeRunning(self.node.process.tcp_port))
+        self._write_pidfile()
+        self.log(events.ServerInitialized())
+        self._watch_signals()
+        await self._tcp.serve()
+        await self._unix.serve()
+        self.cron.start()
+        try:
+            await self._begin()
+            await self._stopped
+        finally:
+            await self._leave()
+
+    def settings_changed(self, names: tuple[str, ...]) -> None:
+        """CONFIG SET has changed these directives. Raises ConfigError when one cannot be applied."""
+        if "port" in names or "bind" in names:
+            self._listen_anew()
+        if "dir" in names:
+            self._enter_directory(self.node.settings.dir)
+        self._apply_settings()
+        self.log(events.ConfigSet(", ".join(names)))
+        self.replicas.plan_pump()
+
+    def rewrite_config(self) -> None:
+        """CONFIG REWRITE. Raises OSError."""
+        assert self.config_file is not None
+        rewrite_file(self.config_file, self.node.settings)
+
+    def survived(self, where: str, error: Exception) -> None:
+        """Log a defect of ours that did not end the node."""
+        self.log(events.InternalError(where, f"{type(error).__name__}: {error}"))
+
+    # ------------------------------------------------------------------ inside
+
+    async def _begin(self) -> None:
+        """Load what is on disk, follow whom we are to follow, and say that we are ready."""
+        settings = self.node.settings
+        loader = await self.files.load_at_start(self.saver.dump_path)
+        del loader
+        if settings.replicaof is not None:
+            host, port = settings.replicaof
+            self.roles.follow(host, port, at_start=True)
+        if settings.port:
+            self.log(events.ReadyToAcceptConnections("tcp"))
+        if settings.unixsocket:
+            self.log(events.ReadyToAcceptConnections("unix"))
+
+    async def _leave(self) -> None:
+        """Close what is open, in the order in which others depend on it."""
+        self.cron.stop()
+        self.roles.stop()
+        self.saver.stop_for_good()
+        self._tcp.close()
+        self._unix.close()
+        for conn in list(self.clients.conns.values()):
+            conn.close()
+        await asyncio.sleep(0)
+        settings = self.node.settings
+        if settings.pidfile:
+            self.log(events.PidFileRemoved())
+            Path(settings.pidfile).unlink(missing_ok=True)
+        if self.ending.ended:
+            self.log(events.ByeBye())
+
+    def _stop(self) -> None:
+        if not self._stopped.done():
+            self._stopped.set_result(None)
+
+    def _enter_directory(self, path: str) -> None:
+        complaint = why_not_directory(path)
+        if complaint is not None:
+            raise ConfigError(complaint)
+        os.chdir(path)
+
+    def _listen(self) -> None:
+        settings = self.node.settings
+        if settings.port:
+            self._tcp.bind_tcp(list(settings.bind), settings.port, settings.tcp_backlog)
+            self.node.process.tcp_port = self._tcp.port
+        if settings.unixsocket:
+            self._unix.bind_unix(settings.unixsocket, settings.unixsocketperm, settings.tcp_backlog)
+        if not settings.port and not settings.unixsocket:
+            raise ConfigError("Configured to not listen anywhere: set 'port' or 'unixsocket'")
+
+    def _listen_anew(self) -> None:
+        """CONFIG SET port or bind: the new sockets first, so that a failure leaves the old ones."""
+        settings = self.node.settings
+        fresh = Listener(self.clients.make_protocol)
+        if settings.port:
+            fresh.bind_tcp(list(settings.bind), settings.port, settings.tcp_backlog)
+        self._tcp.close()
+        self._tcp = fresh
+        self.node.process.tcp_port = fresh.port
+        self._relisten = asyncio.get_running_loop().create_task(fresh.serve())
+
+    def _write_pidfile(self) -> None:
+        path = self.node.settings.pidfile
+        if not path:
+            return
+        try:
+            Path(path).write_text(f"{os.getpid()}\n")
+        except OSError as error:
+            self.log(events.PidFileFailed(path, error.strerror or str(error)))
+
+    def _survived_callback(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        self.survived(str(context.get("message", "a callback")), error if isinstance(error, Exception) else Exception())
+
+    def _watch_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._survived_callback)
+        for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT")):
+            loop.add_signal_handler(number, self.ending.signal, name)
+
+    def _apply_settings(self) -> None:
+        """Hand every setting that a machine or shell keeps to its keeper."""
+        settings = self.node.settings
+        options = self._options
+        options.diskless = settings.repl_diskless_sync
+        options.diskless_delay_s = float(settings.repl_diskless_sync_delay)
+        options.diskless_max_replicas = settings.repl_diskless_sync_max_replicas
+        options.ping_period_s = float(settings.repl_ping_replica_period)
+        options.backlog_ttl_s = settings.repl_backlog_ttl
+        session = options.session
+        session.timeout_s = float(settings.repl_timeout)
+        limit = settings.client_output_buffer_limit.replica
+        session.hard_limit_bytes, session.soft_limit_bytes = limit.hard_bytes, limit.soft_bytes
+        session.soft_limit_s = float(limit.soft_seconds)
+        backlog = self.node.replication.backlog
+        if backlog.capacity != settings.repl_backlog_size:
+            backlog.resize(settings.repl_backlog_size)
+        self.node.process.hz = settings.hz
+        self.node.review_settings()
+        self.node.review_guard()
+        self.log.level = Level.named(settings.loglevel)
+        self.clients.settings_changed()
+        self.roles.settings_changed()

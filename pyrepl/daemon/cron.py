@@ -1,0 +1,102 @@
+"""Background work on the clock: expiry, timeouts, samples, save points, replicas' deadlines. `hz` times a second.
+
+Each piece is small enough for the loop: expiry is sliced by time, the rest is bounded by the number of clients.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, final
+
+from pyrepl.keyspace.expire_cycle import ExpireCycle
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.app import App
+
+_SAMPLE_EVERY_S: Final = 0.1
+_SLOW_EVERY_S: Final = 1.0
+_EXPIRE_SLICE_S: Final = 0.002
+_EXPIRE_SLICE_KEYS: Final = 20
+
+
+@final
+class Cron:
+    """The timer of a node."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._expiry = ExpireCycle(app.node.keyspace)
+        self._next_sample_at = 0.0
+        self._next_slow_at = 0.0
+        self._page_bytes = resource.getpagesize()
+
+    def start(self) -> None:
+        self._slow()
+        self._timer = self._loop.call_later(self._period_s(), self._tick)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _period_s(self) -> float:
+        return 1.0 / min(500, max(1, self._app.node.settings.hz))
+
+    def _tick(self) -> None:
+        self._timer = self._loop.call_later(self._period_s(), self._tick)
+        app = self._app
+        now = app.clock.now()
+        app.node.process.now = now
+        self._guarded(self._expire)
+        self._guarded(app.replicas.tick)
+        if now >= self._next_sample_at:
+            self._next_sample_at = now + _SAMPLE_EVERY_S
+            self._guarded(self._sample)
+            self._guarded(app.saver.tick)
+        if now >= self._next_slow_at:
+            self._next_slow_at = now + _SLOW_EVERY_S
+            self._guarded(self._slow)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """A defect in one piece of work must not stop the others: it is logged, and the node goes on."""
+        try:
+            work()
+        except Exception as error:
+            self._app.survived(f"background work {work.__qualname__}", error)
+
+    def _expire(self) -> None:
+        """Delete what nobody asks for any more, for a slice of time; only a master does."""
+        app = self._app
+        node = app.node
+        if not node.active_expire or node.replication.is_replica or node.is_loading or node.pause.until_ms():
+            return
+        node.keyspace.now_ms = app.clock.unix_ms()
+        until = app.clock.now() + _EXPIRE_SLICE_S * node.settings.active_expire_effort
+        while self._expiry.run(_EXPIRE_SLICE_KEYS) and app.clock.now() < until:
+            pass
+        app.dispatcher.propagate_expired()
+        app.replicas.plan_pump()
+
+    def _sample(self) -> None:
+        stats = self._app.node.stats
+        now = self._app.clock.now()
+        stats.ops.sample(stats.total_commands_processed, now)
+        stats.input.sample(stats.total_net_input_bytes, now)
+        stats.output.sample(stats.total_net_output_bytes, now)
+        self._app.clients.measure()
+
+    def _slow(self) -> None:
+        process = self._app.node.process
+        own = resource.getrusage(resource.RUSAGE_SELF)
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        process.cpu_sys_s, process.cpu_user_s = own.ru_stime, own.ru_utime
+        process.cpu_sys_children_s, process.cpu_user_children_s = children.ru_stime, children.ru_utime
+        process.peak_rss_bytes = own.ru_maxrss * 1024
+        with suppress(OSError), open("/proc/self/statm", "rb") as statm:
+            process.rss_bytes = int(statm.read().split()[1]) * self._page_bytes
+        self._app.clients.close_idle()

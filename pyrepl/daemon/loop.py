@@ -1,0 +1,71 @@
+"""Runs a node in an event loop of its own, and turns why it could not start into one line and an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import resource
+import sys
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+from pyrepl.config.loading import Loaded
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.app import App
+from pyrepl.errors import ConfigError
+from pyrepl.observability import events
+from pyrepl.observability.event import Event
+
+RESERVED_FDS: Final = 32
+"""Descriptors that are no client's: sockets listened on, files, the child's pipe (Redis's CONFIG_MIN_RESERVED_FDS)."""
+
+_GC_THRESHOLDS: Final = (50_000, 20, 50)
+"""Values are acyclic, so collecting often finds nothing and costs a walk over all of them."""
+
+
+def run_node(settings: Settings, config_file: Path | None, loaded: Loaded) -> int:
+    """Live until the node is told to end; the exit code of the process. `loaded` is what loading `settings` showed."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
+    notices = [*_notices(config_file, loaded), *_allow_descriptors(settings)]
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_live(settings, config_file, notices))
+    except ConfigError as error:
+        sys.stderr.write(f"pyrepl: {error}\n")
+        return 1
+    return 0
+
+
+async def _live(settings: Settings, config_file: Path | None, notices: list[Event]) -> None:
+    app = App(settings, config_file)
+    try:
+        await app.run(notices)
+    except ConfigError as error:
+        if settings.logfile:
+            app.log(events.CannotStart(str(error)))
+        raise
+
+
+def _notices(config_file: Path | None, loaded: Loaded) -> list[Event]:
+    """What the operator should know of the configuration."""
+    first = events.ConfigurationLoaded() if config_file is not None or loaded.seen else events.NoConfigurationFile()
+    text = loaded.notice()
+    return [first] if text is None else [first, events.ConfigurationNotice(text)]
+
+
+def _allow_descriptors(settings: Settings) -> list[Event]:
+    """Raise the limit on open files to what maxclients needs, or lower maxclients to what the system allows."""
+    wanted = settings.maxclients + RESERVED_FDS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return []
+    granted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (granted, hard))
+    if granted >= wanted:
+        return []
+    settings.maxclients = max(1, granted - RESERVED_FDS)
+    return [events.TooFewFileDescriptors(wanted, granted, settings.maxclients)]

@@ -1,0 +1,123 @@
+"""What the connection of a replica has besides a client's: its session, and the stream or the snapshot file going out.
+
+Nothing is decided here; the session says when the stream may flow, the backlog holds its bytes.
+"""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final, final
+
+from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.session import Session
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.client_conn import ClientConn
+
+HIGH_WATER_BYTES: Final = 1 << 20
+"""Bytes that may wait in the transport; the rest stays in the backlog, one copy for all replicas."""
+
+_CHUNK_BYTES: Final = 256 * 1024
+
+
+@final
+class ReplicaConn:
+    """The outgoing side of one replica.
+
+    Invariant: `_file` is open exactly while a snapshot file is on its way.
+    """
+
+    def __init__(self, conn: ClientConn, session: Session, backlog: Backlog) -> None:
+        self.conn = conn
+        self.session = session
+        self.sent_bytes = 0
+        """Of the snapshot file."""
+        self._backlog = backlog
+        self._file: BinaryIO | None = None
+
+    @property
+    def fd(self) -> int:
+        """The socket's descriptor, for the snapshot child."""
+        sock = self.conn.transport.get_extra_info("socket")
+        return int(sock.fileno())
+
+    @property
+    def is_flushed(self) -> bool:
+        """Has the socket taken all that was written? Only then may a child write to it."""
+        return self.conn.transport.get_write_buffer_size() == 0
+
+    @property
+    def is_sending_file(self) -> bool:
+        return self._file is not None
+
+    def open_file(self, path: Path) -> None:
+        """Begin to send a snapshot file. Raises OSError."""
+        self._file = path.open("rb")
+        self.sent_bytes = 0
+
+    def push(self) -> int:
+        """Write what may go out now; the bytes of stream handed to the transport.
+
+        True to the order: what the session says, then the file, then the stream.
+        """
+        transport = self.conn.transport
+        if transport.is_closing():
+            return 0
+        out = self.session.data_to_send()
+        if out:
+            transport.write(b"".join(out))
+        if self._file is not None:
+            self._push_file(self._file)
+            self.session.unsent_bytes = 0
+            return 0
+        sent = self._push_stream() if self.session.may_stream else 0
+        self.session.unsent_bytes = transport.get_write_buffer_size()
+        return sent
+
+    def file_is_out(self) -> bool:
+        """Was the last byte of the file handed to the transport? Then the file is closed."""
+        if self._file is None or self._file.peek(1):  # type: ignore[attr-defined]
+            return False
+        self._file.close()
+        self._file = None
+        return True
+
+    def close(self, *, flush: bool) -> None:
+        """End the connection. The socket is shut down too, since a child may hold a copy of it."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        if flush:
+            self.conn.close()
+            return
+        sock = self.conn.transport.get_extra_info("socket")
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+        self.conn.close(at_once=True)
+
+    def _push_file(self, file: BinaryIO) -> None:
+        transport = self.conn.transport
+        while transport.get_write_buffer_size() < HIGH_WATER_BYTES:
+            data = file.read(_CHUNK_BYTES)
+            if not data:
+                return
+            self.sent_bytes += len(data)
+            transport.write(data)
+
+    def _push_stream(self) -> int:
+        transport = self.conn.transport
+        cursor = self.session.cursor
+        assert cursor is not None
+        sent = 0
+        while cursor.at < self._backlog.end:
+            room = HIGH_WATER_BYTES - transport.get_write_buffer_size()
+            if room <= 0:
+                break
+            pieces = self._backlog.read(cursor.at, room)
+            size = sum(map(len, pieces))
+            transport.writelines(pieces)
+            cursor.advance(size)
+            sent += size
+        return sent

@@ -1,0 +1,373 @@
+"""Our replicas: the shell of `replication.roster` and its sessions.
+
+Requests come in through client connections (REPLCONF, PSYNC, ACKs); what goes out is `replica_conn`'s. This module
+carries out what roster and sessions ask for: snapshots, files, closing; and answers WAIT.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from typing import Any, Final, final
+
+from pyrepl.commands.effects import ReplPausePoint
+from pyrepl.daemon.client_conn import ClientConn
+from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.clock import Clock, Randomness
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.replica_conn import ReplicaConn
+from pyrepl.daemon.saver import Saver
+from pyrepl.daemon.snapshot import Outcome, Target, ToFile, ToSockets
+from pyrepl.daemon.waiters import Waiters
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node
+from pyrepl.observability import events
+from pyrepl.observability.client_line import client_line
+from pyrepl.replication import events as machine
+from pyrepl.replication.psync import Cause
+from pyrepl.replication.session import Session
+from pyrepl.resp.reply import NO_REPLY, Raw, Reply
+
+_FLUSH_RETRY_S: Final = 0.01
+_FLUSH_TRIES: Final = 200
+
+
+@final
+class Replicas:
+    """The replicas of a node.
+
+    Invariant: `_replicas` has each connection that ever sent REPLCONF, PSYNC or SYNC, until it ends.
+    """
+
+    def __init__(
+        self, node: Node, clients: Clients, saver: Saver, clock: Clock, randomness: Randomness, log: Log
+    ) -> None:
+        self._node = node
+        self._clients = clients
+        self._saver = saver
+        self._clock = clock
+        self._randomness = randomness
+        self._log = log
+        self._roster = node.replication.roster
+        self._backlog = node.replication.backlog
+        self._loop = asyncio.get_running_loop()
+        self._replicas: dict[int, ReplicaConn] = {}
+        self._waiters = Waiters(self._roster, self._answer_wait)
+        self._pump_planned = False
+        self._pause_at = ReplPausePoint.CLEAR
+        self._handlers: dict[type[Any], Callable[[Any], None]] = {
+            machine.SyncDecided: self._on_decided,
+            machine.StartSnapshot: self._on_start_snapshot,
+            machine.StopSnapshot: self._on_stop_snapshot,
+            machine.BacklogCreated: self._on_backlog_created,
+            machine.BacklogFreed: self._on_backlog_freed,
+        }
+        clients.on_lost = self.lost
+        clients.on_drained = self.drained
+        clients.after_batch = self.plan_pump
+        saver.on_child = self._other_child
+
+    # ------------------------------------------------------------------ what replicas say
+
+    def replconf(self, conn: ClientConn, argv: list[bytes]) -> Reply:
+        """REPLCONF: to the connection's session; what it answers, in its place among the replies."""
+        session = self._replica(conn).session
+        streamed = session.may_stream
+        session.receive_command(argv, self._clock.now())
+        if session.may_stream and not streamed:
+            self._log(events.ReplicaSynchronized(session.address))
+        if self._waiters.waiting:
+            self._waiters.look()
+        self._plan_pump_now()
+        return _raw(session.data_to_send())
+
+    def sync(self, conn: ClientConn, argv: list[bytes]) -> Reply:
+        """PSYNC or SYNC: the decision, whose line goes out in its place; all else follows in the next pump."""
+        replica = self._replica(conn)
+        session = replica.session
+        now = self._clock.now()
+        session.receive_command(argv, now)
+        for event in session.events():
+            if isinstance(event, machine.SyncRequested):
+                self._roster.request_sync(session, event.request, now)
+        if session.is_replica:
+            conn.client.is_replica = True
+            conn.client.review_guard()
+            conn.transport.set_write_buffer_limits(high=1 << 20)
+        self._plan_pump_now()
+        if session.target is not None or session.state is machine.SessionState.WAIT_SNAPSHOT_START:
+            return NO_REPLY
+        return _raw(session.data_to_send())
+
+    def lost(self, conn: ClientConn) -> None:
+        """A connection has ended."""
+        self._waiters.forget(conn.client.id)
+        replica = self._replicas.pop(conn.client.id, None)
+        if replica is None:
+            return
+        was_replica = replica.session.is_replica
+        self._roster.remove(replica.session, self._clock.now())
+        if was_replica:
+            reason = replica.session.end_reason
+            self._log(events.ReplicaLost(replica.session.address, str(reason) if reason is not None else "closed"))
+        self._plan_pump_now()
+
+    def drained(self, conn: ClientConn) -> None:
+        """The transport of a replica takes more."""
+        self._plan_pump_now()
+
+    # ------------------------------------------------------------------ WAIT and the end of the node
+
+    def wait(self, client: Client, wanted: int, timeout_ms: int) -> Reply:
+        """WAIT: at once, or later through the held connection."""
+        acked = self._roster.acked_at_least(client.write_cut)
+        if acked >= wanted or client.in_exec:
+            return acked
+        self._clients.conns[client.id].hold()
+        client.is_blocked = True
+        self._waiters.add(client.id, wanted, client.write_cut, timeout_ms)
+        self.ask_for_acks()
+        return NO_REPLY
+
+    def lagging(self) -> list[events.LaggingReplica]:
+        """The replicas that have not acknowledged all of the stream."""
+        end = self._backlog.end
+        now = self._clock.now()
+        return [
+            events.LaggingReplica(
+                session.address, end - session.ack_cut, int(session.lag_s(now)), session.state.wire_name
+            )
+            for session in self._roster.sessions.values()
+            if session.state is machine.SessionState.ONLINE and session.ack_cut < end
+        ]
+
+    def ask_for_acks(self) -> None:
+        self._roster.ask_acks()
+        self._plan_pump_now()
+
+    # ------------------------------------------------------------------ the pump
+
+    def plan_pump(self) -> None:
+        """After a batch of commands: see to it that new bytes of the stream go out, once for this turn of the loop."""
+        if self._replicas and not self._pump_planned:
+            self._plan_pump_now()
+
+    def _plan_pump_now(self) -> None:
+        if not self._pump_planned:
+            self._pump_planned = True
+            self._loop.call_soon(self.pump)
+
+    def tick(self) -> None:
+        """Do what is due; call it about every 100 ms."""
+        self._roster.tick(self._clock.now())
+        self.pump()
+
+    def pump(self) -> None:
+        """Carry out what roster and sessions want, and write what may go out."""
+        self._pump_planned = False
+        for event in self._roster.events():
+            self._handlers[type(event)](event)
+        sent = 0
+        for replica in list(self._replicas.values()):
+            sent += replica.push()
+            self._carry_out(replica)
+        self._node.stats.total_net_repl_output_bytes += sent
+        self._roster.check_output_buffers(self._clock.now())
+        for replica in list(self._replicas.values()):
+            self._carry_out(replica)
+        for event in self._roster.events():
+            self._handlers[type(event)](event)
+
+    def _carry_out(self, replica: ReplicaConn) -> None:
+        session = replica.session
+        if replica.is_sending_file and replica.file_is_out():
+            session.file_sent(self._clock.now())
+            self._plan_pump_now()
+        for event in session.events():
+            if isinstance(event, machine.SendFile):
+                self._send_file(replica)
+            elif isinstance(event, machine.WentOnline):
+                self._went_online(session, event)
+            elif isinstance(event, machine.CloseSession):
+                self._close(replica, event)
+
+    def _went_online(self, session: Session, event: machine.WentOnline) -> None:
+        if event.full and session.target is machine.SnapshotTarget.SOCKETS and not session.uses_sync:
+            self._log(events.ReplicaWaitsForAck(session.address))
+        elif event.full:
+            self._log(events.ReplicaSynchronized(session.address))
+        self._plan_pump_now()
+
+    def _send_file(self, replica: ReplicaConn) -> None:
+        try:
+            replica.open_file(self._saver.dump_path)
+        except OSError as error:
+            self._log(events.CannotSendSnapshot(replica.session.address, error.strerror or str(error)))
+            replica.close(flush=False)
+            return
+        self._plan_pump_now()
+
+    def _close(self, replica: ReplicaConn, event: machine.CloseSession) -> None:
+        session = replica.session
+        client = client_line(replica.conn.client, self._clock.now()).decode("utf-8", "replace")
+        if event.reason.cause is Cause.OUTPUT_BUFFER:
+            self._node.stats.client_output_buffer_limit_disconnections += 1
+            self._log(events.OutputBufferExceeded(client))
+        elif event.reason.cause is Cause.TIMEOUT:
+            self._log(events.ReplicaTimedOut(session.address, event.reason.detail))
+        elif event.reason.cause is Cause.SNAPSHOT_FAILED:
+            self._log(events.SyncSnapshotFailed())
+        if event.flush:
+            replica.conn.transport.write(b"".join(session.data_to_send()))
+        replica.close(flush=event.flush)
+
+    # ------------------------------------------------------------------ snapshots
+
+    def pause_at(self, point: ReplPausePoint) -> None:
+        """DEBUG REPL-PAUSE: stop the whole process at this point of the next sync, as Redis 8 does; SIGCONT wakes it.
+
+        The points of the RDB channel are accepted and never reached on one connection.
+        """
+        self._pause_at = point
+
+    def _on_start_snapshot(self, event: machine.StartSnapshot) -> None:
+        self._start_snapshot(event, _FLUSH_TRIES)
+
+    def _start_snapshot(self, event: machine.StartSnapshot, tries: int) -> None:
+        """Fork as soon as the sockets are the child's to write; a replica that keeps its socket full is dropped."""
+        replicas = [self._replicas[i] for i in event.session_ids if i in self._replicas]
+        full = [replica for replica in replicas if not replica.is_flushed]
+        if event.target is machine.SnapshotTarget.SOCKETS and full and tries:
+            self._loop.call_later(_FLUSH_RETRY_S, self._start_snapshot, event, tries - 1)
+            return
+        for replica in full if event.target is machine.SnapshotTarget.SOCKETS else []:
+            replica.close(flush=False)
+            self._roster.remove(replica.session, self._clock.now())
+        sessions = self._roster.snapshot_started(self._clock.now())
+        if sessions:
+            self._fork(event.target, sessions)
+
+    def _fork(self, kind: machine.SnapshotTarget, sessions: list[Session]) -> None:
+        disk = kind is machine.SnapshotTarget.DISK
+        self._log(events.SyncSnapshotStarting("disk" if disk else "replicas sockets"))
+        target: Target = ToFile(self._saver.dump_path) if disk else self._sockets(sessions)
+        job = self._saver.job(self._version_for(sessions))
+        ids = {self._replicas[session.id].fd: session.id for session in sessions}
+
+        def ended(outcome: Outcome) -> None:
+            self._snapshot_ended(outcome, ids)
+
+        if not self._saver.start(target, job, ended, for_replicas=True):
+            self._roster.snapshot_ended(False, self._clock.now(), detail="fork")
+            self._plan_pump_now()
+            return
+        pid = self._node.persistence.child_pid or 0
+        self._log(events.SavingStarted(pid) if disk else events.TransferStarted(pid))
+        if self._pause_at is ReplPausePoint.AFTER_FORK:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _sockets(self, sessions: list[Session]) -> ToSockets:
+        """Their sockets, each with what is to stand before the snapshot there."""
+        heads = {self._replicas[session.id].fd: b"".join(session.data_to_send()) for session in sessions}
+        timeout_s = float(self._node.settings.repl_timeout)
+        return ToSockets(heads, self._randomness.eof_mark(), timeout_s)
+
+    def _version_for(self, sessions: list[Session]) -> int | None:
+        """None: what `rdb-version` says, or the lowest version that holds the data, which every reader knows."""
+        return None
+
+    def _snapshot_ended(self, outcome: Outcome, ids: dict[int, int]) -> None:
+        ok = not outcome.error
+        size = 0
+        if isinstance(outcome.target, ToFile):
+            size = outcome.target.path.stat().st_size if ok else 0
+        elif ok:
+            self._log(events.TransferSucceeded())
+        else:
+            self._log(events.TransferFailed())
+        failed = [ids[fd] for fd in outcome.lost]
+        for fd, why in outcome.lost.items():
+            replica = self._replicas.get(ids[fd])
+            if replica is not None:
+                self._log(events.CannotSendSnapshot(replica.session.address, why))
+        self._roster.snapshot_ended(ok, self._clock.now(), size_bytes=size, detail=_word(outcome.error), failed=failed)
+        self._plan_pump_now()
+
+    def _on_stop_snapshot(self, event: machine.StopSnapshot) -> None:
+        self._log(events.NobodyWaitsForSnapshot())
+        self._saver.stop("every replica waiting for the snapshot is gone")
+
+    def _other_child(self, runs: bool) -> None:
+        self._roster.set_other_child(runs, self._clock.now())
+        self._plan_pump_now()
+
+    # ------------------------------------------------------------------ the rest
+
+    def _on_decided(self, event: machine.SyncDecided) -> None:
+        replica = self._replicas.get(event.session_id)
+        if replica is None:
+            return
+        address = replica.session.address
+        self._log(events.ReplicaAsksForSync(address))
+        if event.reason is None:
+            self._log(events.PartialResyncAccepted(address, event.missing_bytes, event.request.held + 1))
+            return
+        self._log_refusal(address, event)
+        self._log(events.FullResyncRequested(address, str(event.reason)))
+        if event.wait == "delay":
+            self._log(events.SyncDelayed())
+        elif event.wait == "joined":
+            self._log(events.SyncShares())
+        elif event.wait == "next":
+            self._log(events.SyncAfterTransfer())
+
+    def _log_refusal(self, address: str, event: machine.SyncDecided) -> None:
+        """Why it is not continued, in Redis's words."""
+        assert event.reason is not None
+        history = self._node.replication.history
+        cause = event.reason.cause
+        asked = event.request.held + 1
+        if cause is Cause.ID_MISMATCH and event.request.replid is not None:
+            self._log(events.PartialRefusedById(event.request.replid, history.replid, history.replid2))
+        elif cause is Cause.PAST_FORK:
+            self._log(events.PartialRefusedByFork(asked, (history.fork or 0) + 1))
+        elif cause in (Cause.OUT_OF_BACKLOG, Cause.NO_BACKLOG):
+            self._log(events.PartialRefusedByBacklog(address, asked))
+        elif cause is Cause.ABOVE_OFFSET:
+            self._log(events.ReplicaAheadOfUs(address))
+
+    def _on_backlog_created(self, event: machine.BacklogCreated) -> None:
+        self._log(events.BacklogCreated(event.replid, self._node.replication.history.replid2))
+
+    def _on_backlog_freed(self, event: machine.BacklogFreed) -> None:
+        self._log(events.BacklogFreed(event.after_s))
+
+    def _replica(self, conn: ClientConn) -> ReplicaConn:
+        """The connection's replica side, made at its first word."""
+        replica = self._replicas.get(conn.client.id)
+        if replica is None:
+            ip = conn.client.addr.rpartition(":")[0].strip("[]")
+            session = self._roster.open_session(conn.client.id, ip, self._clock.now())
+            replica = ReplicaConn(conn, session, self._backlog)
+            self._replicas[conn.client.id] = replica
+            conn.replica = replica
+        return replica
+
+    def _answer_wait(self, client_id: int, acked: int) -> None:
+        conn = self._clients.conns.get(client_id)
+        if conn is not None:
+            conn.client.is_blocked = False
+            conn.answer(acked)
+
+
+def _raw(out: list[bytes]) -> Reply:
+    return Raw(b"".join(out)) if out else NO_REPLY
+
+
+def _word(error: str) -> str:
+    """One word for INFO and the log out of the sentence why a snapshot failed."""
+    if "killed" in error or "gone" in error:
+        return "killed"
+    return "disk" if error else ""

@@ -1,0 +1,171 @@
+"""Master or replica at run time: makes and ends the link to a master as `replication.role` decides.
+
+The link's bytes are `master_link`'s, our own replicas `replicas`'.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.commands.dispatch import Dispatcher
+from pyrepl.config.kinds import MasterAddress, to_text
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.clock import Clock, Randomness
+from pyrepl.daemon.files import Files
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.master_link import LinkOwner, MasterLink
+from pyrepl.daemon.replicas import Replicas
+from pyrepl.keyspace.database import Expiry
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node
+from pyrepl.observability import events
+from pyrepl.observability.client_line import client_line
+from pyrepl.replication import events as machine
+from pyrepl.replication.handshake import Introduction
+from pyrepl.replication.link import Link, LinkOptions
+from pyrepl.units import Offset, ReplId
+
+CONFIGURED: Final = "configuration"
+
+
+@final
+class Roles(LinkOwner):
+    """Whom the node follows.
+
+    Invariant: `_shell` is set exactly while the node is a replica.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        clients: Clients,
+        replicas: Replicas,
+        dispatcher: Dispatcher,
+        files: Files,
+        clock: Clock,
+        randomness: Randomness,
+        log: Log,
+    ) -> None:
+        self._node = node
+        self._clients = clients
+        self._replicas = replicas
+        self._dispatcher = dispatcher
+        self._files = files
+        self._clock = clock
+        self._randomness = randomness
+        self._log = log
+        self._role = node.replication.role
+        self._options = LinkOptions()
+        self._shell: MasterLink | None = None
+        self.settings_changed()
+
+    @property
+    def link_client_id(self) -> int:
+        """The id of the master's client; 0, which no client has, on a master."""
+        return self._shell.client.id if self._shell is not None else 0
+
+    def follow(self, host: str, port: int, *, by: Client | None = None, at_start: bool = False) -> None:
+        """Follow host:port from now on; `by` is the client that wants it."""
+        now = self._clock.now()
+        self._stop_link()
+        node = self._node
+        if not self._role.is_replica and not at_start:
+            self._log(events.OwnStreamOffered())
+        position = self._role.follow(host, port, now, at_start=at_start)
+        node.settings.replicaof = MasterAddress(host, port)
+        node.keyspace.expiry = Expiry.HIDE
+        client = self._clients.new_client(f"{host}:{port}", "", authenticated=True)
+        client.is_master_link = True
+        client.review_guard()
+        link = Link(host, port, self._options, position, self._randomness.fraction)
+        shell = MasterLink(link, client, self, node, self._dispatcher, self._files, self._clock, self._log)
+        self._shell = shell
+        node.replication.link, node.replication.link_client = link, client
+        node.review_guard()
+        if by is not None:
+            self._log(events.ReplicaOfEnabled(f"{host}:{port}", self._name(by)))
+        shell.start()
+        self._replicas.plan_pump()
+
+    def promote(self, *, by: Client | None = None) -> None:
+        """Be a master from now on."""
+        node = self._node
+        self._stop_link()
+        old = node.replication.history.replid
+        self._role.promote(self._randomness.replid(), self._clock.now())
+        node.settings.replicaof = None
+        node.keyspace.expiry = Expiry.DELETE
+        node.review_guard()
+        history = node.replication.history
+        if history.replid2 == old:
+            self._log(events.SecondaryIdSet(old, (history.fork or 0) + 1, history.replid))
+        if by is not None:
+            self._log(events.MasterModeEnabled(self._name(by)))
+        self._replicas.plan_pump()
+
+    def drop_link(self) -> None:
+        """Break the connection to the master; it is made again."""
+        if self._shell is not None:
+            self._shell.drop()
+
+    def stop(self) -> None:
+        """The node ends."""
+        self._stop_link()
+
+    def settings_changed(self) -> None:
+        """Bring what the link says and tolerates up to date."""
+        settings = self._node.settings
+        self._options.introduction = introduction(settings, self._node.process.tcp_port)
+        self._options.timeout_s = float(settings.repl_timeout)
+
+    # ------------------------------------------------------------------ what the link tells
+
+    def link_up(self) -> None:
+        self._role.link_up()
+        self._node.review_guard()
+
+    def link_lost(self) -> None:
+        self._role.link_lost()
+        self._node.review_guard()
+
+    def link_continued(self, event: machine.Continued) -> None:
+        self._role.continued(event, self._clock.now())
+        self._replicas.plan_pump()
+
+    def data_goes(self) -> None:
+        self._role.stream_lost(self._randomness.replid(), self._clock.now())
+        self._replicas.plan_pump()
+
+    def snapshot_loaded(self, replid: str, cut: int) -> None:
+        self._role.snapshot_loaded(ReplId(replid), Offset(cut), self._clock.now())
+        self._replicas.plan_pump()
+
+    def stream_applied(self, raw: bytes) -> None:
+        self._role.receive_stream(raw)
+        self._replicas.plan_pump()
+        if self._node.deliveries:
+            self._clients.deliver()
+
+    # ------------------------------------------------------------------ inside
+
+    def _stop_link(self) -> None:
+        shell, self._shell = self._shell, None
+        if shell is None:
+            return
+        shell.stop()
+        self._node.clients.pop(shell.client.id, None)
+        self._node.replication.link = self._node.replication.link_client = None
+
+    def _name(self, client: Client) -> str:
+        return client_line(client, self._clock.now()).decode("utf-8", "backslashreplace")
+
+
+def introduction(settings: Settings, tcp_port: int) -> Introduction:
+    """What we tell a master about ourselves."""
+    return Introduction(
+        listening_port=settings.replica_announce_port or tcp_port,
+        announce_ip=settings.replica_announce_ip,
+        user=to_text(settings.masteruser),
+        password=to_text(settings.masterauth),
+    )

@@ -1,0 +1,81 @@
+"""A node's replication state in one place: our stream, who gets it, whom we follow. The machines are in `replication`.
+
+What is done about it (connections, children) is the daemon's; the branch on master or replica is `replication.role`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import final
+
+from pyrepl.node.client import Client
+from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.feed import Feed
+from pyrepl.replication.history import History
+from pyrepl.replication.link import Link
+from pyrepl.replication.role import Role
+from pyrepl.replication.roster import Roster, RosterOptions
+from pyrepl.units import ReplId
+
+
+@final
+class Replication:
+    """Invariant: `link` and `link_client` are set exactly while we are a replica."""
+
+    def __init__(self, backlog_size: int, options: RosterOptions, new_replid: Callable[[], ReplId], now: float) -> None:
+        """`backlog_size` in bytes; `new_replid()` gives a random id."""
+        self.history = History(new_replid())
+        self.backlog = Backlog(backlog_size)
+        self.feed = Feed()
+        self.roster = Roster(self.history, self.backlog, self.feed, options, new_replid, now)
+        self.role = Role(self.history, self.backlog, self.feed, self.roster)
+        self.link: Link | None = None
+        self.link_client: Client | None = None
+        """What our master's commands run as."""
+
+    @property
+    def is_replica(self) -> bool:
+        return self.role.is_replica
+
+    @property
+    def link_is_up(self) -> bool:
+        return self.link is not None and self.link.is_up
+
+    @property
+    def master_host(self) -> str:
+        """Empty on a master."""
+        return self.role.master.host if self.role.master is not None else ""
+
+    @property
+    def master_port(self) -> int:
+        """0 on a master."""
+        return self.role.master.port if self.role.master is not None else 0
+
+    def feed_one(self, db_index: int, raw: bytes) -> int:
+        """Put one command's bytes into the stream; the cut after it. Without a backlog nobody needs them."""
+        backlog = self.backlog
+        if backlog.active:
+            backlog.append(self.feed.feed_one(db_index, raw))
+        return backlog.end
+
+    def feed_unit(self, unit: list[tuple[int, bytes]]) -> int:
+        """Put commands that take effect together into the stream; the cut after them."""
+        backlog = self.backlog
+        if backlog.active:
+            backlog.append(self.feed.feed_unit(unit))
+        return backlog.end
+
+    def snapshot_fields(self) -> list[tuple[bytes, bytes]]:
+        """The AUX fields that say where in our stream a snapshot of this moment stands; none without a stream.
+
+        `repl-stream-db` is the database a replica must have selected to go on: a replica proxies its master's bytes,
+        so for its own replicas it is the one its master's stream has selected (Redis 7.0 `rdbPopulateSaveInfo`).
+        """
+        if not self.backlog.active:
+            return []
+        stream_db = self.feed.db if self.link_client is None else self.link_client.db_index
+        return [
+            (b"repl-stream-db", b"%d" % max(0, stream_db)),
+            (b"repl-id", self.history.replid.encode()),
+            (b"repl-offset", b"%d" % self.backlog.end),
+        ]
