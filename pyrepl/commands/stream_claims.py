@@ -1,7 +1,8 @@
 """XCLAIM and XAUTOCLAIM: a consumer takes over entries that another has had pending for too long.
 
 Propagation: each entry as one XCLAIM in the form that states the outcome (`stream_reads.propagate_claim`), also one
-that was dropped from the pending list because the stream has it no more: the replica then drops it too.
+that was dropped from the pending list because the stream has it no more: the replica then drops it too. A consumer
+is made with its first claim, as in Redis 7.0.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.stream_ids import FIRST_ID, id_text, parse_id, range_start, strict_id
 from pyrepl.commands.stream_log import find
 from pyrepl.commands.stream_pending import assign, ids_from, remove, touch_consumer
-from pyrepl.commands.stream_reads import no_group, note_new_consumer, propagate_claim, propagate_position
+from pyrepl.commands.stream_reads import no_group, propagate_claim, propagate_position
 from pyrepl.commands.streams import entry_reply
 from pyrepl.commands.table import FAST, FIRST_ARG, WRITE, command
 from pyrepl.errors import CommandError
@@ -76,7 +77,18 @@ class _Terms:
 class _Claims:
     """One consumer's claims in one group: what was claimed, what was found gone, and telling the replicas of both."""
 
-    __slots__ = ("_call", "_consumer", "_group", "_group_name", "_key", "_stream", "gone", "rows", "told")
+    __slots__ = (
+        "_call",
+        "_consumer",
+        "_consumer_is_new",
+        "_group",
+        "_group_name",
+        "_key",
+        "_stream",
+        "gone",
+        "rows",
+        "told",
+    )
 
     def __init__(self, call: Call, key: bytes, group_name: bytes, consumer: bytes) -> None:
         stream = call.db.read_as(StreamValue, key)
@@ -98,13 +110,6 @@ class _Claims:
     def group(self) -> StreamGroup:
         return self._group
 
-    def begin(self) -> None:
-        """The consumer has asked; from here on nothing fails."""
-        call = self._call
-        call.propagate_nothing()
-        if touch_consumer(self._group, self._consumer, call.now_ms):
-            note_new_consumer(call, self._key, self._group_name, self._consumer)
-
     def entry(self, entry_id: StreamId) -> StreamEntry | None:
         """The stream's entry. If it is gone it is dropped from the pending list as well."""
         entry = find(self._stream, entry_id)
@@ -120,14 +125,14 @@ class _Claims:
         return min_idle_ms <= 0 or self._call.now_ms - pending.delivery_ms >= min_idle_ms
 
     def take(self, entry: StreamEntry, terms: _Terms) -> None:
-        """Make the entry this consumer's."""
+        """Make the entry this consumer's. One that FORCE has put on the list counts as delivered twice, as in Redis."""
         entry_id = entry[0]
-        is_new = entry_id not in self._group.pending
+        touch_consumer(self._group, self._consumer, self._call.now_ms)
         pending = assign(self._group, entry_id, self._consumer)
         pending.delivery_ms = self._call.now_ms if terms.delivery_ms is None else terms.delivery_ms
         if terms.retry_count is not None:
             pending.delivery_count = terms.retry_count
-        elif not terms.just_id and not is_new:
+        elif not terms.just_id:
             pending.delivery_count += 1
         self._group.consumers[self._consumer].active_ms = self._call.now_ms
         self.rows.append(id_text(entry_id) if terms.just_id else entry_reply(entry))
@@ -156,7 +161,7 @@ def xclaim(call: Call, key: bytes, group_name: bytes, consumer: bytes, min_idle:
         ids.append(entry_id)
     terms = _Terms()
     terms.parse(words[len(ids) :], call.now_ms)
-    claims.begin()
+    call.propagate_nothing()
     group = claims.group
     advanced = terms.last_id > group.last_id
     if advanced:
@@ -183,7 +188,7 @@ def xautoclaim(
     terms = _Terms()
     count = _autoclaim_options(options, terms)
     claims = _Claims(call, key, group_name, consumer)
-    claims.begin()
+    call.propagate_nothing()
     examined = list(islice(ids_from(claims.group, start), count * _ATTEMPTS_PER_CLAIM + 1))
     done = 0
     attempts = count * _ATTEMPTS_PER_CLAIM

@@ -10,7 +10,7 @@ from typing import Final
 
 from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.call import Call
-from pyrepl.commands.stream_ids import FIRST_ID, id_text, range_end, range_start, strict_id
+from pyrepl.commands.stream_ids import FIRST_ID, id_text, loose_id, range_end, range_start, strict_id
 from pyrepl.commands.stream_pending import count_of, ids_from, index, remove, remove_consumer, touch_consumer
 from pyrepl.commands.stream_reads import no_group
 from pyrepl.commands.table import (
@@ -63,7 +63,10 @@ def xgroup_create(call: Call, key: bytes, name: bytes, start: bytes, *options: b
     stream = call.db.find_as(StreamValue, key)
     if stream is None and not make_stream:
         raise CommandError(_NO_STREAM)
-    last_id = _position(stream, start)
+    if start == b"$":
+        last_id = FIRST_ID if stream is None else stream.last_id
+    else:
+        last_id = strict_id(start)
     if stream is None:
         stream = StreamValue()
         call.db.put(key, stream)
@@ -79,7 +82,7 @@ def xgroup_setid(call: Call, key: bytes, name: bytes, start: bytes, *options: by
     """Let a consumer group go on after an id"""
     entries_read, _ = _group_options(call, options, may_make_stream=False)
     stream, group = _existing_group(call, key, name)
-    group.last_id = _position(stream, start)
+    group.last_id = stream.last_id if start == b"$" else loose_id(start)
     group.entries_read = entries_read
     call.keyspace.dirty += 1
     return OK
@@ -218,13 +221,6 @@ def no_such_group(key: bytes, name: bytes) -> CommandError:
     """For a group that an existing stream lacks."""
     shown_key, shown_name = key.decode("utf-8", "surrogateescape"), name.decode("utf-8", "surrogateescape")
     return CommandError(f"NOGROUP No such consumer group '{shown_name}' for key name '{shown_key}'")
-
-
-def _position(stream: StreamValue | None, text: bytes) -> StreamId:
-    """The id after which a group begins; `$` is the stream's last."""
-    if text == b"$":
-        return FIRST_ID if stream is None else stream.last_id
-    return strict_id(text)
 
 
 def _group_options(call: Call, options: tuple[bytes, ...], *, may_make_stream: bool = True) -> tuple[int, bool]:

@@ -63,10 +63,19 @@ def strict_id(text: bytes, missing_seq: int = 0) -> StreamId:
     return entry_id
 
 
+def loose_id(text: bytes, missing_seq: int = 0) -> StreamId:
+    """As `strict_id`; `-` and `+` are the least and the greatest id."""
+    if text == b"-":
+        return FIRST_ID
+    if text == b"+":
+        return LAST_ID
+    return strict_id(text, missing_seq)
+
+
 def range_start(text: bytes) -> StreamId:
     """The first id of an interval, inclusive; `(id` is the one after it."""
     if len(text) < 2 or text[:1] != b"(":
-        return _bound(text, 0)
+        return loose_id(text, 0)
     entry_id = next_id(strict_id(text[1:]))
     if entry_id is None:
         raise CommandError("ERR invalid start ID for the interval")
@@ -76,7 +85,7 @@ def range_start(text: bytes) -> StreamId:
 def range_end(text: bytes) -> StreamId:
     """The last id of an interval, inclusive; `(id` is the one before it, a missing sequence is the greatest."""
     if len(text) < 2 or text[:1] != b"(":
-        return _bound(text, UINT64_MAX)
+        return loose_id(text, UINT64_MAX)
     entry_id = previous_id(strict_id(text[1:], UINT64_MAX))
     if entry_id is None:
         raise CommandError("ERR invalid end ID for the interval")
@@ -97,11 +106,3 @@ def previous_id(entry_id: StreamId) -> StreamId | None:
     if seq > 0:
         return ms, seq - 1
     return (ms - 1, UINT64_MAX) if ms > 0 else None
-
-
-def _bound(text: bytes, missing_seq: int) -> StreamId:
-    if text == b"-":
-        return FIRST_ID
-    if text == b"+":
-        return LAST_ID
-    return strict_id(text, missing_seq)

@@ -145,7 +145,7 @@ def _full_group(stream: StreamValue, name: bytes, group: StreamGroup, limit: int
         b"entries-read": _entries_read(group),
         b"lag": lag(stream, group),
         b"pel-count": len(group.pending),
-        b"pel": pending,
+        b"pending": pending,
         b"consumers": [_full_consumer(group, consumer, limit) for consumer in sorted(group.consumers)],
     }
 
@@ -159,5 +159,5 @@ def _full_consumer(group: StreamGroup, name: bytes, limit: int | None) -> Reply:
         b"name": name,
         b"seen-time": group.consumers[name].seen_ms,
         b"pel-count": count_of(group, name),
-        b"pel": pending,
+        b"pending": pending,
     }

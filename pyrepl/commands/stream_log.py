@@ -117,8 +117,9 @@ def whole_nodes(stream: StreamValue, count: int, limit: int | None) -> int:
 
 
 def has_tombstones(stream: StreamValue, start: StreamId) -> bool:
-    """May an entry after `start` (inclusive) have been deleted?"""
-    return size(stream) > 0 and stream.max_deleted_id != ZERO_ID and start <= stream.max_deleted_id
+    """May one of the entries from `start` (inclusive) on have been deleted? Those before the first do not count."""
+    tombstone = stream.max_deleted_id
+    return size(stream) > 0 and tombstone != ZERO_ID and stream.first_id <= tombstone and start <= tombstone
 
 
 def entries_up_to(stream: StreamValue, entry_id: StreamId) -> int:

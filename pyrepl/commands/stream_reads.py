@@ -1,11 +1,13 @@
 """XREAD and XREADGROUP: new entries of several streams, and the history of a consumer.
 
+XREADGROUP's `>` is another spelling of the greatest id of all, as in Redis.
+
 They do not wait: with BLOCK and nothing there they answer null at once, as Redis does inside MULTI.
 
 Propagation of XREADGROUP (Redis 8.2): what was given out as one XCLAIM per entry, the group's position as XGROUP SETID
-with its count. A consumer that was not known before goes out as XGROUP CREATECONSUMER; Redis does that only with
-NOACK, and without it leaves a consumer that got nothing unknown to its replicas. The history (an id instead of `>`)
-counts another delivery of each entry and, as in Redis, does not propagate that.
+with its count. A consumer is made when there is something for it to read (7.0; since 7.2 always); one that no XCLAIM
+names goes out as XGROUP CREATECONSUMER, which Redis does only with NOACK, so that its replicas may lack some. The
+history (an id instead of `>`) counts another delivery of each entry and, as in Redis, does not propagate that.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Final, final
 
 from pyrepl.commands.arguments import integer_argument, syntax_error, timeout_ms_argument
 from pyrepl.commands.call import Call
-from pyrepl.commands.stream_ids import FIRST_ID, id_text, next_id, strict_id
+from pyrepl.commands.stream_ids import FIRST_ID, LAST_ID, id_text, next_id, strict_id
 from pyrepl.commands.stream_log import advance, between, find, last
 from pyrepl.commands.stream_pending import assign, ids_from, touch_consumer
 from pyrepl.commands.streams import entries_reply
@@ -31,6 +33,7 @@ _DOLLAR_IN_GROUP: Final = (
 _ANGLE_WITHOUT_GROUP: Final = (
     "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."
 )
+_UNBALANCED: Final = "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."
 _OPTION_SIZES: Final = {b"BLOCK": 2, b"COUNT": 2, b"GROUP": 3, b"NOACK": 1}
 
 
@@ -92,11 +95,7 @@ class _Request:
 
     def _take_streams(self, words: tuple[bytes, ...]) -> None:
         if len(words) % 2:
-            symbol = ">" if self.of_group else "$"
-            raise CommandError(
-                f"ERR Unbalanced '{self.name}' list of streams: for each stream key an ID or '{symbol}' must be "
-                "specified."
-            )
+            raise CommandError(_UNBALANCED)
         half = len(words) // 2
         self.keys, self.ids = words[:half], words[half:]
 
@@ -148,20 +147,23 @@ def xreadgroup(call: Call, *words: bytes) -> Reply:
         stream, group = _group_of(call, key, group_name)
         if text == b"$":
             raise CommandError(_DOLLAR_IN_GROUP)
-        places.append((key, stream, group, None if text == b">" else strict_id(text)))
+        places.append((key, stream, group, LAST_ID if text == b">" else strict_id(text)))
     call.propagate_nothing()
     found: list[tuple[bytes, Reply]] = []
     for key, stream, group, seen in places:
-        if touch_consumer(group, consumer, call.now_ms):
-            note_new_consumer(call, key, group_name, consumer)
-        if seen is not None:
-            found.append((key, _history(stream, group, consumer, seen, request.limit, call.now_ms)))
-            call.keyspace.dirty += 1
-            continue
+        wants_new = seen == LAST_ID
         newest = last(stream)
-        if newest is not None and newest[0] > group.last_id:
+        if wants_new and (newest is None or newest[0] <= group.last_id):
+            continue
+        is_new = touch_consumer(group, consumer, call.now_ms)
+        call.keyspace.dirty += 1
+        if wants_new:
             given = _give(call, stream, group, (key, group_name, consumer), request)
             found.append((key, entries_reply(given)))
+        else:
+            found.append((key, _history(stream, group, consumer, seen, request.limit, call.now_ms)))
+        if is_new and (request.noack or not wants_new):
+            propagate_consumer(call, key, group_name, consumer)
     return _by_stream(found, call.client.proto)
 
 
@@ -190,7 +192,6 @@ def _give(
             propagate_claim(call, key, group_name, group, entry_id, pending)
     group.consumers[consumer].active_ms = call.now_ms
     propagate_position(call, key, group_name, group)
-    call.keyspace.dirty += 1
     return entries
 
 
@@ -264,7 +265,6 @@ def propagate_position(call: Call, key: bytes, group_name: bytes, group: StreamG
     )
 
 
-def note_new_consumer(call: Call, key: bytes, group_name: bytes, consumer: bytes) -> None:
-    """Tell the replicas of a consumer that asked for the first time."""
+def propagate_consumer(call: Call, key: bytes, group_name: bytes, consumer: bytes) -> None:
+    """Tell the replicas of a new consumer that nothing else names."""
     call.rewrite(b"XGROUP", b"CREATECONSUMER", key, group_name, consumer)
-    call.keyspace.dirty += 1

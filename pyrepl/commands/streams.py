@@ -198,8 +198,6 @@ def xsetid(call: Call, key: bytes, last_id_text: bytes, *options: bytes) -> Simp
     stream = call.db.find_as(StreamValue, key)
     if stream is None:
         raise no_such_key()
-    if last_id < stream.max_deleted_id:
-        raise CommandError("ERR The ID specified in XSETID is smaller than current max_deleted_entry_id")
     newest = last(stream)
     if newest is not None:
         if last_id < newest[0]:
