@@ -1,0 +1,158 @@
+"""A replica against a master that sends wrong things: it says what, keeps what it has, and comes back with patience."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.fault import fake_master
+from tests.fault.fake_master import EMPTY_RDB, REPLID, FakeMaster, Talk
+from tests.fault.processes import resident_bytes
+from tests.peers.lab import Lab, Node, wait_until
+
+WATCHED_S = 6.0
+MOST_TRIES = 6
+"""Real servers ask 10 times a second and more; with pauses that double from about a second it is at most this."""
+
+SELECT_0 = ("SELECT", 0)
+
+BAD_SNAPSHOTS = {
+    "magic": b"RUDIS0011" + EMPTY_RDB[9:],
+    "version 99": b"REDIS0099" + EMPTY_RDB[9:],
+    "version of letters": b"REDISabcd" + EMPTY_RDB[9:],
+    "foreign version": b"VALKEY099" + EMPTY_RDB[9:],
+    "unknown type": EMPTY_RDB[:-9] + b"\x63\x01a\x01b" + EMPTY_RDB[-9:],
+    "length beyond the end": EMPTY_RDB[:-9] + b"\x00\x01a\x80\x7f\xff\xff\xff" + EMPTY_RDB[-9:],
+    "64-bit length": EMPTY_RDB[:-9] + b"\x00\x01a\x81\x7f\xff\xff\xff\xff\xff\xff\xff" + EMPTY_RDB[-9:],
+    "checksum": EMPTY_RDB[:-8] + b"\x01\x02\x03\x04\x05\x06\x07\x08",
+    "no end": EMPTY_RDB[:-9],
+    "empty": b"",
+}
+
+BAD_ANSWERS: dict[str, Talk] = {
+    "error": fake_master.raw(b"-ERR out of order\r\n"),
+    "not ready": fake_master.raw(b"-NOMASTERLINK Can't SYNC while not connected with my master\r\n"),
+    "loading": fake_master.raw(b"-LOADING Redis is loading the dataset in memory\r\n"),
+    "http": fake_master.raw(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+    "short id": fake_master.raw(b"+FULLRESYNC abc 0\r\n"),
+    "no offset": fake_master.raw(b"+FULLRESYNC %s\r\n" % REPLID),
+    "offset of letters": fake_master.raw(b"+FULLRESYNC %s many\r\n" % REPLID),
+    "continue of nothing": fake_master.raw(b"+CONTINUE %s\r\n" % REPLID),
+    "size of letters": fake_master.raw(b"+FULLRESYNC %s 0\r\n$abc\r\n" % REPLID),
+    "no size": fake_master.raw(b"+FULLRESYNC %s 0\r\nREDIS0011" % REPLID),
+    "end mark too short": fake_master.raw(b"+FULLRESYNC %s 0\r\n$EOF:abc\r\n" % REPLID),
+    "closes": fake_master.raw(b"", close=True),
+    "closes within": fake_master.raw(b"+FULLRESYNC %s 0\r\n$5000\r\nREDIS0011" % REPLID, close=True),
+    "endless line": fake_master.raw(b"+" + b"x" * 3_000_000),
+}
+
+
+def follow(lab: Lab, master: FakeMaster, **directives: str) -> Node:
+    return lab.start("pyrepl", master.port, directives={name.replace("_", "-"): v for name, v in directives.items()})
+
+
+def link_info(node: Node) -> dict[str, str]:
+    return node.info("replication")
+
+
+def wait_for_reason(node: Node) -> dict[str, str]:
+    """INFO replication once it names an error."""
+    wait_until(f"{node.name} says what is wrong", lambda: link_info(node).get("master_last_sync_error"), 15)
+    return link_info(node)
+
+
+@pytest.mark.parametrize("load", ["disabled", "swapdb"])
+@pytest.mark.parametrize("what", BAD_SNAPSHOTS)
+def test_bad_snapshot_is_refused_and_asked_for_with_patience(lab: Lab, what: str, load: str) -> None:
+    with FakeMaster(fake_master.snapshot(BAD_SNAPSHOTS[what])) as master:
+        replica = follow(lab, master, repl_diskless_load=load)
+        info = wait_for_reason(replica)
+        assert "load_failed" in info["master_last_sync_error"], info
+        assert info["master_link_status"] == "down"
+        assert float(info["master_next_try_in_seconds"]) >= 0
+        time.sleep(WATCHED_S)
+        assert 1 <= len(master.asked) <= MOST_TRIES, [asked - master.asked[0] for asked in master.asked]
+        assert replica.call("PING") == "PONG"
+
+        master.talk = fake_master.snapshot(EMPTY_RDB, fake_master.stream(SELECT_0, ("SET", "a", "1")))
+        replica.call("REPLICAOF", "127.0.0.1", master.port)  # an operator mended it and does not want to wait
+        replica.wait_link_up(60)
+        wait_until("the stream is applied", lambda: replica.call("GET", "a") == b"1")
+
+
+@pytest.mark.parametrize("what", BAD_ANSWERS)
+def test_bad_answer_to_psync(lab: Lab, what: str) -> None:
+    with FakeMaster(BAD_ANSWERS[what]) as master:
+        replica = follow(lab, master, repl_timeout="3")
+        wait_for_reason(replica)
+        before = resident_bytes(replica)
+        time.sleep(WATCHED_S)
+        assert 1 <= len(master.asked) <= MOST_TRIES
+        assert replica.call("PING") == "PONG"
+        assert link_info(replica)["master_link_status"] == "down"
+        assert resident_bytes(replica) < before + 50_000_000
+
+
+@pytest.mark.parametrize("ping", [b"-NOAUTH Authentication required.\r\n", b"-ERR operation not permitted\r\n"])
+def test_refusals_of_ping_that_redis_goes_on_after(lab: Lab, ping: bytes) -> None:
+    with FakeMaster(fake_master.snapshot(EMPTY_RDB), ping=ping) as master:
+        follow(lab, master).wait_link_up()
+
+
+def test_replconf_may_be_unknown(lab: Lab) -> None:
+    refusal = b"-ERR Unrecognized REPLCONF option: capa\r\n"
+    with FakeMaster(fake_master.snapshot(EMPTY_RDB), replconf=refusal) as master:
+        follow(lab, master).wait_link_up()
+
+
+def test_unknown_command_stops_the_link(lab: Lab) -> None:
+    """Nothing is guessed: the command is named in the log with its offset, counted, and the data before it is kept."""
+    sent = fake_master.stream(SELECT_0, ("SET", "a", "1"), ("FROBNICATE", "b", "2"), ("SET", "c", "3"))
+    with FakeMaster(fake_master.snapshot(EMPTY_RDB, sent)) as master:
+        replica = follow(lab, master)
+        info = wait_for_reason(replica)
+        assert info["master_link_status"] == "down"
+        assert "frobnicate" in replica.log().lower()
+        assert "offset" in next(line for line in replica.log().splitlines() if "frobnicate" in line.lower()).lower()
+        counted = [int(value) for name, value in replica.info().items() if "unknown" in name]
+        assert counted
+        assert max(counted) >= 1
+        time.sleep(WATCHED_S)
+        assert len(master.asked) <= MOST_TRIES
+
+
+def test_unknown_command_is_skipped_when_told_so(lab: Lab) -> None:
+    sent = fake_master.stream(SELECT_0, ("SET", "a", "1"), ("FROBNICATE", "b", "2"), ("SET", "c", "3"))
+    with FakeMaster(fake_master.snapshot(EMPTY_RDB, sent)) as master:
+        replica = follow(lab, master, replica_ignore_unknown_commands="yes")
+        replica.wait_link_up()
+        wait_until("the command after it is applied", lambda: replica.call("GET", "c") == b"3")
+        assert replica.call("GET", "a") == b"1"
+        assert "frobnicate" in replica.log().lower()
+        assert replica.offset() == len(sent)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [b"*2\r\n$3\r\nSET\r\n", b"*1\r\n$abc\r\n", b"$3\r\nSET\r\n", b"*3\r\n$3\r\nSET\r\n$-7\r\n", b"*99999999999\r\n"],
+)
+def test_broken_stream_ends_the_link_not_the_node(lab: Lab, broken: bytes) -> None:
+    sent = fake_master.stream(SELECT_0, ("SET", "a", "1")) + broken + b"not a word\r\n"
+    with FakeMaster(fake_master.snapshot(EMPTY_RDB, sent)) as master:
+        replica = follow(lab, master)
+        wait_for_reason(replica)
+        wait_until("what came before is there", lambda: replica.call("PING") == "PONG")
+        time.sleep(WATCHED_S / 2)
+        assert len(master.asked) <= MOST_TRIES
+
+
+def test_nobody_there(lab: Lab) -> None:
+    """A master's port that refuses: reads are served, the log says it, and the pauses grow."""
+    with FakeMaster(fake_master.snapshot(EMPTY_RDB)) as master:
+        port = master.port
+    replica = lab.start("pyrepl", port)
+    info = wait_for_reason(replica)
+    assert info["master_link_status"] == "down"
+    assert "refused" in replica.log().lower()
+    assert replica.call("GET", "a") is None
