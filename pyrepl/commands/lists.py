@@ -14,7 +14,17 @@ from typing import Final, final
 from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import counted_keys, pop_count_argument
-from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, command, numkeys_at
+from pyrepl.commands.table import (
+    DENYOOM,
+    FAST,
+    FIRST_ARG,
+    FIRST_TWO,
+    MOVABLE_KEYS,
+    READONLY,
+    WRITE,
+    command,
+    numkeys_at,
+)
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.values import ListValue, wrong_type
 from pyrepl.resp.reply import NULL_ARRAY, OK, NullArray, Simple
@@ -288,7 +298,7 @@ def multi_pop_arguments(arguments: tuple[bytes, ...], sides: tuple[bytes, bytes]
     return MultiPop(keys, which, count)
 
 
-@command("LMPOP", arity=-4, flags=WRITE, keys=numkeys_at(1), group="list", since="7.0.0")
+@command("LMPOP", arity=-4, flags=WRITE | MOVABLE_KEYS, keys=numkeys_at(1), group="list", since="7.0.0")
 def lmpop(call: Call, *arguments: bytes) -> list[bytes | list[bytes]] | NullArray:
     """Pop elements from the first non-empty list of several; the list's key and the elements.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence, Set
 from pyrepl.commands.arguments import syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import counted_keys, limit_argument
-from pyrepl.commands.table import ALL_ARGS, DENYOOM, READONLY, WRITE, command, numkeys_at
+from pyrepl.commands.table import ALL_ARGS, DENYOOM, MOVABLE_KEYS, READONLY, WRITE, command, numkeys_at
 from pyrepl.keyspace.values import SetValue
 
 SetOperation = Callable[[list[set[bytes] | None]], set[bytes]]
@@ -117,7 +117,7 @@ def sdiffstore(call: Call, destination: bytes, *keys: bytes) -> int:
     return _store(call, destination, keys, difference)
 
 
-@command("SINTERCARD", arity=-3, flags=READONLY, keys=numkeys_at(1), group="set", since="7.0.0")
+@command("SINTERCARD", arity=-3, flags=READONLY | MOVABLE_KEYS, keys=numkeys_at(1), group="set", since="7.0.0")
 def sintercard(call: Call, *arguments: bytes) -> int:
     """How many members several sets share, counted up to a limit."""
     keys = counted_keys(arguments, "ERR Number of keys can't be greater than number of args")

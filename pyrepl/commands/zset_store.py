@@ -12,7 +12,7 @@ from typing import Final, final
 from pyrepl.commands.arguments import float_argument, integer_argument, syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import limit_argument
-from pyrepl.commands.table import DENYOOM, READONLY, WRITE, command, numkeys_at
+from pyrepl.commands.table import DENYOOM, MOVABLE_KEYS, READONLY, WRITE, command, numkeys_at
 from pyrepl.commands.zset_ranges import store_scores
 from pyrepl.commands.zset_replies import scored_reply
 from pyrepl.errors import CommandError
@@ -183,21 +183,21 @@ def _store(call: Call, destination: bytes, result: dict[bytes, float]) -> int:
     return len(result)
 
 
-@command("ZUNION", arity=-3, flags=READONLY, keys=numkeys_at(1), group="sorted-set", since="6.2.0")
+@command("ZUNION", arity=-3, flags=READONLY | MOVABLE_KEYS, keys=numkeys_at(1), group="sorted-set", since="6.2.0")
 def zunion(call: Call, *arguments: bytes) -> Reply:
     """The members of any of several sorted sets, scores weighted and aggregated."""
     request = _request(call, arguments, "zunion", weights=True, scores=True)
     return _answer(call, request, union(request))
 
 
-@command("ZINTER", arity=-3, flags=READONLY, keys=numkeys_at(1), group="sorted-set", since="6.2.0")
+@command("ZINTER", arity=-3, flags=READONLY | MOVABLE_KEYS, keys=numkeys_at(1), group="sorted-set", since="6.2.0")
 def zinter(call: Call, *arguments: bytes) -> Reply:
     """The members that several sorted sets share, scores weighted and aggregated."""
     request = _request(call, arguments, "zinter", weights=True, scores=True)
     return _answer(call, request, intersection(request))
 
 
-@command("ZDIFF", arity=-3, flags=READONLY, keys=numkeys_at(1), group="sorted-set", since="6.2.0")
+@command("ZDIFF", arity=-3, flags=READONLY | MOVABLE_KEYS, keys=numkeys_at(1), group="sorted-set", since="6.2.0")
 def zdiff(call: Call, *arguments: bytes) -> Reply:
     """The members of the first sorted set that none of the others has."""
     request = _request(call, arguments, "zdiff", scores=True)
@@ -207,25 +207,25 @@ def zdiff(call: Call, *arguments: bytes) -> Reply:
 _STORED: Final = numkeys_at(2, leading=1)
 
 
-@command("ZUNIONSTORE", arity=-4, flags=WRITE | DENYOOM, keys=_STORED, group="sorted-set", since="2.0.0")
+@command("ZUNIONSTORE", arity=-4, flags=WRITE | DENYOOM | MOVABLE_KEYS, keys=_STORED, group="sorted-set", since="2.0.0")
 def zunionstore(call: Call, destination: bytes, *arguments: bytes) -> int:
     """Store the members of any of several sorted sets; how many they are."""
     return _store(call, destination, union(_request(call, arguments, "zunionstore", weights=True)))
 
 
-@command("ZINTERSTORE", arity=-4, flags=WRITE | DENYOOM, keys=_STORED, group="sorted-set", since="2.0.0")
+@command("ZINTERSTORE", arity=-4, flags=WRITE | DENYOOM | MOVABLE_KEYS, keys=_STORED, group="sorted-set", since="2.0.0")
 def zinterstore(call: Call, destination: bytes, *arguments: bytes) -> int:
     """Store the members that several sorted sets share; how many they are."""
     return _store(call, destination, intersection(_request(call, arguments, "zinterstore", weights=True)))
 
 
-@command("ZDIFFSTORE", arity=-4, flags=WRITE | DENYOOM, keys=_STORED, group="sorted-set", since="6.2.0")
+@command("ZDIFFSTORE", arity=-4, flags=WRITE | DENYOOM | MOVABLE_KEYS, keys=_STORED, group="sorted-set", since="6.2.0")
 def zdiffstore(call: Call, destination: bytes, *arguments: bytes) -> int:
     """Store the members of the first sorted set that none of the others has; how many they are."""
     return _store(call, destination, difference(_request(call, arguments, "zdiffstore")))
 
 
-@command("ZINTERCARD", arity=-3, flags=READONLY, keys=numkeys_at(1), group="sorted-set", since="7.0.0")
+@command("ZINTERCARD", arity=-3, flags=READONLY | MOVABLE_KEYS, keys=numkeys_at(1), group="sorted-set", since="7.0.0")
 def zintercard(call: Call, *arguments: bytes) -> int:
     """How many members several sorted sets share, counted up to a limit."""
     return _shared_count(_request(call, arguments, "zintercard", limit=True))

@@ -11,7 +11,7 @@ from pyrepl.commands.arguments import float_argument, syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import check_pick_count, pick_count_argument, pop_count_argument
 from pyrepl.commands.lists import multi_pop_arguments
-from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, command, numkeys_at
+from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, MOVABLE_KEYS, READONLY, WRITE, command, numkeys_at
 from pyrepl.commands.zset_replies import scored_reply
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.sampling import Below, distinct_positions
@@ -274,7 +274,7 @@ def _take(call: Call, key: bytes, value: ZsetValue, count: int, end: int) -> lis
     return taken
 
 
-@command("ZMPOP", arity=-4, flags=WRITE, keys=numkeys_at(1), group="sorted-set", since="7.0.0")
+@command("ZMPOP", arity=-4, flags=WRITE | MOVABLE_KEYS, keys=numkeys_at(1), group="sorted-set", since="7.0.0")
 def zmpop(call: Call, *arguments: bytes) -> list[Reply] | NullArray:
     """Pop members from the first non-empty sorted set of several; the set's key, the members and their scores.
 
