@@ -54,4 +54,10 @@ REFUSED: Final[dict[str, str]] = {
 }
 """Name -> why, and what to do. A value that switches the thing off (SWITCHED_OFF) is accepted as without effect."""
 
+OPEN_USER_RULES: Final[frozenset[bytes]] = frozenset(
+    {b"on", b"nopass", b"sanitize-payload", b"skip-sanitize-payload", b"allkeys", b"allchannels", b"allcommands"}
+    | {b"~*", b"&*", b"+@all"}
+)
+"""Rules of a `user default` line that restrict nothing, as Redis's CONFIG REWRITE writes it: acceptable."""
+
 SWITCHED_OFF: Final[frozenset[bytes]] = frozenset({b"", b"0", b"no"})

@@ -232,10 +232,12 @@ class Addresses(Kind[tuple[str, ...]]):
     many_words = True
 
     def parse(self, words: Sequence[bytes], current: tuple[str, ...]) -> tuple[str, ...]:
+        if not words:
+            raise ConfigError(_ONE_WORD)
         if len(words) > 16:
             raise ConfigError("Too many bind addresses specified.")
         addresses = tuple(to_text(word) for word in words if word)
-        if any(address in ("-", "") for address in addresses):
+        if "-" in addresses:
             raise ConfigError("'-' must be followed by an address")
         return addresses
 

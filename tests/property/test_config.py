@@ -1,0 +1,126 @@
+"""Configurations: any settings survive being written and read; no bytes crash the reader."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyrepl.config.directives import ROWS
+from pyrepl.config.kinds import (
+    Addresses,
+    BufferLimit,
+    BufferLimits,
+    Choice,
+    Integer,
+    MasterAddress,
+    Memory,
+    OctalMode,
+    OutputBufferLimits,
+    RdbVersion,
+    ReplicaOf,
+    SavePoint,
+    SavePoints,
+    Secret,
+    Text,
+    YesNo,
+)
+from pyrepl.config.loading import load
+from pyrepl.config.parser import read_argv, read_file
+from pyrepl.config.render import rewrite
+from pyrepl.config.settings import Settings
+from pyrepl.errors import ConfigError
+
+WORDS = st.binary(max_size=12).filter(lambda word: b"\0" not in word)
+LIMIT = st.builds(BufferLimit, st.integers(0, 2**40), st.integers(0, 2**40), st.integers(0, 1000))
+HOSTS = st.text(alphabet="abc.:*", min_size=1, max_size=8)
+
+
+def values(kind: Any) -> st.SearchStrategy[Any]:
+    """Values that a directive of this kind can have."""
+    match kind:
+        case YesNo():
+            return st.booleans()
+        case Integer() | Memory():
+            return st.integers(kind.low, kind.high)
+        case OctalMode():
+            return st.integers(0, 0o777)
+        case Text(path=False):
+            return st.just("other.rdb")
+        case Text():
+            return WORDS.map(lambda word: word.decode("utf-8", "surrogateescape"))
+        case Secret():
+            return st.binary(max_size=12)
+        case Choice():
+            return st.sampled_from(kind.options)
+        case RdbVersion():
+            return st.sampled_from([None, *kind.versions])
+        case Addresses():
+            return st.lists(HOSTS, max_size=3).map(tuple)
+        case SavePoints():
+            return st.lists(st.builds(SavePoint, st.integers(1, 9999), st.integers(0, 9999)), max_size=3).map(tuple)
+        case OutputBufferLimits():
+            return st.builds(BufferLimits, LIMIT, LIMIT, LIMIT)
+        case ReplicaOf():
+            return st.none() | st.builds(MasterAddress, HOSTS, st.integers(1, 65535))
+        case _:
+            return st.sampled_from(["", "AKE", "xKmn"])
+
+
+CHANGES = st.fixed_dictionaries({}, optional={row.attribute: values(row.kind) for row in ROWS.values()})
+OLD_FILES = st.lists(
+    st.sampled_from([b"# remark", b"", b"port 1", b"save 1 1", b"save 2 2", b'save ""', b"slaveof a 1", b"hz 10"]),
+    max_size=8,
+).map(b"\n".join)
+
+
+def read(content: bytes) -> Settings:
+    into = Settings()
+    load(into, read_file(content, "x", lambda path: []))
+    return into
+
+
+@settings(max_examples=80, deadline=None)
+@given(CHANGES, OLD_FILES)
+def test_rewritten_settings_read_back(changes: dict[str, Any], old: bytes) -> None:
+    wanted = Settings(**changes)
+    written = rewrite(old, wanted)
+    again = read(written)
+    assert {name: again.value_of(row) for name, row in ROWS.items()} == {
+        name: wanted.value_of(row) for name, row in ROWS.items()
+    }
+    assert rewrite(written, wanted) == written
+    assert [line for line in old.split(b"\n") if line == b"# remark"] == [
+        line for line in written.split(b"\n") if line == b"# remark"
+    ]
+
+
+@settings(max_examples=80, deadline=None)
+@given(CHANGES)
+def test_what_config_get_shows_config_set_takes(changes: dict[str, Any]) -> None:
+    wanted, other = Settings(**changes), Settings()
+    for name, row in ROWS.items():
+        if row.mutable and (row.kind.text(wanted.value_of(row)) or not row.kind.many_words):
+            other.set(name, wanted.get(name) or b"")
+            assert other.value_of(row) == wanted.value_of(row)
+
+
+NAMES = st.sampled_from([name.encode() for name in ROWS])
+LINES = st.builds(lambda name, rest: name + b" " + rest, NAMES | WORDS, WORDS | st.sampled_from([b"-1", b"9" * 40]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(LINES | st.binary(max_size=30), max_size=5).map(b"\n".join))
+def test_any_bytes_load_or_are_refused(content: bytes) -> None:
+    with contextlib.suppress(ConfigError):
+        read(content)
+    rewrite(content, Settings())
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(WORDS | NAMES.map(lambda name: b"--" + name), max_size=6))
+def test_any_command_line_loads_or_is_refused(argv: list[bytes]) -> None:
+    with contextlib.suppress(ConfigError):
+        load(Settings(), read_argv(argv, lambda path: []))
