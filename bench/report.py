@@ -1,0 +1,59 @@
+"""Figures of two servers side by side: medians, ratios, a table for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+OUT = Path(__file__).with_name("out")
+"""Not tracked by git."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement: every round's figure for ours and for theirs, and what is wanted of the ratio."""
+
+    what: str
+    unit: str
+    ours: list[float]
+    theirs: list[float]
+    goal: str
+
+    @property
+    def ratio(self) -> float:
+        """Ours to theirs, of medians."""
+        return statistics.median(self.ours) / statistics.median(self.theirs)
+
+
+def show(title: str, rival: str, rows: list[Row]) -> None:
+    """Print the table."""
+    table = Table(title=title, caption="medians; every round's figure is in the JSON file")
+    table.add_column("what")
+    for name in ("unit", "pyrepl", rival, "ratio", "goal"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(row.what, row.unit, _median(row.ours), _median(row.theirs), f"{row.ratio:.2f}x", row.goal)
+    Console().print(table)
+
+
+def save(name: str, rival: str, rows: list[Row]) -> Path:
+    """Write them as JSON; where to."""
+    OUT.mkdir(exist_ok=True)
+    now = datetime.now(UTC)
+    path = OUT / f"{name}-{now:%Y%m%d-%H%M%S}.json"
+    rounds = [{**asdict(row), "ratio": row.ratio} for row in rows]
+    machine = {"python": platform.python_version(), "system": platform.platform(), "rival": rival}
+    path.write_text(json.dumps({"bench": name, "at": now.isoformat(), **machine, "rows": rounds}, indent=1))
+    return path
+
+
+def _median(figures: list[float]) -> str:
+    figure = statistics.median(figures)
+    return f"{figure:,.0f}" if figure >= 100 else f"{figure:.2f}"
