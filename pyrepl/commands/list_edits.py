@@ -13,12 +13,14 @@ from pyrepl.commands.arguments import (
     integer_argument,
     no_such_key,
     positive_argument,
+    ranged_integer_argument,
     syntax_error,
 )
 from pyrepl.commands.call import Call
 from pyrepl.commands.table import DENYOOM, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.values import ListValue
+from pyrepl.resp.numbers import INT64_MAX
 from pyrepl.resp.reply import OK, Simple
 
 _RANK_ZERO: Final = (
@@ -110,7 +112,8 @@ def _position_query(options: tuple[bytes, ...]) -> PositionQuery:
         if i + 1 == len(options):
             raise syntax_error()
         if word == b"RANK":
-            query.rank = integer_argument(options[i + 1])
+            # The lowest number has no opposite in C: Redis 8.2 refuses it, 7.0 overflows.
+            query.rank = ranged_integer_argument(options[i + 1], -INT64_MAX, INT64_MAX)
             if query.rank == 0:
                 raise CommandError(_RANK_ZERO)
         elif word == b"COUNT":
