@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 from rich.panel import Panel
@@ -148,7 +148,7 @@ def _info(node: Node) -> dict[str, str]:
         return {}
 
 
-def _progress(info: dict[str, str]) -> dict[str, object]:
+def _progress(info: dict[str, str]) -> dict[str, Any]:
     """What the bar shows of a transfer whose size is or is not known."""
     read, total = int(info.get("master_sync_read_bytes", 0)), int(info.get("master_sync_total_bytes", 0))
     if info.get("master_sync_in_progress") != "1":
