@@ -1,7 +1,6 @@
 """Consumer groups: XGROUP, XACK, XPENDING. Reading by group is `stream_reads`, taking over entries `stream_claims`.
 
-Only making a group counts as a change of the key for WATCH, as in Redis 7.0; the rest changes the group alone and is
-propagated as it came.
+What happens to a group is no change of the key for WATCH, as in Redis 7.0; it is propagated as it came.
 """
 
 from __future__ import annotations
@@ -70,10 +69,11 @@ def xgroup_create(call: Call, key: bytes, name: bytes, start: bytes, *options: b
     if stream is None:
         stream = StreamValue()
         call.db.put(key, stream)
+        call.db.changed(key)
     elif name in stream.groups:
         raise CommandError("BUSYGROUP Consumer Group name already exists")
     stream.groups[name] = StreamGroup(last_id, entries_read)
-    call.db.changed(key)
+    call.keyspace.dirty += 1
     return OK
 
 

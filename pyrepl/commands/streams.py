@@ -192,7 +192,10 @@ def xtrim(call: Call, key: bytes, *words: bytes) -> int:
 
 @command("XSETID", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="stream", since="5.0.0")
 def xsetid(call: Call, key: bytes, last_id_text: bytes, *options: bytes) -> Simple:
-    """Set a stream's last id and counters; for internal use"""
+    """Set a stream's last id and counters; for internal use
+
+    No change of the key for WATCH, as in Redis.
+    """
     last_id = strict_id(last_id_text)
     entries_added, max_deleted_id = _setid_options(last_id, options)
     stream = call.db.find_as(StreamValue, key)
@@ -209,7 +212,7 @@ def xsetid(call: Call, key: bytes, last_id_text: bytes, *options: bytes) -> Simp
         stream.entries_added = entries_added
     if max_deleted_id != FIRST_ID:
         stream.max_deleted_id = max_deleted_id
-    call.db.changed(key)
+    call.keyspace.dirty += 1
     return OK
 
 
