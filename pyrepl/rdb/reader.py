@@ -43,8 +43,8 @@ from pyrepl.rdb.types.table import types_of
 from pyrepl.rdb.values import StreamValue
 from pyrepl.rdb.versions import CHECKSUM_SINCE, MAGIC_BYTES, MAX_REDIS_VERSION, decode_magic
 
-_NO_EXPIRY: Final = -(1 << 63)
-"""Stands for "no expiry"; the format's own -1 is a time."""
+_NO_EXPIRY: Final = -(1 << 64)
+"""Stands for "no expiry": no 64-bit time, as the format takes any of these."""
 
 _NONE: Final = -1
 
