@@ -45,7 +45,7 @@ _PROPAGATES: Final = WRITE | MAY_REPLICATE
 class Entry:
     """A row as one dispatcher executes it: its function and counters at hand."""
 
-    __slots__ = ("arity", "children", "flags", "fn", "frames", "is_exec", "row", "skip", "stats")
+    __slots__ = ("arity", "children", "flags", "fn", "frames", "is_exec", "row", "skip", "stats", "wire_name")
 
     def __init__(self, row: Command, stats: CommandStats, skip: int) -> None:
         self.row = row
@@ -56,6 +56,7 @@ class Entry:
         self.skip = skip
         """Words of the name: 1, or 2 for a subcommand."""
         self.children: dict[bytes, Entry] = {}
+        self.wire_name = row.wire_name
         self.is_exec = row.name == "EXEC"
         self.frames = row.name in ("MULTI", "EXEC")
 
@@ -191,6 +192,7 @@ class Dispatcher:
     def _timed(self, call: Call, entry: Entry, argv: list[bytes]) -> Reply:
         """Execute, and count what it took."""
         call.argv = argv
+        call.client.last_command = entry.wire_name
         started = self._clock()
         try:
             reply: Reply | Effect = entry.fn(call, *argv[entry.skip :])

@@ -77,6 +77,8 @@ class Clients:
             conn.close()
             return
         sock = conn.transport.get_extra_info("socket")
+        if sock is not None:
+            conn.client.fd = sock.fileno()
         if sock is not None and settings.tcp_keepalive and sock.family != socket.AF_UNIX:
             keep_alive(sock, settings.tcp_keepalive)
 
@@ -104,6 +106,7 @@ class Clients:
         now_ms = self._clock.unix_ms()
         node.keyspace.now_ms = now_ms
         node.stats.total_commands_processed += commands
+        client.total_commands += commands
         return now_ms
 
     def end_batch(self) -> None:

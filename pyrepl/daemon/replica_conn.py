@@ -5,6 +5,7 @@ Nothing is decided here; the session says when the stream may flow, the backlog 
 
 from __future__ import annotations
 
+import os
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -92,8 +93,7 @@ class ReplicaConn:
         if flush:
             self.conn.close()
             return
-        sock = self.conn.transport.get_extra_info("socket")
-        with suppress(OSError):
+        with suppress(OSError), socket.socket(fileno=os.dup(self.fd)) as sock:
             sock.shutdown(socket.SHUT_RDWR)
         self.conn.close(at_once=True)
 

@@ -286,6 +286,7 @@ class Replicas:
         elif ok:
             self._log(events.TransferSucceeded())
         else:
+            self._log(events.CannotWriteSnapshot("socket", outcome.error))
             self._log(events.TransferFailed())
         failed = [ids[fd] for fd in outcome.lost]
         for fd, why in outcome.lost.items():

@@ -265,7 +265,9 @@ def _die_with(parent: int) -> None:
 def _close_all_but(keep: set[int]) -> None:
     low = 0
     for fd in sorted(keep):
-        os.closerange(low, fd)
+        # An empty range at 0 makes CPython 3.11 close everything.
+        if low < fd:
+            os.closerange(low, fd)
         low = fd + 1
     os.closerange(low, os.sysconf("SC_OPEN_MAX"))
 
