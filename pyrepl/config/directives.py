@@ -134,8 +134,8 @@ class General:
 class Snapshots:
     """Snapshots"""
 
-    dir = Directive(Text(), ".", "Working directory: the snapshot is read and written here.", protected=True)
-    dbfilename = Directive(Text(path=False), "dump.rdb", "File name of the snapshot.", protected=True)
+    dir = Directive(Text(needed=True), ".", "Working directory: the snapshot is read and written here.", protected=True)
+    dbfilename = Directive(Text(path=False, needed=True), "dump.rdb", "File name of the snapshot.", protected=True)
     save = Directive(
         SavePoints(),
         (SavePoint(3600, 1), SavePoint(300, 100), SavePoint(60, 10000)),

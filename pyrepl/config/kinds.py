@@ -151,17 +151,20 @@ class OctalMode(Kind[int]):
 
 @final
 class Text(Kind[str]):
-    """Any text, also none. With `path` False it must not contain a slash."""
+    """Any text, also none unless `needed`. With `path` False it must not contain a slash."""
 
-    def __init__(self, path: bool = True) -> None:
+    def __init__(self, *, path: bool = True, needed: bool = False) -> None:
         self.path: Final = path
+        self.needed: Final = needed
 
     def parse(self, words: Sequence[bytes], current: str) -> str:
         text = to_text(_only(words))
         if "\0" in text:
             raise ConfigError("argument must not contain a zero byte")
-        if not self.path and ("/" in text or not text):
+        if not self.path and "/" in text:
             raise ConfigError("dbfilename can't be a path, just a filename")
+        if self.needed and not text:
+            raise ConfigError("argument must not be empty")
         return text
 
     def text(self, value: str) -> bytes:

@@ -50,7 +50,9 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
         case Text(path=False):
             return st.just("other.rdb")
         case Text():
-            return WORDS.map(lambda word: word.decode("utf-8", "surrogateescape"))
+            return WORDS.filter(lambda word: word or not kind.needed).map(
+                lambda word: word.decode("utf-8", "surrogateescape")
+            )
         case Secret():
             return st.binary(max_size=12)
         case Choice():
