@@ -239,9 +239,10 @@ class SyncDecided:
 
 @dataclass(frozen=True, slots=True)
 class StartSnapshot:
-    """Start a child for these replicas now: call `roster.snapshot_started`, fork before anything else is executed.
+    """Start a child for the waiting replicas now: `roster.snapshot_started`, then fork before anything is executed.
 
-    With target SOCKETS each replica's `data_to_send` goes out before the child's bytes.
+    `session_ids` wait at present; the list that snapshot_started returns counts. With target SOCKETS each replica's
+    `data_to_send` goes out before the child's bytes.
     """
 
     target: SnapshotTarget

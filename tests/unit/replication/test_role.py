@@ -1,0 +1,155 @@
+"""Changes of role, and what they do to our stream's name and to sub-replicas."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.events import Continued, SessionState
+from pyrepl.replication.feed import Feed
+from pyrepl.replication.history import History
+from pyrepl.replication.psync import ASK_FOR_ALL, Request
+from pyrepl.replication.role import NO_MASTER_LINK, MasterAddress, Role
+from pyrepl.replication.roster import FAILOVER_TO_MASTER, Roster, RosterOptions
+from pyrepl.replication.session import Session
+from pyrepl.units import Offset, ReplId
+
+A, B, C = ReplId("a" * 40), ReplId("b" * 40), ReplId("c" * 40)
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.history, self.backlog, self.feed = History(A), Backlog(1000), Feed()
+        numbers = itertools.count(1)
+        self.roster = Roster(
+            self.history, self.backlog, self.feed, RosterOptions(), lambda: ReplId(f"{next(numbers):040x}"), 0.0
+        )
+        self.role = Role(self.history, self.backlog, self.feed, self.roster)
+
+    def replica(self) -> Bench:
+        """A replica in step at cut 100 of stream B."""
+        self.role.follow("m", 1, 0.0, at_start=True)
+        self.role.snapshot_loaded(B, Offset(100), 0.0)
+        self.role.link_up()
+        self.role.receive_stream(b"x" * 10)
+        return self
+
+    def sub_replica(self) -> Session:
+        session = self.roster.open_session(1, "192.0.2.1", 0.0)
+        self.roster.request_sync(session, Request(self.history.replid, self.backlog.end), 0.0)
+        return session
+
+
+def test_a_node_begins_as_a_master() -> None:
+    role = Bench().role
+    assert not role.is_replica and not role.refuses_writes(read_only=True)
+
+
+def test_at_start_there_is_nothing_to_continue() -> None:
+    bench = Bench()
+    assert bench.role.follow("m", 1, 0.0, at_start=True) == ASK_FOR_ALL
+    assert bench.role.master == MasterAddress("m", 1)
+    assert bench.role.refuses_writes(read_only=True) and not bench.role.refuses_writes(read_only=False)
+
+
+def test_a_restored_snapshot_can_be_continued() -> None:
+    bench = Bench()
+    bench.role.restore(B, Offset(57))
+    assert bench.role.follow("m", 1, 0.0, at_start=True) == Request(B, 57)
+
+
+def test_a_master_offers_its_own_stream() -> None:
+    bench = Bench()
+    assert bench.role.follow("m", 1, 0.0) == Request(A, 0)
+
+
+def test_a_loaded_replica_is_in_its_masters_stream() -> None:
+    bench = Bench().replica()
+    assert (bench.history.replid, bench.backlog.end) == (B, 110)
+    assert bench.role.position == Request(B, 110)
+    assert bench.sub_replica().may_stream
+
+
+def test_sub_replicas_wait_for_the_link() -> None:
+    bench = Bench().replica()
+    attached = bench.sub_replica()
+    bench.role.link_lost()
+    assert attached.state is SessionState.ONLINE, "those in step stay"
+    late = bench.roster.open_session(2, "192.0.2.1", 0.0)
+    bench.roster.request_sync(late, ASK_FOR_ALL, 0.0)
+    assert b"".join(late.data_to_send()) == b"-%b\r\n" % NO_MASTER_LINK.encode()
+
+
+def test_promotion_keeps_the_old_name_up_to_here() -> None:
+    bench = Bench().replica()
+    sub = bench.sub_replica()
+    bench.feed.feed_one(0, b"")
+    bench.role.promote(C, 50.0)
+    assert (bench.history.replid, bench.history.replid2, bench.history.fork) == (C, B, 110)
+    assert sub.state is SessionState.CLOSED, "it learns the new name by coming back at once"
+    assert bench.roster.makes_stream and bench.roster.refusal == ""
+    assert bench.roster.failover_refusal == FAILOVER_TO_MASTER
+    assert bench.roster.no_replicas_since == 50.0
+    assert bench.feed.feed_one(0, b"x") != b"x"
+    again = bench.roster.open_session(3, "192.0.2.1", 0.0)
+    bench.roster.request_sync(again, Request(B, 110), 0.0)
+    assert again.may_stream
+    bench.role.promote(A, 60.0)
+    assert bench.history.replid == C, "a master stays what it is"
+
+
+def test_a_promoted_node_without_data_is_nobodys_heir() -> None:
+    bench = Bench().replica()
+    bench.role.stream_lost(A, 0.0)
+    bench.role.promote(C, 0.0)
+    assert not bench.history.knows(B) and bench.history.fork is None
+
+
+def test_a_new_name_from_above_cuts_sub_replicas() -> None:
+    bench = Bench().replica()
+    sub = bench.sub_replica()
+    bench.role.continued(Continued(B, Offset(110), None), 0.0)
+    assert sub.may_stream
+    bench.role.continued(Continued(C, Offset(110), C), 0.0)
+    assert not sub.may_stream and str(sub.end_reason) == "stopped (new_id)"
+    assert (bench.history.replid, bench.history.replid2, bench.history.fork) == (C, B, 110)
+
+
+def test_a_restored_node_that_is_continued_keeps_a_backlog() -> None:
+    bench = Bench()
+    bench.role.restore(B, Offset(57))
+    bench.role.follow("m", 1, 0.0, at_start=True)
+    bench.role.continued(Continued(B, Offset(57), None), 0.0)
+    bench.role.receive_stream(b"abc")
+    assert bench.backlog.covers(57) and bench.backlog.end == 60
+
+
+def test_a_full_resync_replaces_the_stream() -> None:
+    bench = Bench().replica()
+    sub = bench.sub_replica()
+    bench.role.link_lost()
+    bench.role.stream_lost(A, 0.0)
+    assert sub.state is SessionState.CLOSED
+    assert bench.role.position == ASK_FOR_ALL and not bench.history.knows(B)
+    bench.role.snapshot_loaded(C, Offset(5), 0.0)
+    assert bench.role.position == Request(C, 5)
+    assert bench.backlog.covers(5) and not bench.backlog.covers(110)
+
+
+@pytest.mark.parametrize("lost_first", [True, False])
+def test_loading_beside_the_old_data_cuts_sub_replicas_at_the_swap(lost_first: bool) -> None:
+    bench = Bench().replica()
+    sub = bench.sub_replica()
+    if lost_first:
+        bench.role.link_lost()
+    bench.role.snapshot_loaded(C, Offset(5), 0.0)
+    assert sub.state is SessionState.CLOSED and bench.history.replid == C
+
+
+def test_another_master_keeps_sub_replicas() -> None:
+    bench = Bench().replica()
+    sub = bench.sub_replica()
+    assert bench.role.follow("other", 2, 0.0) == Request(B, 110)
+    assert sub.state is SessionState.ONLINE and not bench.roster.makes_stream
