@@ -1,0 +1,294 @@
+"""The same commands to pyrepl's dispatcher and to a real server: replies, changes and digests must be the same.
+
+How a family uses it (`tests/property/test_differential_<family>.py`):
+
+    def generate(rng: Random) -> Iterator[Words]:          # endless or not; str, bytes and int words
+        while True:
+            yield "APPEND", rng.choice(("a", "b")), rng.choice(SOME_TEXTS)
+
+    @pytest.fixture(scope="module")
+    def duel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Duel]:
+        with Lab(tmp_path_factory.mktemp("lab")) as lab, Duel(lab.start("redis7")) as duel:
+            yield duel
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_commands(duel: Duel, seed: int) -> None:
+        duel.fight(generate, seed, commands=1500)
+
+`fight` empties both sides, runs so many commands, compares after each the reply and by how much the number of changes
+(`rdb_changes_since_last_save`) grew, and at the end DEBUG DIGEST. Odd seeds speak RESP3. A difference is shrunk to few
+commands, which the AssertionError lists.
+
+Time is the real clock on both sides: let times to live lie minutes ahead and they do not matter; the replies of
+`NEAR` commands may differ by 2 s. Replies whose order means nothing (`UNORDERED`) are compared as multisets, `PAIRED`
+as multisets of pairs. Commands with random replies have no place here, unless they change nothing and are compared by
+shape in a test of their own.
+"""
+
+from __future__ import annotations
+
+import io
+import pkgutil
+import time
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from itertools import islice
+from random import Random
+from types import ModuleType, TracebackType
+from typing import Final, NamedTuple, Protocol, Self, TypeAlias
+
+import pyrepl.commands
+from pyrepl.commands.call import Call, Effect
+from pyrepl.commands.dispatch import Dispatcher
+from pyrepl.commands.table import Command, Table
+from pyrepl.config.settings import Settings
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.digest import keyspace_digest
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node, Process
+from pyrepl.node.replication import Replication
+from pyrepl.replication.roster import RosterOptions
+from pyrepl.resp.encoder import encode_command, encode_reply
+from pyrepl.resp.reply import Reply
+from pyrepl.units import ReplId
+from tests.peers import lab
+from tests.peers.wire import Wire
+
+Words: TypeAlias = Sequence[str | bytes | int]
+Generate: TypeAlias = Callable[[Random], Iterable[Words]]
+
+UNORDERED: Final = frozenset(
+    b"KEYS SMEMBERS SDIFF SUNION SINTER HKEYS HVALS SCAN SSCAN HSCAN ZSCAN SORT_UNORDERED COMMAND".split()
+)
+PAIRED: Final = frozenset(b"HGETALL CONFIG".split())
+NEAR: Final = frozenset(b"TTL PTTL EXPIRETIME PEXPIRETIME HTTL HPTTL HEXPIRETIME HPEXPIRETIME".split())
+TOLERANCE_MS: Final = 2000
+SHRINK_RUNS: Final = 300
+_ASK_CHANGES: Final = encode_command([b"INFO", b"persistence"])
+
+
+class Readable(Protocol):
+    """A file of bytes."""
+
+    def readline(self) -> bytes: ...
+
+    def read(self, size: int) -> bytes: ...
+
+
+class Tree(NamedTuple):
+    """A reply: its type byte and its content, aggregates as lists of trees."""
+
+    kind: bytes
+    content: bytes | list[Tree] | None
+
+
+class Mismatch(Exception):
+    """The first difference: where, and what each side said."""
+
+    def __init__(self, index: int, text: str) -> None:
+        super().__init__(text)
+        self.index = index
+
+
+class Dice:
+    """A seeded random source for the dispatcher."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+
+    def below(self, n: int) -> int:
+        return self._random.randrange(n)
+
+
+class Ours:
+    """A node in this process, without a daemon: commands in, encoded replies out."""
+
+    def __init__(self) -> None:
+        now = time.monotonic()
+        replication = Replication(1 << 20, RosterOptions(), lambda: ReplId("a" * 40), now)
+        self.node = Node(Settings(), Process(1, "b" * 40, int(time.time()), now), replication)
+        self.dispatcher = Dispatcher(self.node, command_table(), Dice(1), self._refuse, time.perf_counter)
+        self.client = Client(1, "127.0.0.1:1", "127.0.0.1:2", now, authenticated=True)
+        self.node.clients[1] = self.client
+        self.call = self.dispatcher.call_for(self.client)
+
+    def run(self, argv: list[bytes]) -> bytes:
+        now_ms = time.time_ns() // 1_000_000
+        self.node.keyspace.now_ms = self.call.now_ms = now_ms
+        reply = self.dispatcher.execute(self.call, argv, encode_command(argv))
+        return encode_reply(reply, self.client.proto)
+
+    def reset(self, proto: int) -> None:
+        self.client.proto = proto
+        self.client.db_index = 0
+        self.call.db = self.node.keyspace.databases[0]
+        self.run([b"FLUSHALL"])
+
+    @staticmethod
+    def _refuse(call: Call, effect: Effect) -> Reply:
+        return CommandError(f"ERR {type(effect).__name__} needs a daemon")
+
+
+def command_table() -> Table:
+    """Every command there is. A container's row is shared by all tables of a process, so it is emptied first."""
+    names = [found.name for found in pkgutil.iter_modules(pyrepl.commands.__path__) if found.name != "families"]
+    modules: list[ModuleType] = [import_module(f"pyrepl.commands.{name}") for name in names]
+    for module in modules:
+        for row in vars(module).values():
+            if isinstance(row, Command):
+                row.subcommands.clear()
+    return Table(modules)
+
+
+class Duel:
+    """Ours against a real server. Not for several threads."""
+
+    def __init__(self, node: lab.Node) -> None:
+        self.ours = Ours()
+        self.theirs = node.connect()
+        self.newer = node.kind != "redis7"
+        """The other side prints scores as Redis 8.2 does, also into digests."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.theirs.close()
+
+    def fight(self, generate: Generate, seed: int, commands: int, *, compare_dirty: bool = True) -> None:
+        """Raises AssertionError with the seed and the few commands that show the difference."""
+        argvs = [words(line) for line in islice(generate(Random(seed)), commands)]
+        proto = 3 if seed % 2 else 2
+        try:
+            self.compare(argvs, proto, compare_dirty=compare_dirty)
+        except Mismatch as found:
+            shrunk, text = self._shrink(argvs[: found.index + 1], proto, str(found), compare_dirty=compare_dirty)
+            shown = "\n".join(f"  {show(argv)}" for argv in shrunk)
+            raise AssertionError(f"seed {seed}, RESP{proto}: {text}\nafter\n{shown}") from None
+
+    def compare(self, argvs: list[list[bytes]], proto: int = 2, *, compare_dirty: bool = True) -> None:
+        """Empty both sides, run the commands and compare. Raises Mismatch."""
+        self._reset(proto)
+        changes = self._their_changes()
+        for index, argv in enumerate(argvs):
+            dirty = self.ours.node.keyspace.dirty
+            self.theirs.send(
+                encode_command(argv) + (encode_command([b"INFO", b"persistence"]) if compare_dirty else b"")
+            )
+            theirs = read_tree(self.theirs.file)
+            ours = read_tree(io.BytesIO(self.ours.run(argv)))
+            if normal(argv, ours) != normal(argv, theirs) and not near(argv, ours, theirs):
+                raise Mismatch(index, f"{show(argv)}\n  ours   {ours}\n  theirs {theirs}")
+            if compare_dirty:
+                changes, before = _changes(read_tree(self.theirs.file)), changes
+                growth = self.ours.node.keyspace.dirty - dirty
+                if growth != changes - before:
+                    raise Mismatch(index, f"{show(argv)} made {growth} changes, theirs {changes - before}")
+        self._compare_digests(len(argvs) - 1)
+
+    def _compare_digests(self, last: int) -> None:
+        ours = keyspace_digest(self.ours.node.keyspace, old_scores=not self.newer)
+        theirs = self.theirs.call("DEBUG", "DIGEST")
+        if ours != theirs:
+            raise Mismatch(last, f"digests differ\n  ours   {ours}\n  theirs {theirs}")
+
+    def _reset(self, proto: int) -> None:
+        self.theirs.pipeline([("HELLO", proto), ("SELECT", 0), ("FLUSHALL",)])
+        self.ours.reset(proto)
+
+    def _their_changes(self) -> int:
+        self.theirs.send(_ASK_CHANGES)
+        return _changes(read_tree(self.theirs.file))
+
+    def _shrink(
+        self, argvs: list[list[bytes]], proto: int, text: str, *, compare_dirty: bool
+    ) -> tuple[list[list[bytes]], str]:
+        """Leave out ever smaller parts while some difference remains, within SHRINK_RUNS runs."""
+        size = max(1, len(argvs) // 2)
+        runs = 0
+        while runs < SHRINK_RUNS:
+            at = 0
+            shorter = False
+            while at < len(argvs) and runs < SHRINK_RUNS:
+                candidate = argvs[:at] + argvs[at + size :]
+                runs += 1
+                try:
+                    self.compare(candidate, proto, compare_dirty=compare_dirty)
+                    at += size
+                except Mismatch as found:
+                    argvs, text, shorter = candidate[: found.index + 1], str(found), True
+            if size == 1 and not shorter:
+                break
+            size = max(1, size // 2)
+        return argvs, text
+
+
+def words(line: Words) -> list[bytes]:
+    """The words of a command as bytes."""
+    return [word if isinstance(word, bytes) else str(word).encode() for word in line]
+
+
+def show(argv: list[bytes]) -> str:
+    """A command for people; long words are cut."""
+    return " ".join(repr(word)[1:] if len(word) <= 80 else f"{word[:60]!r}...({len(word)})" for word in argv)
+
+
+def read_tree(file: Readable) -> Tree:
+    """One reply, nothing lost: what differs on the wire is a different tree."""
+    line = file.readline()
+    if not line.endswith(b"\r\n"):
+        raise ConnectionError(f"the reply ends with {line!r}")
+    kind, rest = line[:1], line[1:-2]
+    if kind in (b"$", b"="):
+        return Tree(kind, None) if rest == b"-1" else Tree(kind, file.read(int(rest) + 2)[:-2])
+    if kind in (b"*", b"%", b">", b"~"):
+        if rest == b"-1":
+            return Tree(kind, None)
+        return Tree(kind, [read_tree(file) for _ in range(int(rest) * (2 if kind == b"%" else 1))])
+    return Tree(kind, rest)
+
+
+def normal(argv: list[bytes], tree: Tree) -> object:
+    """The reply in a form in which equal replies are equal, whatever the order of what has none."""
+    name = argv[0].upper()
+    if name == b"EXEC" or not isinstance(tree.content, list):
+        return tree
+    if tree.kind == b"%" or name in PAIRED:
+        pairs = zip(tree.content[::2], tree.content[1::2])
+        return tree.kind, sorted(map(repr, pairs))
+    if name in (b"SSCAN", b"HSCAN", b"ZSCAN", b"SCAN") and len(tree.content) == 2:
+        place, found = tree.content
+        items = found.content if isinstance(found.content, list) else []
+        return tree.kind, place, sorted(map(repr, items))
+    if tree.kind == b"~" or name in UNORDERED:
+        return tree.kind, sorted(map(repr, tree.content))
+    return tree
+
+
+def near(argv: list[bytes], ours: Tree, theirs: Tree) -> bool:
+    """Do two replies of a NEAR command differ by little?"""
+    if argv[0].upper() not in NEAR:
+        return False
+    mine, other = _numbers(ours), _numbers(theirs)
+    return (
+        len(mine) == len(other)
+        and all((a < 0) == (b < 0) for a, b in zip(mine, other))
+        and all(abs(a - b) <= TOLERANCE_MS for a, b in zip(mine, other))
+    )
+
+
+def _numbers(tree: Tree) -> list[int]:
+    if tree.kind == b":" and isinstance(tree.content, bytes):
+        return [int(tree.content)]
+    if isinstance(tree.content, list):
+        return [number for item in tree.content for number in _numbers(item)]
+    return []
+
+
+def _changes(info: Tree) -> int:
+    assert isinstance(info.content, bytes), info
+    _, _, rest = info.content.partition(b"rdb_changes_since_last_save:")
+    return int(rest.split(b"\r\n", 1)[0])
+
+
+__all__ = ["Duel", "Generate", "Mismatch", "Ours", "Wire", "Words", "command_table", "read_tree", "words"]
