@@ -18,7 +18,7 @@ from typing import final
 
 from pyrepl.commands.call import Effect
 from pyrepl.observability.event import Event
-from pyrepl.resp.reply import Simple
+from pyrepl.resp.reply import OK, Simple
 
 
 class SaveMode(enum.Enum):
@@ -67,7 +67,7 @@ class BgSave(Effect):
 @final
 @dataclass(frozen=True, slots=True)
 class ScheduleBgSave(Effect):
-    """BGSAVE SCHEDULE while a child writes to replicas: start one when it is done. `+Background saving scheduled`."""
+    """BGSAVE inside EXEC: start a child as soon as the transaction is over. `+Background saving scheduled`."""
 
 
 @final
@@ -203,6 +203,7 @@ class ReplPause(Effect):
 @final
 @dataclass(frozen=True, slots=True)
 class Log(Effect):
-    """DEBUG LOG, ...: write this event to the logs; +OK."""
+    """Write this event to the logs; `reply` is sent as it is."""
 
     event: Event
+    reply: Simple = OK

@@ -1068,6 +1068,12 @@ class SecondaryIdSet(Event):
 
 @final
 @dataclass(frozen=True, slots=True)
+class ReplicationIdsChanged(Event):
+    TEXT: ClassVar[str] = "Changing replication IDs after receiving change-repl-id"
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class MasterModeEnabled(Event):
     client: str
     TEXT: ClassVar[str] = "MASTER MODE enabled (user request from '{client}')"

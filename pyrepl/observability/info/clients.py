@@ -1,0 +1,62 @@
+"""INFO clients: connections and what they hold."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node
+from pyrepl.observability.info.field import Section, constant, gauge
+
+
+def _connected(node: Node) -> int:
+    """All connections but the replicas', the one to our master included, as Redis counts."""
+    return sum(1 for client in node.clients.values() if not client.is_replica)
+
+
+def _largest_input(node: Node) -> int:
+    return max((client.query_buffer_bytes for client in node.clients.values()), default=0)
+
+
+def _largest_output(node: Node) -> int:
+    return max((client.output_bytes for client in node.clients.values()), default=0)
+
+
+def _subscribed(client: Client) -> bool:
+    return bool(client.channels or client.patterns)
+
+
+CLIENTS: Final = Section(
+    "Clients",
+    (
+        gauge("connected_clients", _connected, "Connections, replicas not among them."),
+        constant("cluster_connections", 0, "There is no cluster."),
+        gauge("maxclients", lambda node: node.settings.maxclients, "Connections allowed."),
+        gauge("client_recent_max_input_buffer", _largest_input, "Largest unfinished request of a client.", "bytes"),
+        gauge("client_recent_max_output_buffer", _largest_output, "Most output that waits for one client.", "bytes"),
+        gauge(
+            "blocked_clients",
+            lambda node: sum(client.is_blocked for client in node.clients.values()),
+            "Clients that wait for a reply (WAIT).",
+        ),
+        constant("tracking_clients", 0, "Client-side caching is not supported."),
+        gauge(
+            "pubsub_clients",
+            lambda node: sum(_subscribed(client) for client in node.clients.values()),
+            "Clients with subscriptions.",
+        ),
+        gauge(
+            "watching_clients",
+            lambda node: sum(bool(client.watching) for client in node.clients.values()),
+            "Clients that WATCH keys.",
+        ),
+        constant("clients_in_timeout_table", 0, "Blocked clients are timed elsewhere."),
+        gauge(
+            "total_watched_keys",
+            lambda node: sum(len(db.watchers) for db in node.keyspace.databases),
+            "Different keys under WATCH.",
+        ),
+        constant("total_blocking_keys", 0, "No command blocks on keys yet."),
+        constant("total_blocking_keys_on_nokey", 0, "No command blocks on keys yet."),
+    ),
+)

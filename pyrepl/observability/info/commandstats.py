@@ -1,0 +1,37 @@
+"""INFO commandstats and errorstats: one line per command that was called, one per kind of error reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from pyrepl.node.node import Node
+from pyrepl.observability.info.field import Rows, Section
+
+_UNSAFE: Final = str.maketrans("#:\r\n", "____")
+
+
+def _commands(node: Node) -> Iterator[tuple[str, str]]:
+    for name, row in node.stats.commands.items():
+        if row.calls or row.rejected_calls or row.failed_calls:
+            usec = int(row.seconds * 1e6)
+            per_call = row.seconds * 1e6 / row.calls if row.calls else 0.0
+            yield (
+                f"cmdstat_{name}",
+                f"calls={row.calls},usec={usec},usec_per_call={per_call:.2f},"
+                f"rejected_calls={row.rejected_calls},failed_calls={row.failed_calls}",
+            )
+
+
+def _errors(node: Node) -> Iterator[tuple[str, str]]:
+    for word, count in sorted(node.stats.errors.items()):
+        yield f"errorstat_{word.translate(_UNSAFE)}", f"count={count}"
+
+
+COMMANDSTATS: Final = Section(
+    "Commandstats",
+    (Rows("cmdstat_<command>", _commands, "Per command: calls, time spent, calls refused before and failed in it."),),
+    usual=False,
+)
+
+ERRORSTATS: Final = Section("Errorstats", (Rows("errorstat_<word>", _errors, "Error replies by their first word."),))

@@ -1,0 +1,75 @@
+"""INFO memory. What is behind the numbers, and what they cannot say, is in memory_use.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from pyrepl.node.node import Node
+from pyrepl.observability.info.field import Field, Kind, Section, Value, constant, gauge, text
+from pyrepl.observability.memory_use import MemoryUse, memory_use
+from pyrepl.units import format_memory
+
+
+def _use(read: Callable[[MemoryUse], Value]) -> Callable[[Node], Value]:
+    return lambda node: read(memory_use(node))
+
+
+def _human(name: str, read: Callable[[Node], int], help: str) -> tuple[Field, Field]:
+    """A size, and the same for people."""
+    return gauge(name, read, help, "bytes"), text(f"{name}_human", lambda node: format_memory(read(node)), help)
+
+
+def _percent(name: str, read: Callable[[MemoryUse], float], help: str) -> Field:
+    return Field(name, Kind.TEXT, lambda node: f"{read(memory_use(node)):.2f}%", help, "percent")
+
+
+def _stream_bytes(node: Node) -> int:
+    backlog = node.replication.backlog
+    return backlog.memory_bytes if backlog.active else 0
+
+
+MEMORY: Final = Section(
+    "Memory",
+    (
+        *_human("used_memory", lambda node: node.process.rss_bytes, "What the process holds (RSS)."),
+        *_human("used_memory_rss", lambda node: node.process.rss_bytes, "What the process holds (RSS)."),
+        *_human("used_memory_peak", lambda node: memory_use(node).peak, "The most it has held."),
+        gauge("used_memory_peak_time", lambda node: node.process.peak_rss_unix_s, "Unix time of the peak.", "s"),
+        _percent("used_memory_peak_perc", lambda use: use.peak_percent, "Of the peak."),
+        gauge("used_memory_overhead", _use(lambda use: use.overhead), "All that is no data.", "bytes"),
+        gauge("used_memory_startup", lambda node: node.process.startup_rss_bytes, "Held before any data.", "bytes"),
+        gauge("used_memory_dataset", _use(lambda use: use.dataset), "What remains for the data.", "bytes"),
+        _percent("used_memory_dataset_perc", lambda use: use.dataset_percent, "Of what was added since the start."),
+        *_human("total_system_memory", lambda node: node.process.total_system_bytes, "Memory of the machine."),
+        constant("used_memory_lua", 0, "There is no Lua."),
+        constant("used_memory_vm_eval", 0, "There is no Lua."),
+        constant("used_memory_lua_human", "0B", "There is no Lua."),
+        constant("used_memory_scripts_eval", 0, "There is no Lua."),
+        constant("number_of_cached_scripts", 0, "There is no Lua."),
+        constant("number_of_functions", 0, "There are no functions."),
+        constant("number_of_libraries", 0, "There are no functions."),
+        constant("used_memory_vm_functions", 0, "There are no functions."),
+        constant("used_memory_vm_total", 0, "There is no Lua."),
+        constant("used_memory_vm_total_human", "0B", "There is no Lua."),
+        constant("used_memory_functions", 0, "There are no functions."),
+        constant("used_memory_scripts", 0, "There is no Lua."),
+        constant("used_memory_scripts_human", "0B", "There is no Lua."),
+        *_human("maxmemory", lambda node: node.settings.maxmemory, "The configured limit; not enforced yet."),
+        text("maxmemory_policy", lambda node: node.settings.maxmemory_policy, "What would be evicted."),
+        constant("mem_fragmentation_ratio", 1.0, "Not measurable here: used_memory is the RSS itself."),
+        constant("mem_fragmentation_bytes", 0, "Not measurable here: used_memory is the RSS itself."),
+        constant("mem_not_counted_for_evict", 0, "Nothing is evicted."),
+        gauge("mem_replication_backlog", _use(lambda use: use.backlog), "The backlog, within its size.", "bytes"),
+        gauge("mem_total_replication_buffers", _stream_bytes, "The stream kept for backlog and replicas.", "bytes"),
+        constant("mem_replica_full_sync_buffer", 0, "The stream is not held beside a snapshot."),
+        gauge("mem_clients_slaves", _use(lambda use: use.replicas), "Replicas, beyond the backlog.", "bytes"),
+        gauge("mem_clients_normal", _use(lambda use: use.clients), "Other connections.", "bytes"),
+        constant("mem_cluster_links", 0, "There is no cluster."),
+        constant("mem_aof_buffer", 0, "There is no AOF."),
+        constant("mem_allocator", "pymalloc", "CPython's allocator."),
+        constant("active_defrag_running", 0, "Nothing is defragmented."),
+        constant("lazyfree_pending_objects", 0, "Values are freed at once."),
+        constant("lazyfreed_objects", 0, "Values are freed at once."),
+    ),
+)

@@ -1,0 +1,100 @@
+"""INFO persistence: snapshots, and a load in progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from pyrepl.node.node import Node
+from pyrepl.node.persistence import Loading, Persistence
+from pyrepl.observability.info.field import Field, Section, Value, constant, counter, flag, gauge, text
+
+
+def _of(read: Callable[[Persistence], Value]) -> Callable[[Node], Value]:
+    return lambda node: read(node.persistence)
+
+
+def _is_async_loading(node: Node) -> bool:
+    loading = node.persistence.loading
+    return loading is not None and loading.asynchronous
+
+
+def _is_loading_anything(node: Node) -> bool:
+    return node.persistence.loading is not None
+
+
+def _bgsave_s(node: Node) -> int:
+    started_at = node.persistence.bgsave_started_at
+    return -1 if started_at is None else int(node.process.now - started_at)
+
+
+def _saved_percent(node: Node) -> float:
+    persistence = node.persistence
+    if not persistence.bgsave_in_progress or not persistence.child_keys_total:
+        return 0.0
+    return 100.0 * persistence.child_keys_done / persistence.child_keys_total
+
+
+def _load(name: str, read: Callable[[Loading, float], Value], help: str, unit: str = "") -> Field:
+    """A line that is there while a load runs; `read` gets monotonic seconds too."""
+
+    def value(node: Node) -> Value:
+        loading = node.persistence.loading
+        return read(loading, node.process.now) if loading is not None else 0
+
+    return gauge(name, value, help, unit, when=_is_loading_anything)
+
+
+PERSISTENCE: Final = Section(
+    "Persistence",
+    (
+        flag("loading", lambda node: node.is_loading, "The data set is being loaded; most commands are refused."),
+        flag("async_loading", _is_async_loading, "A master's data set is being loaded beside the old one."),
+        constant("current_cow_peak", 0, "Not measured while a child runs."),
+        constant("current_cow_size", 0, "Not measured while a child runs."),
+        constant("current_cow_size_age", 0, "Not measured while a child runs."),
+        gauge("current_fork_perc", _saved_percent, "How much of the keys the child has written.", "percent"),
+        gauge("current_save_keys_processed", _of(lambda p: p.child_keys_done), "Keys the child has written."),
+        gauge(
+            "current_save_keys_total",
+            _of(lambda p: p.child_keys_total if p.bgsave_in_progress else 0),
+            "Keys the child has to write.",
+        ),
+        gauge(
+            "rdb_changes_since_last_save",
+            lambda node: node.keyspace.dirty - node.persistence.dirty_at_last_save,
+            "Changes that no snapshot on disk has.",
+        ),
+        flag("rdb_bgsave_in_progress", lambda node: node.persistence.bgsave_in_progress, "A snapshot child runs."),
+        gauge("rdb_last_save_time", _of(lambda p: p.last_save_unix_s), "Unix time of the last snapshot on disk.", "s"),
+        text(
+            "rdb_last_bgsave_status",
+            lambda node: "ok" if node.persistence.last_bgsave_ok else "err",
+            "How the last snapshot child ended.",
+        ),
+        gauge("rdb_last_bgsave_time_sec", _of(lambda p: p.last_bgsave_s), "How long the last one took.", "s"),
+        gauge("rdb_current_bgsave_time_sec", _bgsave_s, "For how long one runs; -1 if none does.", "s"),
+        counter("rdb_saves", _of(lambda p: p.saves), "Snapshots on disk since the start."),
+        gauge("rdb_last_cow_size", _of(lambda p: p.last_cow_bytes), "Memory copied during the last one.", "bytes"),
+        gauge("rdb_last_load_keys_expired", _of(lambda p: p.last_load_keys_expired), "Keys the last load left out."),
+        gauge("rdb_last_load_keys_loaded", _of(lambda p: p.last_load_keys_loaded), "Keys the last load brought."),
+        constant("aof_enabled", 0, "There is no AOF."),
+        constant("aof_rewrite_in_progress", 0, "There is no AOF."),
+        constant("aof_rewrite_scheduled", 0, "There is no AOF."),
+        constant("aof_last_rewrite_time_sec", -1, "There is no AOF."),
+        constant("aof_current_rewrite_time_sec", -1, "There is no AOF."),
+        constant("aof_last_bgrewrite_status", "ok", "There is no AOF."),
+        constant("aof_rewrites", 0, "There is no AOF."),
+        constant("aof_rewrites_consecutive_failures", 0, "There is no AOF."),
+        constant("aof_last_write_status", "ok", "There is no AOF."),
+        constant("aof_last_cow_size", 0, "There is no AOF."),
+        constant("module_fork_in_progress", 0, "There are no modules."),
+        constant("module_fork_last_cow_size", 0, "There are no modules."),
+        _load("loading_start_time", lambda load, now: load.started_unix_s, "Unix time at which it began.", "s"),
+        _load("loading_total_bytes", lambda load, now: load.total_bytes, "Size, 0 if not known.", "bytes"),
+        _load("loading_rdb_used_mem", lambda load, now: 0, "Memory used when it was made; not known.", "bytes"),
+        _load("loading_loaded_bytes", lambda load, now: load.loaded_bytes, "Read so far.", "bytes"),
+        _load("loading_loaded_perc", lambda load, now: load.percent, "Read so far.", "percent"),
+        _load("loading_eta_seconds", lambda load, now: load.eta_seconds(now), "To go at the rate so far.", "s"),
+    ),
+)

@@ -1,0 +1,192 @@
+"""INFO replication, in the order of Redis 8.2: our master if we have one, our replicas, our stream.
+
+Offsets here are the wire's: bytes are numbered from 1, so a cut is shown as it is where Redis states "so many bytes",
+and plus one where it names the first byte of something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from pyrepl.node.node import Node
+from pyrepl.observability.info.field import Field, Rows, Section, Value, constant, flag, gauge, text
+from pyrepl.replication.link import Link
+from pyrepl.replication.progress import TransferProgress
+
+_NO_OFFSET: Final = 1
+"""What Redis shows as a replica's offset while it has no stream."""
+
+
+def _is_replica(node: Node) -> bool:
+    return node.replication.is_replica
+
+
+def _transfers(node: Node) -> bool:
+    link = node.replication.link
+    return link is not None and link.is_syncing
+
+
+def _is_up(node: Node) -> bool:
+    return _is_replica(node) and node.replication.link_is_up
+
+
+def _is_down(node: Node) -> bool:
+    return _is_replica(node) and not node.replication.link_is_up
+
+
+def _link(name: str, read: Callable[[Link, float], Value], help: str, unit: str = "") -> Field:
+    """A line that a replica has; `read` gets monotonic seconds too."""
+
+    def value(node: Node) -> Value:
+        link = node.replication.link
+        return read(link, node.process.now) if link is not None else 0
+
+    return gauge(name, value, help, unit, when=_is_replica)
+
+
+def _transfer(name: str, read: Callable[[TransferProgress, float], Value], help: str, unit: str) -> Field:
+    """A line that is there while a snapshot comes or is loaded."""
+
+    def value(node: Node) -> Value:
+        link = node.replication.link
+        transfer = link.progress.transfer if link is not None else None
+        return read(transfer, node.process.now) if transfer is not None else 0
+
+    return gauge(name, value, help, unit, when=_transfers)
+
+
+def _silence_s(link: Link, now: float) -> int:
+    last_io_at = link.progress.last_io_at
+    return int(now - last_io_at) if link.is_up and last_io_at is not None else -1
+
+
+def _up_s(node: Node) -> int:
+    link = node.replication.link
+    since = link.progress.up_since if link is not None else None
+    return int(node.process.now - since) if since is not None else -1
+
+
+def _down_s(node: Node) -> int:
+    link = node.replication.link
+    since = link.progress.down_since if link is not None else None
+    return int(node.process.now - since) if since is not None else -1
+
+
+def _next_try_s(link: Link, now: float) -> int:
+    wait_s = link.progress.next_try_in_s(now)
+    return -1 if wait_s is None else round(wait_s)
+
+
+def _eta_s(transfer: TransferProgress, now: float) -> int:
+    eta_s = transfer.eta_s(now)
+    return -1 if eta_s is None else round(eta_s)
+
+
+def _connected_replicas(node: Node) -> int:
+    return sum(session.is_replica for session in node.replication.roster.sessions.values())
+
+
+def _replicas(node: Node) -> Iterator[tuple[str, str]]:
+    sessions = [session for session in node.replication.roster.sessions.values() if session.is_replica]
+    for number, session in enumerate(sessions):
+        lag_s = int(session.lag_s(node.process.now))
+        yield (
+            f"slave{number}",
+            f"ip={session.ip},port={session.listening_port},state={session.state.wire_name},"
+            f"offset={session.ack_cut},lag={lag_s}",
+        )
+
+
+def _counts_good_replicas(node: Node) -> bool:
+    settings = node.settings
+    return settings.min_replicas_to_write > 0 and settings.min_replicas_max_lag > 0
+
+
+def _good_replicas(node: Node) -> int:
+    return node.replication.roster.good_replicas(node.settings.min_replicas_max_lag, node.process.now)
+
+
+def _second_offset(node: Node) -> int:
+    fork = node.replication.history.fork
+    return -1 if fork is None else fork + 1
+
+
+def _first_byte(node: Node) -> int:
+    backlog = node.replication.backlog
+    return backlog.start + 1 if backlog.active else 0
+
+
+REPLICATION: Final = Section(
+    "Replication",
+    (
+        text("role", lambda node: "slave" if _is_replica(node) else "master", "master or slave."),
+        text("master_host", lambda node: node.replication.master_host, "Whom we follow.", when=_is_replica),
+        gauge("master_port", lambda node: node.replication.master_port, "Whom we follow.", when=_is_replica),
+        text(
+            "master_link_status",
+            lambda node: "up" if node.replication.link_is_up else "down",
+            "Does the stream flow?",
+            when=_is_replica,
+        ),
+        _link("master_last_io_seconds_ago", _silence_s, "Since our master last said anything; -1: link down.", "s"),
+        flag("master_sync_in_progress", _transfers, "A snapshot comes or is loaded.", when=_is_replica),
+        _link(
+            "slave_read_repl_offset",
+            lambda link, now: _NO_OFFSET if link.read_offset is None else link.read_offset,
+            "Stream bytes read.",
+            "bytes",
+        ),
+        _link(
+            "slave_repl_offset",
+            lambda link, now: _NO_OFFSET if link.held is None else link.held,
+            "Stream bytes applied.",
+            "bytes",
+        ),
+        _link("replica_full_sync_buffer_size", lambda link, now: 0, "Stream held beside a snapshot: none.", "bytes"),
+        _link("replica_full_sync_buffer_peak", lambda link, now: 0, "Stream held beside a snapshot: none.", "bytes"),
+        _transfer("master_sync_total_bytes", lambda t, now: t.total_bytes or 0, "Size, 0 if not known.", "bytes"),
+        _transfer("master_sync_read_bytes", lambda t, now: t.read_bytes, "Received so far.", "bytes"),
+        _transfer("master_sync_left_bytes", lambda t, now: t.left_bytes or 0, "To go; 0 if not known.", "bytes"),
+        _transfer("master_sync_perc", lambda t, now: t.percent or 0.0, "Received so far.", "percent"),
+        _transfer("master_sync_bytes_per_sec", lambda t, now: int(t.bytes_per_s(now)), "Rate now.", "bytes/s"),
+        _transfer("master_sync_eta_seconds", _eta_s, "To go at that rate; -1 if not known.", "s"),
+        _transfer("master_sync_last_io_seconds_ago", lambda t, now: int(now - t.last_io_at), "Silence.", "s"),
+        _link(
+            "master_current_sync_attempts",
+            lambda link, now: link.progress.current_sync_attempts,
+            "Connections tried since the link was last up.",
+        ),
+        _link("master_total_sync_attempts", lambda link, now: link.progress.total_sync_attempts, "Connections tried."),
+        gauge("master_link_up_since_seconds", _up_s, "For how long the link is up.", "s", when=_is_up),
+        gauge("master_link_down_since_seconds", _down_s, "For how long the link is down.", "s", when=_is_down),
+        _link(
+            "total_disconnect_time_sec",
+            lambda link, now: int(link.progress.total_disconnect_s(now)),
+            "Without a link, in all.",
+            "s",
+        ),
+        _link("master_last_sync_error", lambda link, now: link.progress.last_sync_error, "Why the link last failed."),
+        _link("master_next_try_in_seconds", _next_try_s, "Until the next connection; -1: none is planned.", "s"),
+        gauge(
+            "slave_priority",
+            lambda node: node.settings.replica_priority,
+            "Sentinel's choice goes by it.",
+            when=_is_replica,
+        ),
+        flag("slave_read_only", lambda node: node.settings.replica_read_only, "Writes are refused.", when=_is_replica),
+        flag("replica_announced", lambda node: node.settings.replica_announced, "Sentinel shows us.", when=_is_replica),
+        gauge("connected_slaves", _connected_replicas, "Replicas attached."),
+        gauge("min_slaves_good_slaves", _good_replicas, "Replicas in touch.", when=_counts_good_replicas),
+        Rows("slave<n>", _replicas, "Per replica: address, state, acknowledged offset, seconds since its last sign."),
+        constant("master_failover_state", "no-failover", "There is no FAILOVER yet."),
+        text("master_replid", lambda node: node.replication.history.replid, "The name of our stream."),
+        text("master_replid2", lambda node: node.replication.history.replid2, "Its name before; zeros for none."),
+        gauge("master_repl_offset", lambda node: node.replication.backlog.end, "Bytes of our stream.", "bytes"),
+        gauge("second_repl_offset", _second_offset, "First byte that master_replid2 does not name; -1 for none."),
+        flag("repl_backlog_active", lambda node: node.replication.backlog.active, "The stream is being kept."),
+        gauge("repl_backlog_size", lambda node: node.replication.backlog.capacity, "Configured.", "bytes"),
+        gauge("repl_backlog_first_byte_offset", _first_byte, "The oldest byte kept; 0 for none."),
+        gauge("repl_backlog_histlen", lambda node: node.replication.backlog.held_bytes, "Bytes kept.", "bytes"),
+    ),
+)

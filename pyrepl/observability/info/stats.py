@@ -1,0 +1,109 @@
+"""INFO stats: counters since the start or the last CONFIG RESETSTAT, and rates of the last moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from pyrepl.node.node import Node
+from pyrepl.node.stats import Stats
+from pyrepl.observability.info.field import Rows, Section, Value, constant, counter, gauge
+from pyrepl.replication.roster import SyncCounters
+
+
+def _of(read: Callable[[Stats], Value]) -> Callable[[Node], Value]:
+    return lambda node: read(node.stats)
+
+
+def _sync(read: Callable[[SyncCounters], int]) -> Callable[[Node], Value]:
+    return lambda node: read(node.replication.roster.counters)
+
+
+def _full_by_cause(node: Node) -> Iterator[tuple[str, str]]:
+    for cause, count in node.replication.roster.counters.full_by_cause.items():
+        yield f"sync_full_{cause.value}", str(count)
+
+
+STATS: Final = Section(
+    "Stats",
+    (
+        counter("total_connections_received", _of(lambda s: s.total_connections_received), "Connections accepted."),
+        counter("total_commands_processed", _of(lambda s: s.total_commands_processed), "Commands executed."),
+        gauge("instantaneous_ops_per_sec", _of(lambda s: int(s.ops.per_second)), "Commands executed now.", "1/s"),
+        counter("total_net_input_bytes", _of(lambda s: s.total_net_input_bytes), "Read, the stream too.", "bytes"),
+        counter("total_net_output_bytes", _of(lambda s: s.total_net_output_bytes), "Written, the stream too.", "bytes"),
+        counter("total_net_repl_input_bytes", _of(lambda s: s.total_net_repl_input_bytes), "From our master.", "bytes"),
+        counter("total_net_repl_output_bytes", _of(lambda s: s.total_net_repl_output_bytes), "To replicas.", "bytes"),
+        gauge("instantaneous_input_kbps", _of(lambda s: s.input.per_second / 1024), "Read now.", "KiB/s"),
+        gauge("instantaneous_output_kbps", _of(lambda s: s.output.per_second / 1024), "Written now.", "KiB/s"),
+        gauge(
+            "instantaneous_input_repl_kbps", _of(lambda s: s.repl_input.per_second / 1024), "From our master.", "KiB/s"
+        ),
+        gauge(
+            "instantaneous_output_repl_kbps", _of(lambda s: s.repl_output.per_second / 1024), "To replicas.", "KiB/s"
+        ),
+        counter("rejected_connections", _of(lambda s: s.rejected_connections), "Refused at maxclients."),
+        counter("sync_full", _sync(lambda c: c.full), "Full resyncs given to replicas."),
+        counter("sync_partial_ok", _sync(lambda c: c.partial_ok), "Partial resyncs given."),
+        counter("sync_partial_err", _sync(lambda c: c.partial_err), "Partial resyncs asked for and refused."),
+        Rows("sync_full_<cause>", _full_by_cause, "Full resyncs given, by why the replica could not be continued."),
+        counter("expired_subkeys", lambda node: node.keyspace.expired_fields_count, "Hash fields expired."),
+        counter("expired_keys", lambda node: node.keyspace.expired_keys_count, "Keys expired."),
+        constant("expired_stale_perc", 0.0, "Not estimated."),
+        constant("expired_time_cap_reached_count", 0, "Not counted."),
+        constant("expire_cycle_cpu_milliseconds", 0, "Not measured."),
+        counter("evicted_keys", _of(lambda s: s.evicted_keys), "Keys evicted."),
+        constant("evicted_clients", 0, "Clients are not evicted."),
+        constant("evicted_scripts", 0, "There is no Lua."),
+        constant("total_eviction_exceeded_time", 0, "Nothing is evicted."),
+        constant("current_eviction_exceeded_time", 0, "Nothing is evicted."),
+        counter("keyspace_hits", lambda node: node.keyspace.hits, "Look-ups of readers that found a key."),
+        counter("keyspace_misses", lambda node: node.keyspace.misses, "Look-ups of readers that found none."),
+        gauge("pubsub_channels", lambda node: node.pubsub.channels_count, "Channels somebody listens to."),
+        gauge("pubsub_patterns", lambda node: node.pubsub.patterns_count, "Patterns somebody listens to."),
+        constant("pubsubshard_channels", 0, "There are no sharded channels."),
+        gauge("latest_fork_usec", _of(lambda s: s.latest_fork_usec), "How long the last fork took.", "us"),
+        counter("total_forks", _of(lambda s: s.total_forks), "Children made."),
+        constant("migrate_cached_sockets", 0, "There is no MIGRATE."),
+        constant("slave_expires_tracked_keys", 0, "A replica's own keys are not tracked."),
+        constant("active_defrag_hits", 0, "Nothing is defragmented."),
+        constant("active_defrag_misses", 0, "Nothing is defragmented."),
+        constant("active_defrag_key_hits", 0, "Nothing is defragmented."),
+        constant("active_defrag_key_misses", 0, "Nothing is defragmented."),
+        constant("total_active_defrag_time", 0, "Nothing is defragmented."),
+        constant("current_active_defrag_time", 0, "Nothing is defragmented."),
+        constant("tracking_total_keys", 0, "Client-side caching is not supported."),
+        constant("tracking_total_items", 0, "Client-side caching is not supported."),
+        constant("tracking_total_prefixes", 0, "Client-side caching is not supported."),
+        counter(
+            "unexpected_error_replies",
+            _of(lambda s: s.unexpected_error_replies),
+            "Commands of our master's stream that failed here.",
+        ),
+        counter(
+            "unknown_replicated_commands",
+            _of(lambda s: s.unknown_replicated_commands),
+            "Commands of our master's stream that we do not know.",
+        ),
+        counter("total_error_replies", _of(lambda s: s.total_error_replies), "Error replies, refusals too."),
+        constant("dump_payload_sanitizations", 0, "Payloads are decoded, so they need no separate check."),
+        counter("total_reads_processed", _of(lambda s: s.total_reads_processed), "Reads from sockets."),
+        counter("total_writes_processed", _of(lambda s: s.total_writes_processed), "Writes to sockets."),
+        constant("io_threaded_reads_processed", 0, "There are no I/O threads."),
+        constant("io_threaded_writes_processed", 0, "There are no I/O threads."),
+        counter(
+            "client_query_buffer_limit_disconnections",
+            _of(lambda s: s.client_query_buffer_limit_disconnections),
+            "Clients closed over client-query-buffer-limit.",
+        ),
+        counter(
+            "client_output_buffer_limit_disconnections",
+            _of(lambda s: s.client_output_buffer_limit_disconnections),
+            "Clients closed over client-output-buffer-limit.",
+        ),
+        constant("acl_access_denied_auth", 0, "There are no ACLs."),
+        constant("acl_access_denied_cmd", 0, "There are no ACLs."),
+        constant("acl_access_denied_key", 0, "There are no ACLs."),
+        constant("acl_access_denied_channel", 0, "There are no ACLs."),
+    ),
+)

@@ -1,0 +1,66 @@
+"""About how many bytes a key and its value occupy: MEMORY USAGE. Sizes are CPython's (`sys.getsizeof`), not Redis's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from typing import Final
+
+from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
+from pyrepl.rdb.values import StreamGroup, StreamValue
+
+SAMPLES: Final = 5
+"""How many elements MEMORY USAGE looks at when it is not told (Redis 7.0)."""
+_SLOT_BYTES: Final = 100
+"""What a key costs in the dict of its database: hash, two pointers, index, the table's empty third."""
+
+
+def key_bytes(key: bytes, value: Value, samples: int) -> int:
+    """The key with its place in the database, and the value; `samples` 0 looks at every element."""
+    return _SLOT_BYTES + sys.getsizeof(key) + value_bytes(value, samples)
+
+
+def value_bytes(value: Value, samples: int) -> int:
+    """A value with all it holds; a collection's elements are estimated from the first `samples` of them."""
+    if isinstance(value, bytes):
+        return sys.getsizeof(value)
+    frame = sys.getsizeof(value)
+    if isinstance(value, ListValue):
+        return frame + sys.getsizeof(value.items) + _strings(value.items, len(value.items), samples)
+    if isinstance(value, SetValue):
+        picked = sys.getsizeof(value.order) + sys.getsizeof(value.slots) if value.order is not None else 0
+        return frame + picked + sys.getsizeof(value.members) + _strings(value.members, len(value.members), samples)
+    if isinstance(value, HashValue):
+        deadlines = sys.getsizeof(value.expires) if value.expires else 0
+        size = len(value.fields)
+        names = _strings(value.fields, size, samples)
+        return frame + deadlines + sys.getsizeof(value.fields) + names + _strings(value.fields.values(), size, samples)
+    if isinstance(value, ZsetValue):
+        size = len(value.scores)
+        scores = size * sys.getsizeof(0.0)
+        return frame + sys.getsizeof(value.scores) + scores + _strings(value.scores, size, samples)
+    return frame + _stream_bytes(value, samples)
+
+
+def _strings(elements: Iterable[bytes], count: int, samples: int) -> int:
+    """All of `count` strings, by the mean of the first `samples`."""
+    sizes = [sys.getsizeof(element) for element in islice(elements, samples or None)]
+    return sum(sizes) * count // len(sizes) if sizes else 0
+
+
+def _stream_bytes(value: StreamValue, samples: int) -> int:
+    entries = value.entries
+    sizes = [
+        sys.getsizeof(entry) + sys.getsizeof(entry[0]) + sys.getsizeof(entry[1]) + sum(map(sys.getsizeof, entry[1]))
+        for entry in islice(entries, samples or None)
+    ]
+    held = sum(sizes) * len(entries) // len(sizes) if sizes else 0
+    groups = sum(sys.getsizeof(name) + _group_bytes(group) for name, group in value.groups.items())
+    return sys.getsizeof(entries) + held + groups
+
+
+def _group_bytes(group: StreamGroup) -> int:
+    pending = sum(sys.getsizeof(entry) for entry in group.pending.values())
+    consumers = sum(sys.getsizeof(name) + sys.getsizeof(consumer) for name, consumer in group.consumers.items())
+    return sys.getsizeof(group.pending) + pending + sys.getsizeof(group.consumers) + consumers
