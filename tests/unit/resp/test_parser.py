@@ -62,6 +62,18 @@ def test_limits_are_inclusive(data: bytes) -> None:
     assert Parser().feed(data).error is None
 
 
+def test_a_line_may_have_exactly_the_limit() -> None:
+    for line, error in (
+        (b"12345678\n", None),
+        (b"123456789\n", b"ERR Protocol error: too big inline request"),
+        (b"*1234567\r\n", None),
+        (b"*12345678\r\n", b"ERR Protocol error: too big mbulk count string"),
+        (b"*1\r\n$1234567\r\n", None),
+        (b"*1\r\n$12345678\r\n", b"ERR Protocol error: too big bulk count string"),
+    ):
+        assert Parser(max_inline_bytes=8).feed(line).error == error
+
+
 def test_a_bulk_string_may_have_exactly_the_limit() -> None:
     for size in (1000, 500_000):
         argument = b"v" * size
