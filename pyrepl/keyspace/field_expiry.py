@@ -11,6 +11,8 @@ from typing import Final, final
 from pyrepl.keyspace.database import Database, Expiry, Keyspace
 from pyrepl.keyspace.values import HashValue
 
+LOOKS: Final = 2000
+"""Most hashes that one slice looks at: below a millisecond when none has anything due."""
 _ALL: Final = 2**63 - 1
 
 
@@ -70,33 +72,39 @@ def remove_due_fields(db: Database, key: bytes, value: HashValue, limit: int) ->
 class FieldExpiryCycle:
     """Removes expired fields that nobody reads, a slice at a time; for masters alone.
 
-    Goes round the databases and the hashes that may have volatile fields; one slice looks at a bounded number of
-    hashes and removes a bounded number of fields. The caller sets `Keyspace.now_ms` before and propagates after.
+    Goes round the databases and their hashes that may have volatile fields, as `expire_cycle` does with keys. The
+    caller sets `Keyspace.now_ms` before a slice and propagates `Keyspace.expired_fields` after.
     """
 
-    __slots__ = ("_database", "_keys", "_keyspace")
+    __slots__ = ("_index", "_keys", "_keyspace")
 
     def __init__(self, keyspace: Keyspace) -> None:
         self._keyspace = keyspace
-        self._database = 0
-        """Index of the database being walked."""
+        self._index = 0
+        """Of the database whose keys `_keys` are."""
         self._keys: list[bytes] = []
-        """Keys of that database still to look at in this round; some may be gone by now."""
+        """Hashes still to look at in this round; some may be gone by now."""
 
-    def step(self, hashes: int = 1000, fields: int = 1000) -> int:
-        """Look at up to `hashes` hashes and remove up to `fields` fields; how many were removed.
+    def run(self, max_fields: int) -> int:
+        """Remove up to `max_fields` expired fields; how many were removed, `max_fields` when more may be due.
 
-        A result of `fields` says that more may be due: go on when there is time.
+        Looks at LOOKS hashes at most, each of them once. Does nothing on a replica: its master tells it.
         """
-        assert hashes > 0 and fields > 0
-        removed = 0
-        while hashes > 0 and removed < fields:
-            if not self._keys and not self._next_database():
+        assert max_fields > 0
+        if self._keyspace.expiry is not Expiry.DELETE:
+            return 0
+        removed = looks = rounds = 0
+        databases = self._keyspace.databases
+        while removed < max_fields and looks < LOOKS:
+            if self._keys:
+                looks += 1
+                removed += self._visit(databases[self._index], self._keys.pop(), max_fields - removed)
+                continue
+            if rounds == len(databases):
                 break
-            db = self._keyspace.databases[self._database]
-            key = self._keys.pop()
-            removed += self._visit(db, key, fields - removed)
-            hashes -= 1
+            rounds += 1
+            self._index = (self._index + 1) % len(databases)
+            self._keys = list(databases[self._index].volatile_hashes)
         return removed
 
     def _visit(self, db: Database, key: bytes, limit: int) -> int:
@@ -108,13 +116,3 @@ class FieldExpiryCycle:
         if removed == limit:
             self._keys.append(key)
         return removed
-
-    def _next_database(self) -> bool:
-        """Go on to the next database with such hashes, at most once round; False when there is none."""
-        databases = self._keyspace.databases
-        for _ in databases:
-            self._database = (self._database + 1) % len(databases)
-            if databases[self._database].volatile_hashes:
-                self._keys = list(databases[self._database].volatile_hashes)
-                return True
-        return False

@@ -22,8 +22,12 @@ SETTING: Final = (
     (b"SADD", b"a set", b"a", b"1"),
     (b"HSET", b"a hash", b"a", b"1"),
     (b"ZADD", b"a zset", b"1", b"a"),
+    (b"SADD", b"lone set", b"m"),
+    (b"HSET", b"lone hash", b"m", b"v"),
+    (b"ZADD", b"lone zset", b"2.5", b"m"),
+    (b"SET", b"lone text", b"hello"),
 )
-"""What makes the STRANGERS: a key of each type."""
+"""What makes the STRANGERS, a key of each type, and the lone keys, for commands that must leave nothing to chance."""
 
 
 class Writer:
@@ -58,6 +62,10 @@ class Writer:
     def count_of(self, items: list[bytes]) -> bytes:
         """How many they are, mostly."""
         return b"%d" % len(items) if self.chance(0.93) else self.index()
+
+    def lone(self, key: bytes) -> bytes:
+        """A key that nobody changes: `key`, one of another type or one that is not there."""
+        return self.pick(key, key, key, b"lone text", b"never")
 
     def option(self, share: float, *words: bytes) -> list[bytes]:
         """These words, or none."""
