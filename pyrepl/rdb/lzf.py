@@ -36,7 +36,7 @@ COMPRESSOR_IS_NATIVE: Final = _native is not None
 
 def decompress(data: bytes, size: int) -> bytes:
     """The `size` bytes that `data` stands for. Raises Malformed if it stands for anything else."""
-    if size > len(data) * MAX_RATIO:
+    if size > len(data) * MAX_RATIO or size == 0:
         raise Malformed(f"LZF: {len(data)} bytes cannot expand to the {size} declared")
     if _native_decompress is None:
         return decompress_pure(data, size)

@@ -4,8 +4,12 @@ A snapshot is made by calling, in this order, `begin`, `functions`, then for eac
 `encode_strings` or `encode_keys` as often as there are batches, and `end`. Each call returns bytes to be written
 behind those of the one before; the checksum at the end covers them all.
 
-Not here: what goes into a batch, and where the bytes go. A batch is encoded in one piece, so its size is the memory
-it takes.
+Not here: what goes into a batch, and where the bytes go. A batch is encoded in one piece; `max_bytes` bounds the memory
+it takes where the sizes of the values are not known before:
+
+    keys = iter(database.items())
+    while batch := writer.encode_keys(keys, expires, max_bytes=1 << 20):
+        send(batch)
 """
 
 from __future__ import annotations
@@ -50,6 +54,8 @@ _NINE: Final = 0x39
 """Text that begins with a greater byte is not an integer's."""
 
 _SHORT: Final = len(SHORT_LENGTHS)
+
+UNBOUNDED: Final = 1 << 62
 
 
 @final
@@ -103,8 +109,11 @@ class RdbWriter:
             parts += (_RESIZEDB, encode_length(size), encode_length(expires_size))
         return self._counted(b"".join(parts))
 
-    def encode_strings(self, items: Iterable[tuple[bytes, bytes]]) -> bytes:
-        """Keys of strings without expiry, the fastest batch: (key, value) as `dict.items()` gives them."""
+    def encode_strings(self, items: Iterable[tuple[bytes, bytes]], max_bytes: int = UNBOUNDED) -> bytes:
+        """Keys of strings without expiry, the fastest batch: (key, value) as `dict.items()` gives them.
+
+        Nothing more is taken from `items` once `max_bytes` of values are encoded; empty bytes: there was nothing left.
+        """
         parts: list[bytes] = []
         text = self._form.text
         # Values of more bytes than this go through `text`, which may compress them.
@@ -121,11 +130,17 @@ class RdbWriter:
                 parts += (head, key, SHORT_LENGTHS[size], value)
             else:
                 parts += (head, key, text(value))
+            max_bytes -= size
+            if max_bytes <= 0:
+                break
         return self._counted(b"".join(parts))
 
-    def encode_keys(self, items: Iterable[tuple[bytes, object]], expires: Mapping[bytes, int]) -> bytes:
+    def encode_keys(
+        self, items: Iterable[tuple[bytes, object]], expires: Mapping[bytes, int], max_bytes: int = UNBOUNDED
+    ) -> bytes:
         """Keys with plain values of any type (values.py) and their expiries (key -> Unix ms; a superset will do).
 
+        Nothing more is taken from `items` once `max_bytes` of values are encoded; empty bytes: there was nothing left.
         Raises CannotHold, naming the key, for what the version has no place for; TypeError for another kind of value.
         """
         parts: list[bytes] = []
@@ -136,13 +151,17 @@ class RdbWriter:
             if at_ms is not None:
                 parts.append(self._expiry(key, at_ms))
             if type(value) is bytes:
-                parts += (b"\x00", text(key), text(value))
-                continue
-            try:
-                kind, body = encode_value(value, form)
-            except CannotHold as error:
-                raise CannotHold(f"key {key[:128]!r}: {error}") from None
-            parts += (bytes((kind,)), text(key), body)
+                body = text(value)
+                parts += (b"\x00", text(key), body)
+            else:
+                try:
+                    kind, body = encode_value(value, form)
+                except CannotHold as error:
+                    raise CannotHold(f"key {key[:128]!r}: {error}") from None
+                parts += (bytes((kind,)), text(key), body)
+            max_bytes -= len(body)
+            if max_bytes <= 0:
+                break
         return self._counted(b"".join(parts))
 
     def end(self) -> bytes:

@@ -37,6 +37,8 @@ _MINUS: Final = 0x2D
 
 _SMALL: Final[tuple[bytes, ...]] = tuple(b"%d" % n for n in range(128))
 _SMALL_ENTRIES: Final[tuple[bytes, ...]] = tuple(bytes((n, 1)) for n in range(128))
+_SHORT_HEADS: Final[tuple[bytes, ...]] = tuple(bytes((0x80 | n,)) for n in range(64))
+_SHORT_ENDS: Final[tuple[bytes, ...]] = tuple(bytes((n + 1,)) for n in range(64))
 
 
 def decode_listpack(packed: bytes) -> list[bytes]:
@@ -134,12 +136,13 @@ def join_entries(entries: list[bytes]) -> bytes:
 def encode_entry(element: bytes) -> bytes:
     """One element with its back length."""
     size = len(element)
-    if size <= _MAX_INTEGER_BYTES:
+    # Only text that begins with a digit or a minus needs a closer look.
+    if 0 < size <= _MAX_INTEGER_BYTES and element[0] <= _NINE:
         number = parse_integer(element)
         if number is not None:
             return encode_integer_entry(number)
     if size < 64:
-        return b"".join((bytes((0x80 | size,)), element, bytes((size + 1,))))
+        return _SHORT_HEADS[size] + element + _SHORT_ENDS[size]
     if size < 4096:
         head = bytes((0xE0 | size >> 8, size & 0xFF))
     else:

@@ -82,6 +82,24 @@ def test_both_ways_to_write_strings_write_the_same(compress: bool) -> None:
         assert len(data) < sum(map(len, dict(items)))
 
 
+@pytest.mark.parametrize("strings", [False, True])
+def test_a_batch_ends_at_its_limit_and_the_rest_stays(strings: bool) -> None:
+    items = {b"%d" % i: b"x" * 100 for i in range(25)}
+    writer = RdbWriter(10)
+    data = writer.begin()
+    keys = iter(items.items())
+    sizes = []
+
+    def encode() -> bytes:
+        return writer.encode_strings(keys, 1000) if strings else writer.encode_keys(keys, {}, 1000)
+
+    while batch := encode():
+        sizes.append(batch.count(b"x" * 100))
+        data += batch
+    assert sizes == [10, 10, 5]
+    assert load(data + writer.end()).values[0] == items
+
+
 def test_settings_reach_the_types() -> None:
     writer = RdbWriter(10, packing=PackingSettings(hash_max_listpack_entries=1))
     assert writer.encode_keys([(b"h", {b"a": b"1", b"b": b"2"})], {})[0] == 4
