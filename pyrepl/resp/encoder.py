@@ -16,6 +16,7 @@ from pyrepl.resp.reply import NoReply, NullArray, Push, Raw, Reply, Simple, Verb
 CRLF: Final = b"\r\n"
 _SMALL: Final = 1024
 _INTEGERS: Final[list[bytes]] = [b":%d\r\n" % number for number in range(_SMALL)]
+_BULK_HEADERS: Final[list[bytes]] = [b"$%d\r\n" % size for size in range(_SMALL)]
 _NO_LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -25,7 +26,8 @@ def encode_reply(reply: Reply, proto: int) -> bytes:
     Raises TypeError for a value that is no Reply (a str, for instance): a defect of the command, not of its caller.
     """
     if type(reply) is bytes:
-        return b"$%d\r\n%b\r\n" % (len(reply), reply)
+        size = len(reply)
+        return _BULK_HEADERS[size] + reply + CRLF if size < _SMALL else b"$%d\r\n%b\r\n" % (size, reply)
     if type(reply) is Simple:
         return reply.encoded
     if type(reply) is int:
@@ -43,7 +45,11 @@ def append_reply(reply: Reply, proto: int, out: list[bytes]) -> None:
     Raises TypeError for a value that is no Reply (a str, for instance): a defect of the command, not of its caller.
     """
     if type(reply) is bytes:
-        out.append(b"$%d\r\n%b\r\n" % (len(reply), reply))
+        size = len(reply)
+        if size < _SMALL:
+            out.append(_BULK_HEADERS[size] + reply + CRLF)
+        else:
+            out += (b"$%d\r\n" % size, reply, CRLF)
     elif type(reply) is int:
         out.append(_INTEGERS[reply] if 0 <= reply < _SMALL else b":%d\r\n" % reply)
     elif type(reply) is Simple:
@@ -58,10 +64,14 @@ def append_reply(reply: Reply, proto: int, out: list[bytes]) -> None:
 
 
 def _encode_items(items: Sequence[Reply], proto: int, out: list[bytes]) -> None:
-    """The elements of an aggregate; bulk strings, the usual case, without a call each."""
+    """The elements of an aggregate; bulk strings, the usual case, without a call or a copy each."""
+    append = out.append
     for item in items:
         if type(item) is bytes:
-            out.append(b"$%d\r\n%b\r\n" % (len(item), item))
+            size = len(item)
+            append(_BULK_HEADERS[size] if size < _SMALL else b"$%d\r\n" % size)
+            append(item)
+            append(CRLF)
         else:
             append_reply(item, proto, out)
 

@@ -95,7 +95,9 @@ class Batch:
         """
         if self._irregular is not None and index in self._irregular:
             return encode_command(self.commands[index])
-        return self.raw[self.ends[index - 1] if index else 0 : self.ends[index]]
+        raw = self._raw if self._parts is None else self.raw
+        ends = self.ends
+        return raw[ends[index - 1] if index else 0 : ends[index]]
 
 
 @final
