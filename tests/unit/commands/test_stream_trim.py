@@ -1,0 +1,65 @@
+"""The trimming options alone: what they parse to, and how a rounded trim is rewritten."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.commands.stream_log import append, size
+from pyrepl.commands.stream_trim import DEFAULT_LIMIT, parse_trim
+from pyrepl.errors import CommandError
+from pyrepl.rdb.values import StreamValue
+
+
+def words(line: str) -> tuple[bytes, ...]:
+    return tuple(line.encode().split())
+
+
+@pytest.mark.parametrize(
+    ("line", "maxlen", "minid", "approximate", "limit"),
+    [
+        ("MAXLEN 5", 5, None, False, None),
+        ("maxlen = 5", 5, None, False, None),
+        ("MAXLEN ~ 5", 5, None, True, DEFAULT_LIMIT),
+        ("MAXLEN ~ 5 LIMIT 7", 5, None, True, 7),
+        ("LIMIT 7 MINID ~ 5-1", None, (5, 1), True, 7),
+        ("MINID ~ 5 LIMIT 0", None, (5, 0), True, None),
+    ],
+)
+def test_options(
+    line: str, maxlen: int | None, minid: tuple[int, int] | None, approximate: bool, limit: int | None
+) -> None:
+    trim = parse_trim(words(line), from_master=False)
+    assert (trim.maxlen, trim.minid, trim.approximate, trim.limit) == (maxlen, minid, approximate, limit)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("MAXLEN", "ERR syntax error"),
+        ("MAXLEN ~", "ERR value is not an integer or out of range"),
+        ("MAXLEN -1", "ERR The MAXLEN argument must be >= 0."),
+        ("MAXLEN ~ 1 LIMIT -1", "ERR The LIMIT argument must be >= 0."),
+        ("MINID x", "ERR Invalid stream ID specified as stream command argument"),
+        (
+            "MAXLEN 1 MINID 1",
+            "ERR syntax error, MAXLEN and MINID options at the same time are not compatible",
+        ),
+        ("LIMIT 0", "ERR syntax error, XTRIM must be called with a trimming strategy"),
+    ],
+)
+def test_complaints(line: str, complaint: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        parse_trim(words(line), from_master=False)
+    assert str(caught.value) == complaint
+
+
+def test_the_exact_form_keeps_every_other_word() -> None:
+    stream = StreamValue()
+    for number in range(1, 261):
+        append(stream, (number, 0), ())
+    trim = parse_trim(words("LIMIT 150 MAXLEN ~ 10"), from_master=False)
+    assert trim.apply(stream) == 100
+    assert size(stream) == 160
+    argv = [b"xtrim", b"s", *words("LIMIT 150 MAXLEN ~ 10")]
+    assert trim.exact(argv, 2, stream) == [b"xtrim", b"s", *words("LIMIT 150 MAXLEN = 160")]
+    assert argv[5] == b"~", "the client's words stay as they are"
