@@ -159,7 +159,7 @@ class Link:
         self._events: list[LinkEvent] = []
         self._handshake: Handshake | None = None
         self._transfer: Transfer | None = None
-        self._announced: FullResyncAnnounced | None = None
+        self.announced: FullResyncAnnounced | None = None
         self._old_data = OldData.GOES_AT_FIRST_BYTE
         self._parser: Parser | None = None
         self._spans: Spans | None = None
@@ -257,13 +257,13 @@ class Link:
 
     def loaded(self, now: float) -> None:
         """The snapshot is loaded and is our data now."""
-        announced = self._announced
+        announced = self.announced
         if announced is None:
             raise PeerError(f"no snapshot is being loaded in state {self.state}")
         self._require(Trigger.LOADED)
         self.replid = announced.replid
         self.held = announced.cut
-        self._announced = None
+        self.announced = None
         if self._gone is not None:
             reason, self._gone = self._gone, None
             self._fail(reason, self._gone_text, now, disconnect=False, was_flowing=True)
@@ -410,14 +410,14 @@ class Link:
     def _take_full_resync(self, answer: FullResyncGranted, request: Request, now: float) -> None:
         self._move(Trigger.FULL_RESYNC, now)
         reason = guess_refusal(request, answer.replid, answer.cut)
-        self._announced = FullResyncAnnounced(answer.replid, answer.cut, reason)
-        self._events.append(self._announced)
+        self.announced = FullResyncAnnounced(answer.replid, answer.cut, reason)
+        self._events.append(self.announced)
         self._transfer = Transfer()
         self.progress.transfer = TransferProgress(now, None)
         self._old_data = OldData.STAYS_UNTIL_LOADED
 
     def _take_snapshot(self, data: bytes, now: float) -> bytes:
-        transfer, announced, progress = self._transfer, self._announced, self.progress.transfer
+        transfer, announced, progress = self._transfer, self.announced, self.progress.transfer
         assert transfer is not None and announced is not None and progress is not None
         had_begun = transfer.began
         pieces = transfer.receive(data)
@@ -507,9 +507,9 @@ class Link:
 
     def _settle_position(self, state: LinkState) -> None:
         """After a failed full resync: is the data that `held` speaks of still there?"""
-        if self._announced is None:
+        if self.announced is None:
             return
-        self._announced = None
+        self.announced = None
         gone = self._old_data is OldData.GOES_AT_FIRST_BYTE or (
             self._old_data is OldData.GOES_AT_LAST_BYTE and state is LinkState.LOADING
         )

@@ -47,6 +47,8 @@ from pyrepl.units import Offset, ReplId
 KEEP_ALIVE_PERIOD_S: Final = 1.0
 MAX_ADDRESS_BYTES: Final = 255
 """Inclusive; Redis's NET_HOST_STR_LEN with its final zero."""
+_SOFT_SLACK_S: Final = 0.01
+"""The soft limit must be passed, not met."""
 _OK: Final = b"+OK\r\n"
 _NOT_AN_INTEGER: Final = "ERR value is not an integer or out of range"
 _S = SessionState
@@ -281,9 +283,15 @@ class Session:
         """When `tick` is due, None if nothing is awaited. roster.tick ticks its sessions."""
         if self._is_kept_alive:
             return self._last_sent_at + KEEP_ALIVE_PERIOD_S
+        if self.state is SessionState.CLOSED:
+            return None
+        deadline = None
+        if self._soft_since is not None:
+            deadline = self._soft_since + self.options.soft_limit_s + _SOFT_SLACK_S
         if self.state is SessionState.ONLINE and not self.uses_sync:
-            return self.ack_at + self.options.timeout_s
-        return None
+            silent_at = self.ack_at + self.options.timeout_s
+            deadline = silent_at if deadline is None else min(deadline, silent_at)
+        return deadline
 
     def tick(self, now: float) -> None:
         """Keep-alive or timeout, if due."""

@@ -1,0 +1,44 @@
+"""What every stream ever was, by its names: the truth that nodes are checked against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Stream:
+    """Bytes from the cut `base` on, written under one name; what lies before belongs to `parent`."""
+
+    base: int
+    parent: str | None
+    data: bytearray = field(default_factory=bytearray)
+
+
+class Ledger:
+    """All streams. Only masters write."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, Stream] = {}
+
+    def begin(self, replid: str, base: int, parent: str | None) -> None:
+        """A master names its stream from the cut `base` on. A known name is left alone."""
+        self._streams.setdefault(replid, Stream(base, parent))
+
+    def write(self, replid: str, at: int, data: bytes) -> None:
+        stream = self._streams[replid]
+        assert at == stream.base + len(stream.data), (
+            f"{replid[:8]} goes on at {stream.base + len(stream.data)}, not {at}"
+        )
+        stream.data += data
+
+    def bytes_of(self, replid: str, start: int, end: int) -> bytes:
+        """The bytes [start, end) of a stream, across its forks."""
+        stream = self._streams[replid]
+        out = b""
+        if start < stream.base:
+            assert stream.parent is not None, f"{replid[:8]} begins at {stream.base}, asked from {start}"
+            out = self.bytes_of(stream.parent, start, min(end, stream.base))
+        return out + bytes(stream.data[max(start, stream.base) - stream.base : max(0, end - stream.base)])
+
+    def knows(self, replid: str) -> bool:
+        return replid in self._streams

@@ -1,0 +1,403 @@
+"""A whole node without a process: the machines of pyrepl.replication behind a shell of a few lines each."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.events import (
+    Apply,
+    CloseSession,
+    Connect,
+    Continued,
+    Disconnect,
+    FullResyncBegins,
+    LinkEvent,
+    LinkUp,
+    Lost,
+    RosterEvent,
+    SendFile,
+    SessionState,
+    SnapshotBytes,
+    SnapshotEnds,
+    SnapshotTarget,
+    StartSnapshot,
+    StopSnapshot,
+    SyncDecided,
+    SyncRequested,
+)
+from pyrepl.replication.feed import Feed
+from pyrepl.replication.handshake import Introduction
+from pyrepl.replication.history import History
+from pyrepl.replication.link import Link, LinkOptions, OldData
+from pyrepl.replication.role import Role
+from pyrepl.replication.roster import Roster, RosterOptions
+from pyrepl.replication.session import Session, SessionOptions
+from pyrepl.replication.transfer import encode_mark_header
+from pyrepl.resp.encoder import encode_command
+from pyrepl.resp.parser import Parser
+from pyrepl.units import ReplId
+from tests.simulation.checkers import AckWatch, check_economy, check_memory, check_prefix, check_units
+from tests.simulation.data import Data
+from tests.simulation.network import Wire
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+WINDOW_BYTES = 4096
+"""What a simulated socket takes before the shell waits."""
+HARD_LIMIT_BYTES = 60_000
+TIMEOUT_S = 12.0
+
+
+class Attached:
+    """A client connection that may become a replica's."""
+
+    def __init__(self, session: Session, wire: Wire) -> None:
+        self.session = session
+        self.wire = wire
+        self.parser = Parser()
+
+
+class Node:
+    """One node. `name` doubles as host; everything random comes from the world's generator."""
+
+    def __init__(self, world: World, name: str, options: RosterOptions, backlog_bytes: int) -> None:
+        self.world = world
+        self.name = name
+        self.rng: random.Random = world.rng
+        self.clock = world.clock
+        self.is_gone = False
+        self.data = Data()
+        self.history = History(self.new_replid())
+        self.backlog = Backlog(backlog_bytes)
+        self.feed = Feed()
+        options.session = SessionOptions(timeout_s=TIMEOUT_S, hard_limit_bytes=HARD_LIMIT_BYTES, soft_limit_bytes=0)
+        self.roster = Roster(self.history, self.backlog, self.feed, options, self.new_replid, self.clock.now)
+        self.role = Role(self.history, self.backlog, self.feed, self.roster)
+        self.link: Link | None = None
+        self.link_wire: Wire | None = None
+        self.old_data = OldData.GOES_AT_LAST_BYTE
+        self.fails_loads = False
+        self.received = b""
+        self.load_serial = 0
+        self.attached: dict[Wire, Attached] = {}
+        self.full_syncs = 0
+        self._acks = AckWatch()
+        self._next_id = 0
+        self._child_serial = 0
+        self._tick_at = float("inf")
+
+    def new_replid(self) -> ReplId:
+        return ReplId(f"{self.rng.getrandbits(160):040x}")
+
+    def log(self, text: str) -> None:
+        self.world.log(f"{self.name}: {text}")
+
+    # ------------------------------------------------------------------ the master's work
+
+    def write(self, unit: list[tuple[int, list[bytes]]]) -> None:
+        """Clients' commands, executed and fed as one unit."""
+        for db, argv in unit:
+            self.data.execute(db, argv[0].decode(), [word.decode() for word in argv[1:]])
+        if self.backlog.active:
+            self.append(self.feed.feed_unit([(db, encode_command(argv)) for db, argv in unit]))
+            self.roster.check_output_buffers(self.clock.now)
+        self.settle()
+
+    def append(self, raw: bytes) -> None:
+        at = self.backlog.end
+        self.backlog.append(raw)
+        self.record(at, raw)
+
+    def record(self, at: int, raw: bytes = b"") -> None:
+        """Tell the ledger what we have written at the cut `at`, under which name."""
+        ledger, history = self.world.ledger, self.history
+        if not self.role.is_replica and self.backlog.active:
+            ledger.begin(history.replid, at, history.replid2 if history.fork is not None else None)
+            ledger.write(history.replid, at, raw)
+
+    def promote(self) -> None:
+        self.stop_link()
+        self.role.promote(self.new_replid(), self.clock.now)
+        self.log(f"promoted at {self.backlog.end}")
+        if self.backlog.active:
+            self.record(self.backlog.end)
+        self.settle()
+
+    def follow(self, name: str) -> None:
+        self.stop_link()
+        was_master = not self.role.is_replica
+        position = self.role.follow(name, 6379, self.clock.now)
+        if was_master:
+            self.data.stream_db = max(0, self.feed.db)
+        options = LinkOptions(Introduction(listening_port=self.world.port_of(self.name)), TIMEOUT_S)
+        self.link = Link(name, 6379, options, position, self.rng.random)
+        self.log(f"follows {name} from {position.replid and position.replid[:8]}:{position.held}")
+        self.link.start(self.clock.now)
+        self.settle()
+
+    def stop_link(self) -> None:
+        if self.link is not None:
+            self.link.stop(self.clock.now)
+            self.settle()
+            self.link = None
+
+    # ------------------------------------------------------------------ connections
+
+    def accept(self, wire: Wire) -> None:
+        self._next_id += 1
+        self.attached[wire] = Attached(self.roster.open_session(self._next_id, "sim", self.clock.now), wire)
+
+    def wire_wants_data(self, wire: Wire) -> bool:
+        return wire is not self.link_wire or self.link is None or self.link.wants_data
+
+    def wire_received(self, wire: Wire, data: bytes) -> None:
+        if wire in self.attached:
+            self._receive_from_replica(self.attached[wire], data)
+        elif wire is self.link_wire and self.link is not None:
+            self.link.receive(data, self.clock.now)
+        self.settle()
+
+    def wire_lost(self, wire: Wire) -> None:
+        attached = self.attached.pop(wire, None)
+        if attached is not None:
+            self.roster.remove(attached.session, self.clock.now)
+        elif wire is self.link_wire and self.link is not None:
+            self.link_wire = None
+            self.link.lost(self.clock.now, "wire lost")
+        self.settle()
+
+    def _receive_from_replica(self, attached: Attached, data: bytes) -> None:
+        session = attached.session
+        if session.is_replica:
+            session.receive(data, self.clock.now)
+            self._acks.check(self.name, session, self.backlog.end)
+            return
+        for argv in attached.parser.feed(data).commands:
+            if argv[0] == b"PING":
+                attached.wire.send(1, b"+PONG\r\n")
+            else:
+                session.receive_command(argv, self.clock.now)
+
+    # ------------------------------------------------------------------ carrying out what the machines want
+
+    def settle(self) -> None:
+        """Until nobody wants anything more; then plan the next tick."""
+        if self.is_gone:
+            return
+        busy = True
+        while busy:
+            busy = False
+            if self.link is not None:
+                for event in self.link.events():
+                    busy = True
+                    self._on_link(event)
+                if self.link is not None and self.link_wire is not None:
+                    for piece in self.link.data_to_send():
+                        self.link_wire.send(0, piece)
+            for attached in list(self.attached.values()):
+                busy = self._settle_session(attached) or busy
+            for order in self.roster.events():
+                busy = True
+                self._on_roster(order)
+        for attached in list(self.attached.values()):
+            self._feed_replica(attached)
+        check_memory(self.name, self.backlog, HARD_LIMIT_BYTES, 4 * WINDOW_BYTES)
+        self._plan_tick()
+
+    def _plan_tick(self) -> None:
+        deadlines = [self.roster.next_deadline(), self.link.next_deadline() if self.link is not None else None]
+        deadline = min((at for at in deadlines if at is not None), default=None)
+        if deadline is not None and deadline < self._tick_at:
+            self._tick_at = max(deadline, self.clock.now + 0.001)
+            self.clock.at(self._tick_at, self._tick)
+
+    def _tick(self) -> None:
+        if self.is_gone or self.clock.now < self._tick_at:
+            return
+        self._tick_at = float("inf")
+        if self.link is not None:
+            self.link.tick(self.clock.now)
+        at = self.backlog.end
+        name = self.history.replid
+        self.roster.tick(self.clock.now)
+        if self.backlog.end > at and self.history.replid == name:
+            self.record(at, b"".join(bytes(piece) for piece in self.backlog.read(at, 1 << 30)))
+        self.settle()
+
+    def _settle_session(self, attached: Attached) -> bool:
+        session, wire = attached.session, attached.wire
+        events = session.events()
+        for event in events:
+            if isinstance(event, SyncRequested):
+                self._decide(session, event)
+        for piece in session.data_to_send():
+            wire.send(1, piece)
+        for event in events:
+            if isinstance(event, SendFile):
+                wire.send(1, self.world.files[self.name])
+                session.file_sent(self.clock.now)
+            elif isinstance(event, CloseSession):
+                self.log(f"closes {session.address}: {event.reason}")
+                self.attached.pop(wire, None)
+                wire.close(1)
+                self.roster.remove(session, self.clock.now)
+        return bool(events)
+
+    def _decide(self, session: Session, event: SyncRequested) -> None:
+        if self.roster.refusal:
+            self.roster.request_sync(session, event.request, self.clock.now)
+            return
+        history, backlog = History(self.history.replid), self.backlog
+        history.replid2, history.fork = self.history.replid2, self.history.fork
+        before = (backlog.active, backlog.start, backlog.end)
+        self.roster.request_sync(session, event.request, self.clock.now)
+        decided = self.roster.events()
+        for each in decided:
+            if isinstance(each, SyncDecided) and before[0]:
+                check_economy(self.name, event.request, each.reason, history, backlog)
+            if isinstance(each, SyncDecided):
+                self.log(f"{session.address} asks {each.request.held}: {each.reason or 'continued'} {each.wait}")
+                self.full_syncs += each.reason is not None
+            self._on_roster(each)
+        if not before[0]:
+            self.record(self.backlog.end)
+
+    def _on_roster(self, event: RosterEvent) -> None:
+        if isinstance(event, StartSnapshot):
+            self._fork(event.target)
+        elif isinstance(event, StopSnapshot):
+            self._child_serial += 1
+            self.clock.after(0.01, lambda: self._reap(False, self._child_serial))
+
+    def _fork(self, target: SnapshotTarget) -> None:
+        self._child_serial += 1
+        serial = self._child_serial
+        if self.rng.random() < self.world.child_failures:
+            self.roster.snapshot_ended(False, self.clock.now, detail="fork")
+            return
+        served = self.roster.snapshot_started(self.clock.now)
+        if not served:
+            return
+        snapshot = self.data.dump(self.data.stream_db if self.role.is_replica else 0)
+        took_s = self.rng.random() * 3
+        if target is SnapshotTarget.DISK:
+            self.world.files[self.name] = snapshot
+            ok = self.rng.random() >= self.world.child_failures
+            self.clock.after(took_s, lambda: self._reap(ok, serial, len(snapshot)))
+            return
+        mark = b"%040x" % self.rng.getrandbits(160)
+        wires = {attached.session: attached.wire for attached in self.attached.values()}
+        payload = encode_mark_header(mark) + snapshot + mark
+        for session in served:
+            for piece in session.data_to_send():
+                wires[session].send(1, piece)
+        half = self.rng.randint(0, len(payload))
+        for session in served:
+            wires[session].send(1, payload[:half])
+
+        def finish() -> None:
+            if serial == self._child_serial and not self.is_gone:
+                for session in served:
+                    wires[session].send(1, payload[half:])
+                self._reap(True, serial, failed=[s.id for s in served if not wires[s].is_open])
+
+        self.clock.after(took_s, finish)
+
+    def _reap(self, ok: bool, serial: int, size_bytes: int = 0, failed: list[int] | None = None) -> None:
+        if serial == self._child_serial and not self.is_gone and self.roster.running is not None:
+            self._child_serial += 1
+            self.roster.snapshot_ended(ok, self.clock.now, size_bytes=size_bytes, failed=failed or [])
+            self.settle()
+
+    def _feed_replica(self, attached: Attached) -> None:
+        session, wire = attached.session, attached.wire
+        in_flight = wire.in_flight_bytes(1)
+        session.unsent_bytes = in_flight
+        if session.may_stream and session.cursor is not None and in_flight < WINDOW_BYTES and wire.is_open:
+            for piece in self.backlog.read(session.cursor.at, WINDOW_BYTES):
+                wire.send(1, bytes(piece))
+                session.cursor.advance(len(piece))
+            if session.cursor.at < self.backlog.end:
+                self.clock.after(0.05, self.settle)
+        elif session.may_stream and session.cursor is not None and session.cursor.at < self.backlog.end:
+            self.clock.after(0.05, lambda: None if self.is_gone else self._feed_again(attached))
+
+    def _feed_again(self, attached: Attached) -> None:
+        if attached.session.state is SessionState.ONLINE:
+            self._feed_replica(attached)
+
+    # ------------------------------------------------------------------ the replica's work
+
+    def _on_link(self, event: LinkEvent) -> None:
+        link = self.link
+        assert link is not None
+        if isinstance(event, Connect):
+            self.world.connect(self, event.host)
+        elif isinstance(event, Disconnect):
+            wire, self.link_wire = self.link_wire, None
+            if wire is not None:
+                wire.close(0)
+        elif isinstance(event, Continued):
+            self.log(f"continued at {event.held}")
+            self.role.continued(event, self.clock.now)
+        elif isinstance(event, FullResyncBegins):
+            self._begin_load(link)
+        elif isinstance(event, SnapshotBytes):
+            self.received += event.data
+        elif isinstance(event, SnapshotEnds):
+            self._end_load(link)
+        elif isinstance(event, LinkUp):
+            self.role.link_up()
+        elif isinstance(event, Apply):
+            self._apply(link, event)
+        elif isinstance(event, Lost):
+            self.log(f"lost: {event.reason} in {event.state}")
+            self.load_serial += 1
+            self.role.link_lost()
+
+    def _begin_load(self, link: Link) -> None:
+        self.received = b""
+        self.load_serial += 1
+        link.keep_old_data(self.old_data)
+        self.loading_kind = self.old_data
+        if self.old_data is OldData.GOES_AT_FIRST_BYTE:
+            self._drop_data()
+
+    def _drop_data(self) -> None:
+        self.role.stream_lost(self.new_replid(), self.clock.now)
+        self.data.clear()
+
+    def _end_load(self, link: Link) -> None:
+        serial = self.load_serial
+        if self.loading_kind is OldData.GOES_AT_LAST_BYTE:
+            self._drop_data()
+
+        def finish() -> None:
+            if serial != self.load_serial or self.is_gone or self.link is not link:
+                return
+            if self.fails_loads:
+                link.load_failed("corrupt", self.clock.now)
+            else:
+                self.data = Data.load(self.received)
+                announced = link.announced
+                assert announced is not None
+                self.role.snapshot_loaded(announced.replid, announced.cut, self.clock.now)
+                link.loaded(self.clock.now)
+                self.log(f"loaded at {announced.cut}")
+            self.settle()
+
+        self.clock.after(self.rng.random() * 2, finish)
+
+    def _apply(self, link: Link, event: Apply) -> None:
+        if not link.is_up or link.replid is None:
+            return
+        check_prefix(self.world.ledger, self.name, link.replid, event)
+        check_units(self.name, event)
+        for argv in event.commands:
+            self.data.apply(argv)
+        self.role.receive_stream(event.raw)
+        self.roster.check_output_buffers(self.clock.now)
+        link.applied(event.end)
