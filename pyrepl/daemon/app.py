@@ -8,7 +8,7 @@ import platform
 import signal
 import sys
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from pyrepl import VERSION
 from pyrepl.commands.dispatch import Dispatcher
@@ -33,6 +33,11 @@ from pyrepl.node.replication import Replication
 from pyrepl.observability import events
 from pyrepl.observability.event import Event, Level
 from pyrepl.replication.roster import RosterOptions
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.progress_bar import ProgressBar
+
+_FLUSH_S: Final = 1.0
 
 
 @final
@@ -89,6 +94,7 @@ class App:
         for notice in notices:
             self.log(notice)
         self._listen()
+        self.roles.settings_changed()
         self.log(events.ModeRunning(self.node.process.tcp_port))
         self._write_pidfile()
         self.log(events.ServerInitialized())
@@ -96,10 +102,17 @@ class App:
         await self._tcp.serve()
         await self._unix.serve()
         self.cron.start()
+        bar = self._progress_bar()
+        beginning = asyncio.get_running_loop().create_task(self._begin())
         try:
-            await self._begin()
+            await asyncio.wait((beginning, self._stopped), return_when=asyncio.FIRST_COMPLETED)
+            if beginning.done():
+                beginning.result()
             await self._stopped
         finally:
+            beginning.cancel()
+            if bar is not None:
+                bar.stop()
             await self._leave()
 
     def settings_changed(self, names: tuple[str, ...]) -> None:
@@ -127,10 +140,8 @@ class App:
         """Load what is on disk, follow whom we are to follow, and say that we are ready."""
         settings = self.node.settings
         loader = await self.files.load_at_start(self.saver.dump_path)
-        del loader
         if settings.replicaof is not None:
-            host, port = settings.replicaof
-            self.roles.follow(host, port, at_start=True)
+            self.roles.follow_at_start(*settings.replicaof, loader.aux if loader is not None else {})
         if settings.port:
             self.log(events.ReadyToAcceptConnections("tcp"))
         if settings.unixsocket:
@@ -143,15 +154,31 @@ class App:
         self.saver.stop_for_good()
         self._tcp.close()
         self._unix.close()
-        for conn in list(self.clients.conns.values()):
-            conn.close()
-        await asyncio.sleep(0)
+        await self._flush_clients()
         settings = self.node.settings
         if settings.pidfile:
             self.log(events.PidFileRemoved())
             Path(settings.pidfile).unlink(missing_ok=True)
         if self.ending.ended:
             self.log(events.ByeBye())
+
+    def _progress_bar(self) -> ProgressBar | None:
+        """Somebody watches: show how a sync goes."""
+        if self.node.settings.logfile or not sys.stdout.isatty():
+            return None
+        from pyrepl.daemon.progress_bar import ProgressBar
+
+        bar = ProgressBar(self.node, self.log)
+        bar.start()
+        return bar
+
+    async def _flush_clients(self) -> None:
+        """Close every connection once what was written is out, but wait no longer than a moment for the slow."""
+        for conn in list(self.clients.conns.values()):
+            conn.close()
+        until = self.clock.now() + _FLUSH_S
+        while self.clients.conns and self.clock.now() < until:
+            await asyncio.sleep(0.01)
 
     def _stop(self) -> None:
         if not self._stopped.done():

@@ -63,6 +63,7 @@ class ClientConn(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         client = self.client
         client.total_in_bytes += len(data)
+        self._node.stats.total_net_input_bytes += len(data)
         batch = self.parser.feed(data)
         if self.held:
             self._waiting.append((batch, 0))

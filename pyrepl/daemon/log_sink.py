@@ -27,6 +27,8 @@ class Log:
         self._path = ""
         self.level = Level.NOTICE
         self.lost_lines = 0
+        self.printer: Callable[[str], None] | None = None
+        """Takes the lines instead of standard output while a progress bar is on the screen."""
 
     def open(self, path: str, level: str) -> None:
         """Write to `path` from now on, to stdout when it is empty. Raises ConfigError when it cannot be opened."""
@@ -53,6 +55,9 @@ class Log:
             at_ms=self._clock.unix_ms(),
             utc_offset_s=time.localtime().tm_gmtoff,
         )
+        if self.printer is not None:
+            self.printer(line)
+            return
         try:
             os.write(self._fd, line.encode("utf-8", "backslashreplace") + b"\n")
         except OSError:

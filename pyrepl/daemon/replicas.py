@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, final
 
 from pyrepl.commands.effects import ReplPausePoint
@@ -17,14 +19,16 @@ from pyrepl.daemon.client_conn import ClientConn
 from pyrepl.daemon.clients import Clients
 from pyrepl.daemon.clock import Clock, Randomness
 from pyrepl.daemon.log_sink import Log
-from pyrepl.daemon.replica_conn import ReplicaConn
+from pyrepl.daemon.replica_conn import HIGH_WATER_BYTES, ReplicaConn
 from pyrepl.daemon.saver import Saver
 from pyrepl.daemon.snapshot import Outcome, Target, ToFile, ToSockets
 from pyrepl.daemon.waiters import Waiters
+from pyrepl.keyspace.snapshot import needs_version
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
+from pyrepl.rdb.versions import DEFAULT_VERSION
 from pyrepl.replication import events as machine
 from pyrepl.replication.psync import Cause
 from pyrepl.replication.session import Session
@@ -95,11 +99,18 @@ class Replicas:
         if session.is_replica:
             conn.client.is_replica = True
             conn.client.review_guard()
-            conn.transport.set_write_buffer_limits(high=1 << 20)
+            conn.transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
+            self._set_nodelay(replica)
         self._plan_pump_now()
         if session.target is not None or session.state is machine.SessionState.WAIT_SNAPSHOT_START:
             return NO_REPLY
         return _raw(session.data_to_send())
+
+    def _set_nodelay(self, replica: ReplicaConn) -> None:
+        """repl-disable-tcp-nodelay: larger packets, later."""
+        if self._node.settings.repl_disable_tcp_nodelay:
+            with suppress(OSError), socket.socket(fileno=os.dup(replica.fd)) as sock:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
 
     def lost(self, conn: ClientConn) -> None:
         """A connection has ended."""
@@ -184,6 +195,7 @@ class Replicas:
         session = replica.session
         if replica.is_sending_file and replica.file_is_out():
             session.file_sent(self._clock.now())
+            self._delete_sync_file()
             self._plan_pump_now()
         for event in session.events():
             if isinstance(event, machine.SendFile):
@@ -208,6 +220,13 @@ class Replicas:
             replica.close(flush=False)
             return
         self._plan_pump_now()
+
+    def _delete_sync_file(self) -> None:
+        """rdb-del-sync-files: a node that persists nothing leaves no snapshot behind once no replica reads it."""
+        settings = self._node.settings
+        sending = any(replica.is_sending_file for replica in self._replicas.values())
+        if settings.rdb_del_sync_files and not settings.save and not sending and self._roster.running is None:
+            self._saver.dump_path.unlink(missing_ok=True)
 
     def _close(self, replica: ReplicaConn, event: machine.CloseSession) -> None:
         session = replica.session
@@ -275,8 +294,17 @@ class Replicas:
         return ToSockets(heads, self._randomness.eof_mark(), timeout_s)
 
     def _version_for(self, sessions: list[Session]) -> int | None:
-        """None: what `rdb-version` says, or the lowest version that holds the data, which every reader knows."""
-        return None
+        """None: what `rdb-version` says, or the lowest version that holds the data, which every reader knows.
+
+        Only data with field TTLs needs more, and there the vendors part: a Valkey 9, known by its `REPLCONF version`,
+        refuses Redis's version 12.
+        """
+        if self._node.settings.rdb_version is not None or not all(_is_valkey_9(session) for session in sessions):
+            return None
+        version = needs_version(self._node.keyspace, valkey=True)
+        if version != DEFAULT_VERSION:
+            self._log(events.SnapshotVersionChosen(sessions[0].address, version, "it said that it is a Valkey 9"))
+        return version
 
     def _snapshot_ended(self, outcome: Outcome, ids: dict[int, int]) -> None:
         ok = not outcome.error
@@ -361,6 +389,12 @@ class Replicas:
         if conn is not None:
             conn.client.is_blocked = False
             conn.answer(acked)
+
+
+def _is_valkey_9(session: Session) -> bool:
+    """Only Valkey tells its version; 9 reads RDB version 80."""
+    major = session.version.partition(".")[0]
+    return major.isdigit() and int(major) >= 9
 
 
 def _raw(out: list[bytes]) -> Reply:

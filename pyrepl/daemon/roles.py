@@ -23,6 +23,7 @@ from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
 from pyrepl.replication import events as machine
 from pyrepl.replication.handshake import Introduction
+from pyrepl.replication.history import is_replid
 from pyrepl.replication.link import Link, LinkOptions
 from pyrepl.units import Offset, ReplId
 
@@ -65,30 +66,49 @@ class Roles(LinkOwner):
         """The id of the master's client; 0, which no client has, on a master."""
         return self._shell.client.id if self._shell is not None else 0
 
-    def follow(self, host: str, port: int, *, by: Client | None = None, at_start: bool = False) -> None:
+    def follow(self, host: str, port: int, *, by: Client) -> None:
         """Follow host:port from now on; `by` is the client that wants it."""
-        now = self._clock.now()
-        self._stop_link()
-        node = self._node
-        if not self._role.is_replica and not at_start:
+        if not self._role.is_replica:
             self._log(events.OwnStreamOffered())
-        position = self._role.follow(host, port, now, at_start=at_start)
+        self._log(events.ReplicaOfEnabled(f"{host}:{port}", self._name(by)))
+        stream_db = self._stream_db
+        self._stop_link()
+        self._follow(host, port, stream_db, at_start=False)
+
+    def follow_at_start(self, host: str, port: int, aux: dict[bytes, bytes]) -> None:
+        """Follow host:port by configuration. `aux` are the fields of the snapshot that was loaded: one that states its
+        place in a stream lets us ask to continue there."""
+        replid = aux.get(b"repl-id", b"").decode("ascii", "replace")
+        offset, stream_db = aux.get(b"repl-offset", b""), aux.get(b"repl-stream-db", b"0")
+        if is_replid(replid) and offset.isdigit():
+            self._role.restore(ReplId(replid), Offset(int(offset)))
+        self._follow(host, port, int(stream_db) if stream_db.isdigit() else 0, at_start=True)
+
+    def _follow(self, host: str, port: int, stream_db: int, *, at_start: bool) -> None:
+        node = self._node
+        position = self._role.follow(host, port, self._clock.now(), at_start=at_start)
         node.settings.replicaof = MasterAddress(host, port)
         node.keyspace.expiry = Expiry.HIDE
         client = self._clients.new_client(f"{host}:{port}", "", authenticated=True)
         client.is_master_link = True
+        client.db_index = stream_db if stream_db < node.settings.databases else 0
         client.review_guard()
         link = Link(host, port, self._options, position, self._randomness.fraction)
         shell = MasterLink(link, client, self, node, self._dispatcher, self._files, self._clock, self._log)
         self._shell = shell
         node.replication.link, node.replication.link_client = link, client
         node.review_guard()
-        if by is not None:
-            self._log(events.ReplicaOfEnabled(f"{host}:{port}", self._name(by)))
         shell.start()
         self._replicas.plan_pump()
 
-    def promote(self, *, by: Client | None = None) -> None:
+    @property
+    def _stream_db(self) -> int:
+        """The database that our stream has selected at its end."""
+        replication = self._node.replication
+        client = replication.link_client
+        return max(0, replication.feed.db) if client is None else client.db_index
+
+    def promote(self, *, by: Client) -> None:
         """Be a master from now on."""
         node = self._node
         self._stop_link()
@@ -100,8 +120,7 @@ class Roles(LinkOwner):
         history = node.replication.history
         if history.replid2 == old:
             self._log(events.SecondaryIdSet(old, (history.fork or 0) + 1, history.replid))
-        if by is not None:
-            self._log(events.MasterModeEnabled(self._name(by)))
+        self._log(events.MasterModeEnabled(self._name(by)))
         self._replicas.plan_pump()
 
     def drop_link(self) -> None:
