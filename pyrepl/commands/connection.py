@@ -141,7 +141,7 @@ def reset(call: Call) -> Simple:
     if client.is_monitor:
         node.monitors.discard(client.id)
         client.is_monitor = False
-        node.deliveries = [delivery for delivery in node.deliveries if delivery[0] != client.id]
+        node.deliveries[:] = [delivery for delivery in node.deliveries if delivery[0] != client.id]
         node.review_guard()
     discard_queue(client, call.keyspace)
     node.pubsub.drop(client)
