@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.keyspace.expire_cycle import ExpireCycle
+from pyrepl.keyspace.field_expiry import FieldExpiryCycle
 
 if TYPE_CHECKING:
     from pyrepl.daemon.app import App
@@ -31,6 +32,7 @@ class Cron:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._expiry = ExpireCycle(app.node.keyspace)
+        self._field_expiry = FieldExpiryCycle(app.node.keyspace)
         self._next_sample_at = 0.0
         self._next_slow_at = 0.0
         self._page_bytes = resource.getpagesize()
@@ -77,8 +79,9 @@ class Cron:
             return
         node.keyspace.now_ms = app.clock.unix_ms()
         until = app.clock.now() + _EXPIRE_SLICE_S * node.settings.active_expire_effort
-        while self._expiry.run(_EXPIRE_SLICE_KEYS) and app.clock.now() < until:
-            pass
+        for cycle in (self._expiry, self._field_expiry):
+            while cycle.run(_EXPIRE_SLICE_KEYS) == _EXPIRE_SLICE_KEYS and app.clock.now() < until:
+                pass
         app.dispatcher.propagate_expired()
         app.replicas.plan_pump()
 
