@@ -69,9 +69,3 @@ def test_old_spellings(old: str, new: str) -> None:
 def test_rdb_versions_are_those_that_can_be_written() -> None:
     for version in WRITABLE_VERSIONS:
         assert ROWS["rdb-version"].kind.parse([b"%d" % version], None) == version
-
-
-def test_a_row_is_itself_on_the_class_and_its_default_without_a_value() -> None:
-    assert isinstance(Directives.port, Directive)
-    assert repr(Directives.port) == "Directive(port)"
-    assert Directives().port == 6379

@@ -1,0 +1,60 @@
+"""What real servers know and default to, captured with CONFIG GET *, against our rows and the accepted names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyrepl.config.accepted import ACCEPTED, OPEN_USER_RULES, REFUSED, SWITCHED_OFF
+from pyrepl.config.directives import ALIASES, ROWS
+from pyrepl.config.settings import Settings
+
+CAPTURED = sorted((Path(__file__).parent / "captured").glob("*.txt"))
+
+OURS = {
+    "enable-debug-command": "local, as DEBUG DIGEST is how two ends are compared",
+    "rdb-version": "not in Redis",
+    "replica-ignore-unknown-commands": "not in Redis",
+    "repl-rdb-channel": "hidden in Redis",
+    "key-load-delay": "hidden in Redis",
+    "rdb-key-save-delay": "hidden in Redis",
+    "loading-process-events-interval-bytes": "hidden in Redis",
+    "dir": "the capture had its own",
+    "port": "the capture had its own",
+    "save": "the capture had its own",
+}
+"""Directives whose default no captured server shows, and why."""
+
+
+def captured(path: Path) -> dict[str, str]:
+    lines = path.read_text().splitlines()
+    assert lines[0].startswith("# CONFIG GET *")
+    return {name: value for name, _, value in (line.partition(" ") for line in lines[1:])}
+
+
+@pytest.mark.parametrize("path", CAPTURED, ids=lambda path: path.stem)
+def test_every_directive_of_a_real_server_is_known(path: Path) -> None:
+    names = set(captured(path))
+    assert len(names) > 150
+    assert names <= ROWS.keys() | ALIASES.keys() | ACCEPTED | REFUSED.keys()
+
+
+def test_our_defaults_are_those_of_a_real_server_or_explained() -> None:
+    assert len(CAPTURED) == 3
+    servers = [captured(path) for path in CAPTURED]
+    settings = Settings()
+    differing = set()
+    for name in [*ROWS, *ALIASES]:
+        shown = settings.get(name)
+        assert shown is not None
+        if shown.decode() not in {server[name] for server in servers if name in server}:
+            differing.add(name)
+    assert differing == set(OURS)
+
+
+def test_tables_agree() -> None:
+    assert {"tls-port", "tls-replication", "aclfile", "rename-command", "user"} == REFUSED.keys()
+    assert all(name == name.lower() for name in ACCEPTED | REFUSED.keys())
+    assert b"no" in SWITCHED_OFF
+    assert b"off" not in OPEN_USER_RULES
