@@ -51,18 +51,18 @@ class Pair(NamedTuple):
 def run(lab: Lab, pair: Pair, scale: int, dumps: Path) -> None:
     """The whole story above. Raises AssertionError (or a kind of it) at the first thing that is not so."""
     master = start_master(lab, pair, scale, dumps)
-    with load(master, scale, pair.field_ttl):
+    with load(master, scale, pair.field_ttl) as writer:
         replica = start_replica(lab, pair, master)
         replica.wait_link_up()
         assert master.stat("sync_full") == 1, "the first sync took more than one full resync"
-        go_on(master)
+        go_on(master, writer)
     compare.settle(master, replica, field_ttl=pair.field_ttl)
     compare.assert_equal(master, replica)
 
-    with load(master, scale // 4, pair.field_ttl, seed=2):
+    with load(master, scale // 4, pair.field_ttl, seed=2) as writer:
         cut_and_heal(master, replica, at=master, kind="replica")
         cut_and_heal(master, replica, at=replica, kind="master")
-        go_on(master)
+        go_on(master, writer)
     compare.settle(master, replica, field_ttl=pair.field_ttl)
     compare.assert_equal(master, replica)
 
@@ -88,14 +88,14 @@ def start_replica(lab: Lab, pair: Pair, master: Node) -> Node:
 
 
 @contextmanager
-def load(master: Node, scale: int, field_ttl: bool, seed: int = 1) -> Iterator[None]:
+def load(master: Node, scale: int, field_ttl: bool, seed: int = 1) -> Iterator[Writer]:
     """Within it, redis-benchmark and the mixed writer write to the master; after it, both have ended well."""
     command = [finder.tool("redis-benchmark"), "-h", HOST, "-p", master.port, "-t", BENCHMARK_TESTS]
     command += ["-n", scale // 4, "-r", 1000, "-P", 8, "-c", 10, "-d", 30, "-q"]
     benchmark = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         with Writer(master, seed, field_ttl=field_ttl) as writer:
-            yield
+            yield writer
             output, _ = benchmark.communicate(timeout=300)
         assert benchmark.returncode == 0, output
         assert "error" not in output.lower(), output
@@ -105,10 +105,15 @@ def load(master: Node, scale: int, field_ttl: bool, seed: int = 1) -> Iterator[N
         benchmark.wait()
 
 
-def go_on(master: Node, stream_bytes: int = 300_000) -> None:
-    """Until the load has written that much more."""
+def go_on(master: Node, writer: Writer, stream_bytes: int = 300_000) -> None:
+    """Until the load has written that much more. Raises what ended the writer, if something did."""
     goal = master.offset() + stream_bytes
-    wait_until(f"{master.name} wrote {stream_bytes} bytes more", lambda: master.offset() >= goal, 60)
+
+    def reached() -> bool:
+        writer.check()
+        return master.offset() >= goal
+
+    wait_until(f"{master.name} wrote {stream_bytes} bytes more", reached, 60)
 
 
 def cut_and_heal(master: Node, replica: Node, at: Node, kind: str) -> None:

@@ -21,13 +21,13 @@ CI_SCALE = 4000
 def test_redis8_through_pyrepl_to_valkey8_and_redis7(lab: Lab, scale: int) -> None:
     source = lab.start("redis8", directives=BACKLOG)
     dataset.fill(source, dataset.commands(scale))
-    with load(source, scale, field_ttl=False):
+    with load(source, scale, field_ttl=False) as writer:
         middle = lab.start("pyrepl", source, directives=BACKLOG)
         middle.wait_link_up()
         ends = [lab.start(kind, middle, directives=BACKLOG) for kind in ("valkey8", "redis7")]
         for end in ends:
             end.wait_link_up()
-        go_on(source)
+        go_on(source, writer)
     assert_all_equal(source, middle, ends)
 
     with load(source, scale // 4, field_ttl=False, seed=2):

@@ -70,9 +70,13 @@ class Writer:
         """End it; how many commands were written. Raises what went wrong, if something did."""
         self._stopped.set()
         self._thread.join(30)
+        self.check()
+        return self.written
+
+    def check(self) -> None:
+        """Raise what ended it, if something did."""
         if self._failure is not None:
             raise self._failure
-        return self.written
 
     def _run(self) -> None:
         try:
