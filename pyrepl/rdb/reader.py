@@ -48,6 +48,9 @@ _NO_EXPIRY: Final = -(1 << 64)
 
 _NONE: Final = -1
 
+_SLOTS: Final = 16384
+"""Hash slots of a cluster."""
+
 _I64: Final = Struct("<q")
 _U64_LE: Final = Struct("<Q")
 _I32: Final = Struct("<i")
@@ -460,8 +463,11 @@ class RdbReader:
 
 def _decode_slot_import(cursor: Cursor) -> SlotImport:
     job = decode_string(cursor)
+    count = decode_count(cursor)
+    if count > _SLOTS:
+        raise Malformed(f"Slot import of {count} ranges, there are only {_SLOTS} slots")
     ranges: list[tuple[int, int]] = []
-    for _ in range(decode_count(cursor)):
+    for _ in range(count):
         first = decode_length(cursor)
         ranges.append((first, decode_length(cursor)))
     return SlotImport(job, tuple(ranges))

@@ -299,7 +299,7 @@ def _start_valkey_ttls() -> Decode:
     return _TtlHashDecoder(VALKEY_VERSION).decode
 
 
-ROWS: Final = (
+ROWS: Final[tuple[ValueType, ...]] = (
     ValueType(HASH, "hash-hashtable", 1, FOREVER, _start_plain),
     ValueType(HASH_ZIPMAP, "hash-zipmap", 1, FOREVER, _start_zipmap),
     ValueType(HASH_ZIPLIST, "hash-ziplist", 1, FOREVER, _start_ziplist),

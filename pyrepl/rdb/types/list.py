@@ -131,7 +131,7 @@ def _start_quicklist2() -> Decode:
     return _ListDecoder(LIST_QUICKLIST2).decode
 
 
-ROWS: Final = (
+ROWS: Final[tuple[ValueType, ...]] = (
     ValueType(LIST, "list-linked-list", 1, FOREVER, _start_plain),
     ValueType(LIST_ZIPLIST, "list-ziplist", 1, FOREVER, _start_ziplist),
     ValueType(LIST_QUICKLIST, "quicklist", 7, FOREVER, _start_quicklist),

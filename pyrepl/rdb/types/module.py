@@ -109,7 +109,7 @@ def _start_pre_ga() -> Decode:
     return _refuse_pre_ga
 
 
-ROWS: Final = (
+ROWS: Final[tuple[ValueType, ...]] = (
     ValueType(MODULE_PRE_GA, "module-pre-release", 8, FOREVER, _start_pre_ga),
     ValueType(MODULE, "module-value", 8, FOREVER, _start),
 )

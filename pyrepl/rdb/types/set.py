@@ -109,7 +109,7 @@ def _start_listpack() -> Decode:
     return _decode_set_listpack
 
 
-ROWS: Final = (
+ROWS: Final[tuple[ValueType, ...]] = (
     ValueType(SET, "set-hashtable", 1, FOREVER, _start_plain),
     ValueType(SET_INTSET, "set-intset", 1, FOREVER, _start_intset),
     ValueType(SET_LISTPACK, "set-listpack", SET_LISTPACKS_SINCE, FOREVER, _start_listpack),

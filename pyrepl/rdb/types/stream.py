@@ -270,7 +270,7 @@ def _start3() -> Decode:
     return _StreamDecoder(STREAM3).decode
 
 
-ROWS: Final = (
+ROWS: Final[tuple[ValueType, ...]] = (
     ValueType(STREAM, "stream", STREAMS_SINCE, FOREVER, _start),
     ValueType(STREAM2, "stream-v2", LISTPACKS_SINCE, FOREVER, _start2),
     ValueType(STREAM3, "stream-v3", SET_LISTPACKS_SINCE, FOREVER, _start3),

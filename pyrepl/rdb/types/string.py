@@ -18,4 +18,4 @@ def _start() -> Decode:
     return decode_string
 
 
-ROWS: Final = (ValueType(STRING, "string", 1, FOREVER, _start),)
+ROWS: Final[tuple[ValueType, ...]] = (ValueType(STRING, "string", 1, FOREVER, _start),)

@@ -186,7 +186,7 @@ def _start_listpack() -> Decode:
     return _decode_zset_listpack
 
 
-ROWS: Final = (
+ROWS: Final[tuple[ValueType, ...]] = (
     ValueType(ZSET, "zset-v1", 1, FOREVER, _start_plain),
     ValueType(ZSET2, "zset-v2", BINARY_DOUBLES_SINCE, FOREVER, _start_binary),
     ValueType(ZSET_ZIPLIST, "zset-ziplist", 1, FOREVER, _start_ziplist),

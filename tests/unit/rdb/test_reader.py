@@ -229,6 +229,8 @@ def test_valkey_has_numbers_of_its_own() -> None:
     loaded = load(data)
     assert loaded.others[:2] == [Header(80), SlotImport(b"job", ((0, 5), (100, 101)))]
     assert repr(loaded.values[0][b"h"]) == "HashWithTtls({b'f': b'v', b'g': b'w'}, {b'f': 77})"
+    too_many = snapshot(80, b"\xf3\x03job\x80\x00\x00\x40\x01", b"VALKEY080")
+    assert "Slot import of 16385 ranges" in str(refusal(too_many))
     assert "for VALKEY RDB version 80" in str(refusal(snapshot(80, key(24, b"h", b""), b"VALKEY080")))
 
 

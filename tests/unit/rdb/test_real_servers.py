@@ -105,6 +105,7 @@ def test_redis_check_rdb_accepts(tmp_path: Path, version: int, checksum: bool) -
     expires = {b"expiring": 2_000_000_000_000}
     path.write_bytes(
         writer.begin([(b"redis-ver", b"7.0.15")])
+        + writer.functions([b"#!lua name=x"] if version >= 10 else [])
         + writer.select_db(0, len(values), 1)
         + writer.encode_keys(values.items(), expires)
         + writer.end()
