@@ -187,6 +187,8 @@ class Database:
             self.expires.pop(key, None)
         if self.volatile_hashes:
             self.volatile_hashes.discard(key)
+        if self.order is not None:
+            self.order.drop(key)
         return True
 
     def expire_at(self, key: bytes, at_ms: int | None) -> None:

@@ -47,10 +47,10 @@ class KeyOrder:
     """All keys of one dict in the order of their insertion, with gaps where keys were deleted.
 
     Invariants: every key of `source` stands in `keys` at least once; the last place of each is in the order of
-    `source`. `used_at_ms` is the Unix ms of the last SCAN.
+    `source`; a key that came back after `drop` has that place in `_moved`. `used_at_ms`: Unix ms of the last SCAN.
     """
 
-    __slots__ = ("_tables", "epoch", "keys", "source", "used_at_ms")
+    __slots__ = ("_dropped", "_moved", "_tables", "epoch", "keys", "source", "used_at_ms")
 
     def __init__(self, source: Mapping[bytes, object], now_ms: int) -> None:
         self.source = source
@@ -60,6 +60,8 @@ class KeyOrder:
         self.used_at_ms = now_ms
         self._tables: dict[int, list[int]] = {}
         """Epoch -> for every _STRIDE-th position of that epoch's list, its position in the present one."""
+        self._dropped: set[bytes] = set()
+        self._moved: dict[bytes, int] = {}
 
     def window(self, cursor: int, count: int) -> tuple[int, list[bytes]]:
         """(next cursor, the keys at the next `count` places); next cursor 0 means the end.
@@ -69,6 +71,9 @@ class KeyOrder:
         end = self._position(cursor)
         start = max(0, end - count)
         found = self.keys[start:end]
+        if self._moved:
+            moved = self._moved
+            found = [key for at, key in enumerate(found, start) if moved.get(key, at) == at]
         found.reverse()
         return start * EPOCHS + self.epoch if start else 0, found
 
@@ -81,6 +86,17 @@ class KeyOrder:
         if table is None or not position:
             return len(self.keys)
         return _translated(table, position)
+
+    def append(self, key: bytes) -> None:
+        """Take in a key that is about to enter `source`."""
+        if key in self._dropped:
+            self._dropped.remove(key)
+            self._moved[key] = len(self.keys)
+        self.keys.append(key)
+
+    def drop(self, key: bytes) -> None:
+        """Hear that a key has left `source`; without that, it would be returned twice if it came back."""
+        self._dropped.add(key)
 
     @property
     def is_sparse(self) -> bool:
@@ -100,6 +116,8 @@ class KeyOrder:
         self.epoch = (old_epoch + 1) % EPOCHS
         self._tables.pop(self.epoch, None)
         self.keys = new
+        self._dropped.clear()
+        self._moved.clear()
 
 
 def _translation(old: list[bytes], new: list[bytes]) -> list[int]:
@@ -141,7 +159,7 @@ def with_added(order: KeyOrder, key: bytes, now_ms: int) -> KeyOrder | None:
         if now_ms - order.used_at_ms > _IDLE_MS:
             return None
         order.renew()
-    order.keys.append(key)
+    order.append(key)
     return order
 
 

@@ -176,11 +176,12 @@ class Duel:
                 encode_command(argv) + (encode_command([b"INFO", b"persistence"]) if compare_dirty else b"")
             )
             theirs = read_tree(self.theirs.file)
+            info = read_tree(self.theirs.file) if compare_dirty else None
             ours = read_tree(io.BytesIO(self.ours.run(argv)))
             if normal(argv, ours) != normal(argv, theirs) and not near(argv, ours, theirs):
                 raise Mismatch(index, f"{show(argv)}\n  ours   {ours}\n  theirs {theirs}")
-            if compare_dirty:
-                changes, before = _changes(read_tree(self.theirs.file)), changes
+            if info is not None:
+                changes, before = _changes(info), changes
                 growth = self.ours.node.keyspace.dirty - dirty
                 if growth != changes - before:
                     raise Mismatch(index, f"{show(argv)} made {growth} changes, theirs {changes - before}")

@@ -107,6 +107,15 @@ def test_an_iteration_ends_though_keys_come_faster_than_it_goes() -> None:
     assert calls == 10
 
 
+def test_a_key_that_came_back_is_returned_once_by_a_quiet_iteration() -> None:
+    db = database(10)
+    db.scan(0, 100)
+    for i in (3, 7, 3):
+        db.delete(b"k%d" % i)
+        db.put(b"k%d" % i, b"v")
+    assert sorted(db.scan(0, 100)[1]) == sorted(db.values)
+
+
 def test_random_keys_reach_every_key_and_no_other() -> None:
     db = database(20)
     rng = random.Random(1)

@@ -1,0 +1,133 @@
+"""Random commands on keys of every type and on databases: pyrepl against Redis 7.0; digests also against newer ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from tests.peers.lab import Lab
+from tests.property.differential import Duel, Generate, Words
+
+KEYS = ("a", "b", "c", "d", "e", "key:1", "key:22", "[x]")
+PATTERNS = ("*", "a", "key:*", "key:?", "[a-c]", "[^a]", "\\[x\\]", "*:2*", "", "?")
+SPANS = ("1000", "100000", "0", "-1", "x", "9223372036854775807", "-9223372036854775808", "9223372036854775")
+POINTS = ("4102444800", "4102444800000", "0", "-5", "1.5")
+DATABASES = ("0", "0", "0", "1", "2", "16", "-1", "x", "99999999999")
+
+
+class Writer:
+    """Writes commands; few keys, so that they meet."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+
+    def key(self) -> str:
+        return self.rng.choice(KEYS)
+
+    def new_value(self) -> Words:
+        rng, key = self.rng, self.key()
+        number = rng.randrange(30)
+        score = rng.choice((number, f"{number / 3}", f"{number}e9", "inf", "-inf", "0.1"))
+        lines: list[Words] = [
+            ("SET", key, number),
+            ("RPUSH", key, number, "x", number + 1),
+            ("SADD", key, number, f"m{number}"),
+            ("HSET", key, f"f{number}", number, "g", "content"),
+            ("ZADD", key, score, f"m{number}"),
+            ("XADD", key, f"{rng.randrange(1, 10**9)}-1", "field", number),
+        ]
+        return rng.choice(lines)
+
+    def conditions(self) -> list[str]:
+        return self.rng.sample(("NX", "XX", "GT", "LT", "gt", "WRONG"), self.rng.choice((0, 0, 0, 1, 1, 2)))
+
+    def line(self) -> Words:
+        rng, key, other = self.rng, self.key(), self.key()
+        if rng.random() < 0.3:
+            return self.new_value()
+        number = rng.choice(DATABASES)
+        lines: list[Words] = [
+            ("DEL", key, other),
+            ("UNLINK", key),
+            ("EXISTS", key, other, key),
+            ("TOUCH", key, other),
+            ("TYPE", key),
+            ("RENAME", key, other),
+            ("RENAMENX", key, other),
+            ("COPY", key, other, *rng.choice(((), ("REPLACE",), ("DB", number), ("DB", number, "replace"), ("DB",)))),
+            ("MOVE", key, number),
+            ("SELECT", rng.choice(("0", "0", "1"))),
+            ("SWAPDB", number, rng.choice(DATABASES)),
+            ("DBSIZE",),
+            ("KEYS", rng.choice(PATTERNS)),
+            ("SCAN", "0", "COUNT", "1000", *rng.choice(((), ("MATCH", rng.choice(PATTERNS)), ("TYPE", "hash")))),
+            ("SCAN", rng.choice(("0", "x", "-")), "COUNT", rng.choice(("100", "0", "x"))),
+            ("SCAN", "0", rng.choice(("COUNT", "FOO"))),
+            ("OBJECT", "FREQ", key),
+            ("EXPIRE", key, rng.choice(SPANS), *self.conditions()),
+            ("PEXPIRE", key, rng.choice(SPANS), *self.conditions()),
+            ("EXPIREAT", key, rng.choice(POINTS), *self.conditions()),
+            ("PEXPIREAT", key, rng.choice(POINTS), *self.conditions()),
+            ("TTL", key),
+            ("PTTL", key),
+            ("EXPIRETIME", key),
+            ("PEXPIRETIME", key),
+            ("PERSIST", key),
+        ]
+        if rng.random() < 0.02:
+            mode = rng.choice(((), ("ASYNC",), ("sync",), ("x",), ("SYNC", "SYNC")))
+            return rng.choice((("FLUSHDB", *mode), ("FLUSHALL", *mode)))
+        return rng.choice(lines)
+
+
+def keys(rng: Random) -> Iterator[Words]:
+    writer = Writer(rng)
+    while True:
+        yield writer.line()
+
+
+def values(rng: Random) -> Iterator[Words]:
+    """Values with times to live, for digests."""
+    writer = Writer(rng)
+    while True:
+        yield writer.new_value()
+        if rng.random() < 0.2:
+            yield "EXPIRE", writer.key(), 5000
+        if rng.random() < 0.1:
+            yield "SELECT", rng.randrange(3)
+
+
+def fields(rng: Random) -> Iterator[Words]:
+    """`values` with times to live of fields, which Redis 7.0 and Valkey 8.0 do not know."""
+    writer = Writer(rng)
+    for line in values(rng):
+        yield line
+        if rng.random() < 0.3:
+            yield "HEXPIRE", writer.key(), 5000, "FIELDS", 2, "g", f"f{rng.randrange(30)}"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with Lab(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def duel(lab: Lab) -> Iterator[Duel]:
+    with Duel(lab.start("redis7")) as duel:
+        yield duel
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_keys(duel: Duel, seed: int) -> None:
+    duel.fight(keys, seed, commands=2500)
+
+
+@pytest.mark.parametrize(("kind", "generate"), [("redis8", fields), ("valkey8", values)])
+def test_digests(lab: Lab, kind: str, generate: Generate) -> None:
+    """Many short conversations, since a difference shows only at the end of one."""
+    with Duel(lab.start(kind)) as duel:
+        for seed in range(20):
+            duel.fight(generate, seed, commands=60)
