@@ -127,7 +127,7 @@ class _Claims:
     def take(self, entry: StreamEntry, terms: _Terms) -> None:
         """Make the entry this consumer's. One that FORCE has put on the list counts as delivered twice, as in Redis."""
         entry_id = entry[0]
-        touch_consumer(self._group, self._consumer, self._call.now_ms)
+        self._call.keyspace.dirty += touch_consumer(self._group, self._consumer, self._call.now_ms)
         pending = assign(self._group, entry_id, self._consumer)
         pending.delivery_ms = self._call.now_ms if terms.delivery_ms is None else terms.delivery_ms
         if terms.retry_count is not None:

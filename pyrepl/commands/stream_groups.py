@@ -69,7 +69,7 @@ def xgroup_create(call: Call, key: bytes, name: bytes, start: bytes, *options: b
     if stream is None:
         stream = StreamValue()
         call.db.put(key, stream)
-        call.db.changed(key)
+        call.db.changed(key, 0)
     elif name in stream.groups:
         raise CommandError("BUSYGROUP Consumer Group name already exists")
     stream.groups[name] = StreamGroup(last_id, entries_read)

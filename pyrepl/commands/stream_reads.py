@@ -156,7 +156,7 @@ def xreadgroup(call: Call, *words: bytes) -> Reply:
         if wants_new and (newest is None or newest[0] <= group.last_id):
             continue
         is_new = touch_consumer(group, consumer, call.now_ms)
-        call.keyspace.dirty += 1
+        call.keyspace.dirty += 1 + is_new
         if wants_new:
             given = _give(call, stream, group, (key, group_name, consumer), request)
             found.append((key, entries_reply(given)))

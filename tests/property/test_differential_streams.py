@@ -11,14 +11,15 @@ import io
 import re
 import time
 from random import Random
-from typing import Any
 
 import pytest
 
 from pyrepl.commands import stream_claims, stream_groups, stream_info, stream_reads, streams
+from pyrepl.keyspace.digest import keyspace_digest
 from pyrepl.resp.encoder import encode_command
 from tests.peers.lab import Lab
 from tests.peers.wire import Wire
+from tests.property.differential import Tree, read_tree
 from tests.unit.commands.desk import Desk
 
 MODULES = (streams, stream_reads, stream_groups, stream_claims, stream_info)
@@ -26,34 +27,23 @@ CONVERSATIONS = 30
 COMMANDS = 150
 HOUR_MS = 3_600_000
 
-Tree = tuple[bytes, object]
-"""(type byte, content) of a reply, aggregates as lists of trees: nothing that differs on the wire compares equal."""
 
-
-def read_tree(file: Any) -> Tree:
-    """The next reply of a binary file."""
-    line = file.readline()
-    kind, rest = line[:1], line[1:-2]
-    if kind == b"$":
-        return (kind, None) if rest == b"-1" else (kind, file.read(int(rest) + 2)[:-2])
-    if kind in b"*%>":
-        size = int(rest)
-        if size < 0:
-            return kind, None
-        return kind, [read_tree(file) for _ in range(size * 2 if kind == b"%" else size)]
-    return kind, rest
+MASKED = Tree(b":", b"masked")
 
 
 def masked(words: list[str], tree: Tree) -> Tree:
     """Take out what measures time: idle times, delivery times, when a consumer was seen."""
-    rows = tree[1]
-    name = words[0]
-    if name == "XPENDING" and len(words) > 3 and isinstance(rows, list):
-        for row in rows:
-            row[1][2] = (b":", b"idle")
-    if name == "XINFO" and isinstance(rows, list):
-        return _mask_info(tree)
-    return tree
+    if not isinstance(tree.content, list):
+        return tree
+    if words[0] == "XPENDING" and len(words) > 3:
+        return Tree(tree.kind, [_without_idle(row) for row in tree.content])
+    return _mask_info(tree) if words[0] == "XINFO" else tree
+
+
+def _without_idle(row: Tree) -> Tree:
+    assert isinstance(row.content, list)
+    entry_id, consumer, _, deliveries = row.content
+    return Tree(row.kind, [entry_id, consumer, MASKED, deliveries])
 
 
 def _mask_info(tree: Tree) -> Tree:
@@ -61,11 +51,11 @@ def _mask_info(tree: Tree) -> Tree:
     if isinstance(content, list):
         items = [_mask_info(item) for item in content]
         for index, item in enumerate(items[:-1]):
-            if item in ((b"$", b"idle"), (b"$", b"radix-tree-keys"), (b"$", b"radix-tree-nodes")):
-                items[index + 1] = (b":", b"masked")
-        return kind, items
+            if item.kind == b"$" and item.content in (b"idle", b"radix-tree-keys", b"radix-tree-nodes"):
+                items[index + 1] = MASKED
+        return Tree(kind, items)
     if kind == b":" and isinstance(content, bytes) and re.fullmatch(rb"1\d{12}", content):
-        return kind, b"time"
+        return MASKED
     return tree
 
 
@@ -266,7 +256,10 @@ NAMES = (
 
 
 def converse(wire: Wire, seed: int, proto: int) -> None:
-    """One conversation from empty databases; fails at the first difference, showing what led to it."""
+    """One conversation from empty databases; fails at the first difference, showing what led to it.
+
+    Compared are replies, by how much the number of changes grew, and the digests at the end.
+    """
     desk = Desk(*MODULES)
     desk.client.proto = proto
     desk.keyspace.databases[0].put(b"text", b"no stream")
@@ -274,6 +267,7 @@ def converse(wire: Wire, seed: int, proto: int) -> None:
     wire.call("FLUSHALL")
     wire.call("SET", "text", "no stream")
     said: list[str] = []
+    changes = _their_changes(wire)
     for _ in range(COMMANDS):
         words = script.command()
         argv = [word.encode() for word in words]
@@ -281,20 +275,29 @@ def converse(wire: Wire, seed: int, proto: int) -> None:
         desk.keyspace.now_ms = time.time_ns() // 1_000_000
         wire.send(encode_command(argv))
         theirs = masked(words, read_tree(wire.file))
+        before, dirty = changes, desk.keyspace.dirty
+        changes = _their_changes(wire)
         ours = masked(words, read_tree(io.BytesIO(desk.encoded(*argv))))
-        assert ours == theirs, "\n".join([f"seed {seed}, RESP{proto}", *said, f"ours   {ours}", f"theirs {theirs}"])
+        where = "\n".join([f"seed {seed}, RESP{proto}", *said])
+        assert ours == theirs, f"{where}\nours   {ours}\ntheirs {theirs}"
+        assert desk.keyspace.dirty - dirty == changes - before, f"{where}\nthe number of changes"
+    assert keyspace_digest(desk.keyspace) == wire.call("DEBUG", "DIGEST"), where
+
+
+def _their_changes(wire: Wire) -> int:
+    _, _, rest = wire.call("INFO", "persistence").partition(b"rdb_changes_since_last_save:")
+    return int(rest.split(b"\r\n")[0])
 
 
 def outline(tree: Tree) -> Tree:
     """XINFO STREAM FULL without what reading the history of a consumer changes unsaid: times and delivery counts."""
-    kind, content = _mask_info(tree)
-    if not isinstance(content, list):
-        return kind, content
-    items = [outline(item) for item in content]
-    kinds = b"".join(item[0] for item in items)
+    if not isinstance(tree.content, list):
+        return tree
+    items = [outline(item) for item in tree.content]
+    kinds = b"".join(item.kind for item in items)
     if kinds in (b"$::", b"$$::"):
-        items[-2:] = [(b":", b"masked")] * 2
-    return kind, items
+        items[-2:] = [MASKED, MASKED]
+    return Tree(tree.kind, items)
 
 
 def follow(wire: Wire, seed: int) -> None:
@@ -315,10 +318,10 @@ def follow(wire: Wire, seed: int) -> None:
         replica.run(*argv)
     for key in ("s", "t", "u"):
         question = ["XINFO", "STREAM", key, "FULL", "COUNT", "0"]
-        expected = outline(read_tree(io.BytesIO(master.encoded(*question))))
-        assert outline(read_tree(io.BytesIO(replica.encoded(*question)))) == expected, f"seed {seed}, {key}"
+        expected = outline(_mask_info(read_tree(io.BytesIO(master.encoded(*question)))))
+        assert outline(_mask_info(read_tree(io.BytesIO(replica.encoded(*question))))) == expected, f"seed {seed}, {key}"
         wire.send(encode_command([word.encode() for word in question]))
-        assert outline(read_tree(wire.file)) == expected, f"seed {seed}, {key} on the real server"
+        assert outline(_mask_info(read_tree(wire.file))) == expected, f"seed {seed}, {key} on the real server"
 
 
 def test_what_is_propagated_leads_to_the_same_streams(lab: Lab) -> None:
