@@ -35,6 +35,9 @@ from pyrepl.config.kinds import (
 KB: Final = 1024
 MB: Final = 1024 * 1024
 
+_NO_LAZY_FREE: Final = "pyrepl frees memory at once, whatever the command"
+_ONE_CONNECTION: Final = "pyrepl syncs on one connection; the RDB channel comes later"
+
 
 class Network:
     """Network"""
@@ -97,10 +100,12 @@ class General:
     )
     active_expire_effort = Directive(Integer(1, 10), 1, "How hard to look for expired keys nobody reads.")
     lazyfree_lazy_expire = Directive(YesNo(), False, "Propagate expired keys as UNLINK instead of DEL.")
-    lazyfree_lazy_eviction = Directive(YesNo(), False, "Free evicted keys as UNLINK does.")
-    lazyfree_lazy_server_del = Directive(YesNo(), False, "Free overwritten values as UNLINK does.")
+    lazyfree_lazy_eviction = Directive(YesNo(), False, "Free evicted keys as UNLINK does.", inert=_NO_LAZY_FREE)
+    lazyfree_lazy_server_del = Directive(YesNo(), False, "Free overwritten values as UNLINK does.", inert=_NO_LAZY_FREE)
     lazyfree_lazy_user_del = Directive(YesNo(), False, "DEL behaves like UNLINK.")
-    lazyfree_lazy_user_flush = Directive(YesNo(), False, "FLUSHALL and FLUSHDB behave like their ASYNC forms.")
+    lazyfree_lazy_user_flush = Directive(
+        YesNo(), False, "FLUSHALL and FLUSHDB behave like their ASYNC forms.", inert=_NO_LAZY_FREE
+    )
     slowlog_log_slower_than = Directive(
         Integer(-1, LONG_MAX), 10000, "Microseconds from which on a command enters the slow log; -1: never, 0: all."
     )
@@ -196,7 +201,11 @@ class Replication:
         aliases=("slave-announce-port",),
     )
     replica_lazy_flush = Directive(
-        YesNo(), False, "Free the old data in the background before a full sync.", aliases=("slave-lazy-flush",)
+        YesNo(),
+        False,
+        "Free the old data in the background before a full sync.",
+        aliases=("slave-lazy-flush",),
+        inert=_NO_LAZY_FREE,
     )
     replica_ignore_unknown_commands = Directive(
         YesNo(),
@@ -208,6 +217,7 @@ class Replication:
         Memory(),
         0,
         "Limit of the stream held while a snapshot loads; 0: the hard limit of client-output-buffer-limit replica.",
+        inert=_ONE_CONNECTION,
     )
     repl_backlog_size = Directive(
         Memory(1),
@@ -241,13 +251,13 @@ class Replication:
         False,
         "Full sync on a connection of its own (Redis 8).",
         hidden=True,
-        inert="pyrepl syncs on one connection; the RDB channel comes later",
+        inert=_ONE_CONNECTION,
     )
     dual_channel_replication_enabled = Directive(
         YesNo(),
         False,
         "Full sync on a connection of its own (Valkey 8).",
-        inert="pyrepl syncs on one connection; the RDB channel comes later",
+        inert=_ONE_CONNECTION,
     )
     min_replicas_to_write = Directive(
         Integer(), 0, "Refuse writes with fewer good replicas than this; 0: off.", aliases=("min-slaves-to-write",)
@@ -275,7 +285,12 @@ class Encodings:
         "Elements in a node of a list, or -1 to -5 for 4, 8, 16, 32 and 64 KiB.",
         aliases=("list-max-ziplist-size",),
     )
-    list_compress_depth = Directive(Integer(), 0, "Nodes at either end of a list that stay uncompressed; 0: all.")
+    list_compress_depth = Directive(
+        Integer(),
+        0,
+        "Nodes at either end of a list that stay uncompressed; 0: all.",
+        inert="pyrepl does not compress the inside of lists",
+    )
     set_max_intset_entries = Directive(Integer(0, LONG_MAX), 512, "Members up to which a set of integers is compact.")
     set_max_listpack_entries = Directive(Integer(0, LONG_MAX), 128, "Members up to which a set is compact.")
     set_max_listpack_value = Directive(Memory(0), 64, "Bytes of a member up to which a set is compact.")
