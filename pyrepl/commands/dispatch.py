@@ -125,9 +125,7 @@ class Dispatcher:
             self._show_monitors(call.client, argv, entry)
         if entry.frames:
             return OK
-        reply = self._timed(call, entry, argv)
-        call.propagated = None
-        return reply
+        return self._run(call, entry, argv, b"")
 
     def knows(self, argv: list[bytes]) -> bool:
         """Is there such a command, with such a subcommand?"""
@@ -182,15 +180,9 @@ class Dispatcher:
         return self._run(call, entry, argv, raw)
 
     def _run(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
+        """Execute, count what it took, and propagate what it changed."""
         keyspace = self._keyspace
         dirty = keyspace.dirty
-        reply = self._timed(call, entry, argv)
-        if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:
-            self._propagate(call, entry, raw, changed=keyspace.dirty != dirty)
-        return reply
-
-    def _timed(self, call: Call, entry: Entry, argv: list[bytes]) -> Reply:
-        """Execute, and count what it took."""
         call.argv = argv
         call.client.last_command = entry.wire_name
         started = self._clock()
@@ -208,6 +200,8 @@ class Dispatcher:
         stats.seconds += elapsed
         if elapsed >= self._node.slow_limit_s and not entry.flags & NO_SLOWLOG:
             self._node.note_slow(call.client, argv, call.now_ms, elapsed)
+        if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:
+            self._propagate(call, entry, raw, changed=keyspace.dirty != dirty)
         return reply
 
     def _propagate(self, call: Call, entry: Entry, raw: bytes, *, changed: bool) -> None:
@@ -221,7 +215,7 @@ class Dispatcher:
             return
         if self._unit is None and rewritten is None and not keyspace.expired and not keyspace.expired_fields:
             if entry.flags & _PROPAGATES:
-                call.client.write_cut = node.feed_one(call.db.index, raw)
+                call.client.write_cut = node.replication.feed_one(call.db.index, raw)
             return
         unit = self._unit if self._unit is not None else []
         self._collect_expired(unit)
@@ -247,7 +241,7 @@ class Dispatcher:
 
     def _send(self, unit: list[tuple[int, bytes]]) -> None:
         if unit and self._node.propagates:
-            self._node.feed_unit(unit)
+            self._node.replication.feed_unit(unit)
 
     def _exec(self, call: Call) -> Reply:
         client = call.client

@@ -20,6 +20,7 @@ from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.loader import Loader
 from pyrepl.observability import events
 from pyrepl.replication import events as machine
+from pyrepl.replication.backoff import STEADY_S
 from pyrepl.replication.link import Link
 from pyrepl.replication.psync import Cause
 
@@ -104,6 +105,7 @@ class MasterLink:
         self._announced: machine.FullResyncBegins | None = None
         self._reading = True
         self._failures = 0
+        self._up_at: float | None = None
         self._progress_at = 0.0
         self._pumping = False
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
@@ -338,7 +340,7 @@ class MasterLink:
         self._log(events.MasterAcceptedPartial())
 
     def _on_up(self, event: machine.LinkUp) -> None:
-        self._failures = 0
+        self._up_at = self._clock.now()
         self._owner.link_up()
         if event.full:
             self._log(events.SyncFinished())
@@ -411,5 +413,8 @@ class MasterLink:
 
     def _on_try_again(self, event: machine.TryAgain) -> None:
         self._failures += 1
+        if self._up_at is not None and self._clock.now() - self._up_at >= STEADY_S:
+            self._failures = 1
+        self._up_at = None
         if event.in_s > 0:
             self._log(events.NextTry(self.address, event.in_s, self._failures, self.link.progress.last_sync_error))

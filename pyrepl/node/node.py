@@ -157,14 +157,6 @@ class Node:
             or self.pause.until_ms() > 0
         )
 
-    def feed_one(self, db_index: int, raw: bytes) -> int:
-        """Put one command's bytes into the stream; the cut after it."""
-        return self.replication.feed_one(db_index, raw)
-
-    def feed_unit(self, unit: list[tuple[int, bytes]]) -> int:
-        """Put the commands of one unit (database, bytes) into the stream, several between MULTI and EXEC."""
-        return self.replication.feed_unit(unit)
-
     def note_slow(self, client: Client, argv: list[bytes], now_ms: int, elapsed_s: float) -> None:
         self.slowlog.add(argv, now_ms // 1000, int(elapsed_s * 1e6), client.addr, client.name)
 

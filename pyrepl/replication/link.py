@@ -346,12 +346,12 @@ class Link:
             if at is not None and now >= at:
                 self._connect(Trigger.DUE, now)
             return
-        if state is not LinkState.LOADING and now - self._last_io_at >= self.options.timeout_s:
+        if state is not LinkState.LOADING and now >= self._last_io_at + self.options.timeout_s:
             reason = Reason(Cause.TIMEOUT, detail=self._phase())
             text = f"nothing came for {self.options.timeout_s:g} seconds in phase {reason.detail}"
             self._fail(reason, text, now, disconnect=True)
             return
-        if now - self._last_sent_at >= ACK_PERIOD_S:
+        if now >= self._last_sent_at + ACK_PERIOD_S:
             self._send_sign(now)
 
     # ------------------------------------------------------------------ inside

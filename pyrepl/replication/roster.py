@@ -391,14 +391,14 @@ class Roster:
 
     def _free_backlog(self, now: float) -> None:
         since = self.no_replicas_since
-        if not self._may_free_backlog or since is None or now - since < self.options.backlog_ttl_s:
+        if not self._may_free_backlog or since is None or now < since + self.options.backlog_ttl_s:
             return
         self._backlog.free()
         self._history.restart(self._new_replid())
         self._events.append(BacklogFreed(self.options.backlog_ttl_s, self._history.replid))
 
     def _ping(self, now: float) -> None:
-        if self.makes_stream and self.sessions and now - self._last_ping_at >= self.options.ping_period_s:
+        if self.makes_stream and self.sessions and now >= self._last_ping_at + self.options.ping_period_s:
             self._last_ping_at = now
             self._backlog.append(self._feed.ping())
 

@@ -263,7 +263,7 @@ class Session:
             self._soft_since = None
         elif self._soft_since is None:
             self._soft_since = now
-        elif now - self._soft_since > options.soft_limit_s:
+        elif now > self._soft_since + options.soft_limit_s:
             text = f"{pending} bytes pending for over {options.soft_limit_s:g} seconds, the soft limit is {soft}"
             self.close(Reason(Cause.OUTPUT_BUFFER, pending - soft, "soft"), text)
 
@@ -296,10 +296,10 @@ class Session:
     def tick(self, now: float) -> None:
         """Keep-alive or timeout, if due."""
         if self._is_kept_alive:
-            if now - self._last_sent_at >= KEEP_ALIVE_PERIOD_S:
+            if now >= self._last_sent_at + KEEP_ALIVE_PERIOD_S:
                 self._out.append(b"\n")
                 self._last_sent_at = now
-        elif self.state is SessionState.ONLINE and not self.uses_sync and now - self.ack_at >= self.options.timeout_s:
+        elif self.state is SessionState.ONLINE and not self.uses_sync and now >= self.ack_at + self.options.timeout_s:
             phase = self.state.wire_name if self.has_acked else "first_ack"
             text = f"nothing came for {self.options.timeout_s:g} seconds in phase {phase}"
             self.close(Reason(Cause.TIMEOUT, detail=phase), text)

@@ -178,7 +178,7 @@ class World:
         return master
 
     def settle_down(self, master: Node, seconds: float) -> None:
-        """Quiet time, at whose end nobody syncs any more; a last write, time for it to arrive; then all must be equal."""
+        """Quiet time, at whose end nobody syncs any more; a last write, time for it to arrive; then all are equal."""
         self.clock.run_until(self.clock.now + seconds)
         syncs = sum(node.full_syncs for node in self.nodes.values())
         self.clock.run_until(self.clock.now + 60)
