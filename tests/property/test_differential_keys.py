@@ -118,22 +118,23 @@ def sorts(rng: Random) -> Iterator[Words]:
         element, number = rng.choice(elements), rng.choice(numbers)
         patterns = ("w_*", "h_*->f", "h_*->", "w_*->f", "*", "#", "none_*", "constant")
         options: list[str | int] = []
+        choices: list[list[str | int]]
         for _ in range(rng.choice((0, 1, 1, 2, 3))):
-            options += rng.choice(
-                (
-                    ["ASC"],
-                    ["desc"],
-                    ["ALPHA"],
-                    ["LIMIT", rng.randrange(-2, 5), rng.randrange(-2, 5)],
-                    ["LIMIT", "x", 1],
-                    ["GET", rng.choice(patterns)],
-                    ["get", "#"],
-                    ["BY", rng.choice(("w_*", "h_*->f", "none_*"))],
-                    ["STORE", rng.choice(("target", "list"))],
-                    ["BY"],
-                    ["WRONG"],
-                )
-            )
+            choices = [
+                ["ASC"],
+                ["desc"],
+                ["ALPHA"],
+                ["LIMIT", rng.randrange(-2, 5), rng.randrange(-2, 5)],
+                ["LIMIT", "x", 1],
+                ["GET", rng.choice(patterns)],
+                ["get", "#"],
+                ["BY", rng.choice(("w_*", "h_*->f", "none_*"))],
+                ["STORE", rng.choice(("target", "list"))],
+                ["WRONG"],
+            ]
+            options += rng.choice(choices)
+        if rng.random() < 0.03:
+            options.append(rng.choice(("BY", "GET", "LIMIT", "STORE")))
         source = rng.choice(sources)
         lines: list[Words] = [
             ("RPUSH", "list", number, rng.choice(numbers)),
