@@ -37,14 +37,18 @@ _MINUS: Final = 0x2D
 
 def decode_string(cursor: Cursor) -> bytes:
     """The string at the cursor. Raises ShortInput, Malformed (a length above the cursor's limit included)."""
+    pos = cursor.pos
+    if pos < cursor.end:
+        # Most strings are short and all there; for them this does what the rest would, at half the cost.
+        first = cursor.buf[pos]
+        stop = pos + 1 + first
+        if first < 0x40 and stop <= cursor.end:
+            cursor.pos = stop
+            return cursor.buf[pos + 1 : stop]
     first = cursor.byte()
-    if first < 0x40:
-        size = first
-    elif first < ENCODED:
-        size = _long_length(cursor, first)
-    else:
+    if first >= ENCODED:
         return _decode_special(cursor, first)
-    return cursor.take(size)
+    return cursor.take(first if first < 0x40 else _long_length(cursor, first))
 
 
 def _long_length(cursor: Cursor, first: int) -> int:

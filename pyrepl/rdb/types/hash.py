@@ -198,12 +198,12 @@ def encode_hash(fields: dict[bytes, bytes], form: Form) -> Encoded:
             entries.append(encode_entry(field))
             entries.append(encode_entry(value))
         return HASH_LISTPACK, form.text(join_entries(entries))
-    parts = [encode_length(len(fields))]
+    out = bytearray(encode_length(len(fields)))
     text = form.text
     for field, value in fields.items():
-        parts.append(text(field))
-        parts.append(text(value))
-    return HASH, b"".join(parts)
+        out += text(field)
+        out += text(value)
+    return HASH, bytes(out)
 
 
 def encode_hash_with_ttls(value: HashWithTtls, form: Form) -> Encoded:
@@ -232,23 +232,23 @@ def _is_small(fields: dict[bytes, bytes], form: Form) -> bool:
 
 
 def _encode_valkey(value: HashWithTtls, form: Form) -> bytes:
-    parts = [encode_length(len(value.fields))]
+    out = bytearray(encode_length(len(value.fields)))
     for field, text in value.fields.items():
-        parts.append(form.text(field))
-        parts.append(form.text(text))
-        parts.append(_I64.pack(value.expires_ms.get(field, NO_TTL)))
-    return b"".join(parts)
+        out += form.text(field)
+        out += form.text(text)
+        out += _I64.pack(value.expires_ms.get(field, NO_TTL))
+    return bytes(out)
 
 
 def _encode_ttls(value: HashWithTtls, form: Form) -> bytes:
     earliest = min(value.expires_ms.values())
-    parts = [_I64.pack(earliest), encode_length(len(value.fields))]
+    out = bytearray(_I64.pack(earliest) + encode_length(len(value.fields)))
     for field, text in value.fields.items():
         at_ms = value.expires_ms.get(field)
-        parts.append(encode_length(0 if at_ms is None else at_ms - earliest + 1))
-        parts.append(form.text(field))
-        parts.append(form.text(text))
-    return b"".join(parts)
+        out += encode_length(0 if at_ms is None else at_ms - earliest + 1)
+        out += form.text(field)
+        out += form.text(text)
+    return bytes(out)
 
 
 def _encode_ttl_listpack(value: HashWithTtls, form: Form) -> bytes:

@@ -77,11 +77,11 @@ def encode_list(items: list[bytes] | deque[bytes], form: Form) -> Encoded:
     """A chain of listpacks from version 10 on; before, one element after the other, which every reader takes."""
     if form.version >= LISTPACKS_SINCE:
         return LIST_QUICKLIST2, _encode_nodes(items, form)
-    parts = [encode_length(len(items))]
+    out = bytearray(encode_length(len(items)))
     text = form.text
     for item in items:
-        parts.append(text(item))
-    return LIST, b"".join(parts)
+        out += text(item)
+    return LIST, bytes(out)
 
 
 def _encode_nodes(items: list[bytes] | deque[bytes], form: Form) -> bytes:

@@ -79,11 +79,11 @@ def encode_set(members: set[bytes], form: Form) -> Encoded:
         and max(map(len, members), default=0) <= packing.set_max_listpack_value
     ):
         return SET_LISTPACK, form.text(encode_listpack(list(members)))
-    parts = [encode_length(count)]
+    out = bytearray(encode_length(count))
     text = form.text
     for member in members:
-        parts.append(text(member))
-    return SET, b"".join(parts)
+        out += text(member)
+    return SET, bytes(out)
 
 
 def _integers(members: set[bytes]) -> list[int] | None:

@@ -57,23 +57,15 @@ def decode_node(key: bytes, packed: bytes, entries: list[StreamEntry]) -> None:
     last = entries[-1][0] if entries else (-1, 0)
     end = len(elements)
     while pos < end:
-        start = pos
         flags = _number(elements, pos)
         entry_id = ((master_ms + _number(elements, pos + 1)) & _MASK, (master_seq + _number(elements, pos + 2)) & _MASK)
         if entry_id <= last:
             raise Malformed(f"Stream entry {entry_id[0]}-{entry_id[1]} after {last[0]}-{last[1]}")
         last = entry_id
-        if flags & _SAME_FIELDS:
-            pos = start + 3 + width
-            fields = tuple([part for pair in zip(names, elements[start + 3 : pos]) for part in pair])
-            expected = width * 2
-        else:
-            expected = _number(elements, start + 3) * 2
-            pos = start + 4 + expected
-            fields = tuple(elements[start + 4 : pos])
-        if expected < 0 or len(fields) != expected or _number(elements, pos) != pos - start:
+        fields, size = _decode_fields(elements, pos, names if flags & _SAME_FIELDS else None)
+        if size < 0 or _number(elements, pos + size) != size:
             raise Malformed(f"Stream entry {entry_id[0]}-{entry_id[1]}: its number of fields does not fit its node")
-        pos += 1
+        pos += size + 1
         if flags & _DELETED:
             deleted -= 1
         else:
@@ -81,6 +73,22 @@ def decode_node(key: bytes, packed: bytes, entries: list[StreamEntry]) -> None:
             entries.append((entry_id, fields))
     if live or deleted:
         raise Malformed("Stream node: its entries are not as many as it says")
+
+
+def _decode_fields(elements: list[bytes], pos: int, names: list[bytes] | None) -> tuple[tuple[bytes, ...], int]:
+    """(field, value, ...) of the entry at `pos`, whose fields are `names` if given, and how many elements it has.
+
+    That number is -1 where the node ends before.
+    """
+    if names is not None:
+        size = 3 + len(names)
+        values = elements[pos + 3 : pos + size]
+        if len(values) != len(names):
+            return (), -1
+        return tuple([part for pair in zip(names, values) for part in pair]), size
+    count = _number(elements, pos + 3) * 2
+    fields = tuple(elements[pos + 4 : pos + 4 + count])
+    return fields, 4 + count if count == len(fields) else -1
 
 
 def _number(elements: list[bytes], at: int) -> int:

@@ -130,17 +130,17 @@ def encode_zset(scores: dict[bytes, float], form: Form) -> Encoded:
         and max(map(len, scores), default=0) <= packing.zset_max_listpack_value
     ):
         return ZSET_LISTPACK, form.text(_encode_listpack(scores))
-    parts = [encode_length(count)]
+    out = bytearray(encode_length(count))
     text = form.text
     if form.version >= BINARY_DOUBLES_SINCE:
         for member, score in scores.items():
-            parts.append(text(member))
-            parts.append(_F64.pack(score))
-        return ZSET2, b"".join(parts)
+            out += text(member)
+            out += _F64.pack(score)
+        return ZSET2, bytes(out)
     for member, score in scores.items():
-        parts.append(text(member))
-        parts.append(_encode_score_text(score))
-    return ZSET, b"".join(parts)
+        out += text(member)
+        out += _encode_score_text(score)
+    return ZSET, bytes(out)
 
 
 def _encode_listpack(scores: dict[bytes, float]) -> bytes:
