@@ -187,9 +187,12 @@ class Duel:
                     raise Mismatch(index, f"{show(argv)} made {growth} changes, theirs {changes - before}")
         self._compare_digests(len(argvs) - 1)
 
+    def digests(self) -> tuple[str, str]:
+        """DEBUG DIGEST, ours and theirs."""
+        return keyspace_digest(self.ours.node.keyspace, old_scores=not self.newer), self.theirs.call("DEBUG", "DIGEST")
+
     def _compare_digests(self, last: int) -> None:
-        ours = keyspace_digest(self.ours.node.keyspace, old_scores=not self.newer)
-        theirs = self.theirs.call("DEBUG", "DIGEST")
+        ours, theirs = self.digests()
         if ours != theirs:
             raise Mismatch(last, f"digests differ\n  ours   {ours}\n  theirs {theirs}")
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import io
+from collections import deque
 from collections.abc import Iterator
 from random import Random
 
 import pytest
 
+from pyrepl.rdb.payload import encode_payload
+from pyrepl.rdb.types.row import Form
 from tests.peers.lab import Lab
-from tests.property.differential import Duel, Generate, Words
+from tests.property.differential import Duel, Generate, Words, read_tree
 
 KEYS = ("a", "b", "c", "d", "e", "key:1", "key:22", "[x]")
 PATTERNS = ("*", "a", "key:*", "key:?", "[a-c]", "[^a]", "\\[x\\]", "*:2*", "", "?")
 SPANS = ("1000", "100000", "0", "-1", "x", "9223372036854775807", "-9223372036854775808", "9223372036854775")
 POINTS = ("4102444800", "4102444800000", "0", "-5", "1.5")
+PAYLOADS = (
+    encode_payload(b"hello", Form()),
+    encode_payload(deque((b"a", b"b")), Form()),
+    encode_payload({b"a": 0.5}, Form()),
+    encode_payload(b"hello", Form())[:-1] + b"x",
+    b"",
+    b"\x00\x01\x0a\x00" + bytes(8),
+)
+RESTORE_OPTIONS = ("REPLACE", "replace", "ABSTTL", "IDLETIME 5", "IDLETIME -1", "FREQ 9", "FREQ 256", "FREQ", "WRONG")
 DATABASES = ("0", "0", "0", "1", "2", "16", "-1", "x", "99999999999")
 
 
@@ -42,6 +55,10 @@ class Writer:
 
     def conditions(self) -> list[str]:
         return self.rng.sample(("NX", "XX", "GT", "LT", "gt", "WRONG"), self.rng.choice((0, 0, 0, 1, 1, 2)))
+
+    def restore_options(self) -> list[str]:
+        options = self.rng.sample(RESTORE_OPTIONS, self.rng.choice((0, 0, 1, 2)))
+        return [word for option in options for word in option.split()]
 
     def line(self) -> Words:
         rng, key, other = self.rng, self.key(), self.key()
@@ -75,6 +92,15 @@ class Writer:
             ("EXPIRETIME", key),
             ("PEXPIRETIME", key),
             ("PERSIST", key),
+            (
+                "RESTORE",
+                key,
+                rng.choice(("1000", "0", "-1", "x", *POINTS)),
+                rng.choice(PAYLOADS),
+                *self.restore_options(),
+            ),
+            ("RESTORE", key, 0, rng.choice(PAYLOADS), "REPLACE"),
+            ("DUMP", "nosuch"),
         ]
         if rng.random() < 0.02:
             mode = rng.choice(((), ("ASYNC",), ("sync",), ("x",), ("SYNC", "SYNC")))
@@ -178,6 +204,24 @@ def test_keys(duel: Duel, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_sort(duel: Duel, seed: int) -> None:
     duel.fight(sorts, seed, commands=2000)
+
+
+@pytest.mark.parametrize("kind", ["redis7", "redis8", "valkey8"])
+def test_dumps_are_understood_by_either_side(lab: Lab, kind: str) -> None:
+    with Duel(lab.start(kind)) as duel:
+        generate = fields if kind == "redis8" else values
+        duel.fight(generate, 1, commands=300)
+        for key in KEYS:
+            argv = [b"DUMP", key.encode()]
+            ours, theirs = read_tree(io.BytesIO(duel.ours.run(argv))).content, duel.theirs.call(*argv)
+            for name, payload in (("from us", ours), ("from them", theirs)):
+                if isinstance(payload, bytes):
+                    restore = [b"RESTORE", f"{name} {key}".encode(), b"0", payload]
+                    assert duel.ours.run(restore) == b"+OK\r\n", (name, key, payload)
+                    assert duel.theirs.call(*restore) == "OK"
+        ours_digest, theirs_digest = duel.digests()
+        assert ours_digest == theirs_digest
+        assert len(duel.ours.call.db.values) > len(KEYS)
 
 
 @pytest.mark.parametrize(("kind", "generate"), [("redis8", fields), ("valkey8", values)])

@@ -1,0 +1,104 @@
+"""DUMP and RESTORE: one value as bytes in the snapshot's format, and back. The format is `rdb.payload`'s."""
+
+from __future__ import annotations
+
+from typing import final
+
+from pyrepl.commands.arguments import integer_argument, syntax_error
+from pyrepl.commands.call import Call
+from pyrepl.commands.table import DENYOOM, FIRST_ARG, READONLY, WRITE, command
+from pyrepl.config.settings import Settings
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.values import HashValue, Value, from_plain, plain_value
+from pyrepl.rdb.payload import decode_payload, encode_payload
+from pyrepl.rdb.settings import PackingSettings
+from pyrepl.rdb.types.row import CannotHold, Form
+from pyrepl.rdb.versions import lowest_version
+from pyrepl.resp.numbers import INT64_MAX
+from pyrepl.resp.reply import OK, Simple
+
+MAX_FREQ = 255
+
+
+@command("DUMP", arity=2, flags=READONLY, keys=FIRST_ARG, group="generic", since="2.6.0")
+def dump(call: Call, key: bytes) -> bytes | None:
+    """A value as bytes that RESTORE takes, here and on any Redis that reads the RDB version they are in.
+
+    That is the lowest one that holds the value, or `rdb-version`.
+    """
+    value = call.db.read(key)
+    if value is None:
+        return None
+    try:
+        return encode_payload(plain_value(value), _form(value, call.node.settings))
+    except CannotHold as error:
+        raise CommandError(f"ERR {error}") from None
+
+
+def _form(value: Value, settings: Settings) -> Form:
+    needed = lowest_version(field_ttls=isinstance(value, HashValue) and bool(value.expires))
+    packing = PackingSettings(**{name: getattr(settings, name) for name in PackingSettings._fields})
+    return Form(settings.rdb_version or needed, settings.rdbcompression, packing)
+
+
+@command("RESTORE", arity=-4, flags=WRITE | DENYOOM, keys=FIRST_ARG, group="generic", since="2.6.0")
+def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: bytes) -> Simple:
+    """Create a key from what DUMP gave. The time to live is in ms, 0 for none, or with ABSTTL a Unix time in ms.
+
+    Propagates with ABSTTL; as DEL when the value has expired already and one of that name had to go.
+    """
+    options = _Options(arguments)
+    db = call.db
+    old = db.find(key)
+    if old is not None and not options.replace:
+        raise CommandError("BUSYKEY Target key name already exists.")
+    at_ms = integer_argument(ttl)
+    if at_ms < 0:
+        raise CommandError("ERR Invalid TTL value, must be >= 0")
+    value = from_plain(decode_payload(payload))
+    if at_ms and not options.absolute:
+        # Redis 7.0 overflows here and drops a key that was meant to live for ever.
+        at_ms = min(at_ms + call.now_ms, INT64_MAX)
+    if at_ms and at_ms <= call.now_ms and not call.node.replication.is_replica:
+        if old is not None:
+            db.delete(key)
+            db.changed(key)
+            call.rewrite(b"DEL", key)
+        return OK
+    db.put(key, value)
+    if at_ms:
+        db.expire_at(key, at_ms)
+        if not options.absolute:
+            call.rewrite(b"RESTORE", key, b"%d" % at_ms, payload, *arguments, b"ABSTTL")
+    db.changed(key)
+    return OK
+
+
+@final
+class _Options:
+    """REPLACE, ABSTTL; IDLETIME and FREQ are checked and not kept. Raises CommandError."""
+
+    __slots__ = ("absolute", "replace")
+
+    def __init__(self, arguments: tuple[bytes, ...]) -> None:
+        self.replace = self.absolute = False
+        access = b""
+        words = iter(arguments)
+        for option in words:
+            word = option.upper()
+            if word == b"REPLACE":
+                self.replace = True
+            elif word == b"ABSTTL":
+                self.absolute = True
+            elif word in (b"IDLETIME", b"FREQ") and access in (b"", word) and (number := next(words, None)) is not None:
+                access = word
+                _check_access(word, integer_argument(number))
+            else:
+                raise syntax_error()
+
+
+def _check_access(word: bytes, number: int) -> None:
+    if word == b"IDLETIME" and number < 0:
+        raise CommandError("ERR Invalid IDLETIME value, must be >= 0")
+    if word == b"FREQ" and not 0 <= number <= MAX_FREQ:
+        raise CommandError("ERR Invalid FREQ value, must be >= 0 and <= 255")
