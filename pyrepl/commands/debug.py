@@ -32,6 +32,7 @@ NOT_ALLOWED: Final = (
     'ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local '
     "connection, otherwise you need to set this option in the configuration file, and then restart the server."
 )
+_NOT_POSITIVE: Final = "ERR value is out of range, must be positive"
 _PAYLOAD_FRAME_BYTES: Final = 11
 """What DUMP adds to a value's own bytes: type, version, checksum."""
 _HEX: Final = "0123456789abcdef"
@@ -81,7 +82,7 @@ def _object(call: Call, key: bytes) -> Outcome:
 
 def _populate(call: Call, count: bytes, prefix: bytes = b"key", size: bytes = b"0") -> Outcome:
     """Keys that exist are left alone; nothing is propagated, as in Redis."""
-    keys, width, db = positive_argument(count), positive_argument(size), call.db
+    keys, width, db = positive_argument(count, _NOT_POSITIVE), positive_argument(size, _NOT_POSITIVE), call.db
     for number in range(keys):
         key = b"%b:%d" % (prefix, number)
         if db.find(key) is None:

@@ -109,10 +109,11 @@ class Rig:
         return [b" ".join(argv).decode() for argv in commands_in(b"".join(pieces))]
 
     def follow(self) -> Link:
-        """Make the node a replica whose link is not up yet."""
+        """Make the node a replica whose link connects and is not up yet."""
         replication = self.node.replication
         position = replication.role.follow("10.0.0.1", 7000, self.node.process.now)
         replication.link = Link("10.0.0.1", 7000, LinkOptions(), position, lambda: 0.5)
+        replication.link.start(self.node.process.now)
         replication.link_client = Client(0, "10.0.0.1:7000", "", START_S, authenticated=True)
         replication.link_client.is_master_link = True
         replication.link_client.review_guard()

@@ -1,0 +1,127 @@
+"""ROLE, REPLICAOF, WAIT, REPLCONF, PSYNC, SYNC: arguments and refusals. What follows is not the commands' own."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.commands.effects import Log, Promote, Replconf, ReplicaOf, Sync, Wait
+from pyrepl.observability.events import AlreadyFollowing
+from pyrepl.replication.events import SessionState
+from pyrepl.replication.session import Session
+from pyrepl.resp.reply import OK, Simple
+from pyrepl.units import Offset
+from tests.unit.commands.rig import Rig
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def attach(rig: Rig, session_id: int, ack: int) -> Session:
+    """An online replica that has acknowledged so many bytes."""
+    roster = rig.node.replication.roster
+    session = roster.open_session(session_id, "10.0.0.9", rig.node.process.now)
+    session.listening_port = 7000 + session_id
+    session.state = SessionState.ONLINE
+    session.ack_cut = Offset(ack)
+    roster.sessions[session_id] = session
+    return session
+
+
+class TestRole:
+    def test_of_a_master(self, rig: Rig) -> None:
+        rig.stream()
+        rig.say("SET a 1")
+        attach(rig, 1, 20)
+        assert rig.say("ROLE") == [b"master", rig.node.stream_end, [[b"10.0.0.9", b"7001", b"20"]]]
+
+    def test_of_a_replica(self, rig: Rig) -> None:
+        rig.follow()
+        assert rig.say("ROLE") == [b"slave", b"10.0.0.1", 7000, b"connecting", 0]
+
+
+class TestReplicaof:
+    @pytest.mark.parametrize("verb", ["REPLICAOF", "SLAVEOF"])
+    def test_another_master(self, rig: Rig, verb: str) -> None:
+        rig.say(f"{verb} db.example 6380")
+        assert rig.effects == [ReplicaOf("db.example", 6380)]
+
+    def test_nobody(self, rig: Rig) -> None:
+        assert rig.say("REPLICAOF NO ONE") == OK
+        assert not rig.effects
+        rig.follow()
+        rig.say("REPLICAOF no one")
+        assert rig.effects == [Promote()]
+
+    def test_the_same_again(self, rig: Rig) -> None:
+        rig.follow()
+        assert rig.say("REPLICAOF 10.0.0.1 7000") == Simple(b"OK Already connected to specified master")
+        assert rig.effects == [Log(AlreadyFollowing(), Simple(b"OK Already connected to specified master"))]
+        rig.say("REPLICAOF 10.0.0.1 7001")
+        assert rig.effects[1:] == [ReplicaOf("10.0.0.1", 7001)]
+
+    @pytest.mark.parametrize("port", ["x", "-1", "65536", "99999999999999999999"])
+    def test_bad_ports(self, rig: Rig, port: str) -> None:
+        assert rig.error(f"REPLICAOF h {port}") == "ERR Invalid master port"
+
+    def test_not_from_a_replica(self, rig: Rig) -> None:
+        rig.client.is_replica = True
+        assert rig.error("REPLICAOF h 1") == "ERR Command is not valid when client is a replica."
+
+
+class TestWait:
+    def test_enough_have_it(self, rig: Rig) -> None:
+        rig.stream()
+        rig.say("SET a 1")
+        attach(rig, 1, rig.client.write_cut)
+        attach(rig, 2, rig.client.write_cut - 1)
+        assert rig.say("WAIT 1 0") == 1
+        assert not rig.effects
+
+    def test_too_few_have_it(self, rig: Rig) -> None:
+        rig.stream()
+        rig.say("SET a 1")
+        attach(rig, 1, 0)
+        rig.say("WAIT 1 100")
+        assert rig.effects == [Wait(1, 100)]
+
+    def test_who_wrote_nothing_asks_for_nothing(self, rig: Rig) -> None:
+        attach(rig, 1, 0)
+        assert rig.say("WAIT 1 0") == 1
+
+    @pytest.mark.parametrize(
+        ("words", "text"),
+        [
+            ("x 0", "ERR value is not an integer or out of range"),
+            ("0 x", "ERR timeout is not an integer or out of range"),
+            ("0 -1", "ERR timeout is negative"),
+        ],
+    )
+    def test_errors(self, rig: Rig, words: str, text: str) -> None:
+        assert rig.error(f"WAIT {words}") == text
+
+    def test_not_on_a_replica(self, rig: Rig) -> None:
+        rig.follow()
+        assert rig.error("WAIT 0 0").startswith("ERR WAIT cannot be used with replica instances.")
+
+
+class TestOfReplicas:
+    def test_the_whole_command_is_handed_on(self, rig: Rig) -> None:
+        rig.say("REPLCONF listening-port 7001 capa eof")
+        rig.say("psync ? -1")
+        rig.say("SYNC")
+        assert rig.effects == [
+            Replconf((b"REPLCONF", b"listening-port", b"7001", b"capa", b"eof")),
+            Sync((b"psync", b"?", b"-1")),
+            Sync((b"SYNC",)),
+        ]
+
+    def test_replconf_comes_in_pairs(self, rig: Rig) -> None:
+        assert rig.error("REPLCONF capa") == "ERR syntax error"
+        assert rig.say("REPLCONF") == OK
+
+    @pytest.mark.parametrize("line", ["PSYNC ? -1", "SYNC"])
+    def test_not_in_a_transaction(self, rig: Rig, line: str) -> None:
+        rig.say("MULTI")
+        assert rig.error(line) == "ERR Command not allowed inside a transaction"
