@@ -37,7 +37,10 @@ _NOT_ABOVE: Final = "ERR The ID specified in XADD is equal or smaller than the t
 
 @final
 class _NewEntry:
-    """The arguments of XADD after the key: `entry_id` None for `*`, `seq` None for `ms-*`; the id stands at `id_at`."""
+    """The arguments of XADD after the key.
+
+    `ms` is None for `*`, `seq` for `ms-*` as well; the id stands at `id_at`, and the fields after it.
+    """
 
     __slots__ = ("id_at", "make_stream", "ms", "seq", "trim")
 
@@ -53,6 +56,9 @@ class _NewEntry:
         return self.seq is not None
 
     def parse(self, words: tuple[bytes, ...], *, from_master: bool) -> None:
+        """Three words or more, which the arity grants. Raises CommandError."""
+        if words[0] == b"*" and len(words) % 2:
+            return
         limit: int | None = None
         at = 0
         while at < len(words):

@@ -1,6 +1,7 @@
-"""A dispatcher over a node that is only a keyspace and subscriptions: what the tests of commands talk to.
+"""A dispatcher for some families of commands over a node without replication: what the tests of commands talk to.
 
-Time stands still until told, randomness is seeded, and what would go to the replicas is kept as words.
+Time stands still until told, randomness is seeded, and what would go to the replicas is kept as words, without SELECT
+and MULTI. `rig.Rig` is the larger one, with every command and a real stream.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from typing import Any, cast
 from pyrepl.commands.call import Call, Effect
 from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.commands.table import Command, Table
+from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client
-from pyrepl.node.node import Node
-from pyrepl.node.pubsub import PubSub
-from pyrepl.node.stats import Stats
+from pyrepl.node.node import Node, Process
+from pyrepl.node.replication import Replication
 from pyrepl.resp.encoder import encode_command, encode_reply
 from pyrepl.resp.reply import Reply
 
@@ -38,29 +38,14 @@ class Desk:
     """Runs commands of some modules; `stream` is what was propagated, in order, as lists of words."""
 
     def __init__(self, *modules: ModuleType) -> None:
-        self.keyspace = Keyspace(16)
         self.stream: list[list[bytes]] = []
-        self.node = SimpleNamespace(
-            keyspace=self.keyspace,
-            stats=Stats(),
-            pubsub=PubSub(),
-            deliveries=[],
-            clients={},
-            monitors=set(),
-            guarded=False,
-            propagates=True,
-            lazy_expire=False,
-            slow_limit_s=float("inf"),
-            stream_end=0,
-            must_not_write_to_disk_error=False,
-            too_few_replicas=False,
-            refuses_writes=False,
-            link_is_stale=False,
-            is_loading=False,
-            feed_one=self._feed_one,
-            feed_unit=self._feed_unit,
+        replication = SimpleNamespace(
+            feed_one=self._feed_one, feed_unit=self._feed_unit, is_replica=False, backlog=SimpleNamespace(end=0)
         )
-        self.dispatcher = Dispatcher(cast(Node, self.node), _table(modules), _Dice(), _refuse, lambda: 0.0)
+        process = Process(1, "b" * 40, START_MS // 1000, 0.0)
+        self.node = Node(Settings(), process, cast(Replication, replication))
+        self.keyspace = self.node.keyspace
+        self.dispatcher = Dispatcher(self.node, _table(modules), _Dice(), _refuse, lambda: 0.0)
         self._calls: dict[int, Call] = {}
         self.keyspace.now_ms = START_MS
         self.client = self.connect()
