@@ -189,6 +189,7 @@ class App:
         if complaint is not None:
             raise ConfigError(complaint)
         os.chdir(path)
+        self.node.settings.dir = os.getcwd()
 
     def _listen(self) -> None:
         settings = self.node.settings

@@ -32,7 +32,7 @@ class ClientConn(asyncio.Protocol):
     """The shell of one connection.
 
     Invariants: while `held` is True, `_waiting` has the batches that are not (wholly) executed, oldest first, and
-    reading is paused. `client` and `transport` are set from connection_made on.
+    reading is paused. `_out` has replies exactly while the outbox knows this connection. `client` and `transport` are set from connection_made on.
     """
 
     client: Client
@@ -44,6 +44,8 @@ class ClientConn(asyncio.Protocol):
         self._clients = clients
         self._node = clients.node
         self._execute = clients.dispatcher.execute
+        self._outbox = clients.outbox
+        self._out: list[bytes] = []
         self.held = False
         self._waiting: list[tuple[Batch, int]] = []
         self.output = OutputWatch()
@@ -115,11 +117,19 @@ class ClientConn(asyncio.Protocol):
         """As `answer`, with an error."""
         self.answer(CommandError(text))
 
+    def flush(self) -> None:
+        """Hand the replies collected so far to the transport."""
+        out = self._out
+        self._out = []
+        if out and not self.transport.is_closing():
+            self.transport.write(out[0] if len(out) == 1 else b"".join(out))
+
     def close(self, *, at_once: bool = False) -> None:
         """End the connection: after what was written is out, or at once."""
         if at_once:
             self.transport.abort()
         else:
+            self.flush()
             self.transport.close()
 
     def _serve(self, batch: Batch, start: int) -> None:
@@ -207,7 +217,9 @@ class ClientConn(asyncio.Protocol):
             return
         self.client.total_out_bytes += len(data)
         self._node.stats.total_net_output_bytes += len(data)
-        self.transport.write(data)
+        if not self._out:
+            self._outbox.add(self)
+        self._out.append(data)
 
     def _refuse(self, error: bytes) -> None:
         """A broken request: its text, and the end of this connection alone."""

@@ -16,6 +16,7 @@ from pyrepl.commands.transactions import unwatch
 from pyrepl.daemon.client_conn import ClientConn, peer_name
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.outbox import Outbox
 from pyrepl.node.client import NORMAL, PUBSUB, Client
 from pyrepl.node.node import Node
 from pyrepl.observability import events
@@ -49,6 +50,7 @@ class Clients:
         self._clock = clock
         self._log = log
         self._next_id = 1
+        self.outbox = Outbox()
         self._paused: set[int] = set()
         self._pause_timer: asyncio.TimerHandle | None = None
 

@@ -47,6 +47,7 @@ class ReplicaConn:
     @property
     def is_flushed(self) -> bool:
         """Has the socket taken all that was written? Only then may a child write to it."""
+        self.conn.flush()
         return self.conn.transport.get_write_buffer_size() == 0
 
     @property
@@ -66,6 +67,7 @@ class ReplicaConn:
         transport = self.conn.transport
         if transport.is_closing():
             return 0
+        self.conn.flush()
         out = self.session.data_to_send()
         if out:
             transport.write(b"".join(out))
