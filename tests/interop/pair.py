@@ -88,13 +88,15 @@ def start_replica(lab: Lab, pair: Pair, master: Node) -> Node:
 
 
 @contextmanager
-def load(master: Node, scale: int, field_ttl: bool, seed: int = 1) -> Iterator[Writer]:
+def load(
+    master: Node, scale: int, field_ttl: bool, seed: int = 1, without: frozenset[str] = frozenset()
+) -> Iterator[Writer]:
     """Within it, redis-benchmark and the mixed writer write to the master; after it, both have ended well."""
     command = [finder.tool("redis-benchmark"), "-h", HOST, "-p", master.port, "-t", BENCHMARK_TESTS]
     command += ["-n", scale // 4, "-r", 1000, "-P", 8, "-c", 10, "-d", 30, "-q"]
     benchmark = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        with Writer(master, seed, field_ttl=field_ttl) as writer:
+        with Writer(master, seed, field_ttl=field_ttl, without=without) as writer:
             yield writer
             output, _ = benchmark.communicate(timeout=300)
         assert benchmark.returncode == 0, output

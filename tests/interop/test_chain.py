@@ -10,6 +10,10 @@ from tests.peers.lab import Lab, Node, wait_until
 
 CI_SCALE = 4000
 
+ONLY_REDIS_8 = frozenset({"HINCRBYFLOAT"})
+"""Redis 8.2 replicates this as HSETEX, which Valkey 8.0 and Redis 7.0 do not know; pyrepl passes the stream on as it is,
+since its end must have the same offsets. Known to both ends of a link are the commands used here."""
+
 
 @pytest.mark.parametrize(
     "scale",
@@ -21,7 +25,7 @@ CI_SCALE = 4000
 def test_redis8_through_pyrepl_to_valkey8_and_redis7(lab: Lab, scale: int) -> None:
     source = lab.start("redis8", directives=BACKLOG)
     dataset.fill(source, dataset.commands(scale))
-    with load(source, scale, field_ttl=False) as writer:
+    with load(source, scale, field_ttl=False, without=ONLY_REDIS_8) as writer:
         middle = lab.start("pyrepl", source, directives=BACKLOG)
         middle.wait_link_up()
         ends = [lab.start(kind, middle, directives=BACKLOG) for kind in ("valkey8", "redis7")]
@@ -30,7 +34,7 @@ def test_redis8_through_pyrepl_to_valkey8_and_redis7(lab: Lab, scale: int) -> No
         go_on(source, writer)
     assert_all_equal(source, middle, ends)
 
-    with load(source, scale // 4, field_ttl=False, seed=2):
+    with load(source, scale // 4, field_ttl=False, seed=2, without=ONLY_REDIS_8):
         cut_and_heal(source, middle, at=middle, kind="master")
         cut_and_heal(middle, ends[0], at=ends[0], kind="master")
         cut_and_heal(middle, ends[1], at=ends[1], kind="master")

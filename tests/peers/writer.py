@@ -40,13 +40,24 @@ WRITTEN_GROUPS: Final = b"w:group:"
 
 
 class Writer:
-    """A thread that writes until told to stop. Used as `with Writer(node): ...` or by start and stop."""
+    """A thread that writes until told to stop. Used as `with Writer(node): ...` or by start and stop.
 
-    def __init__(self, node: Node, seed: int = 1, per_second: int = 4000, field_ttl: bool = False) -> None:
+    `field_ttl` adds commands of Redis 7.4 and later on hashes; `without` names commands to leave out.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        seed: int = 1,
+        per_second: int = 4000,
+        field_ttl: bool = False,
+        without: frozenset[str] = frozenset(),
+    ) -> None:
         self.written = 0
         self._node = node
         self._rng = random.Random(seed)
         self._per_second = per_second
+        self._without = without
         self._moves = [*_MOVES, *(_FIELD_TTL_MOVES if field_ttl else ())]
         self._stopped = threading.Event()
         self._failure: BaseException | None = None
@@ -99,7 +110,9 @@ class Writer:
         if transaction:
             yield ("MULTI",)
         for _ in range(rng.randrange(1, BATCH)):
-            yield rng.choice(self._moves)(rng)
+            command = rng.choice(self._moves)(rng)
+            if command[0] not in self._without:
+                yield command
         if transaction:
             yield ("EXEC",)
 

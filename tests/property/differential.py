@@ -19,6 +19,9 @@ How a family uses it (`tests/property/test_differential_<family>.py`):
 (`rdb_changes_since_last_save`) grew, and at the end DEBUG DIGEST. Odd seeds speak RESP3. A difference is shrunk to few
 commands, which the AssertionError lists.
 
+`fight(..., streams=True)` also compares what each side would send to its replicas: a bare PSYNC to the real server
+gets its stream. Unix times in it may differ by 2 s. Leave it out where the two may choose differently.
+
 Time is the real clock on both sides: let times to live lie minutes ahead and they do not matter; the replies of
 `NEAR` commands may differ by 2 s. Replies whose order means nothing (`UNORDERED`) are compared as multisets, `PAIRED`
 as multisets of pairs. Commands with random replies have no place here, unless they change nothing and are compared by
@@ -32,7 +35,7 @@ import pkgutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from itertools import islice
+from itertools import islice, zip_longest
 from random import Random
 from types import ModuleType, TracebackType
 from typing import Final, NamedTuple, Protocol, Self, TypeAlias
@@ -100,23 +103,65 @@ class Dice:
         return self._random.randrange(n)
 
 
+class Tap:
+    """A replica of a real server that only listens: what the server propagates, command by command."""
+
+    def __init__(self, node: lab.Node) -> None:
+        node.call("CONFIG", "SET", "repl-ping-replica-period", 3600, "repl-timeout", 7200)
+        self._node = node
+        self._wire = node.connect()
+        self._wire.send(encode_command([b"PSYNC", b"?", b"-1"]))
+        self._offset = int(self._wire.file.readline().split()[2])
+        head = b"\n"
+        while head == b"\n":
+            head = self._wire.file.readline()
+        assert head.startswith(b"$"), head
+        self._wire.file.read(int(head[1:]))
+
+    def take(self) -> list[list[bytes]]:
+        """What came since the last time."""
+        end = int(self._node.info("replication")["master_repl_offset"])
+        taken: list[list[bytes]] = []
+        while self._offset < end:
+            argv = argv_of(read_tree(self._wire.file))
+            self._offset += len(encode_command(argv))
+            taken.append(argv)
+        assert self._offset == end
+        return taken
+
+    def close(self) -> None:
+        self._wire.close()
+
+
 class Ours:
     """A node in this process, without a daemon: commands in, encoded replies out."""
 
     def __init__(self) -> None:
         now = time.monotonic()
-        replication = Replication(1 << 20, RosterOptions(), lambda: ReplId("a" * 40), now)
+        replication = Replication(1 << 26, RosterOptions(), lambda: ReplId("a" * 40), now)
         self.node = Node(Settings(), Process(1, "b" * 40, int(time.time()), now), replication)
         self.dispatcher = Dispatcher(self.node, command_table(), Dice(1), self._refuse, time.perf_counter)
         self.client = Client(1, "127.0.0.1:1", "127.0.0.1:2", now, authenticated=True)
         self.node.clients[1] = self.client
         self.call = self.dispatcher.call_for(self.client)
+        self._streamed = 0
+        replication.backlog.create()
 
     def run(self, argv: list[bytes]) -> bytes:
         now_ms = time.time_ns() // 1_000_000
         self.node.keyspace.now_ms = self.call.now_ms = now_ms
         reply = self.dispatcher.execute(self.call, argv, encode_command(argv))
         return encode_reply(reply, self.client.proto)
+
+    def take_stream(self) -> list[list[bytes]]:
+        """What went to the replicas since the last time."""
+        backlog = self.node.replication.backlog
+        pieces = io.BytesIO(b"".join(bytes(piece) for piece in backlog.read(self._streamed, 1 << 30)))
+        self._streamed = backlog.end
+        taken: list[list[bytes]] = []
+        while pieces.tell() < len(pieces.getbuffer()):
+            taken.append(argv_of(read_tree(pieces)))
+        return taken
 
     def reset(self, proto: int) -> None:
         self.client.proto = proto
@@ -146,6 +191,8 @@ class Duel:
     def __init__(self, node: lab.Node) -> None:
         self.ours = Ours()
         self.theirs = node.connect()
+        self._node = node
+        self._tap: Tap | None = None
         self.newer = node.kind != "redis7"
         """The other side prints scores as Redis 8.2 does, also into digests."""
 
@@ -154,11 +201,17 @@ class Duel:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.theirs.close()
+        if self._tap is not None:
+            self._tap.close()
 
-    def fight(self, generate: Generate, seed: int, commands: int, *, compare_dirty: bool = True) -> None:
+    def fight(
+        self, generate: Generate, seed: int, commands: int, *, compare_dirty: bool = True, streams: bool = False
+    ) -> None:
         """Raises AssertionError with the seed and the few commands that show the difference."""
         argvs = [words(line) for line in islice(generate(Random(seed)), commands)]
         proto = 3 if seed % 2 else 2
+        if streams and self._tap is None:
+            self._tap = Tap(self._node)
         try:
             self.compare(argvs, proto, compare_dirty=compare_dirty)
         except Mismatch as found:
@@ -170,6 +223,9 @@ class Duel:
         """Empty both sides, run the commands and compare. Raises Mismatch."""
         self._reset(proto)
         changes = self._their_changes()
+        if self._tap is not None:
+            self._tap.take()
+            self.ours.take_stream()
         for index, argv in enumerate(argvs):
             dirty = self.ours.node.keyspace.dirty
             self.theirs.send(
@@ -186,6 +242,14 @@ class Duel:
                 if growth != changes - before:
                     raise Mismatch(index, f"{show(argv)} made {growth} changes, theirs {changes - before}")
         self._compare_digests(len(argvs) - 1)
+        if self._tap is not None:
+            self._compare_streams(len(argvs) - 1, self.ours.take_stream(), self._tap.take())
+
+    def _compare_streams(self, last: int, ours: list[list[bytes]], theirs: list[list[bytes]]) -> None:
+        for place, (mine, other) in enumerate(zip_longest(ours, theirs, fillvalue=[b"(nothing)"])):
+            if not same_but_for_time(mine, other):
+                text = f"streams differ at command {place}\n  ours   {show(mine)}\n  theirs {show(other)}"
+                raise Mismatch(last, text)
 
     def digests(self) -> tuple[str, str]:
         """DEBUG DIGEST, ours and theirs."""
@@ -198,6 +262,7 @@ class Duel:
 
     def _reset(self, proto: int) -> None:
         self.theirs.pipeline([("HELLO", proto), ("SELECT", 0), ("FLUSHALL",)])
+        # FLUSHALL has told both streams database 0: from here on SELECTs come alike.
         self.ours.reset(proto)
 
     def _their_changes(self) -> int:
@@ -267,6 +332,21 @@ def normal(argv: list[bytes], tree: Tree) -> object:
     if tree.kind == b"~" or name in UNORDERED:
         return tree.kind, sorted(map(repr, tree.content))
     return tree
+
+
+def argv_of(tree: Tree) -> list[bytes]:
+    """The words of a command that was read as a tree."""
+    assert isinstance(tree.content, list), tree
+    return [item.content for item in tree.content if isinstance(item.content, bytes)]
+
+
+def same_but_for_time(ours: list[bytes], theirs: list[bytes]) -> bool:
+    """Are two commands equal, but for Unix times in ms?"""
+    return len(ours) == len(theirs) and all(
+        mine == other
+        or (len(mine) == len(other) == 13 and mine.isdigit() and abs(int(mine) - int(other)) <= TOLERANCE_MS)
+        for mine, other in zip(ours, theirs)
+    )
 
 
 def near(argv: list[bytes], ours: Tree, theirs: Tree) -> bool:

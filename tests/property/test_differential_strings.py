@@ -228,9 +228,9 @@ def duel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Duel]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_strings(duel: Duel, seed: int) -> None:
-    duel.fight(strings, seed, commands=2500)
+    duel.fight(strings, seed, commands=2500, streams=True)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_bits(duel: Duel, seed: int) -> None:
-    duel.fight(bits, seed, commands=2500)
+    duel.fight(bits, seed, commands=2500, streams=True)
