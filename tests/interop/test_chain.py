@@ -11,8 +11,8 @@ from tests.peers.lab import Lab, Node, wait_until
 CI_SCALE = 4000
 
 ONLY_REDIS_8 = frozenset({"HINCRBYFLOAT"})
-"""Redis 8.2 replicates this as HSETEX, which Valkey 8.0 and Redis 7.0 do not know; pyrepl passes the stream on as it is,
-since its end must have the same offsets. Known to both ends of a link are the commands used here."""
+"""Redis 8.2 replicates this as HSETEX, which Valkey 8.0 and Redis 7.0 do not know. pyrepl passes the stream on as it
+is, since offsets must be the same everywhere."""
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ def test_answers_round_trip() -> None:
     [
         (b"-NOMASTERLINK Can't SYNC while not connected with my master", Cause.NOT_READY),
         (b"-LOADING Redis is loading the dataset in memory", Cause.NOT_READY),
+        (b"-ERR BGSAVE failed, replication can't continue", Cause.SNAPSHOT_FAILED),
         (b"-ERR unknown command", Cause.REFUSED),
     ],
 )
