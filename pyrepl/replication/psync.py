@@ -246,15 +246,17 @@ def decode_answer(line: bytes) -> Answer:
     if word == b"+FULLRESYNC":
         return _decode_full_resync(rest, line)
     if line[:1] == b"-":
-        return TryLater(_text(line[1:]), _why_refused(word))
+        return TryLater(_text(line[1:]), _why_refused(line))
     if any(word == dialect.verdict for dialect in DIALECTS):
         raise PeerError(f"the master wants to sync on two connections, which we did not offer: {_text(line)!r}")
     raise PeerError(f"expected an answer to PSYNC, got {_text(line)!r}")
 
 
-def _why_refused(word: bytes) -> Reason:
-    if word in (b"-NOMASTERLINK", b"-LOADING"):
+def _why_refused(line: bytes) -> Reason:
+    if line.startswith((b"-NOMASTERLINK", b"-LOADING")):
         return Reason(Cause.NOT_READY)
+    if line.startswith(b"-ERR BGSAVE failed"):
+        return Reason(Cause.SNAPSHOT_FAILED)
     return Reason(Cause.REFUSED, detail="psync")
 
 

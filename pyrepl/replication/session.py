@@ -300,7 +300,7 @@ class Session:
                 self._out.append(b"\n")
                 self._last_sent_at = now
         elif self.state is SessionState.ONLINE and not self.uses_sync and now >= self.ack_at + self.options.timeout_s:
-            phase = self.state.wire_name if self.has_acked else "first_ack"
+            phase = "first_ack" if self.target is not None and not self.has_acked else self.state.wire_name
             text = f"nothing came for {self.options.timeout_s:g} seconds in phase {phase}"
             self.close(Reason(Cause.TIMEOUT, detail=phase), text)
 
