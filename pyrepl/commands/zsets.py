@@ -87,7 +87,9 @@ def _check_add_options(options: AddOptions, size: int) -> None:
 def zadd(call: Call, key: bytes, *arguments: bytes) -> int | float | None:
     """Add members with scores to a sorted set, or change scores; how many were new."""
     if len(arguments) == 2:
-        score = parse_double(arguments[0])
+        text = arguments[0]
+        # A few digits need none of the checks of the general rule.
+        score = float(text) if text.isdigit() and len(text) < 16 else parse_double(text)
         if score is not None:
             return _add_one(call, key, score, arguments[1])
     options = _add_options(arguments)

@@ -31,8 +31,9 @@ _CHANGES: Final = WRITE | MAY_REPLICATE
 class ClientConn(asyncio.Protocol):
     """The shell of one connection.
 
-    Invariants: while `held` is True, `_waiting` has the batches that are not (wholly) executed, oldest first, and
-    reading is paused. `_out` has replies exactly while the outbox knows this connection. `client` and `transport` are set from connection_made on.
+    Invariants: while `held` is True, `_waiting` has the batches not (wholly) executed, oldest first, and reading is
+    paused. `_out` has replies exactly while the outbox knows this connection. `client` and `transport` are set from
+    connection_made on.
     """
 
     client: Client

@@ -155,7 +155,9 @@ class Database:
             self._note_added(key)
         self.values[key] = value
         if self.expires:
-            self.expires.pop(key, None)
+            at_ms = self.expires.pop(key, None)
+            if at_ms is not None and at_ms <= self.keyspace.now_ms:
+                self._note_expired(key)
         if type(value) is HashValue and value.expires:
             self.volatile_hashes.add(key)
 
@@ -173,7 +175,9 @@ class Database:
             self._note_added(key)
         self.values[key] = value
         if self.expires:
-            self.expires.pop(key, None)
+            at_ms = self.expires.pop(key, None)
+            if at_ms is not None and at_ms <= self.keyspace.now_ms:
+                self._note_expired(key)
         self.keyspace.dirty += 1
         if self.watchers:
             for watcher in self.watchers.get(key, ()):
@@ -248,11 +252,16 @@ class Database:
     def expire(self, key: bytes) -> None:
         """Delete a key because its time has passed, and record that for the replicas."""
         self.delete(key)
-        keyspace = self.keyspace
-        keyspace.expired.append((self.index, key))
-        keyspace.expired_keys_count += 1
+        self._note_expired(key)
         for watcher in self.watchers.get(key, ()):
             watcher.dirty_cas = True
+
+    def _note_expired(self, key: bytes) -> None:
+        """A key that has expired is deleted or overwritten: our replicas see it go first."""
+        keyspace = self.keyspace
+        if keyspace.expiry is Expiry.DELETE:
+            keyspace.expired.append((self.index, key))
+            keyspace.expired_keys_count += 1
 
     def _note_added(self, key: bytes) -> None:
         assert self.order is not None
