@@ -345,15 +345,13 @@ def argv_of(tree: Tree) -> list[bytes]:
 def same_but_for_time(ours: list[bytes], theirs: list[bytes]) -> bool:
     """Are two commands equal, but for Unix times in ms?"""
     return len(ours) == len(theirs) and all(
-        mine == other
-        or (
-            mine.isdigit()
-            and other.isdigit()
-            and len(mine) >= _TIME_DIGITS
-            and abs(int(mine) - int(other)) <= TOLERANCE_MS
-        )
+        mine == other or (mine.isdigit() and other.isdigit() and _is_same_moment(mine, other))
         for mine, other in zip(ours, theirs)
     )
+
+
+def _is_same_moment(ours: bytes, theirs: bytes) -> bool:
+    return len(ours) >= _TIME_DIGITS and abs(int(ours) - int(theirs)) <= TOLERANCE_MS
 
 
 def near(argv: list[bytes], ours: Tree, theirs: Tree) -> bool:
