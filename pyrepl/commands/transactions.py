@@ -22,16 +22,15 @@ EXEC_WITHOUT_MULTI = "ERR EXEC without MULTI"
 
 @final
 class StaleWatch:
-    """A client's watch of a key that was logically expired when it was named.
+    """A client's watch of a key that had logically expired when it was named.
 
-    `pending` is True until the key's deletion has been noticed and forgiven; any other change goes to the client.
+    While the key is still expired, or gone, nothing has changed for the client; anything else is passed on to it.
     """
 
-    __slots__ = ("_db", "_key", "client", "pending")
+    __slots__ = ("_db", "_key", "client")
 
     def __init__(self, client: Client, db: Database, key: bytes) -> None:
         self.client = client
-        self.pending = True
         self._db = db
         self._key = key
 
@@ -41,9 +40,7 @@ class StaleWatch:
 
     @dirty_cas.setter
     def dirty_cas(self, dirty: bool) -> None:
-        if self.pending and self._key not in self._db.values:
-            self.pending = False
-        else:
+        if _is_there(self._db, self._key):
             self.client.dirty_cas = dirty
 
 
@@ -72,12 +69,18 @@ def unwatch(client: Client, keyspace: Keyspace) -> None:
 
 
 def is_dirty(client: Client, keyspace: Keyspace) -> bool:
-    """Must EXEC fail, because a watched key has changed or its time has passed?"""
+    """Must EXEC fail, because a watched key has changed or its time has passed?
+
+    A stale watch is asked again: SWAPDB tells watchers before it brings in what they would see.
+    """
     if client.dirty_cas:
         return True
     for index, key in client.watching:
         db = keyspace.databases[index]
-        if _has_expired(db, key) and client in db.watchers[key]:
+        if client in db.watchers[key]:
+            if _has_expired(db, key):
+                return True
+        elif _is_there(db, key):
             return True
     return False
 
@@ -94,6 +97,10 @@ def discard_queue(client: Client, keyspace: Keyspace) -> None:
 def _has_expired(db: Database, key: bytes) -> bool:
     at_ms = db.expires.get(key)
     return at_ms is not None and at_ms <= db.keyspace.now_ms
+
+
+def _is_there(db: Database, key: bytes) -> bool:
+    return key in db.values and not _has_expired(db, key)
 
 
 def _stale_watch(client: Client, db: Database, key: bytes) -> StaleWatch:

@@ -174,6 +174,25 @@ def test_a_key_that_had_expired_before_watch_and_is_written_again(desk: Desk) ->
     assert exec_fails(desk)
 
 
+@pytest.mark.parametrize(("held_by_the_other", "fails"), [(False, False), (True, True)])
+def test_a_key_that_had_expired_before_watch_and_a_swap(desk: Desk, held_by_the_other: bool, fails: bool) -> None:
+    touch(desk, b"a")
+    desk.keyspace.databases[0].expire_at(b"a", desk.keyspace.now_ms - 1)
+    if held_by_the_other:
+        desk.keyspace.databases[1].put(b"a", b"live")
+    desk.say("WATCH a")
+    desk.keyspace.swap(0, 1)
+    assert exec_fails(desk) is fails
+
+
+def test_a_key_that_had_expired_before_watch_and_an_emptied_database(desk: Desk) -> None:
+    touch(desk, b"a")
+    desk.keyspace.databases[0].expire_at(b"a", desk.keyspace.now_ms - 1)
+    desk.say("WATCH a")
+    desk.keyspace.databases[0].clear()
+    assert not exec_fails(desk)
+
+
 def test_on_a_replica_the_masters_delete_of_a_long_expired_key_is_no_change(desk: Desk) -> None:
     desk.keyspace.expiry = Expiry.HIDE
     database = desk.keyspace.databases[0]
