@@ -126,7 +126,7 @@ REPLICATION: Final = Section(
         text(
             "master_link_status",
             lambda node: "up" if node.replication.link_is_up else "down",
-            "Does the stream flow?",
+            "up while the stream flows.",
             when=_is_replica,
         ),
         _link("master_last_io_seconds_ago", _silence_s, "Since our master last said anything; -1: link down.", "s"),

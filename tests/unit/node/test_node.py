@@ -1,0 +1,132 @@
+"""A node's own conclusions: what guards it, what it refuses, what monitors are shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.config.settings import Settings
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node, Process, escaped
+from pyrepl.node.persistence import Loading
+from pyrepl.node.replication import Replication
+from pyrepl.replication.roster import RosterOptions
+from pyrepl.resp.reply import Simple
+from pyrepl.units import ReplId
+
+
+def node(**settings: object) -> Node:
+    replication = Replication(1 << 20, RosterOptions(), lambda: ReplId("a" * 40), 1.0)
+    return Node(Settings(**settings), Process(1, "b" * 40, 100, 1.0), replication)
+
+
+class TestGuard:
+    def test_a_master_at_rest_is_free(self) -> None:
+        subject = node()
+        assert not subject.guarded and subject.propagates
+
+    def test_a_replica(self) -> None:
+        subject = node()
+        subject.replication.role.follow("h", 1, 2.0)
+        subject.review_guard()
+        assert subject.guarded and not subject.propagates
+
+    def test_a_load(self) -> None:
+        subject = node()
+        subject.persistence.loading = Loading(1.0, 100, 0, asynchronous=False)
+        subject.review_guard()
+        assert subject.guarded and subject.is_loading
+
+    def test_a_load_beside_the_old_data(self) -> None:
+        subject = node()
+        subject.persistence.loading = Loading(1.0, 100, 0, asynchronous=True)
+        subject.review_guard()
+        assert not subject.guarded and not subject.is_loading
+
+    def test_monitors(self) -> None:
+        subject = node()
+        subject.monitors.add(1)
+        subject.review_guard()
+        assert subject.guarded
+
+    def test_min_replicas(self) -> None:
+        assert node(min_replicas_to_write=1).guarded
+
+    def test_a_failed_save(self) -> None:
+        subject = node()
+        subject.persistence.last_bgsave_ok = False
+        subject.review_guard()
+        assert subject.guarded
+
+    def test_a_pause(self) -> None:
+        subject = node()
+        subject.pause.begin(100, writes_only=True)
+        subject.review_guard()
+        assert subject.guarded
+
+
+class TestSettings:
+    def test_the_slow_limit(self) -> None:
+        subject = node(slowlog_log_slower_than=2000)
+        assert subject.slow_limit_s == pytest.approx(0.002)
+        subject.settings.set("slowlog-log-slower-than", b"-1")
+        subject.review_settings()
+        assert subject.slow_limit_s == float("inf")
+
+    def test_as_many_databases_as_configured(self) -> None:
+        assert len(node(databases=3).keyspace.databases) == 3
+
+
+class TestStale:
+    def test_a_master_is_never(self) -> None:
+        assert not node(replica_serve_stale_data=False).link_is_stale
+
+    @pytest.mark.parametrize("serves", [True, False])
+    def test_a_replica_without_link_is_unless_it_serves_all_the_same(self, serves: bool) -> None:
+        subject = node(replica_serve_stale_data=serves)
+        subject.replication.role.follow("h", 1, 2.0)
+        assert subject.link_is_stale is not serves
+
+
+class TestStream:
+    def test_its_end_moves_with_what_is_fed(self) -> None:
+        subject = node()
+        assert subject.replication.feed_one(0, b"PING\r\n") == subject.stream_end == 0
+        subject.replication.backlog.create()
+        cut = subject.replication.feed_one(0, b"PING\r\n")
+        assert cut == subject.stream_end > 0
+        assert subject.replication.feed_unit([(0, b"A\r\n"), (1, b"B\r\n")]) == subject.stream_end > cut
+
+
+class TestMonitors:
+    def test_one_line_for_each(self) -> None:
+        subject = node()
+        subject.monitors = {3, 4}
+        subject.keyspace.now_ms = 1_700_000_000_007
+        client = Client(1, "127.0.0.1:5", "", 0.0, authenticated=True)
+        client.db_index = 2
+        subject.show_monitors(client, [b"SET", b"a", b"b"], secret=False)
+        line = Simple(b'1700000000.007000 [2 127.0.0.1:5] "SET" "a" "b"')
+        assert subject.deliveries == [(3, line), (4, line)]
+
+    def test_secrets_are_not_shown(self) -> None:
+        subject = node()
+        subject.monitors = {3}
+        client = Client(1, "127.0.0.1:5", "", 0.0, authenticated=True)
+        subject.show_monitors(client, [b"AUTH", b"pw"], secret=True)
+        assert subject.deliveries == [(3, Simple(b'0.000000 [0 127.0.0.1:5] "AUTH" "(redacted)"'))]
+
+
+@pytest.mark.parametrize(
+    ("word", "shown"),
+    [
+        (b"plain", b"plain"),
+        (b"two words", b"two words"),
+        (b'"\\', rb"\"\\"),
+        (b"\n\r\t\a\b", rb"\n\r\t\a\b"),
+        (b"\x00\x7f\xff", rb"\x00\x7f\xff"),
+        (b"", b""),
+    ],
+)
+def test_escaped(word: bytes, shown: bytes) -> None:
+    """As redis-cli and MONITOR print a word between double quotes (sdscatrepr)."""
+    assert escaped(word) == shown

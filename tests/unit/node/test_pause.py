@@ -1,0 +1,49 @@
+"""CLIENT PAUSE: what waits, and until when."""
+
+from __future__ import annotations
+
+from pyrepl.node.pause import Pause
+
+
+def test_nothing_waits() -> None:
+    assert not Pause().holds(0, may_write=True)
+    assert Pause().until_ms() == 0
+
+
+def test_everything_waits_until_the_end_which_is_exclusive() -> None:
+    pause = Pause()
+    pause.begin(100, writes_only=False)
+    assert pause.holds(99, may_write=False)
+    assert not pause.holds(100, may_write=False)
+
+
+def test_only_writes_wait() -> None:
+    pause = Pause()
+    pause.begin(100, writes_only=True)
+    assert pause.holds(50, may_write=True)
+    assert not pause.holds(50, may_write=False)
+
+
+def test_both() -> None:
+    pause = Pause()
+    pause.begin(100, writes_only=False)
+    pause.begin(200, writes_only=True)
+    assert pause.until_ms() == 200
+    assert pause.holds(50, may_write=False)
+    assert not pause.holds(150, may_write=False)
+    assert pause.holds(150, may_write=True)
+
+
+def test_a_later_end_wins() -> None:
+    pause = Pause()
+    pause.begin(100, writes_only=False)
+    pause.begin(50, writes_only=False)
+    assert pause.until_ms() == 100
+
+
+def test_end() -> None:
+    pause = Pause()
+    pause.begin(100, writes_only=False)
+    pause.begin(100, writes_only=True)
+    pause.end()
+    assert not pause.holds(0, may_write=True)
