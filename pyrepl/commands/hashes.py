@@ -14,7 +14,7 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import check_pick_count, pick_count_argument
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.field_expiry import find_hash, read_hash
+from pyrepl.keyspace.field_expiry import find_hash, read_field, read_hash
 from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.keyspace.values import HashValue
 from pyrepl.resp.doubles import LongDouble, format_long_double, parse_long_double
@@ -87,8 +87,7 @@ def hsetnx(call: Call, key: bytes, field: bytes, content: bytes) -> int:
 @command("HGET", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hget(call: Call, key: bytes, field: bytes) -> bytes | None:
     """The value of a field."""
-    value = read_hash(call.db, key)
-    return None if value is None else value.fields.get(field)
+    return read_field(call.db, key, field)
 
 
 @command("HMGET", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
@@ -138,15 +137,13 @@ def hlen(call: Call, key: bytes) -> int:
 @command("HEXISTS", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hexists(call: Call, key: bytes, field: bytes) -> int:
     """Whether a field exists: 1 or 0."""
-    value = read_hash(call.db, key)
-    return 0 if value is None else int(field in value.fields)
+    return 0 if read_field(call.db, key, field) is None else 1
 
 
 @command("HSTRLEN", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="3.2.0")
 def hstrlen(call: Call, key: bytes, field: bytes) -> int:
     """The length of a field's value in bytes, 0 without the field."""
-    value = read_hash(call.db, key)
-    return 0 if value is None else len(value.fields.get(field, b""))
+    return len(read_field(call.db, key, field) or b"")
 
 
 @command("HDEL", arity=-3, flags=WRITE | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")

@@ -25,6 +25,9 @@ _STALE_DEADLINES: Final = 64
 _COMPACT_ZSET: Final = 128
 """Sorted sets of up to so many members have a compact encoding in Redis (zset-max-listpack-entries)."""
 
+_NO_SLOTS: Final[dict[bytes, int]] = {}
+"""Shared by all sets without an order; stays empty."""
+
 
 @final
 class ListValue:
@@ -50,7 +53,7 @@ class SetValue:
     def __init__(self, members: set[bytes] | None = None) -> None:
         self.members: set[bytes] = set() if members is None else members
         self.order: list[bytes] | None = None
-        self.slots: dict[bytes, int] = {}
+        self.slots: dict[bytes, int] = _NO_SLOTS
 
     def add(self, member: bytes) -> bool:
         """True if it was not there before."""
