@@ -77,17 +77,18 @@ def _has_field_ttls(db: Database) -> bool:
 
 
 def _encode(db: Database, writer: RdbWriter, batch_keys: int) -> Iterator[tuple[bytes, int]]:
+    """Yields (bytes, keys finished with them); a batch of large values comes in several pieces."""
     pairs = iter(db.values.items())
     expires = db.expires
     while batch := list(islice(pairs, batch_keys)):
-        if expires:
-            strings = [(key, value) for key, value in batch if type(value) is bytes and key not in expires]
-        else:
-            strings = [(key, value) for key, value in batch if type(value) is bytes]
-        encoded = writer.encode_strings(strings)
+        strings = [(key, value) for key, value in batch if type(value) is bytes and not (expires and key in expires)]
+        plain = iter(strings)
+        while encoded := writer.encode_strings(plain, _BLOCK_BYTES):
+            yield encoded, 0
         if len(strings) < len(batch):
-            encoded += writer.encode_keys(
-                [(key, plain_value(value)) for key, value in batch if type(value) is not bytes or key in expires],
-                expires,
+            others = iter(
+                [(key, plain_value(value)) for key, value in batch if type(value) is not bytes or key in expires]
             )
-        yield encoded, len(batch)
+            while encoded := writer.encode_keys(others, expires, _BLOCK_BYTES):
+                yield encoded, 0
+        yield b"", len(batch)
