@@ -239,10 +239,10 @@ class SyncDecided:
 
 @dataclass(frozen=True, slots=True)
 class StartSnapshot:
-    """Start a child for the waiting replicas now: `roster.snapshot_started`, then fork before anything is executed.
+    """Start a child for these replicas: `roster.snapshot_started`, then fork before any command is executed.
 
-    `session_ids` wait at present; the list that snapshot_started returns counts. With target SOCKETS each replica's
-    `data_to_send` goes out before the child's bytes.
+    The list that snapshot_started returns counts, as replicas may come and go in between. With target SOCKETS each
+    replica's `data_to_send` goes out before the child's bytes.
     """
 
     target: SnapshotTarget

@@ -118,7 +118,7 @@ class Roster:
         self._backlog: Final = backlog
         self._feed: Final = feed
         self._new_replid: Final = new_replid
-        self._ordered: SnapshotTarget | None = None
+        self._ordered: StartSnapshot | None = None
         """StartSnapshot is out, and neither snapshot_started nor snapshot_ended has come."""
         self._running_cut: Offset | None = None
         self._stop_ordered = False
@@ -210,18 +210,18 @@ class Roster:
     def snapshot_started(self, now: float) -> list[Session]:
         """The child of StartSnapshot is being forked in this very turn: it will hold the data at the stream's end.
 
-        Returns the replicas it serves: all that wait now and can read it. May be empty, if they have gone since the
-        order: then do not fork.
+        Returns the replicas it serves: for DISK all that wait now, for SOCKETS those of the order that still wait.
+        May be empty: then do not fork.
         """
         ordered = self._ordered
         assert ordered is not None and self.running is None
         self._ordered = None
         served = self._waiting()
-        if ordered is SnapshotTarget.SOCKETS:
-            served = [session for session in served if Capability.EOF in session.capabilities]
+        if ordered.target is SnapshotTarget.SOCKETS:
+            served = [session for session in served if session.id in ordered.session_ids]
         if not served:
             return []
-        self.running = ordered
+        self.running = ordered.target
         self._stop_ordered = False
         self._running_cut = Offset(self._backlog.end)
         self._feed.forget_db()
@@ -345,7 +345,8 @@ class Roster:
         """Whom the end of a snapshot concerns: whom it served, or who ordered it if it never began."""
         if target is not None:
             return [s for s in self.sessions.values() if s.state is SessionState.WAIT_SNAPSHOT_END]
-        return self._waiting() if self._ordered is not None else []
+        ids = self._ordered.session_ids if self._ordered is not None else ()
+        return [session for session in self._waiting() if session.id in ids]
 
     def _snapshot_due_at(self) -> float | None:
         """When the next snapshot may start; None if none is wanted or the place is taken."""
@@ -369,8 +370,8 @@ class Roster:
         if due_at is None or now < due_at:
             return
         waiting = self._waiting()
-        self._ordered = self._next_target(waiting)
-        self._events.append(StartSnapshot(self._ordered, tuple(session.id for session in waiting)))
+        self._ordered = StartSnapshot(self._next_target(waiting), tuple(session.id for session in waiting))
+        self._events.append(self._ordered)
 
     def _stop_unwanted_snapshot(self) -> None:
         """Nobody waits for the running child any more (Redis kills it too)."""

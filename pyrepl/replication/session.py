@@ -157,12 +157,19 @@ class Session:
             return
         batch = self._parser.feed(data)
         if batch.size:
-            self.ack_at = now
+            self.note_sign(now)
         for argv in batch.commands:
             self.receive_command(argv, now)
         if batch.error is not None or batch.overflow:
             text = (batch.error or b"query buffer limit").decode("utf-8", "replace")
             self.close(Reason(Cause.PROTOCOL, detail=self.state.wire_name), text)
+
+    def note_sign(self, now: float) -> None:
+        """Something came, be it a single `\\n`: a replica that loads a snapshot says no more than that.
+
+        For a shell that parses the connection itself and calls receive_command; `receive` does it too.
+        """
+        self.ack_at = now
 
     def receive_command(self, argv: list[bytes], now: float) -> None:
         """One command of the replica. PING is ignored; any but REPLCONF, PSYNC and SYNC ends a session that syncs."""
