@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 WINDOW_BYTES = 4096
 """What a simulated socket takes before the shell waits."""
-HARD_LIMIT_BYTES = 60_000
 TIMEOUT_S = 12.0
 
 
@@ -73,7 +72,8 @@ class Node:
         self.history = History(self.new_replid())
         self.backlog = Backlog(backlog_bytes)
         self.feed = Feed()
-        options.session = SessionOptions(timeout_s=TIMEOUT_S, hard_limit_bytes=HARD_LIMIT_BYTES, soft_limit_bytes=0)
+        self.hard_limit_bytes = self.rng.choice([4_000, 60_000])
+        options.session = SessionOptions(TIMEOUT_S, self.hard_limit_bytes, self.hard_limit_bytes // 2, 3.0)
         self.roster = Roster(self.history, self.backlog, self.feed, options, self.new_replid, self.clock.now)
         self.role = Role(self.history, self.backlog, self.feed, self.roster)
         self.link: Link | None = None
@@ -204,7 +204,7 @@ class Node:
                 self._on_roster(order)
         for attached in list(self.attached.values()):
             self._feed_replica(attached)
-        check_memory(self.name, self.backlog, HARD_LIMIT_BYTES, 4 * WINDOW_BYTES)
+        check_memory(self.name, self.backlog, self.hard_limit_bytes, 4 * WINDOW_BYTES)
         self._plan_tick()
 
     def _plan_tick(self) -> None:

@@ -12,9 +12,9 @@ SEEDS = int(os.environ.get("PYREPL_SIMULATION_SEEDS", "25"))
 FIRST_SEED = int(os.environ.get("PYREPL_SIMULATION_FIRST_SEED", "1"))
 
 
-def run(seed: int, steps: int) -> World:
+def run(seed: int, steps: int, names: str = "abcd") -> World:
     """One run: a few nodes, trouble, quiet, equal data."""
-    world = World(seed)
+    world = World(seed, names)
     try:
         for name in world.names[1:]:
             world._follow_somebody(world.nodes[name])
