@@ -53,25 +53,25 @@ def _subtract(result: set[bytes], members: set[bytes]) -> None:
         result.intersection_update([member for member in result if member not in members])
 
 
-def _inputs(call: Call, keys: tuple[bytes, ...], *, counted: bool) -> list[set[bytes] | None]:
-    """The members of each key; `counted` for reading commands, which count hits and misses."""
+def _inputs(call: Call, keys: tuple[bytes, ...]) -> list[set[bytes] | None]:
+    """The members of each key."""
     db = call.db
     inputs: list[set[bytes] | None] = []
     for key in keys:
-        value = db.read_as(SetValue, key) if counted else db.find_as(SetValue, key)
+        value = db.read_as(SetValue, key)
         inputs.append(None if value is None else value.members)
     return inputs
 
 
 def _answer(call: Call, keys: tuple[bytes, ...], operation: SetOperation) -> Sequence[bytes] | Set[bytes]:
-    result = operation(_inputs(call, keys, counted=True))
+    result = operation(_inputs(call, keys))
     return list(result) if call.client.proto < 3 else result
 
 
 def _store(call: Call, destination: bytes, keys: tuple[bytes, ...], operation: SetOperation) -> int:
     """Put the result in place of whatever `destination` holds; an empty result only deletes. Its size."""
     db = call.db
-    result = operation(_inputs(call, keys, counted=False))
+    result = operation(_inputs(call, keys))
     if result:
         db.put(destination, SetValue(result))
         db.changed(destination, 1)
@@ -127,7 +127,7 @@ def sintercard(call: Call, *arguments: bytes) -> int:
         if options[i].upper() != b"LIMIT" or i + 1 == len(options):
             raise syntax_error()
         limit = limit_argument(options[i + 1])
-    inputs = _inputs(call, keys, counted=True)
+    inputs = _inputs(call, keys)
     size = len(intersection(inputs)) if limit == 0 else _shared_up_to(inputs, limit)
     return min(size, limit) if limit else size
 

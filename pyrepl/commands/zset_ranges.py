@@ -152,7 +152,7 @@ def zrevrangebylex(call: Call, key: bytes, high: bytes, low: bytes, *options: by
 def zrangestore(call: Call, destination: bytes, source: bytes, start: bytes, stop: bytes, *options: bytes) -> int:
     """Store the members that ZRANGE would answer, with their scores; how many they are."""
     query = _range_query((start, stop), options, None, None, store=True)
-    value = call.db.find_as(ZsetValue, source)
+    value = call.db.read_as(ZsetValue, source)
     entries = [] if value is None else query.entries(value)
     store_scores(call, destination, {member: score for score, member in entries})
     return len(entries)
