@@ -1,5 +1,6 @@
 """Random conversations about streams: pyrepl's commands and a real Redis 7.0 must answer alike, to the byte, and what
-pyrepl propagates must lead a real Redis 7.0 and another pyrepl to the same streams, groups and consumers.
+pyrepl propagates must lead a real Redis 7.0 and another pyrepl to the same streams, groups and consumers, and what a
+real master propagates must lead pyrepl to where it leads a real replica.
 
 Left out, with reasons: ids chosen by the server (clocks differ), `~` (node sizes differ, see stream_trim), and what
 measures time: idle times are masked, and the only minimum idle times used are 0 and more than the test takes.
@@ -15,9 +16,10 @@ from random import Random
 import pytest
 
 from pyrepl.commands import stream_claims, stream_groups, stream_info, stream_reads, streams
+from pyrepl.errors import CommandError
 from pyrepl.keyspace.digest import keyspace_digest
 from pyrepl.resp.encoder import encode_command
-from tests.peers.lab import Lab
+from tests.peers.lab import Lab, Node
 from tests.peers.wire import Wire
 from tests.property.differential import Tree, read_tree
 from tests.unit.commands.desk import Desk
@@ -328,6 +330,53 @@ def test_what_is_propagated_leads_to_the_same_streams(lab: Lab) -> None:
     with lab.start("redis7").connect() as wire:
         for seed in range(CONVERSATIONS):
             follow(wire, seed)
+
+
+def stream_of(master: Node) -> Wire:
+    """A connection that the master feeds as a replica; it stands behind the snapshot."""
+    wire = master.connect()
+    wire.send(b"SYNC\r\n")
+    line = b"\n"
+    while line == b"\n":
+        line = wire.file.readline()
+    wire.file.read(int(line[1:]))
+    return wire
+
+
+def overhear(stream: Wire, desk: Desk) -> None:
+    """Apply what comes until `SET text <seed>`, the end of a conversation."""
+    while True:
+        tree = read_tree(stream.file)
+        assert isinstance(tree.content, list)
+        argv = [word.content for word in tree.content if isinstance(word.content, bytes)]
+        if argv[:2] == [b"SET", b"text"]:
+            return
+        if argv[0].upper().startswith(b"X"):
+            desk.keyspace.now_ms = time.time_ns() // 1_000_000
+            assert not isinstance(desk.run(*argv), CommandError), argv
+
+
+def test_as_a_replica_of_a_real_master_we_are_where_a_real_replica_is(lab: Lab) -> None:
+    master = lab.start("redis7")
+    replica = lab.start("redis7", master)
+    replica.wait_link_up()
+    with master.connect() as client, replica.connect() as theirs, stream_of(master) as stream:
+        for seed in range(CONVERSATIONS):
+            client.call("FLUSHALL")
+            script = Script(seed, approximate=True)
+            client.pipeline([script.command() for _ in range(COMMANDS)])
+            client.call("SET", "text", seed)
+            ours = Desk(*MODULES)
+            ours.client.is_master_link = True
+            ours.client.review_guard()
+            overhear(stream, ours)
+            assert client.call("WAIT", 1, 10_000) >= 1
+            for key in ("s", "t", "u"):
+                question = ["XINFO", "STREAM", key, "FULL", "COUNT", "0"]
+                theirs.send(encode_command([word.encode() for word in question]))
+                expected = _mask_info(read_tree(theirs.file))
+                mine = _mask_info(read_tree(io.BytesIO(ours.encoded(*question))))
+                assert mine == expected, f"seed {seed}, {key}"
 
 
 @pytest.mark.parametrize("proto", [2, 3])
