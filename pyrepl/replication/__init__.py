@@ -5,7 +5,7 @@ Bytes in at the left, bytes out at the right; `now` is monotonic seconds:
     history, backlog     the stream's identity and its newest bytes
     psync, dialects      continue or full resync, and why
     feed, spans          commands -> stream bytes; stream bytes -> whole units of commands
-    handshake, transfer  the parts of link, the replica's machine
+    handshake, transfer  the parts of link, the replica's machine, whose table of states is link_states
     progress, backoff    its counters and its patience
     session              the master's machine for one replica
     roster               all sessions: the snapshot they share, lag, WAIT, limits, counters

@@ -10,6 +10,8 @@ stream (role.py), the parts: handshake.py, transfer.py, spans.py, backoff.py, pr
          |   any failure, from any state           TRANSFER -------------> LOADING ------------+
          +-----------------------------------------------------------------------------------
 
+The table of all moves is in link_states.py.
+
 Position: `replid` and `held` name the stream bytes that our data holds; PSYNC asks for what follows. A full resync
 replaces the data, so the position is given up when the old data goes (`OldData`): a load that then fails leaves
 nothing to go on from. A link that breaks while a complete snapshot is loaded does not spoil it: the load is
@@ -22,7 +24,6 @@ Source: Redis 7.0 `syncWithMaster`, `readSyncBulkPayload`, `replicationCron`.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, final
@@ -47,6 +48,8 @@ from pyrepl.replication.events import (
     TryAgain,
 )
 from pyrepl.replication.handshake import Handshake, Introduction
+from pyrepl.replication.link_states import BUSY, ROLE_STATES, Trigger, next_state
+from pyrepl.replication.link_states import OldData as OldData
 from pyrepl.replication.progress import LinkProgress, TransferProgress
 from pyrepl.replication.psync import (
     ASK_FOR_ALL,
@@ -69,58 +72,6 @@ KEEP_ALIVE_PERIOD_S: Final = 1.0
 TIMEOUT_S: Final = 60.0
 """Redis's default repl-timeout."""
 _KEEP_ALIVE: Final = b"\n"
-
-
-class Trigger(enum.StrEnum):
-    """What moves the link from state to state."""
-
-    START = "start"
-    DUE = "due"
-    ESTABLISHED = "established"
-    CONTINUE = "continue"
-    FULL_RESYNC = "full_resync"
-    LAST_BYTE = "last_byte"
-    LOADED = "loaded"
-    FAIL = "fail"
-    STOP = "stop"
-
-
-_S = LinkState
-_BUSY: Final = (_S.CONNECTING, _S.HANDSHAKE, _S.TRANSFER, _S.LOADING, _S.CONNECTED)
-TRANSITIONS: Final[dict[tuple[LinkState, Trigger], LinkState]] = {
-    (_S.IDLE, Trigger.START): _S.CONNECTING,
-    (_S.WAITING, Trigger.DUE): _S.CONNECTING,
-    (_S.CONNECTING, Trigger.ESTABLISHED): _S.HANDSHAKE,
-    (_S.HANDSHAKE, Trigger.CONTINUE): _S.CONNECTED,
-    (_S.HANDSHAKE, Trigger.FULL_RESYNC): _S.TRANSFER,
-    (_S.TRANSFER, Trigger.LAST_BYTE): _S.LOADING,
-    (_S.LOADING, Trigger.LOADED): _S.CONNECTED,
-    **{(state, Trigger.FAIL): _S.WAITING for state in _BUSY},
-    **{(state, Trigger.STOP): _S.IDLE for state in LinkState},
-}
-"""(state, trigger) -> next state; what is absent is refused with PeerError."""
-
-ROLE_STATES: Final[dict[LinkState, str]] = {
-    _S.IDLE: "none",
-    _S.WAITING: "connect",
-    _S.CONNECTING: "connecting",
-    _S.HANDSHAKE: "handshake",
-    _S.TRANSFER: "sync",
-    _S.LOADING: "sync",
-    _S.CONNECTED: "connected",
-}
-"""What ROLE calls each state."""
-
-
-class OldData(enum.Enum):
-    """When a full resync destroys the data we had, and with it the position (see Link.keep_old_data)."""
-
-    GOES_AT_FIRST_BYTE = "first_byte"
-    """Loaded while it comes, into the emptied keyspace (repl-diskless-load on-empty-db, flush-before-load)."""
-    GOES_AT_LAST_BYTE = "last_byte"
-    """Written to a file first (repl-diskless-load disabled)."""
-    STAYS_UNTIL_LOADED = "loaded"
-    """Loaded beside the old data (repl-diskless-load swapdb)."""
 
 
 @dataclass(slots=True)
@@ -218,7 +169,7 @@ class Link:
         """End it for good (REPLICAOF, shutdown). Complete: no event but Disconnect and Lost comes of it."""
         before = self.state
         self._move(Trigger.STOP, now)
-        if before in _BUSY:
+        if before in BUSY:
             self._give_up_connection()
             if self._gone is None:
                 self._events.append(Disconnect())
@@ -236,7 +187,7 @@ class Link:
 
     def lost(self, now: float, text: str) -> None:
         """The connection could not be had, or is gone; `text` says how. No effect if we have given it up ourselves."""
-        if self.state not in _BUSY:
+        if self.state not in BUSY:
             return
         cause = Cause.CONNECT_FAILED if self.state is LinkState.CONNECTING else Cause.CONNECTION_LOST
         reason = Reason(cause)
@@ -260,7 +211,7 @@ class Link:
         announced = self.announced
         if announced is None:
             raise PeerError(f"no snapshot is being loaded in state {self.state}")
-        self._require(Trigger.LOADED)
+        next_state(self.state, Trigger.LOADED)
         self.replid = announced.replid
         self.held = announced.cut
         self.announced = None
@@ -306,7 +257,7 @@ class Link:
 
     def receive(self, data: bytes, now: float) -> None:
         """The next bytes of the connection. What breaks the protocol ends the connection, with Lost(protocol)."""
-        if self.state not in _BUSY or self._gone is not None:
+        if self.state not in BUSY or self._gone is not None:
             return
         self._last_io_at = now
         self.progress.last_io_at = now
@@ -526,14 +477,8 @@ class Link:
         self._spans = None
         self.progress.transfer = None
 
-    def _require(self, trigger: Trigger) -> LinkState:
-        after = TRANSITIONS.get((self.state, trigger))
-        if after is None:
-            raise PeerError(f"{trigger} is not expected in state {self.state}")
-        return after
-
     def _move(self, trigger: Trigger, now: float) -> None:
-        before, after = self.state, self._require(trigger)
+        before, after = self.state, next_state(self.state, trigger)
         self.state = after
         self._state_since = now
         if before is not after:

@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from pyrepl.errors import PeerError
 from pyrepl.replication.events import Apply, Connect, LinkEvent, LinkState, Lost, SnapshotBytes
 from pyrepl.replication.handshake import Introduction
-from pyrepl.replication.link import TRANSITIONS, Link, LinkOptions, OldData, Trigger
+from pyrepl.replication.link import Link, LinkOptions
+from pyrepl.replication.link_states import TRANSITIONS, OldData, Trigger
 from pyrepl.replication.psync import Request
 from pyrepl.replication.transfer import encode_mark_header, encode_size_header
 from pyrepl.resp.encoder import encode_command

@@ -23,7 +23,8 @@ from pyrepl.replication.events import (
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.history import History
-from pyrepl.replication.link import Link, LinkOptions, OldData
+from pyrepl.replication.link import Link, LinkOptions
+from pyrepl.replication.link_states import OldData
 from pyrepl.replication.psync import ASK_FOR_ALL, Request
 from pyrepl.replication.role import Role
 from pyrepl.replication.roster import Roster, RosterOptions

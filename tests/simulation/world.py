@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from pyrepl.replication.link import OldData
+from pyrepl.replication.link_states import OldData
 from pyrepl.replication.roster import RosterOptions
 from tests.simulation.checkers import Broken, check_convergence
 from tests.simulation.clock import Clock

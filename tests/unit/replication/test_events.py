@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.replication.events import Apply, LinkState, SessionState
-from pyrepl.replication.link import ROLE_STATES
+from pyrepl.replication.events import Apply, SessionState
 
 
 @pytest.mark.parametrize(
@@ -19,11 +18,6 @@ from pyrepl.replication.link import ROLE_STATES
 )
 def test_session_states_as_info_prints_them(state: SessionState, shown: str) -> None:
     assert state.wire_name == shown
-
-
-def test_each_link_state_has_a_word_for_role() -> None:
-    assert set(ROLE_STATES) == set(LinkState)
-    assert set(ROLE_STATES.values()) == {"none", "connect", "connecting", "handshake", "sync", "connected"}
 
 
 def test_an_apply_knows_its_end() -> None:

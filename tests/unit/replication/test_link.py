@@ -24,7 +24,8 @@ from pyrepl.replication.events import (
     TryAgain,
 )
 from pyrepl.replication.handshake import Introduction
-from pyrepl.replication.link import Link, LinkOptions, OldData
+from pyrepl.replication.link import Link, LinkOptions
+from pyrepl.replication.link_states import OldData
 from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Request
 from pyrepl.replication.transfer import encode_mark_header
 from pyrepl.resp.encoder import encode_command

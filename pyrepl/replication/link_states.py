@@ -1,0 +1,74 @@
+"""The states of the link to a master: which follows which, by what trigger, and what ROLE calls them.
+
+Not here: what is done on the way (link.py has the picture).
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from pyrepl.errors import PeerError
+from pyrepl.replication.events import LinkState
+
+
+class Trigger(enum.StrEnum):
+    """What moves the link from state to state."""
+
+    START = "start"
+    DUE = "due"
+    ESTABLISHED = "established"
+    CONTINUE = "continue"
+    FULL_RESYNC = "full_resync"
+    LAST_BYTE = "last_byte"
+    LOADED = "loaded"
+    FAIL = "fail"
+    STOP = "stop"
+
+
+_S = LinkState
+BUSY: Final = (_S.CONNECTING, _S.HANDSHAKE, _S.TRANSFER, _S.LOADING, _S.CONNECTED)
+"""While there is a connection, or one is being made."""
+
+TRANSITIONS: Final[dict[tuple[LinkState, Trigger], LinkState]] = {
+    (_S.IDLE, Trigger.START): _S.CONNECTING,
+    (_S.WAITING, Trigger.DUE): _S.CONNECTING,
+    (_S.CONNECTING, Trigger.ESTABLISHED): _S.HANDSHAKE,
+    (_S.HANDSHAKE, Trigger.CONTINUE): _S.CONNECTED,
+    (_S.HANDSHAKE, Trigger.FULL_RESYNC): _S.TRANSFER,
+    (_S.TRANSFER, Trigger.LAST_BYTE): _S.LOADING,
+    (_S.LOADING, Trigger.LOADED): _S.CONNECTED,
+    **{(state, Trigger.FAIL): _S.WAITING for state in BUSY},
+    **{(state, Trigger.STOP): _S.IDLE for state in LinkState},
+}
+"""(state, trigger) -> next state; what is absent is refused with PeerError."""
+
+ROLE_STATES: Final[dict[LinkState, str]] = {
+    _S.IDLE: "none",
+    _S.WAITING: "connect",
+    _S.CONNECTING: "connecting",
+    _S.HANDSHAKE: "handshake",
+    _S.TRANSFER: "sync",
+    _S.LOADING: "sync",
+    _S.CONNECTED: "connected",
+}
+"""What ROLE calls each state."""
+
+
+class OldData(enum.Enum):
+    """When a full resync destroys the data we had, and with it the position (see Link.keep_old_data)."""
+
+    GOES_AT_FIRST_BYTE = "first_byte"
+    """Loaded while it comes, into the emptied keyspace (repl-diskless-load on-empty-db, flush-before-load)."""
+    GOES_AT_LAST_BYTE = "last_byte"
+    """Written to a file first (repl-diskless-load disabled)."""
+    STAYS_UNTIL_LOADED = "loaded"
+    """Loaded beside the old data (repl-diskless-load swapdb)."""
+
+
+def next_state(state: LinkState, trigger: Trigger) -> LinkState:
+    """The state after `trigger`. Raises PeerError if that is not expected in `state`."""
+    after = TRANSITIONS.get((state, trigger))
+    if after is None:
+        raise PeerError(f"{trigger} is not expected in state {state}")
+    return after
