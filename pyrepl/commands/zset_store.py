@@ -6,7 +6,7 @@ or sum that is not a number counts as 0. Replies and texts are Redis 7.0's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, final
 
 from pyrepl.commands.arguments import float_argument, integer_argument, syntax_error
@@ -36,6 +36,30 @@ def _greater(one: float, other: float) -> float:
 
 
 AGGREGATES: Final[dict[bytes, Aggregate]] = {b"SUM": _sum, b"MIN": _lesser, b"MAX": _greater}
+
+
+@final
+class UnitScores(Mapping[bytes, float]):
+    """A plain set as if each member had the score 1; shares the set."""
+
+    __slots__ = ("_members",)
+
+    def __init__(self, members: set[bytes]) -> None:
+        self._members = members
+
+    def __getitem__(self, member: bytes) -> float:
+        if member not in self._members:
+            raise KeyError(member)
+        return 1.0
+
+    def __contains__(self, member: object) -> bool:
+        return member in self._members
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
 
 
 @final
@@ -86,7 +110,7 @@ def _scores_of(call: Call, key: bytes) -> Mapping[bytes, float]:
     if isinstance(value, ZsetValue):
         return value.scores
     if isinstance(value, SetValue):
-        return dict.fromkeys(value.members, 1.0)
+        return UnitScores(value.members)
     raise wrong_type()
 
 
