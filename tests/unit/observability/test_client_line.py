@@ -111,7 +111,7 @@ def test_flags(attributes: dict[str, object], flags: bytes) -> None:
         ("[::1]:1", "[::1]:2", False, True),
         ("127.0.0.11:1", "127.0.0.1:2", False, False),
         ("10.0.0.1:1", "127.0.0.1:2", False, False),
-        ("/tmp/x.sock:0", "/tmp/x.sock:0", True, True),
+        ("/run/x.sock:0", "/run/x.sock:0", True, True),
     ],
 )
 def test_where_it_comes_from(addr: str, laddr: str, unix: bool, local: bool) -> None:
