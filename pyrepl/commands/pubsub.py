@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from pyrepl.commands.call import Call
+from pyrepl.commands.help import help_reply
 from pyrepl.commands.table import FAST, LOADING, MAY_REPLICATE, NOSCRIPT, PUBSUB, STALE, command, container
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
@@ -22,8 +23,7 @@ from pyrepl.resp.reply import Push, Raw, Reply, Simple
 _SUBSCRIBING: Final = PUBSUB | NOSCRIPT | LOADING | STALE
 _ASKING: Final = PUBSUB | LOADING | STALE
 
-HELP_LINES: Final = (
-    "PUBSUB <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+_HELP: Final = (
     "CHANNELS [<pattern>]",
     "    Return the currently active channels matching a <pattern> (default: '*').",
     "NUMPAT",
@@ -31,8 +31,6 @@ HELP_LINES: Final = (
     "NUMSUB [<channel> ...]",
     "    Return the number of subscribers for the specified channels, excluding",
     "    pattern subscriptions(default: no channels).",
-    "HELP",
-    "    Prints this help.",
 )
 
 
@@ -105,7 +103,7 @@ def pubsub_numpat(call: Call) -> int:
 @command("PUBSUB|HELP", arity=2, flags=LOADING | STALE, group="pubsub", since="6.2.0")
 def pubsub_help(call: Call) -> list[Simple]:
     """Show what PUBSUB can do"""
-    return [Simple(line.encode()) for line in HELP_LINES]
+    return help_reply("PUBSUB", *_HELP)
 
 
 def _each(client: Client, verb: bytes, names: Iterable[bytes], change: Callable[[Client, bytes], bool]) -> Raw:

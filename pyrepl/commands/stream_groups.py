@@ -9,6 +9,7 @@ from typing import Final
 
 from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.call import Call
+from pyrepl.commands.help import help_reply
 from pyrepl.commands.stream_ids import FIRST_ID, id_text, loose_id, range_end, range_start, strict_id
 from pyrepl.commands.stream_pending import count_of, ids_from, index, remove, remove_consumer, touch_consumer
 from pyrepl.commands.stream_reads import no_group
@@ -32,8 +33,7 @@ _NO_STREAM: Final = (
     "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the MKSTREAM option "
     "to create an empty stream automatically."
 )
-HELP_LINES: Final = (
-    "XGROUP <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+_HELP: Final = (
     "CREATE <key> <groupname> <id|$> [option]",
     "    Create a new consumer group. Options are:",
     "    * MKSTREAM",
@@ -48,8 +48,6 @@ HELP_LINES: Final = (
     "    Remove the specified group.",
     "SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]",
     "    Set the current group ID and entries_read counter.",
-    "HELP",
-    "    Prints this help.",
 )
 
 xgroup = container("XGROUP", group="stream", since="5.0.0", summary="A container for consumer groups commands")
@@ -121,7 +119,7 @@ def xgroup_delconsumer(call: Call, key: bytes, name: bytes, consumer: bytes) -> 
 @command("XGROUP|HELP", arity=2, flags=LOADING | STALE, group="stream", since="5.0.0")
 def xgroup_help(call: Call) -> list[Simple]:
     """Show what XGROUP can do"""
-    return [Simple(line.encode()) for line in HELP_LINES]
+    return help_reply("XGROUP", *_HELP)
 
 
 @command("XACK", arity=-4, flags=WRITE | FAST, keys=FIRST_ARG, group="stream", since="5.0.0")

@@ -11,6 +11,7 @@ from typing import Final
 
 from pyrepl.commands.arguments import integer_argument, no_such_key
 from pyrepl.commands.call import Call
+from pyrepl.commands.help import help_reply
 from pyrepl.commands.stream_groups import no_such_group, wrong_subcommand_use
 from pyrepl.commands.stream_ids import FIRST_ID, id_text
 from pyrepl.commands.stream_log import NODE_ENTRIES, between, first, lag, last, size
@@ -23,16 +24,13 @@ from pyrepl.resp.reply import Reply, Simple
 DEFAULT_COUNT: Final = 10
 """Entries and pending entries that FULL shows when COUNT is not given; COUNT 0 shows all."""
 
-HELP_LINES: Final = (
-    "XINFO <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+_HELP: Final = (
     "CONSUMERS <key> <groupname>",
     "    Show consumers of <groupname>.",
     "GROUPS <key>",
     "    Show the stream consumer groups.",
     "STREAM <key> [FULL [COUNT <count>]",
     "    Show information about the stream.",
-    "HELP",
-    "    Prints this help.",
 )
 
 xinfo = container("XINFO", group="stream", since="5.0.0", summary="A container for stream introspection commands")
@@ -94,7 +92,7 @@ def xinfo_consumers(call: Call, key: bytes, group_name: bytes) -> list[Reply]:
 @command("XINFO|HELP", arity=2, flags=LOADING | STALE, group="stream", since="5.0.0")
 def xinfo_help(call: Call) -> list[Simple]:
     """Show what XINFO can do"""
-    return [Simple(line.encode()) for line in HELP_LINES]
+    return help_reply("XINFO", *_HELP)
 
 
 def _stream(call: Call, key: bytes) -> StreamValue:

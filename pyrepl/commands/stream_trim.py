@@ -46,9 +46,7 @@ class Trim:
         At least one word must follow the option's name.
         """
         if self.is_given:
-            raise CommandError(
-                "ERR syntax error, MAXLEN and MINID options at the same time are not compatible",
-            )
+            raise CommandError("ERR syntax error, MAXLEN and MINID options at the same time are not compatible")
         by_length = words[at].upper() == b"MAXLEN"
         bound_at = at + 1
         if len(words) - at > 2 and words[bound_at] in (b"~", b"="):
