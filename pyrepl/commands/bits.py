@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import and_, or_, xor
 from typing import Final
 
 from pyrepl.commands.arguments import integer_argument, syntax_error
@@ -145,11 +147,25 @@ def _first(value: bytes, wanted: int, start: int, end: int) -> int:
     return at * 8 + 8 - (stripped[0] ^ (0 if wanted else 0xFF)).bit_length()
 
 
-_OPERATIONS: Final[dict[bytes, Callable[[int, int], int]]] = {
-    b"AND": lambda a, b: a & b,
-    b"OR": lambda a, b: a | b,
-    b"XOR": lambda a, b: a ^ b,
+def _in_exactly_one(numbers: list[int]) -> int:
+    once = twice = 0
+    for number in numbers:
+        twice |= once & number
+        once |= number
+    return once & ~twice
+
+
+_OPERATIONS: Final[dict[bytes, Callable[[list[int]], int]]] = {
+    b"AND": lambda numbers: reduce(and_, numbers),
+    b"OR": lambda numbers: reduce(or_, numbers),
+    b"XOR": lambda numbers: reduce(xor, numbers),
+    b"DIFF": lambda numbers: numbers[0] & ~reduce(or_, numbers[1:]),
+    b"DIFF1": lambda numbers: ~numbers[0] & reduce(or_, numbers[1:]),
+    b"ANDOR": lambda numbers: numbers[0] & reduce(or_, numbers[1:]),
+    b"ONE": _in_exactly_one,
 }
+"""The last four are Redis 8.2's."""
+_NEED_TWO: Final = frozenset({b"DIFF", b"DIFF1", b"ANDOR"})
 
 
 @command("BITOP", arity=-4, flags=WRITE | DENYOOM, keys=Keys(2, -1, 1), group="bitmap", since="2.6.0")
@@ -160,6 +176,8 @@ def bitop(call: Call, operation: bytes, target: bytes, *sources: bytes) -> int:
         raise syntax_error()
     if word == b"NOT" and len(sources) != 1:
         raise CommandError("ERR BITOP NOT must be called with a single source key.")
+    if word in _NEED_TWO and len(sources) < 2:
+        raise CommandError(f"ERR BITOP {word.decode()} must be called with at least two source keys.")
     values = [call.db.read_as(bytes, key) or b"" for key in sources]
     size = max(map(len, values))
     if not size:
@@ -167,11 +185,7 @@ def bitop(call: Call, operation: bytes, target: bytes, *sources: bytes) -> int:
             call.db.changed(target)
         return 0
     numbers = [int.from_bytes(value.ljust(size, b"\0"), "big") for value in values]
-    result = numbers[0]
-    if word == b"NOT":
-        result ^= (1 << 8 * size) - 1
-    for number in numbers[1:]:
-        result = _OPERATIONS[word](result, number)
+    result = numbers[0] ^ ((1 << 8 * size) - 1) if word == b"NOT" else _OPERATIONS[word](numbers)
     call.db.put(target, result.to_bytes(size, "big"))
     call.db.changed(target)
     return size

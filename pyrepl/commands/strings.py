@@ -5,7 +5,7 @@ Not here: operations on single bits (`bits`), longest common subsequence (`lcs`)
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from pyrepl.commands.arguments import (
     NOT_A_FLOAT,
@@ -45,6 +45,10 @@ def set_(call: Call, key: bytes, value: bytes, *options: bytes) -> Simple | byte
     if not options:
         call.db.write(key, value)
         return OK
+    if len(options) == 2 and (unit := _EXPIRE_WORDS.get(options[0].upper())) is not None:
+        unit_ms, from_now = unit
+        at_ms = expire_time_argument(options[1], "set", unit_ms, call.now_ms if from_now else 0)
+        return _set_until(call, key, value, at_ms)
     return _set_with_options(call, key, value, options)
 
 
@@ -71,6 +75,7 @@ def _set_with_options(call: Call, key: bytes, value: bytes, options: tuple[bytes
     return old if parsed.get else OK
 
 
+@final
 class _StoreOptions:
     """What follows the value of SET (`for_set`) or the key of GETEX. Raises CommandError for what excludes each other.
 
@@ -281,8 +286,7 @@ def _add(call: Call, key: bytes, amount: int) -> int:
     number += amount
     if number > INT64_MAX or number < INT64_MIN:
         raise CommandError("ERR increment or decrement would overflow")
-    db.replace(key, b"%d" % number)
-    db.changed(key)
+    db.update(key, b"%d" % number)
     return number
 
 
@@ -301,8 +305,7 @@ def incrbyfloat(call: Call, key: bytes, amount: bytes) -> bytes:
     if total is None or not total.is_finite():
         raise CommandError("ERR increment would produce NaN or Infinity")
     text = format_long_double(total)
-    call.db.replace(key, text)
-    call.db.changed(key)
+    call.db.update(key, text)
     call.rewrite(b"SET", key, text, b"KEEPTTL")
     return text
 
@@ -314,8 +317,7 @@ def append(call: Call, key: bytes, suffix: bytes) -> int:
     if value is not None:
         check_length(call, len(value) + len(suffix))
         suffix = value + suffix
-    call.db.replace(key, suffix)
-    call.db.changed(key)
+    call.db.update(key, suffix)
     return len(suffix)
 
 
@@ -366,6 +368,5 @@ def setrange(call: Call, key: bytes, at: bytes, part: bytes) -> int:
     check_length(call, position + len(part))
     head = value[:position].ljust(position, b"\0")
     value = head + part + value[position + len(part) :]
-    call.db.replace(key, value)
-    call.db.changed(key)
+    call.db.update(key, value)
     return len(value)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final, Protocol, TypeVar, final
 
-from pyrepl.keyspace.scan import ElementScans, KeyOrder, order_of, with_added
+from pyrepl.keyspace.scan import ElementScans, KeyOrder, order_of, with_added, without
 from pyrepl.keyspace.values import HashValue, Value, wrong_type
 
 V = TypeVar("V")
@@ -150,7 +150,10 @@ class Database:
         raise wrong_type()
 
     def put(self, key: bytes, value: Value) -> None:
-        """Store a value in place of whatever was there, its time to live included."""
+        """Store a value in place of whatever was there, its time to live included.
+
+        What replaces a value must put it over the old one, not delete that first: see `scan`.
+        """
         if self.order is not None and key not in self.values:
             self._note_added(key)
         self.values[key] = value
@@ -183,6 +186,16 @@ class Database:
             for watcher in self.watchers.get(key, ()):
                 watcher.dirty_cas = True
 
+    def update(self, key: bytes, value: bytes) -> None:
+        """`replace` and `changed` for a string, in one call: the hot path of INCR and its like."""
+        if self.order is not None and key not in self.values:
+            self._note_added(key)
+        self.values[key] = value
+        self.keyspace.dirty += 1
+        if self.watchers:
+            for watcher in self.watchers.get(key, ()):
+                watcher.dirty_cas = True
+
     def delete(self, key: bytes) -> bool:
         """True if there was such a key (expired or not)."""
         if self.values.pop(key, None) is None:
@@ -192,7 +205,7 @@ class Database:
         if self.volatile_hashes:
             self.volatile_hashes.discard(key)
         if self.order is not None:
-            self.order.drop(key)
+            self.order = without(self.order, key, self.keyspace.now_ms)
         return True
 
     def expire_at(self, key: bytes, at_ms: int | None) -> None:

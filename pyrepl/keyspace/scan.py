@@ -155,11 +155,23 @@ def order_of(order: KeyOrder | None, source: Mapping[bytes, object], now_ms: int
 
 def with_added(order: KeyOrder, key: bytes, now_ms: int) -> KeyOrder | None:
     """The order once `key`, which is about to enter the dict, stands in it; None when it is not worth keeping."""
+    kept = _tidied(order, now_ms)
+    if kept is not None:
+        kept.append(key)
+    return kept
+
+
+def without(order: KeyOrder, key: bytes, now_ms: int) -> KeyOrder | None:
+    """The order once `key`, which has left the dict, is known to be gone; None when it is not worth keeping."""
+    order.drop(key)
+    return _tidied(order, now_ms)
+
+
+def _tidied(order: KeyOrder, now_ms: int) -> KeyOrder | None:
     if order.is_sparse:
         if now_ms - order.used_at_ms > _IDLE_MS:
             return None
         order.renew()
-    order.append(key)
     return order
 
 

@@ -220,6 +220,23 @@ def bits(rng: Random) -> Iterator[Words]:
         yield writer.line()
 
 
+def bit_operations(rng: Random) -> Iterator[Words]:
+    """Those of Redis 8.2 too."""
+    writer = BitWriter(rng)
+    words = ("AND", "OR", "XOR", "NOT", "DIFF", "diff1", "ANDOR", "ONE")
+    while True:
+        if rng.random() < 0.3:
+            yield "SET", rng.choice(KEYS), writer.value()
+        else:
+            yield "BITOP", rng.choice(words), rng.choice(KEYS), *rng.choices(KEYS, k=rng.randrange(1, 5))
+
+
+@pytest.fixture(scope="module")
+def newer_duel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Duel]:
+    with Lab(tmp_path_factory.mktemp("lab")) as lab, Duel(lab.start("redis8")) as duel:
+        yield duel
+
+
 @pytest.fixture(scope="module")
 def duel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Duel]:
     with Lab(tmp_path_factory.mktemp("lab")) as lab, Duel(lab.start("redis7")) as duel:
@@ -234,3 +251,8 @@ def test_strings(duel: Duel, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_bits(duel: Duel, seed: int) -> None:
     duel.fight(bits, seed, commands=2500, streams=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bit_operations_of_redis_8(newer_duel: Duel, seed: int) -> None:
+    newer_duel.fight(bit_operations, seed, commands=800, streams=True)

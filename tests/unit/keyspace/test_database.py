@@ -1,0 +1,117 @@
+"""Databases: expiry as master, replica and from the master; times to live, changes, swaps."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.database import Database, Expiry, Keyspace
+from pyrepl.keyspace.values import HashValue, ListValue
+
+
+class Ear:
+    def __init__(self) -> None:
+        self.dirty_cas = False
+
+
+@pytest.fixture
+def db() -> Database:
+    keyspace = Keyspace(2)
+    keyspace.now_ms = 1000
+    db = keyspace.databases[0]
+    db.put(b"k", b"v")
+    return db
+
+
+def test_an_expired_key_is_deleted_on_a_master(db: Database) -> None:
+    db.expire_at(b"k", 1001)
+    assert db.find(b"k") == b"v"
+    db.keyspace.now_ms = 1001
+    assert db.has_expired(b"k")
+    assert db.find(b"k") is None
+    assert not db.values
+    assert not db.expires
+    assert db.keyspace.expired == [(0, b"k")]
+    assert db.keyspace.expired_keys_count == 1
+
+
+def test_an_expired_key_is_hidden_on_a_replica_and_seen_by_its_master(db: Database) -> None:
+    db.expire_at(b"k", 1000)
+    db.keyspace.expiry = Expiry.HIDE
+    assert db.find(b"k") is None
+    assert b"k" in db.values
+    db.keyspace.expiry = Expiry.IGNORE
+    assert db.find(b"k") == b"v"
+    assert not db.has_expired(b"k")
+    assert db.keyspace.expired == []
+
+
+def test_put_write_replace_and_update(db: Database) -> None:
+    for store, kept in ((db.put, False), (db.write, False), (db.replace, True), (db.update, True)):
+        db.expire_at(b"k", 2000)
+        store(b"k", b"w")
+        assert (b"k" in db.expires) is kept
+    assert db.keyspace.dirty == 2
+
+
+def test_overwriting_an_expired_key_records_its_end(db: Database) -> None:
+    db.expire_at(b"k", 999)
+    db.write(b"k", b"w")
+    assert db.keyspace.expired == [(0, b"k")]
+    db.keyspace.expiry = Expiry.IGNORE
+    db.expire_at(b"k", 999)
+    db.put(b"k", b"w")
+    assert len(db.keyspace.expired) == 1
+
+
+def test_changes_and_expiry_tell_watchers(db: Database) -> None:
+    ears = [Ear(), Ear(), Ear(), Ear()]
+    db.watchers[b"k"] = {ears[0]}
+    db.changed(b"k", 0)
+    db.watchers[b"k"] = {ears[1]}
+    db.write(b"k", b"v")
+    db.watchers[b"k"] = {ears[2]}
+    db.update(b"k", b"v")
+    db.watchers[b"k"] = {ears[3]}
+    db.expire_at(b"k", 0)
+    db.find(b"k")
+    assert all(ear.dirty_cas for ear in ears)
+    assert db.keyspace.dirty == 2
+
+
+def test_types_hits_and_misses(db: Database) -> None:
+    db.put(b"l", ListValue())
+    with pytest.raises(CommandError, match="WRONGTYPE"):
+        db.read_as(bytes, b"l")
+    with pytest.raises(CommandError, match="WRONGTYPE"):
+        db.find_as(ListValue, b"k")
+    assert db.read_as(bytes, b"nosuch") is None
+    assert (db.keyspace.hits, db.keyspace.misses) == (1, 1)
+
+
+def test_swap_exchanges_everything_but_watchers(db: Database) -> None:
+    keyspace = db.keyspace
+    other = keyspace.databases[1]
+    db.expire_at(b"k", 5000)
+    db.put(b"h", HashValue({b"f": b"v"}, {b"f": 5000}))
+    db.scan(0, 10)
+    here, there, elsewhere = Ear(), Ear(), Ear()
+    db.watchers[b"k"] = {here}
+    other.watchers[b"k"] = {there}
+    other.watchers[b"nosuch"] = {elsewhere}
+    keyspace.swap(0, 1)
+    assert (db.values, db.expires, db.volatile_hashes, db.order) == ({}, {}, set(), None)
+    assert other.find(b"k") == b"v"
+    assert other.expires == {b"k": 5000}
+    assert other.volatile_hashes == {b"h"}
+    assert sorted(other.scan(0, 10)[1]) == [b"h", b"k"]
+    assert (here.dirty_cas, there.dirty_cas, elsewhere.dirty_cas) == (True, True, False)
+    keyspace.swap(1, 1)
+    assert len(other.values) == 2
+
+
+def test_clear_counts(db: Database) -> None:
+    db.put(b"l", ListValue())
+    assert db.clear() == 2
+    assert db.clear() == 0
+    assert db.random_key(lambda n: 0) is None
