@@ -11,7 +11,7 @@ from pyrepl.commands.arguments import integer_argument, positive_argument, range
 from pyrepl.errors import CommandError
 from pyrepl.resp.numbers import INT64_MAX
 
-REPEATS_LIMIT: Final = 2**26
+REPEATS_LIMIT: Final = 2**24
 """Most elements that a random pick with repetitions returns; Redis has no bound but memory."""
 
 _MAX_PAIRS: Final = INT64_MAX // 2
