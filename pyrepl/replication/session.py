@@ -361,9 +361,13 @@ class Session:
             raise CommandError(f"ERR Unrecognized REPLCONF option: {name}")
 
     def _receive_ack(self, value: bytes, now: float) -> None:
-        """`REPLCONF ACK cut [FACK n]`; FACK, how much is in the replica's AOF, is not used yet."""
+        """`REPLCONF ACK cut [FACK n]`; FACK, how much is in the replica's AOF, is not used yet.
+
+        A replica may have loaded what a child wrote to its socket before we hear of the child's end.
+        """
         cut = parse_integer(value)
-        if self.state is not SessionState.ONLINE or cut is None:
+        early = self.state is SessionState.WAIT_SNAPSHOT_END and self.target is SnapshotTarget.SOCKETS
+        if cut is None or not (early or self.state is SessionState.ONLINE):
             return
         self.ack_at = now
         self.has_acked = True
@@ -385,7 +389,7 @@ class Session:
             return
         self._move(SessionState.ONLINE, now)
         assert self.cursor is not None
-        self._awaits_ack = awaits_ack and not self.uses_sync
+        self._awaits_ack = awaits_ack and not self.uses_sync and not self.has_acked
         self.ack_at = now
         self._events.append(WentOnline(full=True))
 

@@ -144,6 +144,15 @@ def test_a_diskless_snapshot_streams_from_the_first_ack_on() -> None:
     assert bench.session.may_stream
 
 
+def test_a_replica_may_be_faster_than_the_news_of_the_child() -> None:
+    bench = Bench()
+    bench.syncing(SnapshotTarget.SOCKETS)
+    bench.say("REPLCONF ACK 0")
+    assert not bench.session.may_stream
+    bench.session.child_done(5.0)
+    assert bench.session.may_stream
+
+
 def test_sync_has_no_line_and_needs_no_ack() -> None:
     bench = Bench()
     bench.say("SYNC")
