@@ -17,7 +17,7 @@ PAIRS = [("pyrepl", "pyrepl"), ("redis7", "pyrepl"), ("pyrepl", "redis7")]
 IMPATIENT = {"repl-timeout": "3", "repl-ping-replica-period": "1"}
 
 HANDSHAKE_CUTS = [0, 1, 6, 7, 12, 30, 75]
-SNAPSHOT_CUTS = [100, 200, 5_000, 100_000, 1_000_000]
+SNAPSHOT_CUTS = [100, 200, 5_000, 1_000_000]
 
 
 @pytest.fixture(params=PAIRS, ids="-".join)
@@ -39,6 +39,12 @@ def follow(lab: Lab, kind: str, proxy: Proxy, **directives: str) -> Node:
     return lab.start(kind, proxy.port, directives={**BACKLOG, **IMPATIENT, **directives})
 
 
+def again(replica: Node, port: int) -> None:
+    """Make it connect now; its pauses have grown meanwhile."""
+    replica.call("REPLICAOF", "NO", "ONE")
+    replica.call("REPLICAOF", "127.0.0.1", port)
+
+
 def test_cut_while_syncing(lab: Lab, ends: tuple[Node, str], proxy: Proxy) -> None:
     """At byte N of what the master sends, for N within the handshake and within the snapshot, one after the other."""
     master, kind = ends
@@ -46,12 +52,12 @@ def test_cut_while_syncing(lab: Lab, ends: tuple[Node, str], proxy: Proxy) -> No
     replica = follow(lab, kind, proxy)
     for cut in HANDSHAKE_CUTS + SNAPSHOT_CUTS:
         proxy.cut_after(cut, "down")
-        replica.call("REPLICAOF", "127.0.0.1", proxy.port)
         seen = proxy.connections
+        again(replica, proxy.port)
         wait_until(f"another try, to be cut at {cut}", lambda seen=seen: proxy.connections > seen, 30)  # type: ignore[misc]
         assert not replica.link_is_up()
     proxy.heal()
-    replica.call("REPLICAOF", "127.0.0.1", proxy.port)
+    again(replica, proxy.port)
     replica.wait_link_up(60)
     compare.settle(master, replica)
     compare.assert_equal(master, replica)
@@ -65,7 +71,7 @@ def test_cut_within_the_stream_is_continued(lab: Lab, ends: tuple[Node, str], pr
     replica.wait_link_up()
     full = master.stat("sync_full")
     with Writer(master):
-        for cut in (150, 301, 1_003, 20_011) if direction == "down" else (330, 371):
+        for cut in (301, 20_011) if direction == "down" else (330, 371):
             proxy.cut_after(cut, direction)
             before = master.stat("sync_partial_ok")
             proxy.cut()
