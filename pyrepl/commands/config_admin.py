@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pyrepl.commands.arguments import syntax_error
 from pyrepl.commands.call import Call
+from pyrepl.commands.connection import redact
 from pyrepl.commands.effects import RewriteConfig, SettingsChanged
 from pyrepl.commands.help import help_reply
 from pyrepl.commands.table import ADMIN, LOADING, NOSCRIPT, STALE, command, container
@@ -16,6 +17,7 @@ from pyrepl.config.directives import find
 from pyrepl.config.kinds import to_text
 from pyrepl.config.settings import Settings, is_known
 from pyrepl.errors import CommandError, ConfigError
+from pyrepl.node.node import Node
 from pyrepl.observability.client_line import is_local
 from pyrepl.resp.reply import OK, Reply, Simple
 
@@ -41,6 +43,7 @@ def config_set(call: Call, *words: bytes) -> SettingsChanged:
         raise syntax_error()
     settings = call.node.settings
     names = [to_text(word) for word in words[::2]]
+    redact(call, *(3 + 2 * i for i, name in enumerate(names) if _is_secret(name)))
     _check_names(settings, names, local=is_local(call.client))
     assigned = [_canonical(name) for name in names]
     values = [_parsed(settings, name, text) for name, text in zip(names, words[1::2])]
@@ -49,7 +52,21 @@ def config_set(call: Call, *words: bytes) -> SettingsChanged:
         settings.assign(name, value)
     call.node.review_settings()
     call.node.review_guard()
+    if "requirepass" in assigned and not settings.requirepass:
+        _let_in(call.node)
     return SettingsChanged(tuple(assigned), previous)
+
+
+def _let_in(node: Node) -> None:
+    """Without a password nobody is a stranger, not even who came while there was one."""
+    for client in node.clients.values():
+        client.authenticated = True
+        client.review_guard()
+
+
+def _is_secret(name: str) -> bool:
+    row = find(name)
+    return row is not None and row.secret
 
 
 def _check_names(settings: Settings, names: list[str], *, local: bool) -> None:

@@ -14,6 +14,7 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.table import FAST, LOADING, NO_AUTH, NOSCRIPT, NOW_IN_MULTI, STALE, command
 from pyrepl.commands.transactions import discard_queue
 from pyrepl.errors import CommandError
+from pyrepl.node.node import REDACTED
 from pyrepl.observability.version import REDIS_VERSION
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN
 from pyrepl.resp.reply import OK, PONG, Reply, Simple
@@ -59,6 +60,7 @@ def quit_(call: Call, *ignored: bytes) -> Simple:
 @command("AUTH", arity=-2, flags=_BEFORE_AUTH, group="connection")
 def auth(call: Call, *words: bytes) -> Simple:
     """Authenticate the connection with a password, or a user's name and password"""
+    redact(call, *range(1, len(words) + 1))
     if len(words) > 2:
         raise CommandError("ERR syntax error")
     if len(words) == 1:
@@ -75,7 +77,7 @@ def hello(call: Call, *words: bytes) -> dict[Reply, Reply]:
     """Choose the protocol version, optionally authenticate and name the connection; answer facts about this node"""
     client = call.client
     proto = _protocol_version(words[0]) if words else client.proto
-    user, password, name = _hello_options(words[1:])
+    user, password, name = _hello_options(call, words[1:])
     if user is not None and password is not None:
         authenticate(call, user, password)
     if not client.authenticated:
@@ -104,14 +106,18 @@ def _protocol_version(word: bytes) -> int:
     return version
 
 
-def _hello_options(words: tuple[bytes, ...]) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """User, password and name as `AUTH user password` and `SETNAME name` give them; None for what is not given."""
+def _hello_options(call: Call, words: tuple[bytes, ...]) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """User, password and name as `AUTH user password` and `SETNAME name` give them; None for what is not given.
+
+    `words` stand behind HELLO and the version.
+    """
     user = password = name = None
     i = 0
     while i < len(words):
         option = words[i].upper()
         if option == b"AUTH" and i + 2 < len(words):
             user, password = words[i + 1 : i + 3]
+            redact(call, i + 3, i + 4)
             i += 3
         elif option == b"SETNAME" and i + 1 < len(words):
             name = words[i + 1]
@@ -165,6 +171,12 @@ def authenticate(call: Call, user: bytes, password: bytes) -> None:
     call.client.authenticated = True
     call.client.user = user
     call.client.review_guard()
+
+
+def redact(call: Call, *positions: int) -> None:
+    """Take secrets out of the command's words, which the slow log keeps; the arguments were handed over already."""
+    for position in positions:
+        call.argv[position] = REDACTED
 
 
 def select_database(call: Call, index: int) -> None:

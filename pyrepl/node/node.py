@@ -40,8 +40,6 @@ class Process:
         self.executable = ""
         self.argv: list[str] = []
         self.hz = 10
-        self.version = ""
-        """pyrepl's own version."""
         self.os = ""
         """As `uname -srm` prints it."""
         self.rss_bytes = 0

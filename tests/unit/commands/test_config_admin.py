@@ -91,6 +91,29 @@ class TestSet:
         assert rig.say("CONFIG GET activerehashing") == {b"activerehashing": b"no"}
 
 
+class TestSecrets:
+    def test_they_do_not_reach_the_slow_log(self) -> None:
+        rig = Rig(slowlog_log_slower_than=0)
+        rig.say("CONFIG SET hz 20 masterauth s3 primaryauth s4")
+        rig.say("CONFIG SET hz 20 masterauth s3")
+        assert [entry.argv for entry in rig.node.slowlog.entries] == [
+            [b"CONFIG", b"SET", b"hz", b"20", b"masterauth", b"(redacted)"],
+            [b"CONFIG", b"SET", b"hz", b"20", b"masterauth", b"(redacted)", b"primaryauth", b"(redacted)"],
+        ]
+        assert rig.node.settings.masterauth == b"s3"
+
+    def test_a_password_that_goes_lets_strangers_in(self) -> None:
+        rig = Rig(requirepass=b"s3")
+        stranger = rig.connect(authenticated=False)
+        rig.run("CONFIG", "SET", "requirepass", "")
+        assert rig.say("ECHO x", stranger) == b"x"
+        assert not stranger.guarded
+
+    def test_a_password_that_comes_throws_nobody_out(self, rig: Rig) -> None:
+        rig.say("CONFIG SET requirepass s3")
+        assert rig.say("ECHO x") == b"x"
+
+
 class TestRewrite:
     def test_without_a_file(self, rig: Rig) -> None:
         assert rig.error("CONFIG REWRITE") == "ERR The server is running without a config file"

@@ -78,6 +78,25 @@ class TestAuth:
         rig.error("AUTH x")
         assert rig.say("PING") == PONG
 
+    @pytest.mark.parametrize(
+        ("line", "kept"),
+        [
+            ("AUTH s3", [b"AUTH", b"(redacted)"]),
+            ("AUTH default s3", [b"AUTH", b"(redacted)", b"(redacted)"]),
+            ("AUTH a s3 c", [b"AUTH", b"(redacted)", b"(redacted)", b"(redacted)"]),
+            ("HELLO 2 AUTH default s3", [b"HELLO", b"2", b"AUTH", b"(redacted)", b"(redacted)"]),
+            (
+                "HELLO 3 SETNAME x AUTH default s3",
+                [b"HELLO", b"3", b"SETNAME", b"x", b"AUTH", b"(redacted)", b"(redacted)"],
+            ),
+        ],
+    )
+    def test_passwords_do_not_reach_the_slow_log(self, line: str, kept: list[bytes]) -> None:
+        rig = Rig(requirepass=b"s3", slowlog_log_slower_than=0)
+        rig.say(line)
+        assert rig.node.slowlog.entries[0].argv == kept
+        assert rig.client.authenticated
+
     def test_too_many_words(self, rig: Rig) -> None:
         assert rig.error("AUTH a b c") == "ERR syntax error"
 

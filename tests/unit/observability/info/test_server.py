@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl import VERSION
 from tests.unit.commands.rig import START_MS, Rig
 from tests.unit.observability.info.reading import info
 
@@ -15,10 +16,9 @@ def rig() -> Rig:
 
 class TestServer:
     def test_versions(self, rig: Rig) -> None:
-        rig.node.process.version = "0.1.0"
         shown = info(rig, "server")
         assert shown["redis_version"] == "7.2.4"
-        assert (shown["server_name"], shown["pyrepl_version"]) == ("pyrepl", "0.1.0")
+        assert (shown["server_name"], shown["pyrepl_version"]) == ("pyrepl", VERSION)
 
     def test_uptime(self, rig: Rig) -> None:
         rig.pass_s(90_000.5)
