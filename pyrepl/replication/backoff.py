@@ -25,7 +25,7 @@ class Pace:
     most_s: float
 
 
-NETWORK: Final = Pace(0.5, 10.0)
+NETWORK: Final = Pace(0.5, 5.0)
 COSTLY: Final = Pace(2.0, 120.0)
 PACES: Final[dict[Cause, Pace]] = {
     Cause.LOAD_FAILED: COSTLY,

@@ -178,6 +178,12 @@ class Link:
         self.progress.next_try_at = None
         self.progress.note_down(now)
 
+    def hurry(self, now: float) -> None:
+        """An operator changed what may have stood in the way (masterauth, for one): forget failures, try at once."""
+        self._backoff.reset()
+        if self.state is LinkState.WAITING:
+            self.progress.next_try_at = now
+
     def connected(self, now: float) -> None:
         """The connection that Connect asked for stands."""
         self._move(Trigger.ESTABLISHED, now)

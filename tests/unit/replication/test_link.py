@@ -312,10 +312,22 @@ def test_refusals_back_off() -> None:
         waits.append(again.in_s)
         bench.tick_to(again.at)
         bench.shake()
-    assert waits == [0.5, 1, 2, 4, 8, 10, 10, 10]
+    assert waits == [0.5, 1, 2, 4, 5, 5, 5, 5]
     assert bench.of(Lost)[0].reason.cause is Cause.NOT_READY
     assert bench.link.progress.last_sync_error.startswith("not_ready: NOMASTERLINK")
     assert bench.link.progress.current_sync_attempts == 9
+
+
+def test_an_operator_can_end_the_wait() -> None:
+    bench = Bench()
+    bench.handshake()
+    bench.receive(FULL + b"$3\r\nRDB")
+    bench.link.load_failed("corrupt", bench.now)
+    bench.link.hurry(bench.now)
+    bench.tick_to(bench.now)
+    assert len(bench.of(Connect)) == 2
+    bench.link.hurry(bench.now)
+    assert bench.link.state is LinkState.CONNECTING
 
 
 def test_an_unknown_command_stops_the_link_there() -> None:
