@@ -28,6 +28,7 @@ from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetVa
 from pyrepl.rdb.values import StreamValue
 from pyrepl.resp.doubles import format_double
 
+_EMPTY: Final = hashlib.sha1(usedforsecurity=False)
 _SIZE: Final = 20
 _ORDER: Final = "big"
 _TYPE_NUMBERS: Final = {bytes: 0, ListValue: 1, SetValue: 2, ZsetValue: 3, HashValue: 4, StreamValue: 6}
@@ -38,7 +39,9 @@ ScoreText = Callable[[float], bytes]
 
 
 def _sha1(data: bytes) -> int:
-    return int.from_bytes(hashlib.sha1(data, usedforsecurity=False).digest(), _ORDER)
+    hashed = _EMPTY.copy()  # faster than a new one
+    hashed.update(data)
+    return int.from_bytes(hashed.digest(), _ORDER)
 
 
 def _mix(digest: int, data: bytes) -> int:

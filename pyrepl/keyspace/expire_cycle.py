@@ -12,6 +12,8 @@ from pyrepl.keyspace.database import Database, Expiry, Keyspace
 
 LOOKS: Final = 5000
 """Most keys that one slice looks at: below a millisecond."""
+_CHUNK: Final = 64
+"""Keys looked at in one go: few enough that little is looked at twice when most are due."""
 _NEVER: Final = 2**63
 
 
@@ -45,7 +47,7 @@ class ExpireCycle:
                 self._index = (self._index + 1) % len(self._keyspace.databases)
                 self._keys = list(self._keyspace.databases[self._index].expires)
                 continue
-            size = min(LOOKS - looks, len(self._keys))
+            size = min(max(_CHUNK, max_keys - deleted), LOOKS - looks, len(self._keys))
             looks += size
             deleted += self._slice(self._keyspace.databases[self._index], size, max_keys - deleted)
         return deleted
