@@ -1,7 +1,7 @@
 """XINFO: a stream, its groups and their consumers, described. Field names and order are Redis 7.0's.
 
 `radix-tree-keys` and `radix-tree-nodes` describe Redis's memory layout; here they are estimated from the length, at
-100 entries a node.
+stream-node-max-entries a node.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def xinfo_stream(call: Call, key: bytes, *options: bytes) -> dict[Reply, Reply]:
     if not options:
         oldest, newest = first(stream), last(stream)
         return {
-            **_head(stream),
+            **_head(stream, call.node.settings.stream_node_max_entries),
             b"groups": len(stream.groups),
             b"first-entry": None if oldest is None else entry_reply(oldest),
             b"last-entry": None if newest is None else entry_reply(newest),
         }
     limit = _full_count(call, options)
     return {
-        **_head(stream),
+        **_head(stream, call.node.settings.stream_node_max_entries),
         b"entries": entries_reply(between(stream, FIRST_ID, stream.last_id, limit)),
         b"groups": [_full_group(stream, name, stream.groups[name], limit) for name in sorted(stream.groups)],
     }
@@ -114,9 +114,9 @@ def _full_count(call: Call, options: tuple[bytes, ...]) -> int | None:
     return DEFAULT_COUNT if count < 0 else count or None
 
 
-def _head(stream: StreamValue) -> dict[Reply, Reply]:
+def _head(stream: StreamValue, node_entries: int) -> dict[Reply, Reply]:
     """What both forms of XINFO STREAM begin with."""
-    nodes = -(-size(stream) // NODE_ENTRIES)
+    nodes = -(-size(stream) // (node_entries or NODE_ENTRIES))
     return {
         b"length": size(stream),
         b"radix-tree-keys": nodes,

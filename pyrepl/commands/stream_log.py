@@ -14,8 +14,7 @@ from typing import Final
 from pyrepl.rdb.values import ENTRIES_READ_UNKNOWN, ZERO_ID, StreamEntry, StreamGroup, StreamId, StreamValue
 
 NODE_ENTRIES: Final = 100
-"""stream-node-max-entries: approximate trimming removes runs of that many. Redis also ends a node at 4096 bytes
-(stream-node-max-bytes), which only the snapshot format knows here."""
+"""How many entries make a node where stream-node-max-entries does not say (0)."""
 
 _DROPPED: Final[StreamEntry] = (ZERO_ID, ())
 _LEAST_DROPPED: Final = 64
@@ -105,17 +104,15 @@ def drop_first(stream: StreamValue, count: int) -> None:
     assert 0 <= count <= len(held) - stream.head
     held[stream.head : stream.head + count] = [_DROPPED] * count
     stream.head += count
-    if stream.head >= _LEAST_DROPPED and 2 * stream.head >= len(held):
-        del held[: stream.head]
-        stream.head = 0
+    _let_go(stream)
     _note_first(stream)
 
 
-def whole_nodes(stream: StreamValue, count: int, limit: int | None) -> int:
+def whole_nodes(stream: StreamValue, count: int, limit: int | None, node_entries: int) -> int:
     """How many of the oldest `count` entries an approximate trim removes, at most `limit`: whole nodes only."""
     if limit is not None and limit < count:
         count = limit
-    return count if count == size(stream) else count - count % NODE_ENTRIES
+    return count if count == size(stream) else count - count % node_entries
 
 
 def has_tombstones(stream: StreamValue, start: StreamId) -> bool:
@@ -182,6 +179,7 @@ def _remove(stream: StreamValue, index: int) -> None:
         drop_first(stream, 1)
     else:
         del held[index]
+        _let_go(stream)
 
 
 def _delete_many(stream: StreamValue, ids: Sequence[StreamId]) -> int:
@@ -201,6 +199,13 @@ def _delete_many(stream: StreamValue, ids: Sequence[StreamId]) -> int:
     stream.head = 0
     stream.max_deleted_id = max(stream.max_deleted_id, doomed[-1])
     return len(doomed)
+
+
+def _let_go(stream: StreamValue) -> None:
+    """Cut off what has been dropped once it is half of the list, so that each entry dropped pays for one moved."""
+    if stream.head >= _LEAST_DROPPED and 2 * stream.head >= len(stream.held):
+        del stream.held[: stream.head]
+        stream.head = 0
 
 
 def _note_first(stream: StreamValue) -> None:

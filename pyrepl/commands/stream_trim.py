@@ -1,8 +1,8 @@
 """MAXLEN and MINID: the trimming options of XADD and XTRIM, what they remove, and how that is told to replicas.
 
-`~` trims whole nodes only. Redis's nodes end at 100 entries or 4096 bytes; here they are runs of 100 entries from the
-oldest on, so the length left after `~` may differ from Redis's, within what `~` allows. It is propagated as `=` with
-the exact bound that gives the same result, so replicas do agree.
+`~` trims whole nodes only. Redis's nodes end at stream-node-max-entries or stream-node-max-bytes; here they are runs of
+so many entries from the oldest on, so the length left after `~` may differ from Redis's, within what `~` allows. It is
+propagated as `=` with the exact bound that gives the same result, so replicas do agree.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from pyrepl.commands.stream_log import NODE_ENTRIES, drop_first, first, index_of
 from pyrepl.errors import CommandError
 from pyrepl.rdb.values import StreamId, StreamValue
 
-DEFAULT_LIMIT: Final = 100 * NODE_ENTRIES
-"""How many entries `~` removes at most when LIMIT is not given (Redis: 100 * stream-node-max-entries)."""
+_LIMIT_NODES: Final = 100
+"""How many nodes `~` removes at most when LIMIT is not given."""
+_LIMIT_ENTRIES: Final = 1_000_000
+"""And how many entries, however large the nodes are."""
 
 
 @final
@@ -27,9 +29,11 @@ class Trim:
     of the bound in the arguments parsed; the word before it is `~` when `approximate`.
     """
 
-    __slots__ = ("approximate", "at", "limit", "maxlen", "minid")
+    __slots__ = ("approximate", "at", "limit", "maxlen", "minid", "node_entries")
 
-    def __init__(self) -> None:
+    def __init__(self, node_entries: int) -> None:
+        """`node_entries` as stream-node-max-entries."""
+        self.node_entries = node_entries or NODE_ENTRIES
         self.maxlen: int | None = None
         self.minid: StreamId | None = None
         self.approximate = False
@@ -72,7 +76,7 @@ class Trim:
                 raise CommandError("ERR syntax error, LIMIT cannot be used without the special ~ option")
             self.limit = limit or None
         elif self.approximate:
-            self.limit = DEFAULT_LIMIT
+            self.limit = min(_LIMIT_NODES * self.node_entries, _LIMIT_ENTRIES)
 
     def apply(self, stream: StreamValue) -> int:
         """Remove what is to go; how many entries that were."""
@@ -83,7 +87,7 @@ class Trim:
         else:
             return 0
         if self.approximate:
-            count = whole_nodes(stream, count, self.limit)
+            count = whole_nodes(stream, count, self.limit, self.node_entries)
         if count:
             drop_first(stream, count)
         return count
@@ -109,9 +113,9 @@ def limit_argument(text: bytes) -> int:
     return limit
 
 
-def parse_trim(words: tuple[bytes, ...], *, from_master: bool) -> Trim:
+def parse_trim(words: tuple[bytes, ...], node_entries: int, *, from_master: bool) -> Trim:
     """The arguments of XTRIM after the key."""
-    trim = Trim()
+    trim = Trim(node_entries)
     limit: int | None = None
     at = 0
     while at < len(words):

@@ -44,8 +44,8 @@ class _NewEntry:
 
     __slots__ = ("id_at", "make_stream", "ms", "seq", "trim")
 
-    def __init__(self) -> None:
-        self.trim = Trim()
+    def __init__(self, node_entries: int) -> None:
+        self.trim = Trim(node_entries)
         self.make_stream = True
         self.ms: int | None = None
         self.seq: int | None = None
@@ -117,7 +117,7 @@ class _NewEntry:
 @command("XADD", arity=-5, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="stream", since="5.0.0")
 def xadd(call: Call, key: bytes, *words: bytes) -> bytes | None:
     """Append an entry to a stream, made if there is none; its id"""
-    new = _NewEntry()
+    new = _NewEntry(call.node.settings.stream_node_max_entries)
     new.parse(words, from_master=call.client.is_master_link)
     stream = call.db.find_as(StreamValue, key)
     if stream is None and not new.make_stream:
@@ -184,7 +184,7 @@ def xdel(call: Call, key: bytes, *ids: bytes) -> int:
 @command("XTRIM", arity=-4, flags=WRITE, keys=FIRST_ARG, group="stream", since="5.0.0")
 def xtrim(call: Call, key: bytes, *words: bytes) -> int:
     """Delete the oldest entries beyond a length or below an id; how many that were"""
-    trim = parse_trim(words, from_master=call.client.is_master_link)
+    trim = parse_trim(words, call.node.settings.stream_node_max_entries, from_master=call.client.is_master_link)
     stream = call.db.find_as(StreamValue, key)
     if stream is None:
         return 0

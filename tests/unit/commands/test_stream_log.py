@@ -108,11 +108,11 @@ def test_trimmed_entries_are_not_kept_alive() -> None:
 
 def test_whole_nodes() -> None:
     stream = stream_of(350)
-    assert stream_log.whole_nodes(stream, 99, None) == 0
-    assert stream_log.whole_nodes(stream, 250, None) == 200
-    assert stream_log.whole_nodes(stream, 250, 150) == 100
-    assert stream_log.whole_nodes(stream, 350, None) == 350, "the last node, however full, is whole as well"
-    assert stream_log.whole_nodes(stream, 350, 349) == 300
+    assert stream_log.whole_nodes(stream, 99, None, 100) == 0
+    assert stream_log.whole_nodes(stream, 250, None, 100) == 200
+    assert stream_log.whole_nodes(stream, 250, 150, 100) == 100
+    assert stream_log.whole_nodes(stream, 350, None, 100) == 350, "the last node, however full, is whole as well"
+    assert stream_log.whole_nodes(stream, 350, 349, 100) == 300
 
 
 def test_lag_without_deletions() -> None:

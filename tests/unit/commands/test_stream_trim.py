@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.commands.stream_log import append, size
-from pyrepl.commands.stream_trim import DEFAULT_LIMIT, parse_trim
+from pyrepl.commands.stream_log import NODE_ENTRIES, append, size
+from pyrepl.commands.stream_trim import parse_trim
 from pyrepl.errors import CommandError
 from pyrepl.rdb.values import StreamValue
 
@@ -19,7 +19,7 @@ def words(line: str) -> tuple[bytes, ...]:
     [
         ("MAXLEN 5", 5, None, False, None),
         ("maxlen = 5", 5, None, False, None),
-        ("MAXLEN ~ 5", 5, None, True, DEFAULT_LIMIT),
+        ("MAXLEN ~ 5", 5, None, True, 10_000),
         ("MAXLEN ~ 5 LIMIT 7", 5, None, True, 7),
         ("LIMIT 7 MINID ~ 5-1", None, (5, 1), True, 7),
         ("MINID ~ 5 LIMIT 0", None, (5, 0), True, None),
@@ -28,7 +28,7 @@ def words(line: str) -> tuple[bytes, ...]:
 def test_options(
     line: str, maxlen: int | None, minid: tuple[int, int] | None, approximate: bool, limit: int | None
 ) -> None:
-    trim = parse_trim(words(line), from_master=False)
+    trim = parse_trim(words(line), NODE_ENTRIES, from_master=False)
     assert (trim.maxlen, trim.minid, trim.approximate, trim.limit) == (maxlen, minid, approximate, limit)
 
 
@@ -49,7 +49,7 @@ def test_options(
 )
 def test_complaints(line: str, complaint: str) -> None:
     with pytest.raises(CommandError) as caught:
-        parse_trim(words(line), from_master=False)
+        parse_trim(words(line), NODE_ENTRIES, from_master=False)
     assert str(caught.value) == complaint
 
 
@@ -57,9 +57,21 @@ def test_the_exact_form_keeps_every_other_word() -> None:
     stream = StreamValue()
     for number in range(1, 261):
         append(stream, (number, 0), ())
-    trim = parse_trim(words("LIMIT 150 MAXLEN ~ 10"), from_master=False)
+    trim = parse_trim(words("LIMIT 150 MAXLEN ~ 10"), NODE_ENTRIES, from_master=False)
     assert trim.apply(stream) == 100
     assert size(stream) == 160
     argv = [b"xtrim", b"s", *words("LIMIT 150 MAXLEN ~ 10")]
     assert trim.exact(argv, 2, stream) == [b"xtrim", b"s", *words("LIMIT 150 MAXLEN = 160")]
     assert argv[5] == b"~", "the client's words stay as they are"
+
+
+@pytest.mark.parametrize(("node_entries", "limit"), [(0, 10_000), (7, 700), (50_000, 1_000_000)])
+def test_the_usual_limit_is_a_hundred_nodes_and_a_million_entries_at_most(node_entries: int, limit: int) -> None:
+    assert parse_trim(words("MAXLEN ~ 5"), node_entries, from_master=False).limit == limit
+
+
+def test_the_size_of_nodes_is_a_setting() -> None:
+    stream = StreamValue()
+    for number in range(1, 101):
+        append(stream, (number, 0), ())
+    assert parse_trim(words("MAXLEN ~ 50"), 20, from_master=False).apply(stream) == 40
