@@ -26,6 +26,8 @@ class Pace:
 
 
 NETWORK: Final = Pace(0.5, 5.0)
+FLOWING: Final = Pace(0.05, 5.0)
+"""For a link that stood: while we wait the backlog moves on, and a missed partial resync costs a full one."""
 COSTLY: Final = Pace(2.0, 120.0)
 PACES: Final[dict[Cause, Pace]] = {
     Cause.LOAD_FAILED: COSTLY,
@@ -65,8 +67,10 @@ class Backoff:
             count = self._costly
         else:
             count = self.failures
-        if pace is NETWORK and up_for_s is not None and count == 1:
-            return 0.0
+        if pace is NETWORK and up_for_s is not None:
+            if count == 1:
+                return 0.0
+            pace = FLOWING
         wait_s = min(pace.most_s, pace.first_s * 2.0 ** min(count - 1, 30))
         return wait_s * (0.75 + 0.5 * self._jitter())
 
