@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 from rich.panel import Panel
@@ -21,11 +21,12 @@ from rich.table import Table
 
 from tests.peers import compare, dataset
 from tests.peers.lab import HOST, Lab, Node, command_line, wait_until
-from tests.peers.wire import ErrorReply
+from tests.peers.proxy import Proxy
 from tests.peers.writer import Writer
 
 MIXED_KEYS: Final = 20_000
-PLAIN_KEYS: Final = 300_000
+PLAIN_KEYS: Final = 200_000
+BACKLOG: Final = {"repl-backlog-size": "64mb"}
 SHOWN_FIELDS: Final = (
     "role",
     "connected_slaves",
@@ -44,6 +45,9 @@ SHOWN_FIELDS: Final = (
 class Demo:
     """The steps, in order; each says what it does before it does it."""
 
+    proxy: Proxy
+    """Stands between the two, to be the network that fails."""
+
     def __init__(self, lab: Lab, console: Console) -> None:
         self.lab = lab
         self.console = console
@@ -52,16 +56,17 @@ class Demo:
     def run(self) -> bool:
         """All of it; was the proof good?"""
         master = self.start_master()
-        with Writer(master) as writer:
+        with Proxy(master.port) as self.proxy, Writer(master) as writer:
             self.say("A client writes to it all the time: about 4,000 commands a second, every type, transactions too.")
             time.sleep(1)
             replica = self.attach(master)
             time.sleep(1)
             self.cut(master, replica)
             time.sleep(1)
-        self.say(f"The client stops after {writer.written:,} commands. INFO replication of both:")
-        self.show_info(master, replica)
-        return self.prove(master, replica)
+            writer.stop()
+            self.say(f"The client stops after {writer.written:,} commands. INFO replication of both:")
+            self.show_info(master, replica)
+            return self.prove(master, replica)
 
     def say(self, text: str) -> None:
         """The next step's line."""
@@ -70,7 +75,7 @@ class Demo:
     def start_master(self) -> Node:
         """A node with a data set of every type and encoding, and many plain strings."""
         self.say(f"A master, and {MIXED_KEYS + PLAIN_KEYS:,} keys: every type and encoding, and plain strings.")
-        master = self.lab.start("pyrepl", directives={"repl-backlog-size": "64mb"})
+        master = self.lab.start("pyrepl", directives={**BACKLOG, "repl-diskless-sync": "no"})
         self.command(master, None)
         dataset.fill(master, dataset.commands(MIXED_KEYS))
         with master.connect(timeout_s=300) as wire:
@@ -79,41 +84,41 @@ class Demo:
         return master
 
     def attach(self, master: Node) -> Node:
-        """A replica, and its full resync as INFO tells it."""
+        """A replica behind a proxy, and its full resync as its own INFO tells it."""
         self.say("A replica. Its first sync is a full one, while the client goes on writing:")
-        replica = self.lab.start("pyrepl", master, {"repl-backlog-size": "64mb"})
+        replica = self.lab.start("pyrepl", self.proxy.port, BACKLOG)
         self.command(replica, master)
         began = time.monotonic()
-        columns = (TextColumn("   {task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+        columns = (TextColumn("   {task.description:10}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
         with Progress(*columns, console=self.console) as progress:
-            task = progress.add_task("connecting", total=None)
-            while True:
-                info = _info(replica)
-                if info.get("master_link_status") == "up":
-                    break
-                progress.update(task, **_progress(info))
-                time.sleep(0.05)
-            progress.update(task, description="up", completed=1, total=1)
+            bars = {name: progress.add_task(name, total=None) for name in ("receiving", "loading")}
+            while not replica.link_is_up():
+                for name, (done, total) in _transfer(replica.info()).items():
+                    progress.update(bars[name], completed=done, total=total)
+                time.sleep(0.02)
+            for task in progress.tasks:
+                progress.update(task.id, completed=task.total or task.completed or 1, total=task.total or 1)
         took = time.monotonic() - began
         self.console.print(f"   up after {took:.1f} s; sync_full on the master: {_stat(master, 'full')}")
         return replica
 
     def cut(self, master: Node, replica: Node) -> None:
-        """CLIENT KILL under load, and a partial resync."""
-        self.say("The link is cut (CLIENT KILL TYPE replica, on the master), under load:")
+        """The network fails for two seconds under load; a partial resync."""
+        self.say("The network between them fails for two seconds, while the client goes on writing:")
         partial, full = _stat(master, "partial_ok"), _stat(master, "full")
-        master.call("CLIENT", "KILL", "TYPE", "replica")
-        began = time.monotonic()
-        wait_until("the replica is back", lambda: _stat(master, "partial_ok") + _stat(master, "full") > partial + full)
-        replica.wait_link_up()
+        self.proxy.refuse()
+        wait_until("the replica notices", lambda: not replica.link_is_up())
+        self.console.print(f"   master_link_status:{replica.info('replication')['master_link_status']}")
+        time.sleep(2)
+        self.proxy.heal()
+        wait_until("the replica is back", replica.link_is_up)
         self.console.print(
-            f"   back after {time.monotonic() - began:.1f} s, with only the bytes that were missing: "
-            f"sync_partial_ok {partial} -> {_stat(master, 'partial_ok')}, sync_full {full} -> {_stat(master, 'full')}"
+            f"   back, with only the bytes that were missing: sync_partial_ok {partial} -> "
+            f"{_stat(master, 'partial_ok')}, sync_full {full} -> {_stat(master, 'full')}; in the master's log:"
         )
-        for node in (replica, master):
-            for line in node.log().splitlines():
-                if "artial resynchronization" in line and "not possible" not in line:
-                    self.console.print(f"   [dim]{node.name}: {line}[/]", highlight=False, soft_wrap=True)
+        for line in master.log().splitlines():
+            if "Partial resynchronization request" in line:
+                self.console.print(f"   [dim]{line}[/]", highlight=False)
 
     def show_info(self, master: Node, replica: Node) -> None:
         """The fields of INFO replication that tell the most, side by side."""
@@ -137,23 +142,21 @@ class Demo:
 
     def command(self, node: Node, master: Node | None) -> None:
         """How a person starts such a node."""
-        words = command_line("pyrepl", master.port if master else None, {"port": str(node.port)})
+        words = command_line("pyrepl", self.proxy.port if master else None, {"port": str(node.port)})
         self.console.print(f"   $ {Path(words[0]).name} {' '.join(words[1:])}", highlight=False)
 
 
-def _info(node: Node) -> dict[str, str]:
-    try:
-        return node.info("replication")
-    except ErrorReply:
-        return {}
-
-
-def _progress(info: dict[str, str]) -> dict[str, Any]:
-    """What the bar shows of a transfer whose size is or is not known."""
-    read, total = int(info.get("master_sync_read_bytes", 0)), int(info.get("master_sync_total_bytes", 0))
-    if info.get("master_sync_in_progress") != "1":
-        return {"description": "connecting"}
-    return {"description": "receiving and loading", "completed": read, "total": max(total, read) if total > 0 else None}
+def _transfer(info: dict[str, str]) -> dict[str, tuple[int, int | None]]:
+    """Bytes done and in all (None while unknown) of the two steps of a full resync, as far as INFO tells them."""
+    steps = {
+        "receiving": ("master_sync_read_bytes", "master_sync_total_bytes"),
+        "loading": ("loading_loaded_bytes", "loading_total_bytes"),
+    }
+    return {
+        name: (int(info[done]), int(info[total]) if int(info.get(total, 0)) > 0 else None)
+        for name, (done, total) in steps.items()
+        if done in info
+    }
 
 
 def _stat(node: Node, which: str) -> int:
