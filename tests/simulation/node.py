@@ -39,7 +39,11 @@ from pyrepl.replication.transfer import encode_mark_header
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.parser import Parser
 from pyrepl.units import ReplId
-from tests.simulation.checkers import AckWatch, check_economy, check_memory, check_prefix, check_units
+from tests.simulation.checkers.acks import AckWatch
+from tests.simulation.checkers.economy import check_economy
+from tests.simulation.checkers.memory import check_memory
+from tests.simulation.checkers.prefix import check_prefix
+from tests.simulation.checkers.units import check_units
 from tests.simulation.data import Data
 from tests.simulation.network import Wire
 

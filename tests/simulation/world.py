@@ -6,7 +6,8 @@ import random
 
 from pyrepl.replication.link_states import OldData
 from pyrepl.replication.roster import RosterOptions
-from tests.simulation.checkers import Broken, check_convergence
+from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.convergence import check_convergence
 from tests.simulation.clock import Clock
 from tests.simulation.ledger import Ledger
 from tests.simulation.network import Wire

@@ -211,6 +211,14 @@ def test_newlines_of_a_loading_replica_keep_it() -> None:
     assert str(bench.session.end_reason) == "timeout (first_ack)"
 
 
+def test_a_shell_that_parses_itself_notes_signs() -> None:
+    bench = Bench(timeout_s=10)
+    bench.online()
+    bench.session.note_sign(9.0)
+    bench.tick_to(18.0)
+    assert bench.session.state is SessionState.ONLINE and bench.session.lag_s(18.0) == 9.0
+
+
 def test_the_hard_limit() -> None:
     bench = Bench(hard_limit_bytes=2000)
     bench.online()

@@ -1,0 +1,7 @@
+"""What a checker raises."""
+
+from __future__ import annotations
+
+
+class Broken(AssertionError):
+    """A property does not hold."""
