@@ -50,11 +50,13 @@ class KeyOrder:
     `source`; a key that came back after `drop` has that place in `_moved`. `used_at_ms`: Unix ms of the last SCAN.
     """
 
-    __slots__ = ("_dropped", "_moved", "_tables", "epoch", "keys", "source", "used_at_ms")
+    __slots__ = ("_dropped", "_moved", "_tables", "epoch", "keys", "live", "source", "used_at_ms")
 
     def __init__(self, source: Mapping[bytes, object], now_ms: int) -> None:
         self.source = source
         self.keys: list[bytes] = list(source)
+        self.live: int = len(source)
+        """How many keys `source` has as far as we were told; more or fewer, and it was filled behind our back."""
         self.epoch: int = now_ms % EPOCHS
         """Tells cursors of this list from those of earlier ones, and of another process."""
         self.used_at_ms = now_ms
@@ -93,10 +95,12 @@ class KeyOrder:
             self._dropped.remove(key)
             self._moved[key] = len(self.keys)
         self.keys.append(key)
+        self.live += 1
 
     def drop(self, key: bytes) -> None:
         """Hear that a key has left `source`; without that, it would be returned twice if it came back."""
         self._dropped.add(key)
+        self.live -= 1
 
     @property
     def is_sparse(self) -> bool:
@@ -116,6 +120,7 @@ class KeyOrder:
         self.epoch = (old_epoch + 1) % EPOCHS
         self._tables.pop(self.epoch, None)
         self.keys = new
+        self.live = len(new)
         self._dropped.clear()
         self._moved.clear()
 
@@ -125,7 +130,8 @@ def _translation(old: list[bytes], new: list[bytes]) -> list[int]:
 
     One more entry, for all of `old`, ends the table.
 
-    From the back, since the last place of a key in `old` is what the order of `new` follows.
+    From the back, since the last place of a key in `old` is what the order of `new` follows. Keys of `new` that `old`
+    lacks make the numbers before them too big: then more is repeated, nothing is left out.
     """
     table = [0] * (len(old) // _STRIDE + 1)
     table.append(len(new))
@@ -148,7 +154,7 @@ def order_of(order: KeyOrder | None, source: Mapping[bytes, object], now_ms: int
     if order is None or order.source is not source:
         return KeyOrder(source, now_ms)
     order.used_at_ms = now_ms
-    if order.is_sparse:
+    if order.is_sparse or order.live != len(source):
         order.renew()
     return order
 

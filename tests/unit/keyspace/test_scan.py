@@ -128,6 +128,18 @@ def test_deletions_alone_free_an_order_that_nobody_uses() -> None:
     assert len(db.scan(0, 10_000)[1]) == 1000
 
 
+def test_keys_put_into_the_dict_by_a_load_are_found() -> None:
+    db = database(1000)
+    cursor, first = db.scan(0, 500)
+    db.values.update({b"loaded%d" % i: b"v" for i in range(300)})
+    seen = set(first)
+    while cursor:
+        cursor, keys = db.scan(cursor, 100)
+        seen.update(keys)
+    assert seen >= {b"k%d" % i for i in range(1000)}
+    assert set(db.scan(0, 2000)[1]) == set(db.values)
+
+
 def test_random_keys_reach_every_key_and_no_other() -> None:
     db = database(20)
     rng = random.Random(1)
