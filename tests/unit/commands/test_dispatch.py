@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from pyrepl.commands.effects import Wait
+from pyrepl.commands.table import Command
 from pyrepl.errors import CommandError
+from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.reply import NULL_ARRAY, OK, QUEUED, Simple
 from tests.unit.commands.rig import START_MS, Rig
 
@@ -402,3 +406,51 @@ class TestMonitors:
 
 def test_a_command_error_is_a_reply_not_an_exception(rig: Rig) -> None:
     assert isinstance(rig.say("NOSUCH"), CommandError)
+
+
+_WORDS = """
+    a b c k s h z 0 1 2 -1 10 1.5 -inf +inf nan (1 [a [ - + $ * > 0-0 1-1 5-* 1e308 u8 i64 #1 ~ =
+    9223372036854775807 -9223372036854775808 99999999999999999999
+    COUNT MATCH LIMIT WITHSCORES STREAMS GROUP NX XX GET EX PX KEEPTTL FIELDS LEFT RIGHT BYSCORE BYLEX REV
+    WEIGHTS AGGREGATE SUM MAXLEN MINID STORE BY ALPHA SET INCRBY OVERFLOW AND REPLACE DB IDX LEN TYPE ID
+    MKSTREAM FULL IDLE FORCE JUSTID SAMPLES normal hz maxmemory 1mb
+"""
+WORDS = [*_WORDS.split(), "", "\udcff\0\r\n", "x" * 200]
+"""What a careless client might say: keys, numbers good and bad, options of all kinds."""
+
+
+class TestAnyWords:
+    """Whatever is said, there is a reply, and nothing of it is left over for the next command."""
+
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_there_is_a_reply(self, seed: int) -> None:
+        dice = Random(seed)
+        rig = Rig(enable_debug_command="yes")
+        rig.node.replication.backlog.create()
+        rows = [child for row in rig.dispatcher.table for child in (row, *row.subcommands.values())]
+        for _ in range(8_000):
+            argv = self.sentence(dice, dice.choice(rows))
+            reply = rig.run(*argv)
+            assert encode_reply(reply, 2) is not None and encode_reply(reply, 3) is not None
+            assert rig.call().propagated is None, argv
+            assert not rig.node.keyspace.expired, argv
+            if dice.random() < 0.02:
+                rig.pass_s(dice.choice([0.001, 1, 100]))
+            self.calm(rig, dice)
+
+    def sentence(self, dice: Random, row: Command) -> list[bytes]:
+        name = row.name.split("|")
+        wanted = max(0, abs(row.arity) - len(name)) + (dice.choice([0, 0, 1, 1, 2, 3, 5]) if row.arity < 0 else 0)
+        argv = [*name, *(dice.choice(WORDS) for _ in range(wanted))]
+        return [word.encode("utf-8", "surrogateescape") for word in argv]
+
+    def calm(self, rig: Rig, dice: Random) -> None:
+        """Bring the client back from states in which it is told little else than no."""
+        client = rig.client
+        if client.queue is not None and dice.random() < 0.3:
+            rig.say(dice.choice(["EXEC", "DISCARD"]))
+        if client.guarded and client.queue is None:
+            client.closing = False
+            rig.say("RESET")
+        rig.node.deliveries.clear()
+        rig.effects.clear()
