@@ -1,4 +1,4 @@
-"""Seeded runs of several nodes over a bad network. A failure prints seed, every node's ids and cuts, and the last events.
+"""Seeded runs of several nodes over a bad network. A failure prints seed, ids and cuts of all nodes, last events.
 
 PYREPL_SIMULATION_SEEDS and PYREPL_SIMULATION_FIRST_SEED choose how many runs and which.
 """
