@@ -8,13 +8,14 @@ come from the function's signature: enough for redis-cli's hints.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Final, final
 
 from pyrepl.commands.categories import categories
 from pyrepl.commands.table import MOVABLE_KEYS, READONLY, WRITE, Command
-from pyrepl.resp.reply import Reply, Simple
+from pyrepl.resp.encoder import encode_reply
+from pyrepl.resp.reply import Raw, Reply, Simple
 
 _READS: Final = ("RO", "access")
 _WRITES: Final = ("RW", "access", "update")
@@ -31,6 +32,11 @@ class Catalogue:
         self.rows: dict[str, Command] = {
             row.wire_name: row for module in modules for row in vars(module).values() if isinstance(row, Command)
         }
+        self._children: dict[str, list[Command]] = {}
+        for name, row in self.rows.items():
+            container, _, subcommand = name.partition("|")
+            if subcommand:
+                self._children.setdefault(container, []).append(row)
 
     def top(self) -> list[Command]:
         """The commands, subcommands not among them."""
@@ -42,8 +48,7 @@ class Catalogue:
 
     def children(self, row: Command) -> list[Command]:
         """The subcommands of a row."""
-        prefix = row.wire_name + "|"
-        return [child for name, child in self.rows.items() if name.startswith(prefix)]
+        return self._children.get(row.wire_name, [])
 
 
 def info_of(row: Command, catalogue: Catalogue, proto: int) -> list[Reply]:
@@ -62,30 +67,36 @@ def info_of(row: Command, catalogue: Catalogue, proto: int) -> list[Reply]:
         word_set([f"@{name}" for name in categories(row, has_children=bool(children))], proto),
         word_set([], proto),
         key_specs(row, proto),
-        [info_of(child, catalogue, proto) for child in children],
+        as_set([info_of(child, catalogue, proto) for child in children], proto),
     ]
 
 
-def word_set(words: list[str], proto: int) -> Reply:
-    """Status lines as a set in RESP3, as an array in RESP2, where the order stays as given."""
-    lines = [Simple(word.encode()) for word in words]
-    return lines if proto == 2 else frozenset(lines)
+def word_set(words: Sequence[str], proto: int) -> Reply:
+    """Status lines, as `as_set`."""
+    return as_set([Simple(word.encode()) for word in words], proto)
+
+
+def as_set(items: list[Reply], proto: int) -> Reply:
+    """A set in RESP3, an array in RESP2; in the order given, and of maps too, which no Python set could hold."""
+    if proto == 2:
+        return items
+    return Raw(b"~%d\r\n" % len(items) + b"".join(encode_reply(item, proto) for item in items))
 
 
 def key_specs(row: Command, proto: int) -> Reply:
     """The key specs of a row: none, or one, since each row has its keys in one range or counts them itself."""
     keys = row.keys
     if keys.first == 0 and keys.of is None:
-        return []
-    spec: dict[Reply, Reply] = {b"flags": word_set(list(key_flags(row)), proto)}
+        return as_set([], proto)
+    spec: dict[Reply, Reply] = {b"flags": word_set(key_flags(row), proto)}
     if keys.first == 0:
         spec[b"begin_search"] = {b"type": b"unknown", b"spec": {}}
         spec[b"find_keys"] = {b"type": b"unknown", b"spec": {}}
-        return [spec]
+        return as_set([spec], proto)
     spec[b"begin_search"] = {b"type": b"index", b"spec": {b"index": keys.first}}
     last = keys.last - keys.first if keys.last >= 0 else keys.last
     spec[b"find_keys"] = {b"type": b"range", b"spec": {b"lastkey": last, b"keystep": keys.step, b"limit": 0}}
-    return [spec]
+    return as_set([spec], proto)
 
 
 def key_flags(row: Command) -> tuple[str, ...]:
@@ -95,7 +106,7 @@ def key_flags(row: Command) -> tuple[str, ...]:
     return _READS if row.flags & READONLY else ("RO",)
 
 
-def docs_of(row: Command, catalogue: Catalogue) -> dict[Reply, Reply]:
+def docs_of(row: Command, catalogue: Catalogue, proto: int) -> dict[Reply, Reply]:
     """The map of COMMAND DOCS for one row, subcommands included."""
     docs: dict[Reply, Reply] = {
         b"summary": row.summary.encode(),
@@ -104,15 +115,15 @@ def docs_of(row: Command, catalogue: Catalogue) -> dict[Reply, Reply]:
     }
     children = catalogue.children(row)
     if children:
-        docs[b"subcommands"] = {child.wire_name.encode(): docs_of(child, catalogue) for child in children}
+        docs[b"subcommands"] = {child.wire_name.encode(): docs_of(child, catalogue, proto) for child in children}
         return docs
-    arguments = arguments_of(row)
+    arguments = arguments_of(row, proto)
     if arguments:
         docs[b"arguments"] = arguments
     return docs
 
 
-def arguments_of(row: Command) -> list[Reply]:
+def arguments_of(row: Command, proto: int) -> list[Reply]:
     """The parameters of the row's function behind `call`; `*words` stand for any number."""
     described: list[Reply] = []
     skip = 2 if "|" in row.name else 1
@@ -128,8 +139,8 @@ def arguments_of(row: Command) -> list[Reply]:
         if is_key:
             argument[b"key_spec_index"] = 0
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            argument[b"flags"] = [Simple(b"optional"), Simple(b"multiple")]
+            argument[b"flags"] = word_set(("optional", "multiple"), proto)
         elif parameter.default is not inspect.Parameter.empty:
-            argument[b"flags"] = [Simple(b"optional")]
+            argument[b"flags"] = word_set(("optional",), proto)
         described.append(argument)
     return described

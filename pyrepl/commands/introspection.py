@@ -47,7 +47,7 @@ def command_docs(call: Call, *names: bytes) -> dict[Reply, Reply]:
     """Document the named commands, or all: summary, group, arguments"""
     catalogue = _catalogue()
     rows = [catalogue.named(name) for name in names] if names else catalogue.top()
-    return {row.wire_name.encode(): docs_of(row, catalogue) for row in rows if row is not None}
+    return {row.wire_name.encode(): docs_of(row, catalogue, call.client.proto) for row in rows if row is not None}
 
 
 @command("COMMAND|LIST", arity=-2, flags=_FLAGS, group="server", since="7.0.0")
@@ -88,7 +88,7 @@ def command_getkeys(call: Call, *argv: bytes) -> list[bytes]:
 def command_getkeysandflags(call: Call, *argv: bytes) -> list[Reply]:
     """Extract the keys of a whole command, each with what the command may do with it"""
     row, positions = _key_positions(argv)
-    return [[argv[position], word_set(list(key_flags(row)), call.client.proto)] for position in positions]
+    return [[argv[position], word_set(key_flags(row), call.client.proto)] for position in positions]
 
 
 def _key_positions(argv: tuple[bytes, ...]) -> tuple[Command, list[int]]:

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from pyrepl.commands.command_docs import Catalogue, arguments_of, info_of, key_flags, key_specs, word_set
+from pyrepl.commands.command_docs import Catalogue, arguments_of, as_set, info_of, key_flags, key_specs, word_set
 from pyrepl.commands.table import (
     FIRST_ARG,
     NO_KEYS,
@@ -19,6 +19,7 @@ from pyrepl.commands.table import (
     container,
     numkeys_at,
 )
+from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.reply import Simple
 
 box = container("BOX", group="server")
@@ -55,7 +56,7 @@ class TestCatalogue:
 
 def test_arguments_begin_behind_both_names() -> None:
     """The key of a subcommand stands at 2, where SECOND_ARG says."""
-    assert arguments_of(put) == [
+    assert arguments_of(put, 2) == [
         {b"name": b"key", b"type": b"key", b"display_text": b"key", b"key_spec_index": 0},
         {b"name": b"value", b"type": b"string", b"display_text": b"value"},
         {
@@ -95,4 +96,9 @@ class TestKeySpecs:
 
 def test_word_sets() -> None:
     assert word_set(["b", "a"], 2) == [Simple(b"b"), Simple(b"a")]
-    assert word_set(["b", "a"], 3) == frozenset({Simple(b"a"), Simple(b"b")})
+    assert encode_reply(word_set(["b", "a"], 3), 3) == b"~2\r\n+b\r\n+a\r\n"
+
+
+def test_sets_of_maps() -> None:
+    assert as_set([{b"a": 1}], 2) == [{b"a": 1}]
+    assert encode_reply(as_set([{b"a": 1}], 3), 3) == b"~1\r\n%1\r\n$1\r\na\r\n:1\r\n"

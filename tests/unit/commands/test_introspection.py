@@ -86,7 +86,10 @@ class TestInfo:
     def test_sets_and_maps_in_resp3(self, rig: Rig) -> None:
         rig.client.proto = 3
         reply = rig.wire("COMMAND INFO get")
-        assert b"~2\r\n+" in reply and b"%3\r\n$5\r\nflags\r\n~2" in reply
+        assert reply.startswith(
+            b"*1\r\n*10\r\n$3\r\nget\r\n:2\r\n~2\r\n+readonly\r\n+fast\r\n:1\r\n:1\r\n:1\r\n~3\r\n+@read"
+        )
+        assert b"~0\r\n~1\r\n%3\r\n$5\r\nflags\r\n~2\r\n+RO\r\n" in reply
 
     def test_all(self, rig: Rig) -> None:
         assert len(rig.say("COMMAND INFO")) == rig.say("COMMAND COUNT") == len(rig.say("COMMAND"))  # type: ignore[arg-type]
