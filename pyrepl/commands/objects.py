@@ -52,14 +52,14 @@ def object_help(call: Call) -> list[Simple]:
 @command("OBJECT|ENCODING", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
 def object_encoding(call: Call, key: bytes) -> bytes | None:
     """The representation that Redis would choose for a value."""
-    value = call.db.find(key)
+    value = call.db.read(key)
     return None if value is None else encoding(value, call.node.settings).encode()
 
 
 @command("OBJECT|REFCOUNT", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
 def object_refcount(call: Call, key: bytes) -> int | None:
     """How many references a value has: 1, but for the small integers that Redis shares."""
-    value = call.db.find(key)
+    value = call.db.read(key)
     if value is None:
         return None
     number = parse_integer(value) if isinstance(value, bytes) else None
@@ -69,13 +69,13 @@ def object_refcount(call: Call, key: bytes) -> int | None:
 @command("OBJECT|IDLETIME", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
 def object_idletime(call: Call, key: bytes) -> int | None:
     """Seconds since the last access; access times are not kept, so 0."""
-    return None if call.db.find(key) is None else 0
+    return None if call.db.read(key) is None else 0
 
 
 @command("OBJECT|FREQ", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="4.0.0")
 def object_freq(call: Call, key: bytes) -> None:
     """The logarithmic access frequency, which is not kept."""
-    if call.db.find(key) is None:
+    if call.db.read(key) is None:
         return
     raise CommandError(
         "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching "

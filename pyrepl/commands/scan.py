@@ -23,10 +23,10 @@ def scan(call: Call, cursor: bytes, *arguments: bytes) -> list[bytes | list[byte
 
 
 def _is_wanted(call: Call, key: bytes, options: ScanOptions) -> bool:
-    value = call.db.find(key)
-    if value is None:
-        return False
-    return options.type_name is None or options.type_name == type_name(value).encode()
+    if options.type_name is None or key not in call.db.values:
+        return call.db.find(key) is not None
+    value = call.db.read(key)
+    return value is not None and options.type_name == type_name(value).encode()
 
 
 def scan_elements(

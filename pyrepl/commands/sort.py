@@ -10,7 +10,7 @@ from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.table import DENYOOM, FIRST_ARG, MOVABLE_KEYS, READONLY, WRITE, Keys, command
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.field_expiry import read_hash
+from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, ZsetValue, wrong_type
 from pyrepl.resp.doubles import parse_double
 
@@ -159,11 +159,16 @@ def _look_up(call: Call, pattern: bytes, element: bytes) -> bytes | None:
     if arrow < 0 or arrow + 2 == len(pattern):
         value = call.db.read(pattern[:star] + element + pattern[star + 1 :])
         return value if isinstance(value, bytes) else None
-    key = pattern[:star] + element + pattern[star + 1 : arrow]
-    if not isinstance(call.db.find(key), HashValue):
+    found = call.db.read(pattern[:star] + element + pattern[star + 1 : arrow])
+    return _field(call, found, pattern[arrow + 2 :]) if isinstance(found, HashValue) else None
+
+
+def _field(call: Call, value: HashValue, field: bytes) -> bytes | None:
+    """A field's content, unless its time has passed."""
+    at_ms = value.expiry(field)
+    if at_ms is not None and at_ms <= call.now_ms and call.keyspace.expiry is not Expiry.IGNORE:
         return None
-    found = read_hash(call.db, key)
-    return None if found is None else found.fields.get(pattern[arrow + 2 :])
+    return value.fields.get(field)
 
 
 def _store(call: Call, key: bytes, found: list[bytes | None]) -> int:

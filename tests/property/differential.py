@@ -19,8 +19,9 @@ How a family uses it (`tests/property/test_differential_<family>.py`):
 (`rdb_changes_since_last_save`) grew, and at the end DEBUG DIGEST. Odd seeds speak RESP3. A difference is shrunk to few
 commands, which the AssertionError lists.
 
-`fight(..., streams=True)` also compares what each side would send to its replicas: a bare PSYNC to the real server
-gets its stream. Unix times in it may differ by 2 s. Leave it out where the two may choose differently.
+`fight(..., lookups=True)` compares keyspace_hits and keyspace_misses at the end. `fight(..., streams=True)` compares
+what each side would send to its replicas: a bare PSYNC to the real server gets its stream. Unix times in it may differ
+by 2 s. Leave it out where the two may choose differently.
 
 Time is the real clock on both sides: let times to live lie minutes ahead and they do not matter; the replies of
 `NEAR` commands may differ by 2 s. Replies whose order means nothing (`UNORDERED`) are compared as multisets, `PAIRED`
@@ -195,6 +196,7 @@ class Duel:
         self.theirs = node.connect()
         self._node = node
         self._tap: Tap | None = None
+        self._lookups = False
         self.newer = node.kind != "redis7"
         """The other side prints scores as Redis 8.2 does, also into digests."""
 
@@ -207,11 +209,19 @@ class Duel:
             self._tap.close()
 
     def fight(
-        self, generate: Generate, seed: int, commands: int, *, compare_dirty: bool = True, streams: bool = False
+        self,
+        generate: Generate,
+        seed: int,
+        commands: int,
+        *,
+        compare_dirty: bool = True,
+        streams: bool = False,
+        lookups: bool = False,
     ) -> None:
         """Raises AssertionError with the seed and the few commands that show the difference."""
         argvs = [words(line) for line in islice(generate(Random(seed)), commands)]
         proto = 3 if seed % 2 else 2
+        self._lookups = lookups
         if streams and self._tap is None:
             self._tap = Tap(self._node)
         try:
@@ -225,6 +235,7 @@ class Duel:
         """Empty both sides, run the commands and compare. Raises Mismatch."""
         self._reset(proto)
         changes = self._their_changes()
+        lookups = self._lookups_so_far() if self._lookups else None
         if self._tap is not None:
             self._tap.take()
             self.ours.take_stream()
@@ -244,8 +255,21 @@ class Duel:
                 if growth != changes - before:
                     raise Mismatch(index, f"{show(argv)} made {growth} changes, theirs {changes - before}")
         self._compare_digests(len(argvs) - 1)
+        if lookups is not None:
+            self._compare_lookups(len(argvs) - 1, lookups, self._lookups_so_far())
         if self._tap is not None:
             self._compare_streams(len(argvs) - 1, self.ours.take_stream(), self._tap.take())
+
+    def _lookups_so_far(self) -> list[tuple[int, int]]:
+        """(hits, misses), ours and theirs."""
+        keyspace, stats = self.ours.node.keyspace, self._node.info("stats")
+        return [(keyspace.hits, keyspace.misses), (int(stats["keyspace_hits"]), int(stats["keyspace_misses"]))]
+
+    @staticmethod
+    def _compare_lookups(last: int, before: list[tuple[int, int]], after: list[tuple[int, int]]) -> None:
+        ours, theirs = [(now[0] - was[0], now[1] - was[1]) for was, now in zip(before, after)]
+        if ours != theirs:
+            raise Mismatch(last, f"(hits, misses) differ\n  ours   {ours}\n  theirs {theirs}")
 
     def _compare_streams(self, last: int, ours: list[list[bytes]], theirs: list[list[bytes]]) -> None:
         for place, (mine, other) in enumerate(zip_longest(ours, theirs, fillvalue=[b"(nothing)"])):

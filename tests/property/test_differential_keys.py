@@ -198,12 +198,12 @@ def duel(lab: Lab) -> Iterator[Duel]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_keys(duel: Duel, seed: int) -> None:
-    duel.fight(keys, seed, commands=2500, streams=True)
+    duel.fight(keys, seed, commands=2500, streams=True, lookups=True)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_sort(duel: Duel, seed: int) -> None:
-    duel.fight(sorts, seed, commands=2000, streams=True)
+    duel.fight(sorts, seed, commands=2000, streams=True, lookups=True)
 
 
 @pytest.mark.parametrize("kind", ["redis7", "redis8", "valkey8"])

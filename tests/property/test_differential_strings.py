@@ -245,12 +245,12 @@ def duel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Duel]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_strings(duel: Duel, seed: int) -> None:
-    duel.fight(strings, seed, commands=2500, streams=True)
+    duel.fight(strings, seed, commands=2500, streams=True, lookups=True)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_bits(duel: Duel, seed: int) -> None:
-    duel.fight(bits, seed, commands=2500, streams=True)
+    duel.fight(bits, seed, commands=2500, streams=True, lookups=True)
 
 
 @pytest.mark.parametrize("seed", range(4))

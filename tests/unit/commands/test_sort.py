@@ -34,6 +34,13 @@ def test_look_ups(rig: Rig) -> None:
     ]  # fmt: skip
 
 
+def test_a_field_whose_time_has_passed_is_not_found(rig: Rig) -> None:
+    rig.say("HPEXPIRE h_1 100 FIELDS 1 f")
+    assert rig.say("SORT list LIMIT 0 1 GET h_*->f") == [b"one"]
+    rig.pass_s(0.1)
+    assert rig.say("SORT list LIMIT 0 1 GET h_*->f") == [None]
+
+
 def test_a_stored_result_is_a_list_and_an_empty_one_deletes(rig: Rig) -> None:
     assert rig.say("SORT list GET h_*->f STORE target") == 4
     assert rig.say("LRANGE target 0 -1") == [b"one", b"", b"", b""]
