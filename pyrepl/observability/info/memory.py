@@ -24,6 +24,15 @@ def _percent(name: str, read: Callable[[MemoryUse], float], help: str) -> Field:
     return Field(name, Kind.TEXT, lambda node: f"{read(memory_use(node)):.2f}%", help, "percent")
 
 
+def _peak(node: Node) -> int:
+    return max(node.process.peak_rss_bytes, node.process.rss_bytes)
+
+
+def _peak_percent(node: Node) -> str:
+    peak = _peak(node)
+    return f"{100.0 * node.process.rss_bytes / peak if peak else 0.0:.2f}%"
+
+
 def _stream_bytes(node: Node) -> int:
     backlog = node.replication.backlog
     return backlog.memory_bytes if backlog.active else 0
@@ -34,9 +43,9 @@ MEMORY: Final = Section(
     (
         *_human("used_memory", lambda node: node.process.rss_bytes, "What the process holds (RSS)."),
         *_human("used_memory_rss", lambda node: node.process.rss_bytes, "What the process holds (RSS)."),
-        *_human("used_memory_peak", lambda node: memory_use(node).peak, "The most it has held."),
+        *_human("used_memory_peak", _peak, "The most it has held."),
         gauge("used_memory_peak_time", lambda node: node.process.peak_rss_unix_s, "Unix time of the peak.", "s"),
-        _percent("used_memory_peak_perc", lambda use: use.peak_percent, "Of the peak."),
+        Field("used_memory_peak_perc", Kind.TEXT, _peak_percent, "Of the peak.", "percent"),
         gauge("used_memory_overhead", _use(lambda use: use.overhead), "All that is no data.", "bytes"),
         gauge("used_memory_startup", lambda node: node.process.startup_rss_bytes, "Held before any data.", "bytes"),
         gauge("used_memory_dataset", _use(lambda use: use.dataset), "What remains for the data.", "bytes"),
