@@ -1,0 +1,38 @@
+"""When a client that does not read has to go: the hard limit at once, the soft one after its time."""
+
+from __future__ import annotations
+
+from pyrepl.config.kinds import BufferLimit
+from pyrepl.node.output_limit import OutputWatch
+
+LIMIT = BufferLimit(hard_bytes=100, soft_bytes=50, soft_seconds=10)
+
+
+def test_the_hard_limit_is_inclusive_and_at_once() -> None:
+    assert not OutputWatch().is_over(LIMIT, 99, 0.0)
+    assert OutputWatch().is_over(LIMIT, 100, 0.0)
+
+
+def test_the_soft_limit_needs_more_than_its_time() -> None:
+    watch = OutputWatch()
+    assert not watch.is_over(LIMIT, 50, 5.0)
+    assert not watch.is_over(LIMIT, 60, 15.0)
+    assert watch.is_over(LIMIT, 60, 15.1)
+
+
+def test_a_moment_below_starts_the_time_anew() -> None:
+    watch = OutputWatch()
+    assert not watch.is_over(LIMIT, 60, 0.0)
+    assert not watch.is_over(LIMIT, 49, 9.0)
+    assert not watch.is_over(LIMIT, 60, 11.0)
+    assert not watch.is_over(LIMIT, 60, 21.0)
+    assert watch.is_over(LIMIT, 60, 21.1)
+
+
+def test_zero_is_no_limit() -> None:
+    watch = OutputWatch()
+    none = BufferLimit(0, 0, 0)
+    assert not watch.is_over(none, 1 << 40, 0.0)
+    assert not watch.is_over(none, 1 << 40, 1e9)
+    assert not OutputWatch().is_over(BufferLimit(100, 0, 0), 99, 0.0)
+    assert OutputWatch().is_over(BufferLimit(0, 50, 0), 50, 0.0) is False
