@@ -167,6 +167,8 @@ class Ours:
         return taken
 
     def reset(self, proto: int) -> None:
+        self.run([b"DISCARD"])
+        self.run([b"UNWATCH"])
         self.client.proto = proto
         self.client.db_index = 0
         self.call.db = self.node.keyspace.databases[0]
@@ -194,6 +196,8 @@ class Duel:
     def __init__(self, node: lab.Node) -> None:
         self.ours = Ours()
         self.theirs = node.connect()
+        self._asker = node.connect()
+        """Asks about the other side while `theirs` may be in a transaction."""
         self._node = node
         self._tap: Tap | None = None
         self._lookups = False
@@ -205,6 +209,7 @@ class Duel:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.theirs.close()
+        self._asker.close()
         if self._tap is not None:
             self._tap.close()
 
@@ -241,16 +246,13 @@ class Duel:
             self.ours.take_stream()
         for index, argv in enumerate(argvs):
             dirty = self.ours.node.keyspace.dirty
-            self.theirs.send(
-                encode_command(argv) + (encode_command([b"INFO", b"persistence"]) if compare_dirty else b"")
-            )
+            self.theirs.send(encode_command(argv))
             theirs = read_tree(self.theirs.file)
-            info = read_tree(self.theirs.file) if compare_dirty else None
             ours = read_tree(io.BytesIO(self.ours.run(argv)))
             if normal(argv, ours) != normal(argv, theirs) and not near(argv, ours, theirs):
                 raise Mismatch(index, f"{show(argv)}\n  ours   {ours}\n  theirs {theirs}")
-            if info is not None:
-                changes, before = _changes(info), changes
+            if compare_dirty:
+                changes, before = self._their_changes(), changes
                 growth = self.ours.node.keyspace.dirty - dirty
                 if growth != changes - before:
                     raise Mismatch(index, f"{show(argv)} made {growth} changes, theirs {changes - before}")
@@ -279,7 +281,8 @@ class Duel:
 
     def digests(self) -> tuple[str, str]:
         """DEBUG DIGEST, ours and theirs."""
-        return keyspace_digest(self.ours.node.keyspace, old_scores=not self.newer), self.theirs.call("DEBUG", "DIGEST")
+        ours = keyspace_digest(self.ours.node.keyspace, old_scores=not self.newer)
+        return ours, self._asker.call("DEBUG", "DIGEST")
 
     def _compare_digests(self, last: int) -> None:
         ours, theirs = self.digests()
@@ -287,13 +290,13 @@ class Duel:
             raise Mismatch(last, f"digests differ\n  ours   {ours}\n  theirs {theirs}")
 
     def _reset(self, proto: int) -> None:
-        self.theirs.pipeline([("HELLO", proto), ("SELECT", 0), ("FLUSHALL",)])
-        # FLUSHALL has told both streams database 0: from here on SELECTs come alike.
+        # FLUSHALL tells both streams database 0: from here on SELECTs come alike.
+        self.theirs.pipeline([("DISCARD",), ("UNWATCH",), ("HELLO", proto), ("SELECT", 0), ("FLUSHALL",)])
         self.ours.reset(proto)
 
     def _their_changes(self) -> int:
-        self.theirs.send(_ASK_CHANGES)
-        return _changes(read_tree(self.theirs.file))
+        self._asker.send(_ASK_CHANGES)
+        return _changes(read_tree(self._asker.file))
 
     def _shrink(
         self, argvs: list[list[bytes]], proto: int, text: str, *, compare_dirty: bool
