@@ -13,7 +13,7 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.client_filters import ClientFilter, client_kind
 from pyrepl.commands.connection import check_plain
 from pyrepl.commands.effects import KillClients, PauseChanged
-from pyrepl.commands.help import help_reply
+from pyrepl.commands.help import help_reply, subcommand_syntax_error
 from pyrepl.commands.table import ADMIN, LOADING, NOSCRIPT, STALE, command, container
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
@@ -112,7 +112,7 @@ def _killed(call: Call, chosen: list[Client], reply: Simple | int) -> KillClient
 def client_pause(call: Call, timeout: bytes, *mode: bytes) -> PauseChanged:
     """Hold all commands of clients, or those that write, for so many ms"""
     if len(mode) > 1:
-        raise syntax_error()
+        raise subcommand_syntax_error("CLIENT", call.argv[1])
     if mode and mode[0].upper() not in (b"WRITE", b"ALL"):
         raise CommandError("ERR CLIENT PAUSE mode must be WRITE or ALL")
     span_ms = timeout_ms_argument(timeout)
@@ -169,7 +169,9 @@ def _is_on(word: bytes) -> bool:
 @command("CLIENT|UNBLOCK", arity=-3, flags=_ADMIN, group="connection", since="5.0.0")
 def client_unblock(call: Call, client_id: bytes, *reason: bytes) -> int:
     """Wake a client out of a blocking command; no command that it can wake blocks here yet, so it answers 0"""
-    if len(reason) > 1 or (reason and reason[0].upper() not in (b"TIMEOUT", b"ERROR")):
+    if len(reason) > 1:
+        raise subcommand_syntax_error("CLIENT", call.argv[1])
+    if reason and reason[0].upper() not in (b"TIMEOUT", b"ERROR"):
         raise CommandError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
     integer_argument(client_id)
     return 0

@@ -13,7 +13,7 @@ from pyrepl.commands.arguments import no_such_key, positive_argument
 from pyrepl.commands.call import Call, Effect
 from pyrepl.commands.debug_protocol import protocol_sample
 from pyrepl.commands.effects import DebugLoadAof, DebugReload, DebugSleep, Log, ReplPause, ReplPausePoint
-from pyrepl.commands.help import help_reply
+from pyrepl.commands.help import help_reply, subcommand_syntax_error
 from pyrepl.commands.objects import encoding
 from pyrepl.commands.table import ADMIN, LOADING, NOSCRIPT, STALE, command
 from pyrepl.errors import CommandError
@@ -49,13 +49,8 @@ def debug(call: Call, subcommand: bytes, *arguments: bytes) -> Outcome:
         raise CommandError(NOT_ALLOWED)
     row = _SUBCOMMANDS.get(subcommand.upper())
     if row is None or not row[0] <= len(arguments) <= row[1]:
-        raise _unknown(subcommand)
+        raise subcommand_syntax_error("DEBUG", subcommand)
     return row[2](call, *arguments)
-
-
-def _unknown(subcommand: bytes) -> CommandError:
-    shown = subcommand[:128].decode("utf-8", "replace")
-    return CommandError(f"ERR unknown subcommand or wrong number of arguments for '{shown}'. Try DEBUG HELP.")
 
 
 def _sleep(call: Call, seconds: bytes) -> Outcome:
@@ -124,7 +119,7 @@ def _repl_pause(call: Call, point: bytes) -> Outcome:
     try:
         return ReplPause(ReplPausePoint(point.decode("utf-8", "replace").lower()))
     except ValueError:
-        raise _unknown(call.argv[1]) from None
+        raise subcommand_syntax_error("DEBUG", call.argv[1]) from None
 
 
 def _error(call: Call, text: bytes) -> Outcome:

@@ -93,7 +93,7 @@ def command_getkeysandflags(call: Call, *argv: bytes) -> list[Reply]:
 
 def _key_positions(argv: tuple[bytes, ...]) -> tuple[Command, list[int]]:
     catalogue = _catalogue()
-    row = catalogue.named(argv[0])
+    row = None if b"|" in argv[0] else catalogue.named(argv[0])
     if row is not None and catalogue.children(row) and len(argv) > 1:
         row = catalogue.named(argv[0] + b"|" + argv[1])
     if row is None:

@@ -7,9 +7,8 @@ from typing import Final
 
 from pyrepl.commands.arguments import ranged_integer_argument
 from pyrepl.commands.call import Call
-from pyrepl.commands.help import help_reply
+from pyrepl.commands.help import help_reply, subcommand_syntax_error
 from pyrepl.commands.table import ADMIN, LOADING, STALE, command, container
-from pyrepl.errors import CommandError
 from pyrepl.resp.numbers import INT64_MAX
 from pyrepl.resp.reply import OK, Reply, Simple
 
@@ -23,7 +22,7 @@ slowlog_ = container("SLOWLOG", group="server", since="2.2.12", summary="A conta
 def slowlog_get(call: Call, *count: bytes) -> list[Reply]:
     """Answer the newest entries of the slow log: 10, so many, or all with -1"""
     if len(count) > 1:
-        raise CommandError("ERR syntax error")
+        raise subcommand_syntax_error("SLOWLOG", call.argv[1])
     complaint = "ERR count should be greater than or equal to -1"
     wanted = ranged_integer_argument(count[0], -1, INT64_MAX, complaint) if count else _SHOWN
     entries = call.node.slowlog.entries

@@ -202,6 +202,7 @@ class TestPause:
             ("x", "ERR timeout is not an integer or out of range"),
             ("-1", "ERR timeout is negative"),
             ("1 foo", "ERR CLIENT PAUSE mode must be WRITE or ALL"),
+            ("1 ALL x", "ERR unknown subcommand or wrong number of arguments for 'PAUSE'. Try CLIENT HELP."),
         ],
     )
     def test_errors(self, rig: Rig, words: str, text: str) -> None:
@@ -216,6 +217,9 @@ class TestUnblock:
 
     def test_errors(self, rig: Rig) -> None:
         assert rig.error("CLIENT UNBLOCK x") == "ERR value is not an integer or out of range"
+        assert rig.error("CLIENT UNBLOCK 1 ERROR x") == (
+            "ERR unknown subcommand or wrong number of arguments for 'UNBLOCK'. Try CLIENT HELP."
+        )
         assert rig.error("CLIENT UNBLOCK 1 foo") == "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.commands.help import help_reply
+from pyrepl.commands.help import help_reply, subcommand_syntax_error
 
 
 def test_frame() -> None:
@@ -13,3 +13,10 @@ def test_frame() -> None:
         b"HELP",
         b"    Prints this help.",
     ]
+
+
+def test_the_error_that_points_to_it() -> None:
+    error = subcommand_syntax_error("BOX", b"Open" + b"n" * 500)
+    assert str(error).startswith("ERR unknown subcommand or wrong number of arguments for 'Open")
+    assert str(error).endswith("n'. Try BOX HELP.")
+    assert len(str(error)) < 250

@@ -179,6 +179,8 @@ class TestGetkeys:
         ("line", "text"),
         [
             ("foo x", "ERR Invalid command specified"),
+            ("object|encoding encoding a", "ERR Invalid command specified"),
+            ("object nosuch a", "ERR Invalid command specified"),
             ("ping x", "ERR The command has no key arguments"),
             ("mset a", "ERR Invalid number of arguments specified for command"),
             ("zunion x a", "ERR Invalid arguments specified for command"),

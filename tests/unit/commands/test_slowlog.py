@@ -51,6 +51,11 @@ def test_bad_counts(rig: Rig, count: str) -> None:
     assert rig.error(f"SLOWLOG GET {count}") == "ERR count should be greater than or equal to -1"
 
 
+def test_too_many_words(rig: Rig) -> None:
+    text = "ERR unknown subcommand or wrong number of arguments for 'get'. Try SLOWLOG HELP."
+    assert rig.error("SLOWLOG get 1 2") == text
+
+
 def test_len_and_reset(rig: Rig) -> None:
     assert rig.say("SLOWLOG LEN") == 13
     assert rig.say("SLOWLOG RESET") == OK
