@@ -1,9 +1,9 @@
 """The commands of all families on the same few keys, so that types collide, some between MULTI and EXEC: pyrepl against
 Redis 7.0. Replies, numbers of changes, what goes to the replicas, and digests are the same.
 
-Left out is what answers at random or shows inner order (SPOP, HRANDFIELD, DUMP, ...), what shows the time, XREADGROUP (the
-consumers it makes reach replicas earlier than those of Redis 7.0), ranges by name of members with several scores (Redis
-leaves them open), and scores that Redis 7.0 prints with 17 digits.
+Left out is what answers at random or shows inner order (SPOP, HRANDFIELD, DUMP, ...), what shows the time, XREADGROUP
+(the consumers it makes reach replicas earlier than those of Redis 7.0), ranges by name of members with several scores
+(Redis leaves them open), and scores that Redis 7.0 prints with 17 digits.
 """
 
 from __future__ import annotations
