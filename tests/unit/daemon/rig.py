@@ -154,7 +154,7 @@ class Peer:
     async def read(self) -> Any:
         return await soon(self._read())
 
-    async def bytes(self, count: int) -> bytes:
+    async def exactly(self, count: int) -> bytes:
         return bytes(await soon(self.reader.readexactly(count)))
 
     async def line(self) -> bytes:
@@ -243,7 +243,7 @@ class RunningNode:
 
     async def peer(self) -> Peer:
         """A client of this node."""
-        peer = await soon(Peer.to(self.port))
+        peer: Peer = await soon(Peer.to(self.port))
         self._peers.append(peer)
         return peer
 
@@ -257,7 +257,7 @@ class RunningNode:
 
     async def info(self, field: str) -> str:
         """One field of INFO."""
-        text = (await self.say("INFO everything")).decode()
+        text: str = (await self.say("INFO everything")).decode()
         return next(line.partition(":")[2] for line in text.splitlines() if line.startswith(field + ":"))
 
     def logged(self, text: str) -> bool:

@@ -59,7 +59,7 @@ class TestNoStart:
     @in_loop
     async def test_no_such_directory(self, tmp_path: Path) -> None:
         node = RunningNode(tmp_path / "nowhere")
-        with pytest.raises(ConfigError, match="Can't chdir to '.*nowhere': No such file or directory"):
+        with pytest.raises(ConfigError, match=r"Can't chdir to '.*nowhere': No such file or directory"):
             await node.start()
 
     @in_loop
@@ -70,7 +70,7 @@ class TestNoStart:
     @in_loop
     async def test_a_damaged_snapshot_is_left_alone(self, tmp_path: Path) -> None:
         (tmp_path / "dump.rdb").write_bytes(b"REDIS0010" + b"\x00\x01")
-        with pytest.raises(ConfigError, match="Fatal error loading the DB from .*redis-check-rdb"):
+        with pytest.raises(ConfigError, match=r"Fatal error loading the DB from .*redis-check-rdb"):
             await RunningNode(tmp_path).start()
         assert (tmp_path / "dump.rdb").read_bytes() == b"REDIS0010" + b"\x00\x01"
 

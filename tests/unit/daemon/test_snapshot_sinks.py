@@ -1,0 +1,178 @@
+"""Where a snapshot goes: files that appear whole or not at all, sockets of which some fail and the others go on."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, SocketsSink
+from tests.unit.daemon.rig import open_fds
+
+MARK = b"m" * 40
+BLOCK = b"0123456789" * 50_000
+"""More than a socket takes at once."""
+
+
+class TestFileSink:
+    def test_the_file_appears_when_it_is_complete(self, tmp_path: Path) -> None:
+        path = tmp_path / "dump.rdb"
+        sink = FileSink(path)
+        sink.write(b"one")
+        assert not path.exists()
+        sink.write(b"two")
+        sink.finish()
+        assert path.read_bytes() == b"onetwo"
+        assert os.listdir(tmp_path) == ["dump.rdb"]
+
+    def test_until_then_the_old_one_is_there(self, tmp_path: Path) -> None:
+        path = tmp_path / "dump.rdb"
+        path.write_bytes(b"old")
+        sink = FileSink(path, sync=False)
+        sink.write(b"new")
+        assert path.read_bytes() == b"old"
+        sink.finish()
+        assert path.read_bytes() == b"new"
+
+    def test_abandoned_it_leaves_nothing(self, tmp_path: Path) -> None:
+        path = tmp_path / "dump.rdb"
+        path.write_bytes(b"old")
+        before = open_fds()
+        sink = FileSink(path)
+        sink.write(b"half")
+        sink.abandon()
+        assert os.listdir(tmp_path) == ["dump.rdb"] and path.read_bytes() == b"old"
+        assert open_fds() == before
+
+    def test_a_name_that_cannot_be_taken(self, tmp_path: Path) -> None:
+        (tmp_path / "dump.rdb").mkdir()
+        sink = FileSink(tmp_path / "dump.rdb")
+        with pytest.raises(IsADirectoryError):
+            sink.finish()
+        sink.abandon()
+        assert os.listdir(tmp_path) == ["dump.rdb"]
+
+    def test_no_directory(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError):
+            FileSink(tmp_path / "no" / "dump.rdb")
+
+    def test_a_full_disk(self) -> None:
+        sink = FileSink.__new__(FileSink)
+        sink._fd = os.open("/dev/full", os.O_WRONLY)
+        try:
+            with pytest.raises(OSError, match="No space left"):
+                sink.write(b"x")
+        finally:
+            os.close(sink._fd)
+
+
+class Replica:
+    """The far end of a socket that a sink writes to; it reads what comes, or nothing."""
+
+    def __init__(self, *, reads: bool = True) -> None:
+        self.near, self.far = socket.socketpair()
+        self.near.setblocking(False)
+        self.received = bytearray()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        if reads:
+            self._thread.start()
+
+    @property
+    def fd(self) -> int:
+        return self.near.fileno()
+
+    def finish(self) -> bytes:
+        self.near.close()
+        self._thread.join(5)
+        return bytes(self.received)
+
+    def _read(self) -> None:
+        while data := self.far.recv(65536):
+            self.received += data
+
+
+class TestSocketsSink:
+    @pytest.fixture
+    def lost(self) -> Iterator[list[tuple[int, str]]]:
+        yield []
+
+    def sink(
+        self, lost: list[tuple[int, str]], *replicas: Replica, timeout_s: float = 5.0, head: bytes = b""
+    ) -> SocketsSink:
+        heads = {replica.fd: head + b"%d\r\n" % index for index, replica in enumerate(replicas)}
+        return SocketsSink(heads, MARK, timeout_s, lambda fd, why: lost.append((fd, why)), time.monotonic)
+
+    def test_all_get_all_after_heads_of_their_own(self, lost: list[tuple[int, str]]) -> None:
+        replicas = [Replica() for _ in range(3)]
+        sink = self.sink(lost, *replicas, head=b"+FULLRESYNC ")
+        sink.write(BLOCK)
+        sink.write(b"")
+        sink.write(BLOCK)
+        sink.finish()
+        for index, replica in enumerate(replicas):
+            head = b"+FULLRESYNC %d\r\n$EOF:" % index
+            assert replica.finish() == head + MARK + b"\r\n" + BLOCK + BLOCK + MARK
+        assert lost == []
+
+    def test_a_dead_one_is_dropped(self, lost: list[tuple[int, str]]) -> None:
+        dead, alive = Replica(reads=False), Replica()
+        sink = self.sink(lost, dead, alive)
+        dead.far.close()
+        for _ in range(3):
+            sink.write(BLOCK)
+        sink.finish()
+        assert alive.finish().endswith(BLOCK + MARK)
+        assert lost == [(dead.fd, "Broken pipe")]
+
+    def test_a_stalled_one_is_dropped_after_the_timeout(self, lost: list[tuple[int, str]]) -> None:
+        stalled, alive = Replica(reads=False), Replica()
+        sink = self.sink(lost, stalled, alive, timeout_s=0.1)
+        began = time.monotonic()
+        sink.write(BLOCK)
+        took = time.monotonic() - began
+        assert 0.1 < took < 3
+        sink.finish()
+        assert lost == [(stalled.fd, "timeout")]
+        assert alive.finish().endswith(BLOCK + MARK)
+
+    def test_a_slow_one_that_moves_is_not(self, lost: list[tuple[int, str]]) -> None:
+        """The timeout is for taking no byte at all, not for taking long."""
+        slow = Replica(reads=False)
+        slow.far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+
+        def trickle() -> None:
+            while slow.far.recv(100_000):
+                time.sleep(0.1)
+
+        thread = threading.Thread(target=trickle, daemon=True)
+        thread.start()
+        sink = self.sink(lost, slow, timeout_s=0.8)
+        for _ in range(3):
+            sink.write(BLOCK)
+        sink.finish()
+        slow.near.close()
+        thread.join(5)
+        assert lost == []
+
+    def test_the_last_one_gone_ends_it(self, lost: list[tuple[int, str]]) -> None:
+        one, other = Replica(reads=False), Replica(reads=False)
+        sink = self.sink(lost, one, other)
+        one.far.close()
+        other.far.close()
+        with pytest.raises(NobodyWaits):
+            sink.write(BLOCK)
+        assert [fd for fd, _ in lost] == [one.fd, other.fd]
+
+    def test_a_descriptor_that_is_none(self, lost: list[tuple[int, str]]) -> None:
+        alive, gone = Replica(), Replica(reads=False)
+        fd = gone.fd
+        heads = {alive.fd: b"", fd: b""}
+        gone.near.close()
+        sink = SocketsSink(heads, MARK, 1.0, lambda fd, why: lost.append((fd, why)), time.monotonic)
+        sink.finish()
+        assert lost == [(fd, "Bad file descriptor")]
