@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final, final
 
 from pyrepl.commands.call import Call, Effect, RandomSource
+from pyrepl.commands.effects import Log
 from pyrepl.commands.gates import why_not_now
 from pyrepl.commands.table import (
     ADMIN,
@@ -29,15 +30,18 @@ from pyrepl.commands.table import (
     unknown_command,
     unknown_subcommand,
 )
-from pyrepl.commands.transactions import is_dirty, unwatch
+from pyrepl.commands.transactions import discard_queue, is_dirty, unwatch
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.node.stats import CommandStats
+from pyrepl.observability.events import SecurityAttack
 from pyrepl.resp.encoder import encode_command
-from pyrepl.resp.reply import NULL_ARRAY, OK, QUEUED, Reply
+from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY, OK, QUEUED, Reply
 
 EXECABORT: Final = "EXECABORT Transaction discarded because of previous errors."
+_HTTP_WORDS: Final = frozenset({b"POST", b"HOST:"})
+"""What a browser that was tricked into talking to us sends first (Redis 3.2.7: cross protocol scripting)."""
 _PROPAGATES: Final = WRITE | MAY_REPLICATE
 
 
@@ -105,7 +109,7 @@ class Dispatcher:
             try:
                 entry = self._resolve(argv)
             except CommandError as error:
-                return self._rejected(call.client, None, error)
+                return self._refused(call, argv, error)
         if call.client.guarded or self._node.guarded:
             return self._execute_guarded(call, entry, argv, raw)
         return self._run(call, entry, argv, raw)
@@ -121,11 +125,10 @@ class Dispatcher:
                 entry = self._resolve(argv)
             except CommandError as error:
                 return error
+        reply: Reply = OK if entry.frames else self._run(call, entry, argv, b"")
         if self._node.monitors:
             self._show_monitors(call.client, argv, entry)
-        if entry.frames:
-            return OK
-        return self._run(call, entry, argv, b"")
+        return reply
 
     def knows(self, argv: list[bytes]) -> bool:
         """Is there such a command, with such a subcommand?"""
@@ -165,6 +168,8 @@ class Dispatcher:
         client = call.client
         refusal = why_not_now(self._node, client, entry.row, argv)
         if refusal is not None:
+            if entry.is_exec and client.queue is not None:
+                return self._abort_exec(client, entry, refusal)
             return self._rejected(client, entry, CommandError(refusal))
         if client.queue is not None and not entry.flags & NOW_IN_MULTI:
             if entry.flags & NO_MULTI:
@@ -173,11 +178,10 @@ class Dispatcher:
             if entry.flags & WRITE:
                 client.queue_writes = True
             return QUEUED
+        reply = self._exec(call) if entry.is_exec else self._run(call, entry, argv, raw)
         if self._node.monitors:
             self._show_monitors(client, argv, entry)
-        if entry.is_exec:
-            return self._exec(call)
-        return self._run(call, entry, argv, raw)
+        return reply
 
     def _run(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
         """Execute, count what it took, and propagate what it changed."""
@@ -193,7 +197,11 @@ class Dispatcher:
         except CommandError as error:
             entry.stats.failed_calls += 1
             self._node.stats.count_error(str(error))
+            call.propagated = None
             reply = error
+        except BaseException:
+            call.propagated = None
+            raise
         elapsed = self._clock() - started
         stats = entry.stats
         stats.calls += 1
@@ -234,9 +242,7 @@ class Dispatcher:
             unit.extend((index, encode_command([verb, key])) for index, key in keyspace.expired)
             keyspace.expired.clear()
         if keyspace.expired_fields:
-            unit.extend(
-                (index, encode_command([b"HDEL", key, field])) for index, key, field in keyspace.expired_fields
-            )
+            unit.extend((index, encode_command([b"HDEL", key, field])) for index, key, field in keyspace.expired_fields)
             keyspace.expired_fields.clear()
 
     def _send(self, unit: list[tuple[int, bytes]]) -> None:
@@ -277,13 +283,34 @@ class Dispatcher:
         entry = self._by_name.get(argv[0])
         if entry is None or entry.children:
             entry = self._resolve(argv)
+        reply = self._run(call, entry, argv, raw)
         if self._node.monitors:
             self._show_monitors(call.client, argv, entry)
-        return self._run(call, entry, argv, raw)
+        return reply
 
     def _show_monitors(self, client: Client, argv: list[bytes], entry: Entry) -> None:
         if not entry.flags & (NO_MONITOR | ADMIN):
             self._node.show_monitors(client, argv, secret=bool(entry.flags & NO_AUTH and entry.row.name != "QUIT"))
+
+    def _refused(self, call: Call, argv: list[bytes], error: CommandError) -> Reply:
+        """A command that is unknown or has the wrong number of words."""
+        client = call.client
+        name = argv[0].upper()
+        if name in _HTTP_WORDS:
+            client.closing = True
+            client.review_guard()
+            self._perform(call, Log(SecurityAttack(client.addr)))
+            return NO_REPLY
+        if name == b"EXEC" and client.queue is not None:
+            return self._abort_exec(client, self._by_name[b"EXEC"], str(error))
+        return self._rejected(client, None, error)
+
+    def _abort_exec(self, client: Client, entry: Entry, refusal: str) -> CommandError:
+        """An EXEC that may not run ends its transaction (Redis 7.0 `rejectCommand`)."""
+        discard_queue(client, self._keyspace)
+        return self._rejected(
+            client, entry, CommandError(f"EXECABORT Transaction discarded because of: {refusal.removeprefix('ERR ')}")
+        )
 
     def _rejected(self, client: Client, entry: Entry | None, error: CommandError) -> CommandError:
         """A command that did not run; it spoils the transaction it was meant for."""

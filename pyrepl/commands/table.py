@@ -213,7 +213,7 @@ class Table:
 
     @staticmethod
     def _add(rows: dict[bytes, Command], name: bytes, row: Command) -> None:
-        if name in rows:
+        if rows.get(name, row) is not row:
             raise ValueError(f"the command {row.name} stands in the table twice")
         rows[name] = row
 
@@ -251,10 +251,15 @@ def unknown_command(argv: list[bytes]) -> CommandError:
     for argument in argv[1:]:
         if len(arguments) >= 128:
             break
-        arguments += f"'{argument[: 128 - len(arguments)].decode('utf-8', 'replace')}' "
-    name = argv[0][:128].decode("utf-8", "replace")
+        arguments += f"'{_printed(argument, 128 - len(arguments))}' "
+    name = _printed(argv[0], 128)
     text = f"ERR unknown command '{name}', with args beginning with: {arguments}"
     return CommandError(text.replace("\r", " ").replace("\n", " "))
+
+
+def _printed(word: bytes, most: int) -> str:
+    """A word as C's printf shows it: up to the first NUL."""
+    return word.partition(b"\0")[0][:most].decode("utf-8", "surrogateescape")
 
 
 def unknown_subcommand(row: Command, name: bytes) -> CommandError:

@@ -260,14 +260,12 @@ class SavePoint(NamedTuple):
 
 @final
 class SavePoints(Kind[tuple[SavePoint, ...]]):
-    """Pairs of seconds and changes, also several in one word ("3600 1 300 100"). An empty word means none; the lines of
-    a file add up."""
+    """Pairs of seconds and changes. An empty word means none; the lines of a file add up."""
 
     many_words = True
 
     def parse(self, words: Sequence[bytes], current: tuple[SavePoint, ...]) -> tuple[SavePoint, ...]:
-        words = [part for word in words for part in word.split()]
-        if not words:
+        if not words or list(words) == [b""]:
             return ()
         if len(words) % 2:
             raise ConfigError("Invalid save parameters")

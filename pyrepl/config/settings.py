@@ -98,11 +98,15 @@ class Settings(Directives):
     def load(self, name: str, words: Sequence[bytes], *, again: bool = False) -> None:
         """One line of a configuration, immutable directives included; with `again` the configuration had it before.
 
+        One word may hold several (`--save "3600 1 300 100"`), as in Redis 7.0.
+
         Raises ConfigError with the reason alone; KeyError for a name without a row.
         """
         row = find(name)
         if row is None:
             raise KeyError(name)
+        if row.kind.many_words and len(words) == 1 and words[0]:
+            words = words[0].split()
         read = row.kind.again if again else row.kind.parse
         setattr(self, row.attribute, read(words, self.value_of(row)))
 

@@ -26,7 +26,7 @@ from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.performer import Performer
 from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
-from pyrepl.daemon.saver import Saver, why_not_directory
+from pyrepl.daemon.saver import Saver
 from pyrepl.errors import ConfigError
 from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
@@ -37,6 +37,7 @@ from pyrepl.replication.roster import RosterOptions
 if TYPE_CHECKING:
     from pyrepl.daemon.progress_bar import ProgressBar
 
+_CREDENTIALS: Final = frozenset({"masterauth", "masteruser"})
 _FLUSH_S: Final = 1.0
 
 
@@ -123,6 +124,8 @@ class App:
             self._enter_directory(self.node.settings.dir)
         self._apply_settings()
         self.log(events.ConfigSet(", ".join(names)))
+        if not _CREDENTIALS.isdisjoint(names):
+            self.roles.hurry()
         self.replicas.plan_pump()
 
     def rewrite_config(self) -> None:
@@ -185,10 +188,12 @@ class App:
             self._stopped.set_result(None)
 
     def _enter_directory(self, path: str) -> None:
-        complaint = why_not_directory(path)
-        if complaint is not None:
-            raise ConfigError(complaint)
-        os.chdir(path)
+        try:
+            os.chdir(path)
+        except OSError as error:
+            raise ConfigError(f"Can't chdir to '{path}': {error.strerror}") from None
+        if not os.access(".", os.W_OK | os.X_OK):
+            raise ConfigError(f"Can't write to the directory '{path}': Permission denied")
         self.node.settings.dir = os.getcwd()
 
     def _listen(self) -> None:
@@ -228,6 +233,8 @@ class App:
     def _watch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._survived_callback)
+        # A terminal that closes, and a peer that goes, end no daemon.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT")):
             loop.add_signal_handler(number, self.ending.signal, name)
 

@@ -15,14 +15,17 @@ from pyrepl.commands.table import MAY_REPLICATE, WRITE
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
 from pyrepl.node.output_limit import OutputWatch
-from pyrepl.resp.encoder import append_reply
+from pyrepl.resp.encoder import append_reply, encode_reply
 from pyrepl.resp.parser import Batch, Parser
-from pyrepl.resp.reply import NO_REPLY, Reply
+from pyrepl.resp.reply import Raw, Reply
 
 if TYPE_CHECKING:
     from pyrepl.commands.call import Call
     from pyrepl.daemon.clients import Clients
     from pyrepl.daemon.replica_conn import ReplicaConn
+
+HELD_BYTES: Final = 1 << 20
+"""What a held client may send ahead before its socket is left alone."""
 
 _CHANGES: Final = WRITE | MAY_REPLICATE
 
@@ -31,9 +34,9 @@ _CHANGES: Final = WRITE | MAY_REPLICATE
 class ClientConn(asyncio.Protocol):
     """The shell of one connection.
 
-    Invariants: while `held` is True, `_waiting` has the batches not (wholly) executed, oldest first, and reading is
-    paused. `_out` has replies exactly while the outbox knows this connection. `client` and `transport` are set from
-    connection_made on.
+    Invariants: while `held` is True, `_rest` is what was parsed and not executed, from a command of a batch on, and
+    `_unparsed` what came since, about HELD_BYTES at most. `_out` has replies exactly while the outbox knows this
+    connection. `client` and `transport` are set from connection_made on.
     """
 
     client: Client
@@ -48,7 +51,9 @@ class ClientConn(asyncio.Protocol):
         self._outbox = clients.outbox
         self._out: list[bytes] = []
         self.held = False
-        self._waiting: list[tuple[Batch, int]] = []
+        self._rest: tuple[Batch, int] | None = None
+        self._unparsed: list[bytes] = []
+        self._unparsed_bytes = 0
         self.output = OutputWatch()
         self.replica: ReplicaConn | None = None
         """Set at the first REPLCONF or PSYNC: what a replica's connection has besides."""
@@ -67,11 +72,13 @@ class ClientConn(asyncio.Protocol):
         client = self.client
         client.total_in_bytes += len(data)
         self._node.stats.total_net_input_bytes += len(data)
-        batch = self.parser.feed(data)
+        if self.replica is not None:
+            # A loading replica sends bare line ends, which are no commands.
+            self.replica.session.note_sign(self._clients.now())
         if self.held:
-            self._waiting.append((batch, 0))
+            self._keep(data)
             return
-        self._serve(batch, 0)
+        self._serve(self.parser.feed(data), 0)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clients.forget(self)
@@ -81,37 +88,34 @@ class ClientConn(asyncio.Protocol):
         self._clients.on_drained(self)
 
     def hold(self) -> None:
-        """Execute nothing more of this client until `release`."""
-        if not self.held:
-            self.held = True
-            self.transport.pause_reading()
+        """Execute nothing more of this client until `release`. Reading goes on, so that its end is noticed."""
+        self.held = True
 
     def release(self) -> None:
         """Go on where `hold` stopped."""
         if not self.held:
             return
         self.held = False
-        waiting, self._waiting = self._waiting, []
-        while waiting:
-            batch, start = waiting.pop(0)
-            self._serve(batch, start)
-            if self.held:
-                self._waiting.extend(waiting)
-                return
-        if not self.transport.is_closing():
-            self.transport.resume_reading()
-
-    def send(self, reply: Reply) -> None:
-        """Write one reply or message now."""
-        if self.client.reply_mode == "off" or self.transport.is_closing():
+        rest, self._rest = self._rest, None
+        if rest is not None:
+            self._serve(*rest)
+        if self.held or self.transport.is_closing():
             return
-        out: list[bytes] = []
-        append_reply(reply, self.client.proto, out)
-        self._write(b"".join(out))
+        unparsed, self._unparsed = b"".join(self._unparsed), []
+        if self._unparsed_bytes > HELD_BYTES:
+            self.transport.resume_reading()
+        self._unparsed_bytes = 0
+        if unparsed:
+            self._serve(self.parser.feed(unparsed), 0)
+
+    def send(self, message: Reply) -> None:
+        """Write a message that answers no command of this client; CLIENT REPLY does not silence those."""
+        self._write(encode_reply(message, self.client.proto))
 
     def answer(self, reply: Reply) -> None:
         """The reply that was owed while the client was held; it goes on from there."""
-        self.send(reply)
+        if self.client.reply_mode != "off":
+            self._write(encode_reply(reply, self.client.proto))
         self.release()
 
     def fail(self, text: str) -> None:
@@ -140,16 +144,17 @@ class ClientConn(asyncio.Protocol):
         self._call.now_ms = clients.begin_batch(client, len(batch.commands) - start)
         while True:
             following = self._execute_batch(batch, start)
+            if not self.parser.authenticated:
+                self.parser.authenticated = client.authenticated
             if not batch.more or self.held or client.closing:
                 break
-            self.parser.authenticated = client.authenticated
             batch = self.parser.feed(b"")
             start = 0
         clients.end_batch()
         if client.closing:
             self.close()
         elif self.held:
-            self._waiting.insert(0, (batch, following))
+            self._rest = (batch, following)
         elif batch.error is not None:
             self._refuse(batch.error)
         elif batch.overflow:
@@ -190,17 +195,24 @@ class ClientConn(asyncio.Protocol):
     def _serve_guarded(self, batch: Batch, index: int, out: list[bytes]) -> None:
         """One command with everything that may be in the way of its reply (CLIENT REPLY)."""
         client = self.client
-        skipped = client.skip_next_reply
+        skipped, client.skip_next_reply = client.skip_next_reply, False
         reply = self._execute(self._call, batch.commands[index], batch.wire(index))
-        if skipped:
-            client.skip_next_reply = False
-            client.review_guard()
-        else:
+        client.review_guard()
+        if not skipped:
             self._encode(reply, out)
 
     def _encode(self, reply: Reply, out: list[bytes]) -> None:
-        if self.client.reply_mode != "off" and reply is not NO_REPLY:
+        """CLIENT REPLY OFF silences replies, not the confirmations of SUBSCRIBE, which come as Raw."""
+        if self.client.reply_mode != "off" or type(reply) is Raw:
             append_reply(reply, self.client.proto, out)
+
+    def _keep(self, data: bytes) -> None:
+        """Something came while the client is held; a flood is left to the kernel."""
+        before = self._unparsed_bytes
+        self._unparsed.append(data)
+        self._unparsed_bytes += len(data)
+        if before <= HELD_BYTES < self._unparsed_bytes:
+            self.transport.pause_reading()
 
     def _must_pause(self, argv: list[bytes]) -> bool:
         """CLIENT PAUSE holds clients, not replicas; `WRITE` mode holds what may change something."""
@@ -227,13 +239,6 @@ class ClientConn(asyncio.Protocol):
         self._clients.broken_request(self, error)
         self._write(b"-ERR " + error.removeprefix(b"ERR ") + b"\r\n")
         self.close()
-
-
-def error_line(error: CommandError) -> bytes:
-    """The wire form of an error that is sent outside any batch."""
-    out: list[bytes] = []
-    append_reply(error, 2, out)
-    return b"".join(out)
 
 
 def peer_name(transport: asyncio.BaseTransport, unix_path: str) -> tuple[str, str]:

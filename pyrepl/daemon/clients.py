@@ -99,6 +99,10 @@ class Clients:
             self.node.monitors.discard(client.id)
             self.node.review_guard()
 
+    def now(self) -> float:
+        """Monotonic seconds."""
+        return self._clock.now()
+
     def begin_batch(self, client: Client, commands: int) -> int:
         """The frame of a batch: the node's time is set; Unix ms of it."""
         node = self.node
@@ -133,17 +137,25 @@ class Clients:
         for client_id in client_ids:
             conn = self.conns.get(client_id)
             if conn is not None:
-                conn.close(at_once=True)
+                self._cut(conn)
+
+    def _cut(self, conn: ClientConn) -> None:
+        """End a connection at once; a replica's also for the child that may hold a copy of its socket."""
+        if conn.replica is not None:
+            conn.replica.close(flush=False)
+        else:
+            conn.close(at_once=True)
 
     def overflown(self, conn: ClientConn) -> None:
         """An unfinished request beyond client-query-buffer-limit; Redis closes without a word."""
         self.node.stats.client_query_buffer_limit_disconnections += 1
         self._log(events.QueryBufferExceeded(self.line_of(conn)))
-        conn.close(at_once=True)
+        self._cut(conn)
 
     def broken_request(self, conn: ClientConn, error: bytes) -> None:
         self.node.stats.count_error("ERR")
-        self._log(events.ClientProtocolError(self.line_of(conn), error.decode("utf-8", "replace")))
+        text = error.decode("utf-8", "replace").removeprefix("ERR ").removeprefix("Protocol error: ")
+        self._log(events.ClientProtocolError(self.line_of(conn), text))
 
     def wait_for_pause(self, conn: ClientConn) -> None:
         """Hold a client until the pause ends."""

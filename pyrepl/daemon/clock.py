@@ -37,8 +37,8 @@ class Randomness:
         self._random = random.Random(seed)
 
     def below(self, n: int) -> int:
-        """Uniform in [0, n), n >= 1."""
-        return self._random.randrange(n)
+        """Uniform in [0, n), 1 <= n <= 2**53."""
+        return int(self._random.random() * n)
 
     def fraction(self) -> float:
         """Uniform in [0, 1): jitter."""

@@ -49,12 +49,13 @@ def rewrite_file(path: Path, settings: Settings) -> None:
     fresh = rewrite(content, settings)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        # It holds passwords, so nobody else may read it even for a moment.
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            if path.exists():
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
             file.write(fresh)
             file.flush()
             os.fsync(file.fileno())
-        if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o7777)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

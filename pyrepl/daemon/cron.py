@@ -103,3 +103,4 @@ class Cron:
         with suppress(OSError), open("/proc/self/statm", "rb") as statm:
             process.rss_bytes = int(statm.read().split()[1]) * self._page_bytes
         self._app.clients.close_idle()
+        self._app.log.reopen_if_moved()

@@ -36,13 +36,15 @@ class Ending:
         self._app = app
         self._stop = stop
         self._task: asyncio.Task[None] | None = None
-        self._waiting: int | None = None
+        self._waiting: list[int] = []
         self._signalled = False
         self.ended = False
 
     def begin(self, mode: SaveMode, *, now: bool, force: bool, waiting: int | None, timeout_s: float = -1) -> bool:
         """Begin to end; False when it failed at once. `waiting` is the client that is owed an answer on failure."""
         app = self._app
+        if waiting is not None:
+            self._waiting.append(waiting)
         if self._task is not None:
             return True
         limit_s = timeout_s if timeout_s >= 0 else float(app.node.settings.shutdown_timeout)
@@ -51,7 +53,6 @@ class Ending:
         app.log(events.WaitingForReplicas())
         app.node.pause.begin(_FOREVER_MS, writes_only=True)
         app.node.review_guard()
-        self._waiting = waiting
         self._task = asyncio.get_running_loop().create_task(self._wait(mode, force=force, limit_s=limit_s))
         return True
 
@@ -64,8 +65,10 @@ class Ending:
             return
         self._signalled = True
         self._app.log(events.SignalReceived(name))
+        self._app.log(events.ShutdownRequested())
         limit_s = min(SIGNAL_TIMEOUT_S, float(self._app.node.settings.shutdown_timeout))
         if not self.begin(SaveMode.DEFAULT, now=False, force=False, waiting=None, timeout_s=limit_s):
+            # Saving failed: the node goes on, and the next signal is a first one again.
             self._signalled = False
 
     def abort(self) -> bool:
@@ -95,10 +98,11 @@ class Ending:
         self._signalled = False
         app.node.pause.end()
         app.clients.pause_changed()
-        conn = app.clients.conns.get(self._waiting) if self._waiting is not None else None
-        self._waiting = None
-        if conn is not None:
-            conn.fail("ERR Errors trying to SHUTDOWN. Check logs.")
+        waiting, self._waiting = self._waiting, []
+        for client_id in waiting:
+            conn = app.clients.conns.get(client_id)
+            if conn is not None and conn.held:
+                conn.fail("ERR Errors trying to SHUTDOWN. Check logs.")
 
     def _finish(self, mode: SaveMode, *, force: bool) -> bool:
         """Save if that is wanted, and stop. False when saving failed and the node must go on."""

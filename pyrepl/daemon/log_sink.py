@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import final
 
 from pyrepl.daemon.clock import Clock
@@ -33,12 +34,11 @@ class Log:
     def open(self, path: str, level: str) -> None:
         """Write to `path` from now on, to stdout when it is empty. Raises ConfigError when it cannot be opened."""
         self.level = Level.named(level)
-        if path == self._path:
-            return
         fd = 1
         if path:
             try:
-                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+                path = os.path.abspath(path)
+                fd = _open(path)
             except OSError as error:
                 raise ConfigError(f"Can't open the log file {path}: {error.strerror}") from None
         if self._fd != 1:
@@ -55,10 +55,32 @@ class Log:
             at_ms=self._clock.unix_ms(),
             utc_offset_s=time.localtime().tm_gmtoff,
         )
-        if self.printer is not None:
-            self.printer(line)
-            return
         try:
-            os.write(self._fd, line.encode("utf-8", "backslashreplace") + b"\n")
+            if self.printer is not None:
+                self.printer(line)
+            else:
+                os.write(self._fd, line.encode("utf-8", "backslashreplace") + b"\n")
         except OSError:
             self.lost_lines += 1
+
+    def reopen_if_moved(self) -> None:
+        """The log file was renamed or removed (logrotate): go on in a new one of the old name. Call it now and then."""
+        if not self._path:
+            return
+        with suppress(OSError):
+            if not _is_at(self._fd, self._path):
+                fresh = _open(self._path)
+                os.close(self._fd)
+                self._fd = fresh
+
+
+def _open(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+
+def _is_at(fd: int, path: str) -> bool:
+    """Is the open file the one of that name?"""
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False

@@ -21,7 +21,7 @@ from pyrepl.keyspace.loader import Loader
 from pyrepl.observability import events
 from pyrepl.replication import events as machine
 from pyrepl.replication.backoff import STEADY_S
-from pyrepl.replication.link import Link
+from pyrepl.replication.link import Link, OldData
 from pyrepl.replication.psync import Cause
 
 if TYPE_CHECKING:
@@ -230,9 +230,11 @@ class MasterLink:
     async def _connect(self, host: str, port: int) -> None:
         try:
             await self._loop.create_connection(lambda: _MasterConn(self), host, port)
-        except OSError as error:
-            self._log(events.CannotConnectToMaster(error.strerror or str(error)))
-            self.link.lost(self._clock.now(), error.strerror or str(error))
+        except (OSError, ValueError) as error:
+            # A host name that is none makes the resolver raise UnicodeError, a ValueError.
+            text = (isinstance(error, OSError) and error.strerror) or str(error)
+            self._log(events.CannotConnectToMaster(text))
+            self.link.lost(self._clock.now(), text)
             self._connecting = None
             self._pump()
             return
@@ -279,6 +281,7 @@ class MasterLink:
                 self._owner.data_goes,
             )
         except OSError as error:
+            self.link.keep_old_data(OldData.GOES_AT_LAST_BYTE)
             self.link.load_failed("disk", self._clock.now(), f"cannot write the snapshot file: {error}")
             return
         self._load = load
@@ -356,18 +359,23 @@ class MasterLink:
         keyspace.expiry = Expiry.IGNORE
         apply = self._dispatcher.apply
         call = self._call
-        failed = -1
+        failure = ""
+        index = 0
         try:
             for index, argv in enumerate(event.commands):
                 reply = apply(call, argv)
                 if type(reply) is CommandError and not self._may_go_on(event, index, argv, reply):
-                    failed = index
+                    failure = "unknown_command"
                     break
+        except Exception as error:
+            # A defect of ours: what was executed before it must not be executed again after the partial resync.
+            self._log(events.InternalError("applying the master's stream", f"{type(error).__name__}: {error}"))
+            failure = "internal"
         finally:
             keyspace.expiry = Expiry.HIDE
         node.stats.total_commands_processed += len(event.commands)
-        if failed >= 0:
-            self._stop_at(event, failed)
+        if failure:
+            self._stop_at(event, index, failure)
             return
         self._owner.stream_applied(event.raw)
         self.link.applied(event.end)
@@ -385,14 +393,15 @@ class MasterLink:
         self._log(events.UnknownStreamCommand(name, cut, skipped))
         return skipped
 
-    def _stop_at(self, event: machine.Apply, index: int) -> None:
+    def _stop_at(self, event: machine.Apply, index: int, word: str) -> None:
         """Keep what was applied, give the link up before the command that cannot be."""
         size = event.ends[index - 1] if index else 0
         if size:
             self._owner.stream_applied(event.raw[:size])
             self.link.applied(event.start + size)
         name = event.commands[index][0].decode("utf-8", "replace")
-        self.link.apply_failed("unknown_command", self._clock.now(), f"the master sent the unknown command '{name}'")
+        text = f"the command '{name}' at offset {event.start + size} could not be applied"
+        self.link.apply_failed(word, self._clock.now(), text)
 
     # ------------------------------------------------------------------ failures
 

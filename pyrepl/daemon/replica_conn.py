@@ -37,6 +37,7 @@ class ReplicaConn:
         """Of the snapshot file."""
         self._backlog = backlog
         self._file: BinaryIO | None = None
+        self._file_bytes = 0
 
     @property
     def fd(self) -> int:
@@ -46,9 +47,10 @@ class ReplicaConn:
 
     @property
     def is_flushed(self) -> bool:
-        """Has the socket taken all that was written? Only then may a child write to it."""
+        """Is the socket open, and has it taken all that was written? Only then may a child write to it."""
         self.conn.flush()
-        return self.conn.transport.get_write_buffer_size() == 0
+        transport = self.conn.transport
+        return not transport.is_closing() and transport.get_write_buffer_size() == 0
 
     @property
     def is_sending_file(self) -> bool:
@@ -57,6 +59,7 @@ class ReplicaConn:
     def open_file(self, path: Path) -> None:
         """Begin to send a snapshot file. Raises OSError."""
         self._file = path.open("rb")
+        self._file_bytes = os.fstat(self._file.fileno()).st_size
         self.sent_bytes = 0
 
     def push(self) -> int:
@@ -81,17 +84,20 @@ class ReplicaConn:
 
     def file_is_out(self) -> bool:
         """Was the last byte of the file handed to the transport? Then the file is closed."""
-        if self._file is None or self._file.peek(1):  # type: ignore[attr-defined]
+        if self._file is None or self.sent_bytes < self._file_bytes:
             return False
-        self._file.close()
-        self._file = None
+        self.close_file()
         return True
 
-    def close(self, *, flush: bool) -> None:
-        """End the connection. The socket is shut down too, since a child may hold a copy of it."""
+    def close_file(self) -> None:
+        """No more of the snapshot file is wanted."""
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def close(self, *, flush: bool) -> None:
+        """End the connection. The socket is shut down too, since a child may hold a copy of it."""
+        self.close_file()
         if flush:
             self.conn.close()
             return
@@ -102,7 +108,12 @@ class ReplicaConn:
     def _push_file(self, file: BinaryIO) -> None:
         transport = self.conn.transport
         while transport.get_write_buffer_size() < HIGH_WATER_BYTES:
-            data = file.read(_CHUNK_BYTES)
+            try:
+                data = file.read(min(_CHUNK_BYTES, self._file_bytes - self.sent_bytes))
+            except OSError:
+                # The replica has part of a snapshot that cannot be completed: only a new sync helps it.
+                self.close(flush=False)
+                return
             if not data:
                 return
             self.sent_bytes += len(data)

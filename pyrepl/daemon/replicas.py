@@ -34,6 +34,7 @@ from pyrepl.replication.psync import Cause
 from pyrepl.replication.session import Session
 from pyrepl.resp.reply import NO_REPLY, Raw, Reply
 
+UNBLOCKED: Final = "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
 _FLUSH_RETRY_S: Final = 0.01
 _FLUSH_TRIES: Final = 200
 
@@ -60,6 +61,8 @@ class Replicas:
         self._replicas: dict[int, ReplicaConn] = {}
         self._waiters = Waiters(self._roster, self._answer_wait)
         self._pump_planned = False
+        self._sync_file = saver.dump_path
+        """The snapshot file made last for replicas."""
         self._pause_at = ReplPausePoint.CLEAR
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             machine.SyncDecided: self._on_decided,
@@ -116,8 +119,10 @@ class Replicas:
         """A connection has ended."""
         self._waiters.forget(conn.client.id)
         replica = self._replicas.pop(conn.client.id, None)
+        conn.replica = None
         if replica is None:
             return
+        replica.close_file()
         was_replica = replica.session.is_replica
         self._roster.remove(replica.session, self._clock.now())
         if was_replica:
@@ -141,6 +146,14 @@ class Replicas:
         self._waiters.add(client.id, wanted, client.write_cut, timeout_ms)
         self.ask_for_acks()
         return NO_REPLY
+
+    def unblock_waiting(self) -> None:
+        """We are no master any more, or again: whoever WAITs is told, as nobody will acknowledge to us."""
+        for client_id in self._waiters.drop_all():
+            conn = self._clients.conns.get(client_id)
+            if conn is not None:
+                conn.client.is_blocked = False
+                conn.fail(UNBLOCKED)
 
     def lagging(self) -> list[events.LaggingReplica]:
         """The replicas that have not acknowledged all of the stream."""
@@ -214,7 +227,7 @@ class Replicas:
 
     def _send_file(self, replica: ReplicaConn) -> None:
         try:
-            replica.open_file(self._saver.dump_path)
+            replica.open_file(self._sync_file)
         except OSError as error:
             self._log(events.CannotSendSnapshot(replica.session.address, error.strerror or str(error)))
             replica.close(flush=False)
@@ -226,7 +239,7 @@ class Replicas:
         settings = self._node.settings
         sending = any(replica.is_sending_file for replica in self._replicas.values())
         if settings.rdb_del_sync_files and not settings.save and not sending and self._roster.running is None:
-            self._saver.dump_path.unlink(missing_ok=True)
+            self._sync_file.unlink(missing_ok=True)
 
     def _close(self, replica: ReplicaConn, event: machine.CloseSession) -> None:
         session = replica.session
@@ -258,8 +271,8 @@ class Replicas:
         """Fork as soon as the sockets are the child's to write; a replica that keeps its socket full is dropped."""
         replicas = [self._replicas[i] for i in event.session_ids if i in self._replicas]
         full = [replica for replica in replicas if not replica.is_flushed]
-        if event.target is machine.SnapshotTarget.SOCKETS and full and tries:
-            self._loop.call_later(_FLUSH_RETRY_S, self._start_snapshot, event, tries - 1)
+        if self._saver.is_busy or (event.target is machine.SnapshotTarget.SOCKETS and full and tries):
+            self._loop.call_later(_FLUSH_RETRY_S, self._start_snapshot, event, tries - bool(full))
             return
         for replica in full if event.target is machine.SnapshotTarget.SOCKETS else []:
             replica.close(flush=False)
@@ -310,19 +323,25 @@ class Replicas:
         ok = not outcome.error
         size = 0
         if isinstance(outcome.target, ToFile):
-            size = outcome.target.path.stat().st_size if ok else 0
+            self._sync_file = outcome.target.path
+            try:
+                size = self._sync_file.stat().st_size if ok else 0
+            except OSError as error:
+                ok = False
+                self._log(events.CannotWriteSnapshot("stat", error.strerror or str(error)))
         elif ok:
             self._log(events.TransferSucceeded())
         else:
             self._log(events.CannotWriteSnapshot("socket", outcome.error))
-            self._log(events.TransferFailed())
+            self._log(events.TransferKilled(outcome.signal) if outcome.signal else events.TransferFailed())
         failed = [ids[fd] for fd in outcome.lost]
         for fd, why in outcome.lost.items():
             replica = self._replicas.get(ids[fd])
             if replica is not None:
                 self._log(events.CannotSendSnapshot(replica.session.address, why))
         self._roster.snapshot_ended(ok, self._clock.now(), size_bytes=size, detail=_word(outcome.error), failed=failed)
-        self._plan_pump_now()
+        # At once, so that the file is opened before anything else can replace it.
+        self.pump()
 
     def _on_stop_snapshot(self, event: machine.StopSnapshot) -> None:
         self._log(events.NobodyWaitsForSnapshot())

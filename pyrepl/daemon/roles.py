@@ -71,6 +71,7 @@ class Roles(LinkOwner):
         if not self._role.is_replica:
             self._log(events.OwnStreamOffered())
         self._log(events.ReplicaOfEnabled(f"{host}:{port}", self._name(by)))
+        self._replicas.unblock_waiting()
         stream_db = self._stream_db
         self._stop_link()
         self._follow(host, port, stream_db, at_start=False)
@@ -122,6 +123,12 @@ class Roles(LinkOwner):
             self._log(events.SecondaryIdSet(old, (history.fork or 0) + 1, history.replid))
         self._log(events.MasterModeEnabled(self._name(by)))
         self._replicas.plan_pump()
+
+    def hurry(self) -> None:
+        """What may have stood in the way is mended: try the master now, not when the backoff says."""
+        if self._shell is not None:
+            self._shell.link.hurry(self._clock.now())
+            self._shell.pump()
 
     def drop_link(self) -> None:
         """Break the connection to the master; it is made again."""

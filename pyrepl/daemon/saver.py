@@ -5,7 +5,6 @@ The child itself is `snapshot`; what a snapshot for replicas means to them is `r
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import final
@@ -17,6 +16,7 @@ from pyrepl.keyspace.snapshot import SnapshotJob, count_keys, needs_version
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.rdb.settings import PackingSettings
+from pyrepl.rdb.types.row import CannotHold
 
 SNAPSHOT_VERSION_NAME = b"7.0.15"
 """redis-ver: the Redis whose files ours are like; readers only log it."""
@@ -44,8 +44,8 @@ class Saver:
 
     @property
     def dump_path(self) -> Path:
-        """Where dump.rdb is; the node's working directory is `dir`."""
-        return Path(self._node.settings.dbfilename)
+        """Where dump.rdb is, absolute, as `dir` may change."""
+        return Path(self._node.settings.dbfilename).absolute()
 
     @property
     def is_busy(self) -> bool:
@@ -97,8 +97,8 @@ class Saver:
     def stop_for_good(self) -> None:
         """The node ends: no child outlives it."""
         if self._child is not None:
+            self._log(events.KillingSnapshotChild(self._child.pid))
             self._child.kill_and_reap()
-            self._child = None
 
     def save(self) -> str:
         """Write dump.rdb in this process; the reason when it failed, else empty."""
@@ -107,18 +107,19 @@ class Saver:
         dirty = node.keyspace.dirty
         try:
             save_to_file(self._job(), self.dump_path, lambda done: None)
-        except OSError as error:
-            self._log(events.CannotWriteSnapshot("save", error.strerror or str(error)))
+        except (OSError, CannotHold) as error:
+            reason = (isinstance(error, OSError) and error.strerror) or str(error)
+            self._log(events.CannotWriteSnapshot("save", reason))
             node.persistence.last_bgsave_ok = False
             node.review_guard()
-            return error.strerror or str(error)
+            return reason
         self._log(events.SavedOnDisk())
         self._note_saved(dirty, int(self._clock.now() - started_at))
         return ""
 
     def tick(self) -> None:
         """Start what is due: a scheduled BGSAVE, or a save point that was reached. Call it about every 100 ms."""
-        if self._child is not None:
+        if self._child is not None or self._node.persistence.loading is not None:
             return
         if self._scheduled:
             self.bgsave()
@@ -183,16 +184,16 @@ class Saver:
         persistence.last_cow_bytes = outcome.cow_bytes
         if isinstance(outcome.target, ToFile):
             self._note_file(outcome)
-        if on_end is not None:
-            on_end(outcome)
         self._node.review_guard()
         if not self._for_replicas:
             self.on_child(False)
+        if on_end is not None:
+            on_end(outcome)
 
     def _note_file(self, outcome: Outcome) -> None:
         if outcome.error:
             self._log(events.CannotWriteSnapshot("child", outcome.error))
-            self._log(events.SavingFailed())
+            self._log(events.SavingKilled(outcome.signal) if outcome.signal else events.SavingFailed())
             self._node.persistence.last_bgsave_ok = False
             return
         self._log(events.SavingSucceeded())
@@ -211,12 +212,3 @@ class Saver:
 def packing_of(settings: object) -> PackingSettings:
     """The directives of the same names."""
     return PackingSettings(**{name: getattr(settings, name) for name in PackingSettings._fields})
-
-
-def why_not_directory(path: str) -> str | None:
-    """Why `dir` cannot be used, or None."""
-    if not os.path.isdir(path):
-        return f"Can't chdir to '{path}': No such file or directory"
-    if not os.access(path, os.W_OK | os.X_OK):
-        return f"Can't chdir to '{path}': Permission denied"
-    return None

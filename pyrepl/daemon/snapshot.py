@@ -15,10 +15,10 @@ What is written stands in `keyspace.snapshot`, where to in `snapshot_sinks`.
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -60,6 +60,8 @@ class Outcome:
 
     target: Target
     error: str
+    signal: int
+    """What killed the child, 0 if it ended by itself."""
     seconds: float
     cow_bytes: int = 0
     lost: dict[int, str] = field(default_factory=dict)
@@ -87,6 +89,7 @@ class Snapshot:
     def start(self, job: SnapshotJob, target: Target) -> None:
         """Fork. Raises OSError when the system cannot."""
         self._target = target
+        _load_prctl()
         read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         parent = os.getpid()
         self._started_at = time.monotonic()
@@ -102,7 +105,14 @@ class Snapshot:
         os.close(write_end)
         self.pid = pid
         self._pipe = read_end
-        self._pidfd = os.pidfd_open(pid)
+        try:
+            self._pidfd = os.pidfd_open(pid)
+        except OSError:
+            # Without it nobody would notice the child's end.
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(read_end)
+            raise
         self._loop.add_reader(self._pipe, self._read_reports)
         self._loop.add_reader(self._pidfd, self._reap)
 
@@ -113,10 +123,9 @@ class Snapshot:
             os.kill(self.pid, signal.SIGKILL)
 
     def kill_and_reap(self) -> None:
-        """As `kill`, at once and without `on_end`: for the end of the node."""
+        """As `kill`, but `on_end` is called before this returns: for the end of the node."""
         self.kill("the node ends")
-        os.waitpid(self.pid, 0)
-        self._close()
+        self._reap()
 
     def _read_reports(self) -> None:
         try:
@@ -154,7 +163,7 @@ class Snapshot:
         elif code > 0 and not error:
             error = f"the child exited with code {code}"
         self._remove_rest()
-        self._on_end(Outcome(self._target, error, seconds, self._cow_bytes, self._lost))
+        self._on_end(Outcome(self._target, error, max(0, -code), seconds, self._cow_bytes, self._lost))
 
     def _remove_rest(self) -> None:
         """A child that was killed leaves its temporary file."""
@@ -253,11 +262,17 @@ def _settle_in(parent: int, report_fd: int, target: Target) -> None:
     _close_all_but(keep)
 
 
-def _die_with(parent: int) -> None:
-    if sys.platform == "linux":
-        import ctypes
+@functools.cache
+def _load_prctl() -> Callable[[int, int], int]:
+    """libc's prctl; looked up in the parent, as the child has no business with the file system."""
+    import ctypes
 
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl: Callable[[int, int], int] = ctypes.CDLL(None).prctl
+    return prctl
+
+
+def _die_with(parent: int) -> None:
+    _load_prctl()(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 

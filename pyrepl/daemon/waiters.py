@@ -40,6 +40,13 @@ class Waiters:
             if self._roster.acked_at_least(waiter.cut) >= waiter.wanted:
                 self._finish(waiter.client_id)
 
+    def drop_all(self) -> list[int]:
+        """Forget all without an answer; their ids."""
+        client_ids = list(self.waiting)
+        for client_id in client_ids:
+            self.forget(client_id)
+        return client_ids
+
     def forget(self, client_id: int) -> None:
         """The client is gone."""
         waiter = self.waiting.pop(client_id, None)

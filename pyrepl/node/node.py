@@ -113,7 +113,7 @@ class Node:
     def too_few_replicas(self) -> bool:
         """min-replicas-to-write is on and not met."""
         wanted = self.settings.min_replicas_to_write
-        if not wanted or self.replication.is_replica:
+        if not wanted or not self.settings.min_replicas_max_lag or self.replication.is_replica:
             return False
         return self.replication.roster.good_replicas(self.settings.min_replicas_max_lag, self.process.now) < wanted
 

@@ -156,10 +156,6 @@ def test_refuses_in_redis_words(kind: Kind[Any], words: list[bytes], reason: str
     assert str(caught.value) == reason
 
 
-def test_save_takes_several_pairs_in_one_word() -> None:
-    assert SavePoints().parse([b"3600 1 300 100"], ()) == ((3600, 1), (300, 100))
-
-
 def test_save_lines_add_up_until_an_empty_one() -> None:
     kind = SavePoints()
     first = kind.parse([b"1", b"1"], ())

@@ -28,6 +28,14 @@ def test_values_to_begin_with() -> None:
         Settings(nonsense=1)
 
 
+def test_one_word_may_hold_several() -> None:
+    settings = Settings()
+    settings.load("save", [b"3600 1 300 100"])
+    assert settings.save == ((3600, 1), (300, 100))
+    settings.load("client-output-buffer-limit", [b"replica 4mb 0 0"])
+    assert settings.client_output_buffer_limit.replica == (4 << 20, 0, 0)
+
+
 def test_two_settings_are_apart() -> None:
     one, other = Settings(), Settings()
     one.set("timeout", b"5")
