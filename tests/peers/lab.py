@@ -48,7 +48,8 @@ class LabError(AssertionError):
     """A node did not do what a test waits for; the text ends with the end of its log."""
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """For a child, before its program runs: the kernel kills it when the parent ends, however that ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -283,7 +284,7 @@ class Lab:
                 stderr=subprocess.STDOUT,
                 cwd=folder,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_parent,
             )
         node = Node(kind, name, port, folder, log_path, process, settings.get("requirepass", ""))
         self.nodes.append(node)
