@@ -64,6 +64,7 @@ class Demo:
             self.cut(master, replica)
             time.sleep(1)
             writer.stop()
+            compare.settle(master, replica)
             self.say(f"The client stops after {writer.written:,} commands. INFO replication of both:")
             self.show_info(master, replica)
             return self.prove(master, replica)
@@ -123,7 +124,9 @@ class Demo:
     def show_info(self, master: Node, replica: Node) -> None:
         """The fields of INFO replication that tell the most, side by side."""
         ours, theirs = master.info("replication"), replica.info("replication")
-        table = Table("field", "master", "replica")
+        table = Table()
+        for heading in ("field", "master", "replica"):
+            table.add_column(heading, overflow="fold")
         for name in SHOWN_FIELDS:
             if name in ours or name in theirs:
                 table.add_row(name, ours.get(name, ""), theirs.get(name, ""))
@@ -132,7 +135,6 @@ class Demo:
     def prove(self, master: Node, replica: Node) -> bool:
         """Equal digests, and equal in a walk over every key."""
         self.say("Do both hold the same? DEBUG DIGEST over all data, and a walk over every key, type and time to live:")
-        compare.settle(master, replica)
         digests = compare.digest(master), compare.digest(replica)
         differing = compare.differences(master, replica)
         self.console.print(f"   master  {digests[0]}\n   replica {digests[1]}\n   keys that differ: {len(differing)}")
