@@ -167,6 +167,11 @@ class Peer:
         except ConnectionResetError:
             return b""
 
+    async def rest_after(self, line: str) -> bytes:
+        """What comes after a command until the other end closes."""
+        self.send(*line.split())
+        return await self.rest()
+
     async def is_silent(self, span_s: float = 0.05) -> bool:
         """Does nothing come for a while, not even the end?"""
         try:

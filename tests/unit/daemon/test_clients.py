@@ -1,0 +1,256 @@
+"""Who may come in, messages to other clients, limits on what waits for them, pauses, and the end of the silent."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from pathlib import Path
+
+import pytest
+
+from pyrepl.daemon.clients import DENIED_TEXT, MAX_CLIENTS_TEXT, _is_local, keep_alive
+from tests.peers.wire import encode
+from tests.unit.daemon.rig import Peer, RunningNode, in_loop, running, soon, until
+
+
+def other_address() -> str | None:
+    """An address of this machine that is not loopback."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        return str(sock.getsockname()[0])
+
+
+class TestAdmission:
+    @in_loop
+    async def test_maxclients(self, tmp_path: Path) -> None:
+        async with running(tmp_path, maxclients=2) as node:
+            peers = [await node.peer() for _ in range(2)]
+            assert [await peer.say("PING") for peer in peers] == ["PONG", "PONG"]
+            assert await (await node.peer()).rest() == MAX_CLIENTS_TEXT
+            peers[0].close()
+            await until(lambda: len(node.app.clients.conns) == 1)
+            assert await (await node.peer()).say("PING") == "PONG"
+            stats = node.app.node.stats
+            assert (stats.total_connections_received, stats.rejected_connections) == (4, 1)
+
+    @in_loop
+    async def test_protected_mode(self, tmp_path: Path) -> None:
+        address = other_address()
+        if address is None:
+            assert not _is_local("192.0.2.1:5")
+            return
+        async with running(tmp_path, bind=("127.0.0.1", address)) as node:
+            foreign = await soon(Peer.to(node.port, address))
+            assert await foreign.rest() == DENIED_TEXT
+            assert await node.say("CONFIG SET requirepass pw") == "OK"
+            guarded = await soon(Peer.to(node.port, address))
+            assert await guarded.error("PING") == "NOAUTH Authentication required."
+            assert await guarded.say("AUTH pw") == "OK"
+
+    @pytest.mark.parametrize(
+        ("addr", "local"),
+        [
+            ("127.0.0.1:1", True),
+            ("127.9.9.9:1", True),
+            ("[::1]:1", True),
+            ("/run/sock:0", True),
+            ("10.0.0.1:1", False),
+            ("[fe80::1%eth0]:1", False),
+            ("[::ffff:10.0.0.1]:1", False),
+        ],
+    )
+    def test_what_is_local(self, addr: str, local: bool) -> None:
+        assert _is_local(addr) is local
+
+    def test_keep_alive(self) -> None:
+        with socket.socket() as sock:
+            keep_alive(sock, 30)
+            options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+            assert [sock.getsockopt(socket.IPPROTO_TCP, option) for option in options] == [30, 10, 3]
+            assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+
+
+class TestGone:
+    @in_loop
+    async def test_whatever_it_had_goes_with_it(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            state = node.app.node
+            peers = [await node.peer() for _ in range(3)]
+            for peer, line in zip(peers, ("WATCH a", "SUBSCRIBE ch", "MONITOR"), strict=True):
+                assert await peer.say(line) is not None
+            assert state.keyspace.databases[0].watchers and state.monitors and state.guarded
+            for peer in peers:
+                peer.close()
+            await until(lambda: not node.app.clients.conns)
+            assert not state.keyspace.databases[0].watchers and not state.monitors and not state.guarded
+            assert not state.clients
+            assert await node.say("PUBLISH ch x") == 0
+
+    @in_loop
+    async def test_a_reset_connection(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            sock = socket.create_connection(("127.0.0.1", node.port))
+            sock.sendall(encode(["PING"]))
+            await until(lambda: node.app.clients.conns)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            sock.close()
+            await until(lambda: not node.app.clients.conns)
+            assert await node.say("PING") == "PONG"
+
+
+class TestMessages:
+    @in_loop
+    async def test_published_within_a_batch(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            subscriber, publisher = await node.peer(), await node.peer()
+            assert await subscriber.say("SUBSCRIBE ch") == [b"subscribe", b"ch", 1]
+            for number in range(3):
+                publisher.send("PUBLISH", "ch", number)
+            assert [await publisher.read() for _ in range(3)] == [1, 1, 1]
+            assert [await subscriber.read() for _ in range(3)] == [
+                [b"message", b"ch", b"%d" % number] for number in range(3)
+            ]
+
+    @in_loop
+    async def test_monitor(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            monitor, peer = await node.peer(), await node.peer()
+            assert await monitor.say("MONITOR") == "OK"
+            await peer.say("SET a b")
+            line = await monitor.read()
+            assert '] "SET" "a" "b"' in line
+
+    @in_loop
+    async def test_the_reader_of_messages_is_gone(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            subscriber, publisher = await node.peer(), await node.peer()
+            await subscriber.say("SUBSCRIBE ch")
+            publisher.send("CLIENT", "KILL", "TYPE", "pubsub")
+            publisher.send("PUBLISH", "ch", "x")
+            assert await publisher.read() == 1
+            assert isinstance(await publisher.read(), int)
+            assert await subscriber.rest() == b""
+
+
+class TestOutputLimit:
+    @in_loop
+    async def test_a_subscriber_that_does_not_read(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            publisher = await node.peer()
+            assert await publisher.call("CONFIG", "SET", "client-output-buffer-limit", "pubsub 1mb 0 0") == "OK"
+            subscriber = await node.peer()
+            await subscriber.say("SUBSCRIBE ch")
+            count = await _publish_until_cut(node, publisher)
+            assert count < 400
+            assert node.app.node.stats.client_output_buffer_limit_disconnections == 1
+            assert node.logged("scheduled to be closed ASAP for overcoming of output buffer limits")
+            assert await publisher.say("PING") == "PONG"
+
+    @in_loop
+    async def test_a_client_that_does_not_read_its_replies(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            await peer.call("CONFIG", "SET", "client-output-buffer-limit", "normal 1mb 0 0")
+            await peer.call("SET", "a", "x" * 100_000)
+            for _ in range(200):
+                peer.send("GET", "a")
+            await until(lambda: not node.app.clients.conns, "the end of it")
+            assert node.app.node.stats.client_output_buffer_limit_disconnections == 1
+
+
+async def _publish_until_cut(node: RunningNode, publisher: Peer) -> int:
+    for count in range(400):
+        if await publisher.call("PUBLISH", "ch", "x" * 100_000) == 0 or len(node.app.clients.conns) == 1:
+            return count
+    return 400
+
+
+class TestQueryBuffer:
+    @in_loop
+    async def test_an_unfinished_request_beyond_the_limit(self, tmp_path: Path) -> None:
+        async with running(tmp_path, client_query_buffer_limit=1 << 20) as node:
+            peer = await node.peer()
+            peer.write(b"*2\r\n$3\r\nGET\r\n$10000000\r\n" + b"x" * 2_000_000)
+            assert await peer.rest() == b""
+            assert node.app.node.stats.client_query_buffer_limit_disconnections == 1
+            assert node.logged("Closing client that reached max query buffer length")
+
+    @in_loop
+    async def test_a_limit_that_is_changed_counts_for_those_that_are_there(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer, other = await node.peer(), await node.peer()
+            assert await peer.say("PING") == "PONG"
+            assert await other.say("CONFIG SET proto-max-bulk-len 1mb") == "OK"
+            peer.write(b"*2\r\n$3\r\nGET\r\n$2000000\r\n")
+            assert await peer.rest() == b"-ERR Protocol error: invalid bulk length\r\n"
+
+
+class TestPause:
+    @in_loop
+    async def test_all_go_on_in_their_order(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peers = [await node.peer() for _ in range(3)]
+            assert await peers[0].say("CLIENT PAUSE 80") == "OK"
+            for peer in peers:
+                peer.send("RPUSH", "order", "x")
+                await asyncio.sleep(0.005)
+            assert await peers[0].is_silent(0.02)
+            assert [await peer.read() for peer in peers] == [1, 2, 3]
+            assert not node.app.node.guarded
+
+    @in_loop
+    async def test_unpause(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            operator, peer = await node.peer(), await node.peer()
+            assert await operator.say("CLIENT PAUSE 100000 WRITE") == "OK"
+            peer.send("SET", "a", "1")
+            assert await peer.is_silent(0.02)
+            assert await operator.say("CLIENT UNPAUSE") == "OK"
+            assert await peer.read() == "OK"
+
+    @in_loop
+    async def test_transactions_wait_at_exec(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            operator, peer = await node.peer(), await node.peer()
+            await operator.say("CLIENT PAUSE 100000 WRITE")
+            for line in ("MULTI", "SET a 1", "EXEC"):
+                peer.send(*line.split())
+            assert [await peer.read(), await peer.read()] == ["OK", "QUEUED"]
+            assert await peer.is_silent(0.02)
+            await operator.say("CLIENT UNPAUSE")
+            assert await peer.read() == ["OK"]
+
+
+class TestSilence:
+    @in_loop
+    async def test_timeout(self, tmp_path: Path) -> None:
+        async with running(tmp_path, loglevel="verbose") as node:
+            idle, subscriber, monitor = [await node.peer() for _ in range(3)]
+            await idle.say("CONFIG SET timeout 100")
+            await subscriber.say("SUBSCRIBE ch")
+            await monitor.say("MONITOR")
+            clients = node.app.clients
+            clients.close_idle()
+            assert all(not conn.transport.is_closing() for conn in clients.conns.values())
+            for conn in clients.conns.values():
+                conn.client.last_seen_at -= 101
+            clients.close_idle()
+            assert await idle.rest() == b""
+            await until(lambda: len(clients.conns) == 2)
+            assert await monitor.is_silent()
+            assert node.logged("Closing idle client")
+
+
+@in_loop
+async def test_sizes_for_client_list(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        peer = await node.peer()
+        peer.write(b"*2\r\n$3\r\nGET\r\n$100\r\n" + b"x" * 50)
+        await until(lambda: node.app.node.stats.total_net_input_bytes)
+        node.app.clients.measure()
+        (conn,) = node.app.clients.conns.values()
+        assert conn.client.query_buffer_bytes >= 50

@@ -1,0 +1,158 @@
+"""How a node ends: who is waited for, what is saved, who is answered when it does not end after all."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.unit.daemon.rig import Peer, RunningNode, in_loop, running, soon, until
+
+
+async def lagging_replica(node: RunningNode) -> Peer:
+    """A replica that continues, and does not acknowledge what is written next."""
+    peer = await node.peer()
+    node.app.node.replication.backlog.create()
+    peer.send("PSYNC", node.app.node.replication.history.replid, 1)
+    assert (await peer.line()).startswith(b"+CONTINUE")
+    assert await node.say("SET a 1") == "OK"
+    await until(node.app.replicas.lagging)
+    return peer
+
+
+def end_of_stream(node: RunningNode) -> int:
+    return node.app.node.replication.backlog.end
+
+
+class TestCommand:
+    @in_loop
+    async def test_without_replicas_it_is_at_once_and_without_a_word(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path, shutdown_timeout=10)
+        await node.start()
+        assert await (peer := await node.peer()).rest_after("SHUTDOWN") == b""
+        assert node.life is not None
+        await soon(node.life)
+        assert node.lines[-1].endswith("bye bye...") and node.logged("User requested shutdown")
+        peer.close()
+        await node.stop()
+
+    @in_loop
+    async def test_save_and_nosave(self, tmp_path: Path) -> None:
+        for save_points, words, saved in (
+            ((), "SHUTDOWN", False),
+            ((), "SHUTDOWN SAVE", True),
+            (((3600, 1),), "SHUTDOWN NOSAVE", False),
+            (((3600, 1),), "SHUTDOWN", True),
+        ):
+            node = RunningNode(tmp_path, save=save_points)
+            await node.start()
+            assert await node.say("SET a 1") == "OK"
+            await (await node.peer()).rest_after(words)
+            await node.stop()
+            assert (tmp_path / "dump.rdb").exists() is saved, words
+            (tmp_path / "dump.rdb").unlink(missing_ok=True)
+
+    @in_loop
+    async def test_a_save_that_fails_keeps_the_node(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            (tmp_path / "dump.rdb").mkdir()
+            assert await peer.error("SHUTDOWN SAVE") == "ERR Errors trying to SHUTDOWN. Check logs."
+            assert await peer.say("SET a 1") is not None
+            assert node.logged("Error trying to save the DB, can't exit")
+
+    @in_loop
+    async def test_unless_it_is_forced(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path)
+        await node.start()
+        (tmp_path / "dump.rdb").mkdir()
+        assert await (await node.peer()).rest_after("SHUTDOWN SAVE FORCE") == b""
+        assert node.life is not None
+        await soon(node.life)
+        await node.stop()
+
+
+class TestWaiting:
+    @in_loop
+    async def test_until_the_replica_has_it_all(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path, shutdown_timeout=10)
+        await node.start()
+        replica, operator, writer, reader = await lagging_replica(node), *[await node.peer() for _ in range(3)]
+        operator.send("SHUTDOWN")
+        await until(lambda: node.logged("Waiting for replicas before shutting down"))
+        writer.send("SET", "b", "1")
+        assert await reader.say("GET a") == b"1"
+        assert await writer.is_silent(0.05)
+        replica.send("REPLCONF", "ACK", end_of_stream(node))
+        assert node.life is not None
+        await soon(node.life)
+        assert node.logged("1 of 1 replicas are in sync when shutting down")
+        stream = await replica.rest()
+        assert b"SET\r\n$1\r\na" in stream and b"GETACK" in stream
+        await node.stop()
+
+    @in_loop
+    async def test_not_for_ever(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path, shutdown_timeout=1)
+        await node.start()
+        await lagging_replica(node)
+        (await node.peer()).send("SHUTDOWN")
+        assert node.life is not None
+        await soon(node.life)
+        assert node.logged("Lagging replica") and node.logged("0 of 1 replicas are in sync")
+        await node.stop()
+
+    @in_loop
+    async def test_now_does_not_wait(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path, shutdown_timeout=100)
+        await node.start()
+        await lagging_replica(node)
+        assert await (await node.peer()).rest_after("SHUTDOWN NOW") == b""
+        await node.stop()
+
+    @in_loop
+    async def test_abort(self, tmp_path: Path) -> None:
+        async with running(tmp_path, shutdown_timeout=10) as node:
+            await lagging_replica(node)
+            operator, writer = await node.peer(), await node.peer()
+            assert await writer.error("SHUTDOWN ABORT") == "ERR No shutdown in progress."
+            operator.send("SHUTDOWN")
+            await until(lambda: node.logged("Waiting for replicas before shutting down"))
+            writer.send("SET", "b", "1")
+            assert await writer.is_silent(0.02)
+            assert await node.say("SHUTDOWN ABORT") == "OK"
+            assert str(await operator.read()) == "ERR Errors trying to SHUTDOWN. Check logs."
+            assert await writer.read() == "OK"
+            assert await operator.say("PING") == "PONG"
+
+
+class TestSignals:
+    @in_loop
+    async def test_one(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path)
+        await node.start()
+        node.app.ending.signal("SIGTERM")
+        assert node.life is not None
+        await soon(node.life)
+        assert node.logged("Received SIGTERM scheduling shutdown...")
+        await node.stop()
+
+    @in_loop
+    async def test_the_second_waits_for_nobody(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path, shutdown_timeout=100)
+        await node.start()
+        await lagging_replica(node)
+        node.app.ending.signal("SIGINT")
+        await asyncio.sleep(0.05)
+        assert node.life is not None and not node.life.done()
+        node.app.ending.signal("SIGINT")
+        await soon(node.life)
+        await node.stop()
+
+    @in_loop
+    async def test_after_a_failed_save_the_next_one_counts_as_the_first(self, tmp_path: Path) -> None:
+        async with running(tmp_path, save=((3600, 1),)) as node:
+            (tmp_path / "dump.rdb").mkdir()
+            for _ in range(2):
+                node.app.ending.signal("SIGTERM")
+                assert node.life is not None and not node.life.done()
+            assert await node.say("PING") == "PONG"
