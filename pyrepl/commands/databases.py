@@ -38,7 +38,9 @@ def flushdb(call: Call, *mode: bytes) -> Simple:
 @command("FLUSHALL", arity=-1, flags=WRITE, group="server")
 def flushall(call: Call, *mode: bytes) -> Simple:
     """Delete all keys of all databases. SYNC and ASYNC are accepted and do the same."""
-    return _flush(call, call.keyspace.databases, mode)
+    reply = _flush(call, call.keyspace.databases, mode)
+    call.keyspace.flushes += 1
+    return reply
 
 
 def _flush(call: Call, databases: list[Database], mode: tuple[bytes, ...]) -> Simple:

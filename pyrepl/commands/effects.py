@@ -81,6 +81,14 @@ class ReplicaOf(Effect):
 
 @final
 @dataclass(frozen=True, slots=True)
+class HurryLink(Effect):
+    """REPLICAOF of the master we follow already: if the link waits for its next try, try now. `reply` is sent."""
+
+    reply: Simple
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Promote(Effect):
     """REPLICAOF NO ONE: be a master; +OK. Sent only to a replica."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyrepl.commands.table import LOADING, NO_AUTH, STALE, WRITE, Command
+from pyrepl.commands.table import LOADING, NO_AUTH, READONLY, STALE, WRITE, Command
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 
@@ -22,6 +22,7 @@ MISCONF: Final = (
     "snapshotting fails (stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB "
     "error."
 )
+REPLICA_NO_DATA: Final = "ERR Replica can't interact with the keyspace"
 _IN_SUBSCRIPTION: Final = frozenset({"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "PING", "QUIT", "RESET"})
 
 
@@ -32,9 +33,11 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
         return NOAUTH
     if client.is_master_link:
         return None
+    if client.is_replica and flags & (WRITE | READONLY):
+        return REPLICA_NO_DATA
     writes = bool(flags & WRITE) or (row.name == "EXEC" and client.queue_writes)
-    if writes:
-        refusal = _why_not_write(node)
+    if writes or row.name == "PING":
+        refusal = _why_not_write(node) if writes else _why_not_saved(node)
         if refusal is not None:
             return refusal
     if client.proto == 2 and (client.channels or client.patterns) and row.name not in _IN_SUBSCRIPTION:
@@ -49,9 +52,15 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
     return None
 
 
+def _why_not_saved(node: Node) -> str | None:
+    """PING is refused for it as well, so that whoever watches by PING notices (Redis 2.6)."""
+    return MISCONF if node.must_not_write_to_disk_error else None
+
+
 def _why_not_write(node: Node) -> str | None:
-    if node.must_not_write_to_disk_error:
-        return MISCONF
+    refusal = _why_not_saved(node)
+    if refusal is not None:
+        return refusal
     if node.too_few_replicas:
         return NOREPLICAS
     if node.refuses_writes:

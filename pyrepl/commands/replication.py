@@ -10,10 +10,9 @@ from typing import Final
 
 from pyrepl.commands.arguments import int32_argument, ranged_integer_argument, timeout_ms_argument
 from pyrepl.commands.call import Call
-from pyrepl.commands.effects import Log, Promote, Replconf, ReplicaOf, Sync, Wait
+from pyrepl.commands.effects import HurryLink, Promote, Replconf, ReplicaOf, Sync, Wait
 from pyrepl.commands.table import ADMIN, FAST, LOADING, NO_MULTI, NOSCRIPT, STALE, command
 from pyrepl.errors import CommandError
-from pyrepl.observability.events import AlreadyFollowing
 from pyrepl.resp.reply import OK, Reply, Simple
 
 ALREADY_CONNECTED: Final = Simple(b"OK Already connected to specified master")
@@ -44,7 +43,7 @@ def role(call: Call) -> list[Reply]:
     return [b"master", replication.backlog.end, replicas]
 
 
-def _replicaof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | Log | Simple:
+def _replicaof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | HurryLink | Simple:
     replication = call.node.replication
     if host.lower() == b"no" and port.lower() == b"one":
         return Promote() if replication.is_replica else OK
@@ -53,18 +52,18 @@ def _replicaof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | Lo
     number = ranged_integer_argument(port, 0, 65535, "ERR Invalid master port")
     name = host.decode("utf-8", "surrogateescape")
     if replication.is_replica and (replication.master_host.lower(), replication.master_port) == (name.lower(), number):
-        return Log(AlreadyFollowing(), ALREADY_CONNECTED)
+        return HurryLink(ALREADY_CONNECTED)
     return ReplicaOf(name, number)
 
 
 @command("REPLICAOF", arity=3, flags=ADMIN | NOSCRIPT | STALE, group="server", since="5.0.0")
-def replicaof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | Log | Simple:
+def replicaof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | HurryLink | Simple:
     """Follow the master at this address, or be a master (NO ONE)"""
     return _replicaof(call, host, port)
 
 
 @command("SLAVEOF", arity=3, flags=ADMIN | NOSCRIPT | STALE, group="server")
-def slaveof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | Log | Simple:
+def slaveof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | HurryLink | Simple:
     """Follow the master at this address, or be a master (NO ONE); the old spelling of REPLICAOF"""
     return _replicaof(call, host, port)
 

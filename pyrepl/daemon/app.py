@@ -55,6 +55,7 @@ class App:
         process.config_file = str(config_file) if config_file is not None else ""
         process.executable = sys.argv[0]
         process.argv = sys.argv
+        process.os = f"{platform.system()} {platform.release()} {platform.machine()}"
         process.python = platform.python_version()
         process.total_system_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         self._options = RosterOptions()
@@ -211,7 +212,7 @@ class App:
         settings = self.node.settings
         fresh = Listener(self.clients.make_protocol)
         if settings.port:
-            fresh.bind_tcp(list(settings.bind), settings.port, settings.tcp_backlog)
+            fresh.bind_tcp(list(settings.bind), settings.port, settings.tcp_backlog, beside=self._tcp)
         self._tcp.close()
         self._tcp = fresh
         self.node.process.tcp_port = fresh.port

@@ -80,6 +80,10 @@ class ClientConn(asyncio.Protocol):
             return
         self._serve(self.parser.feed(data), 0)
 
+    def eof_received(self) -> None:
+        """The peer has said all it wants to; it may still read what it asked for, before the transport closes."""
+        self.flush()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._clients.forget(self)
 
@@ -127,6 +131,7 @@ class ClientConn(asyncio.Protocol):
         out = self._out
         self._out = []
         if out and not self.transport.is_closing():
+            self._node.stats.total_writes_processed += 1
             self.transport.write(out[0] if len(out) == 1 else b"".join(out))
 
     def close(self, *, at_once: bool = False) -> None:

@@ -111,7 +111,9 @@ class Clients:
         node.process.now = now
         now_ms = self._clock.unix_ms()
         node.keyspace.now_ms = now_ms
-        node.stats.total_commands_processed += commands
+        stats = node.stats
+        stats.total_commands_processed += commands
+        stats.total_reads_processed += 1
         client.total_commands += commands
         return now_ms
 

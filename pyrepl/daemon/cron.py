@@ -39,6 +39,7 @@ class Cron:
 
     def start(self) -> None:
         self._slow()
+        self._app.node.process.startup_rss_bytes = self._app.node.process.rss_bytes
         self._timer = self._loop.call_later(self._period_s(), self._tick)
 
     def stop(self) -> None:
@@ -91,6 +92,8 @@ class Cron:
         stats.ops.sample(stats.total_commands_processed, now)
         stats.input.sample(stats.total_net_input_bytes, now)
         stats.output.sample(stats.total_net_output_bytes, now)
+        stats.repl_input.sample(stats.total_net_repl_input_bytes, now)
+        stats.repl_output.sample(stats.total_net_repl_output_bytes, now)
         self._app.clients.measure()
 
     def _slow(self) -> None:
@@ -99,7 +102,10 @@ class Cron:
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         process.cpu_sys_s, process.cpu_user_s = own.ru_stime, own.ru_utime
         process.cpu_sys_children_s, process.cpu_user_children_s = children.ru_stime, children.ru_utime
-        process.peak_rss_bytes = own.ru_maxrss * 1024
+        peak = own.ru_maxrss * 1024
+        if peak > process.peak_rss_bytes:
+            process.peak_rss_bytes = peak
+            process.peak_rss_unix_s = self._app.clock.unix_ms() // 1000
         with suppress(OSError), open("/proc/self/statm", "rb") as statm:
             process.rss_bytes = int(statm.read().split()[1]) * self._page_bytes
         self._app.clients.close_idle()

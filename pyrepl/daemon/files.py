@@ -36,7 +36,9 @@ class Files:
         """For a snapshot that goes into `keyspace`; a master leaves out what has expired, a replica does not."""
         limits = RdbLimits(max_databases=len(keyspace.databases), verify_checksum=self._node.settings.rdbchecksum)
         reader = RdbReader(limits)
-        now_ms = None if self._node.replication.is_replica else self._clock.unix_ms()
+        # At start the role comes after the load.
+        is_replica = self._node.replication.is_replica or self._node.settings.replicaof is not None
+        now_ms = None if is_replica else self._clock.unix_ms()
         return Loader(reader, keyspace, drop_expired_at_ms=now_ms, merge=merge)
 
     def begin_loading(self, total_bytes: int, *, asynchronous: bool) -> Loading:

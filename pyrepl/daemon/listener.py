@@ -33,16 +33,34 @@ class Listener:
         """The TCP port that was really bound (of use with port 0 asked for a free one); 0 without TCP."""
         return next((s.getsockname()[1] for s in self._sockets if s.family != socket.AF_UNIX), 0)
 
-    def bind_tcp(self, addresses: list[str], port: int, backlog: int) -> None:
+    def bind_tcp(self, addresses: list[str], port: int, backlog: int, *, beside: Listener | None = None) -> None:
         """Bind every address of `bind`; one with a leading `-` may be absent on this machine, as in Redis.
 
-        Raises ConfigError with one line that says which address and why.
+        `beside` is a listener of ours that may hold the same addresses; it is closed afterwards if all went well.
+        Raises ConfigError with one line that says which address and why; nothing is bound then.
         """
+        if beside is not None:
+            beside._share(True)
+        try:
+            self._bind_all(addresses, port, backlog, shared=beside is not None)
+        except ConfigError:
+            self.close()
+            if beside is not None:
+                beside._share(False)
+            raise
+        self._share(False)
+
+    def _share(self, shared: bool) -> None:
+        """Let another socket of this user be bound to the same address, or nobody any more."""
+        for listening in self._sockets:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)
+
+    def _bind_all(self, addresses: list[str], port: int, backlog: int, *, shared: bool) -> None:
         for address in addresses:
             optional = address.startswith("-")
             for family, where in _resolve(address.removeprefix("-")):
                 try:
-                    self._sockets.append(_listening(family, where, port, backlog))
+                    self._sockets.append(_listening(family, where, port, backlog, shared))
                 except OSError as error:
                     if optional and error.errno in _ABSENT_FAMILY:
                         continue
@@ -99,10 +117,11 @@ def _resolve(address: str) -> list[tuple[socket.AddressFamily, str]]:
     return [(family, str(where[0]))]
 
 
-def _listening(family: socket.AddressFamily, where: str, port: int, backlog: int) -> socket.socket:
+def _listening(family: socket.AddressFamily, where: str, port: int, backlog: int, shared: bool) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)
         if family == socket.AF_INET6:
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listening.bind((where, port))

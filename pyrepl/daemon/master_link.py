@@ -108,6 +108,8 @@ class MasterLink:
         self._up_at: float | None = None
         self._progress_at = 0.0
         self._pumping = False
+        self._slow_until = 0.0
+        """key-load-delay: nothing is read before."""
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             machine.Connect: self._on_connect,
             machine.Disconnect: self._on_disconnect,
@@ -199,8 +201,9 @@ class MasterLink:
             data = b"".join(out)
             self.client.total_out_bytes += len(data)
             transport.write(data)
-        if self.link.wants_data != self._reading:
-            self._reading = self.link.wants_data
+        wants_data = self.link.wants_data and self._clock.now() >= self._slow_until
+        if wants_data != self._reading:
+            self._reading = wants_data
             if self._reading:
                 transport.resume_reading()
             else:
@@ -293,8 +296,12 @@ class MasterLink:
             self._log(events.ReceivingSnapshot(event.total_bytes, where))
 
     def _on_bytes(self, event: machine.SnapshotBytes) -> None:
-        if self._load is not None:
-            self._load.feed(event.data)
+        if self._load is None:
+            return
+        delay_s = self._load.feed(event.data)
+        if delay_s > 0:
+            self._slow_until = self._clock.now() + delay_s
+            self._loop.call_later(delay_s, self._pump)
 
     def _on_ends(self, event: machine.SnapshotEnds) -> None:
         if self._load is not None:
@@ -386,6 +393,7 @@ class MasterLink:
         cut = event.start + (event.ends[index - 1] if index else 0)
         name = argv[0].decode("utf-8", "replace")
         if self._dispatcher.knows(argv):
+            self._node.stats.unexpected_error_replies += 1
             self._log(events.StreamCommandFailed(name, str(error), cut))
             return True
         self._node.stats.unknown_replicated_commands += 1

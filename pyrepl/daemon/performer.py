@@ -31,6 +31,7 @@ class Performer:
             effects.BgSave: self._bgsave,
             effects.ScheduleBgSave: self._schedule_bgsave,
             effects.ReplicaOf: self._replica_of,
+            effects.HurryLink: self._hurry_link,
             effects.Promote: self._promote,
             effects.Wait: self._wait,
             effects.Replconf: self._replconf,
@@ -83,6 +84,11 @@ class Performer:
     def _replica_of(self, call: Call, effect: effects.ReplicaOf) -> Reply:
         self._app.roles.follow(effect.host, effect.port, by=call.client)
         return OK
+
+    def _hurry_link(self, call: Call, effect: effects.HurryLink) -> Reply:
+        self._app.log(events.AlreadyFollowing())
+        self._app.roles.hurry()
+        return effect.reply
 
     def _promote(self, call: Call, effect: effects.Promote) -> Reply:
         self._app.roles.promote(by=call.client)

@@ -40,6 +40,7 @@ class Saver:
         self._for_replicas = False
         self._dirty_at_start = 0
         self._scheduled = False
+        self._flushes = 0
         self._last_try_at = 0.0
 
     @property
@@ -119,6 +120,7 @@ class Saver:
 
     def tick(self) -> None:
         """Start what is due: a scheduled BGSAVE, or a save point that was reached. Call it about every 100 ms."""
+        self._look_for_flush()
         if self._child is not None or self._node.persistence.loading is not None:
             return
         if self._scheduled:
@@ -133,6 +135,18 @@ class Saver:
                 if self.bgsave() and persistence.child_pid is not None:
                     self._log(events.SavingStarted(persistence.child_pid))
                 return
+
+    def _look_for_flush(self) -> None:
+        """After FLUSHALL what a BGSAVE still writes must not come back, and with save points what is on disk neither
+        (Redis 7.0 `flushAllDataAndResetRDB`, which does it at once)."""
+        flushes = self._node.keyspace.flushes
+        if flushes == self._flushes:
+            return
+        self._flushes = flushes
+        if self._child is not None and not self._for_replicas:
+            self._log(events.KillingSnapshotChild(self._child.pid))
+            self._child.kill("the data was flushed")
+        self._scheduled = self._scheduled or bool(self._node.settings.save)
 
     def job(self, version: int | None = None) -> SnapshotJob:
         """What a snapshot of this moment holds; `version` is the RDB version, None for what `rdb-version` says."""

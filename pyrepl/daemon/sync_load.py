@@ -17,7 +17,7 @@ from typing import Protocol, final
 from pyrepl.daemon.files import Files
 from pyrepl.daemon.log_sink import Log
 from pyrepl.errors import CorruptData
-from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.loader import Loader
 from pyrepl.node.node import Node
 from pyrepl.observability import events
@@ -29,7 +29,8 @@ class SyncLoad(Protocol):
 
     old_data: OldData
 
-    def feed(self, data: bytes) -> None: ...
+    def feed(self, data: bytes) -> float:
+        """Take the next bytes; seconds to wait before the following ones (key-load-delay)."""
 
     def end(self) -> None:
         """The last byte has come. `done` or `failed` is called, at once or later."""
@@ -69,6 +70,14 @@ def why_not_loaded(error: BaseException) -> str:
     return "rdb_version" if "version" in str(error) else "corrupt"
 
 
+def _touch_watched(old: Database, new: Database) -> None:
+    """Keys that the new data brings have changed for who WATCHes them; `clear` tells of those that were there."""
+    for key, watchers in old.watchers.items():
+        if key in new.values:
+            for watcher in watchers:
+                watcher.dirty_cas = True
+
+
 def empty(keyspace: Keyspace) -> None:
     """Drop everything, for a master's data in its place."""
     for db in keyspace.databases:
@@ -88,19 +97,19 @@ class FileLoad:
         self._log = log
         self._done = done
         self._failed = failed
-        self._path = Path(node.settings.dbfilename)
-        self._temporary = Path(f"temp-{node.persistence.last_save_unix_s}.{os.getpid()}.rdb")
+        self._path = Path(node.settings.dbfilename).absolute()
+        self._temporary = self._path.with_name(f"temp-{node.persistence.last_save_unix_s}.{os.getpid()}.rdb")
         self._file = self._temporary.open("wb")
         self._task: asyncio.Task[None] | None = None
         self._is_over = False
 
-    def feed(self, data: bytes) -> None:
-        if self._is_over:
-            return
-        try:
-            self._file.write(data)
-        except OSError as error:
-            self._fail(error)
+    def feed(self, data: bytes) -> float:
+        if not self._is_over:
+            try:
+                self._file.write(data)
+            except OSError as error:
+                self._fail(error)
+        return 0.0
 
     def end(self) -> None:
         if not self._is_over:
@@ -110,26 +119,34 @@ class FileLoad:
         self._is_over = True
         if self._task is not None:
             self._task.cancel()
-            self._files.end_loading(None)
+            empty(self._node.keyspace)
         self._remove()
 
     async def _load(self) -> None:
         try:
-            self._file.flush()
-            os.fsync(self._file.fileno())
             self._file.close()
-            self._temporary.rename(self._path)
+            synced = asyncio.get_running_loop().run_in_executor(None, _sync, self._temporary)
             self._log(events.FlushingOldData())
             self._emptying()
             empty(self._node.keyspace)
             self._log(events.SyncLoading())
-            loader = await self._files.load(self._path, self._node.keyspace)
+            loader = await self._files.load(self._temporary, self._node.keyspace)
+            await synced
+            self._keep_file()
         except (OSError, CorruptData, MemoryError) as error:
             empty(self._node.keyspace)
             self._fail(error)
             return
         self._is_over = True
         self._done(loader)
+
+    def _keep_file(self) -> None:
+        """Only now that it proved good does the file take dump.rdb's place; or none, by rdb-del-sync-files."""
+        settings = self._node.settings
+        if settings.rdb_del_sync_files and not settings.save:
+            self._temporary.unlink()
+        else:
+            self._temporary.rename(self._path)
 
     def _fail(self, error: BaseException) -> None:
         self._is_over = True
@@ -140,6 +157,15 @@ class FileLoad:
         with suppress(OSError):
             self._file.close()
         self._temporary.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Bring a file to the disk; in a thread, since it takes as long as the disk is slow."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 @final
@@ -170,13 +196,14 @@ class DirectLoad:
         self._loading = files.begin_loading(total_bytes, asynchronous=False)
         self._is_over = False
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> float:
         if self._is_over:
-            return
+            return 0.0
         try:
             self._files.feed(self._loader, self._loading, data)
         except (CorruptData, MemoryError) as error:
             self._fail(error)
+        return self._files.load_delay_s(self._loader, self._loading)
 
     def end(self) -> None:
         if self._is_over:
@@ -219,13 +246,14 @@ class BesideLoad:
         self._loading = files.begin_loading(total_bytes, asynchronous=True)
         self._is_over = False
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> float:
         if self._is_over:
-            return
+            return 0.0
         try:
             self._files.feed(self._loader, self._loading, data)
         except (CorruptData, MemoryError) as error:
             self._fail(error)
+        return self._files.load_delay_s(self._loader, self._loading)
 
     def end(self) -> None:
         if self._is_over:
@@ -238,6 +266,7 @@ class BesideLoad:
         self._is_over = True
         self._log(events.SwappingDatabases())
         for old, new in zip(self._node.keyspace.databases, self._fresh.databases, strict=True):
+            _touch_watched(old, new)
             old.clear()
             old.values, old.expires, old.volatile_hashes = new.values, new.expires, new.volatile_hashes
         self._files.end_loading(self._loader)

@@ -50,6 +50,7 @@ class Keyspace:
         "expired_fields_count",
         "expired_keys_count",
         "expiry",
+        "flushes",
         "hits",
         "misses",
         "now_ms",
@@ -69,6 +70,8 @@ class Keyspace:
         """(database, key, field) of hash fields deleted by expiry and not yet propagated."""
         self.expired_keys_count: int = 0
         self.expired_fields_count: int = 0
+        self.flushes: int = 0
+        """FLUSHALLs so far; whoever saves the data looks whether it is still wanted."""
         self.hits: int = 0
         self.misses: int = 0
         self.scans = ElementScans()

@@ -86,6 +86,7 @@ class Loader:
             self._forget_ttls(db, event)
         else:
             self._refuse_duplicates(db, event)
+        db.order = None
         db.values.update(event.strings)
         for key, plain in event.others:
             value: Value = from_plain(plain)

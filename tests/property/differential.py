@@ -44,7 +44,7 @@ from typing import Final, NamedTuple, Protocol, Self, TypeAlias
 import pyrepl.commands
 from pyrepl.commands.call import Call, Effect
 from pyrepl.commands.dispatch import Dispatcher
-from pyrepl.commands.table import Command, Table
+from pyrepl.commands.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.digest import keyspace_digest
@@ -180,13 +180,9 @@ class Ours:
 
 
 def command_table() -> Table:
-    """Every command there is. A container's row is shared by all tables of a process, so it is emptied first."""
+    """Every command there is."""
     names = [found.name for found in pkgutil.iter_modules(pyrepl.commands.__path__) if found.name != "families"]
     modules: list[ModuleType] = [import_module(f"pyrepl.commands.{name}") for name in names]
-    for module in modules:
-        for row in vars(module).values():
-            if isinstance(row, Command):
-                row.subcommands.clear()
     return Table(modules)
 
 

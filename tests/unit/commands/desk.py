@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from pyrepl.commands.call import Call, Effect
 from pyrepl.commands.dispatch import Dispatcher
-from pyrepl.commands.table import Command, Table
+from pyrepl.commands.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
@@ -99,11 +99,7 @@ class Desk:
 
 
 def _table(modules: tuple[ModuleType, ...]) -> Table:
-    """A table of the modules' own; a container's row is shared by all tables, so it is emptied first."""
-    for module in modules:
-        for row in vars(module).values():
-            if isinstance(row, Command):
-                row.subcommands.clear()
+    """A table of the modules' own."""
     return Table(modules)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from pyrepl.commands.call import Call, Effect
 from pyrepl.commands.dispatch import Dispatcher
-from pyrepl.commands.effects import KillClients, Log
+from pyrepl.commands.effects import HurryLink, KillClients, Log
 from pyrepl.commands.families import FAMILIES
-from pyrepl.commands.table import Command, Table
+from pyrepl.commands.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
@@ -123,7 +123,7 @@ class Rig:
 
     def _perform(self, call: Call, effect: Effect) -> Any:
         self.effects.append(effect)
-        return effect.reply if isinstance(effect, KillClients | Log) else OK
+        return effect.reply if isinstance(effect, HurryLink | KillClients | Log) else OK
 
     def _tick(self) -> float:
         self.clock_s += self.step_s
@@ -131,11 +131,7 @@ class Rig:
 
 
 def full_table() -> Table:
-    """Every command. A container's row is shared by all tables of a process, so it is emptied first."""
-    for module in FAMILIES:
-        for row in vars(module).values():
-            if isinstance(row, Command):
-                row.subcommands.clear()
+    """Every command."""
     return Table(FAMILIES)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.commands.effects import Log, Promote, Replconf, ReplicaOf, Sync, Wait
-from pyrepl.observability.events import AlreadyFollowing
+from pyrepl.commands.effects import HurryLink, Promote, Replconf, ReplicaOf, Sync, Wait
 from pyrepl.replication.events import SessionState
 from pyrepl.replication.session import Session
 from pyrepl.resp.reply import OK, Simple
@@ -57,7 +56,7 @@ class TestReplicaof:
     def test_the_same_again(self, rig: Rig) -> None:
         rig.follow()
         assert rig.say("REPLICAOF 10.0.0.1 7000") == Simple(b"OK Already connected to specified master")
-        assert rig.effects == [Log(AlreadyFollowing(), Simple(b"OK Already connected to specified master"))]
+        assert rig.effects == [HurryLink(Simple(b"OK Already connected to specified master"))]
         rig.say("REPLICAOF 10.0.0.1 7001")
         assert rig.effects[1:] == [ReplicaOf("10.0.0.1", 7001)]
 

@@ -1,4 +1,4 @@
-"""Snapshots of a node: one child at a time, what became of it in INFO and the log, save points, the fields of a file."""
+"""Snapshots of a node: one child at a time, what became of it in INFO and the log, save points, a file's fields."""
 
 from __future__ import annotations
 
