@@ -1,0 +1,173 @@
+"""dump.rdb read: at start, and by DEBUG RELOAD; what clients see meanwhile, and what a damaged file does."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pyrepl.config.kinds import MasterAddress
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.files import Files
+from pyrepl.errors import ConfigError, CorruptData
+from pyrepl.node.node import Node
+from tests.unit.daemon.rig import KeptLog, RunningNode, bare_node, in_loop, job_of, open_fds, running, until
+
+
+def snapshot(keys: int = 100, expired: int = 0) -> bytes:
+    """A file with so many keys, and some more whose time has passed."""
+    node = bare_node()
+    db = node.keyspace.databases[0]
+    db.values.update({b"key:%d" % number: b"value" for number in range(keys)})
+    for number in range(expired):
+        db.values[b"old:%d" % number] = b"value"
+        db.expires[b"old:%d" % number] = 1000
+    return b"".join(block for block, _ in job_of(node).blocks())
+
+
+class Desk:
+    def __init__(self, folder: Path, data: bytes, **settings: object) -> None:
+        self.path = folder / "dump.rdb"
+        self.path.write_bytes(data)
+        self.node: Node = bare_node(**settings)
+        self.kept = KeptLog()
+        self.files = Files(self.node, Clock(), self.kept.log)
+
+    @property
+    def keys(self) -> int:
+        return len(self.node.keyspace.databases[0].values)
+
+
+class TestAtStart:
+    @in_loop
+    async def test_the_figures(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path, snapshot(100, expired=3))
+        before = open_fds()
+        loader = await desk.files.load_at_start(desk.path)
+        assert loader is not None and desk.keys == 100
+        persistence = desk.node.persistence
+        assert (persistence.last_load_keys_loaded, persistence.last_load_keys_expired) == (100, 3)
+        assert persistence.loading is None and not desk.node.guarded
+        assert desk.kept.has("keys loaded: 100, keys expired: 3") and desk.kept.has("DB loaded from disk")
+        assert open_fds() == before
+
+    @in_loop
+    async def test_no_file(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path, b"")
+        desk.path.unlink()
+        assert await desk.files.load_at_start(desk.path) is None
+
+    @in_loop
+    async def test_a_replica_to_be_keeps_what_has_expired(self, tmp_path: Path) -> None:
+        """Its master says when a key goes."""
+        desk = Desk(tmp_path, snapshot(1, expired=3), replicaof=MasterAddress("h", 1))
+        await desk.files.load_at_start(desk.path)
+        assert desk.keys == 4
+
+    @in_loop
+    async def test_clients_are_served_between_slices(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path, snapshot(1000), loading_process_events_interval_bytes=1024, key_load_delay=100)
+        task = asyncio.get_running_loop().create_task(desk.files.load(desk.path, desk.node.keyspace))
+        seen = set()
+        while not task.done():
+            await asyncio.sleep(0)
+            loading = desk.node.persistence.loading
+            if loading is not None:
+                assert desk.node.is_loading and loading.total_bytes == desk.path.stat().st_size
+                seen.add((loading.loaded_bytes, loading.loaded_keys))
+        assert len(seen) > 5 and sorted(seen) == sorted(seen, key=lambda item: item[1])
+        await task
+
+    @pytest.mark.parametrize("size", [0, 5, 9, 200, -9, -1])
+    def test_a_cut_file(self, tmp_path: Path, size: int) -> None:
+        @in_loop
+        async def run() -> None:
+            desk = Desk(tmp_path, snapshot()[: size or None] if size else b"")
+            with pytest.raises(ConfigError, match=r"Fatal error loading the DB from .*The file was left as it is"):
+                await desk.files.load_at_start(desk.path)
+            assert desk.node.persistence.loading is None and desk.path.exists()
+
+        run()
+
+    @in_loop
+    async def test_a_directory_in_its_place(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path, b"")
+        desk.path.unlink()
+        desk.path.mkdir()
+        with pytest.raises(ConfigError, match="Is a directory"):
+            await desk.files.load_at_start(desk.path)
+
+    @in_loop
+    async def test_one_flipped_bit(self, tmp_path: Path) -> None:
+        data = bytearray(snapshot())
+        data[len(data) // 2] ^= 1
+        with pytest.raises(ConfigError):
+            await Desk(tmp_path, bytes(data)).files.load_at_start(tmp_path / "dump.rdb")
+
+    @in_loop
+    async def test_the_checksum_can_be_left_unread(self, tmp_path: Path) -> None:
+        data = snapshot()[:-1] + b"\xff"
+        with pytest.raises(ConfigError, match=r"(?i)checksum"):
+            await Desk(tmp_path, data).files.load_at_start(tmp_path / "dump.rdb")
+        desk = Desk(tmp_path, data, rdbchecksum=False)
+        await desk.files.load_at_start(desk.path)
+        assert desk.keys == 100
+
+    @in_loop
+    async def test_more_databases_than_there_are(self, tmp_path: Path) -> None:
+        node = bare_node()
+        node.keyspace.databases[7].values[b"a"] = b"b"
+        data = b"".join(block for block, _ in job_of(node).blocks())
+        with pytest.raises(ConfigError, match=r"database"):
+            await Desk(tmp_path, data, databases=4).files.load_at_start(tmp_path / "dump.rdb")
+
+
+class TestReload:
+    def test_into_emptied_databases(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path, snapshot(5))
+        desk.node.keyspace.databases[0].values[b"other"] = b"x"
+        desk.files.reload(desk.path, flush=True, merge=False)
+        assert desk.keys == 5
+
+    def test_without_flushing_a_key_twice_is_an_error(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path, snapshot(5))
+        desk.node.keyspace.databases[0].values[b"key:1"] = b"x"
+        with pytest.raises(CorruptData, match="key:1"):
+            desk.files.reload(desk.path, flush=False, merge=False)
+
+    def test_merged_the_file_wins(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path, snapshot(5))
+        db = desk.node.keyspace.databases[0]
+        db.values.update({b"key:1": b"x", b"other": b"x"})
+        db.expires[b"key:1"] = 1 << 60
+        desk.files.reload(desk.path, flush=False, merge=True)
+        assert desk.keys == 6 and db.values[b"key:1"] == b"value" and db.expires == {}
+
+    @in_loop
+    async def test_by_a_client(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            await peer.say("SET a 1")
+            await peer.say("HSET h f v")
+            digest = await peer.say("DEBUG DIGEST")
+            assert await peer.say("DEBUG RELOAD") == "OK"
+            assert await peer.say("DEBUG DIGEST") == digest
+            (tmp_path / "dump.rdb").write_bytes(b"nonsense")
+            assert await peer.error("DEBUG RELOAD NOSAVE NOFLUSH") == (
+                "ERR Error trying to load the RDB dump, check server logs."
+            )
+
+
+@in_loop
+async def test_what_clients_hear_during_a_load(tmp_path: Path) -> None:
+    (tmp_path / "dump.rdb").write_bytes(snapshot(300))
+    node = RunningNode(tmp_path, loading_process_events_interval_bytes=1024, key_load_delay=500)
+    starting = asyncio.get_running_loop().create_task(node.start())
+    await until(lambda: node.app.node.is_loading, "the load")
+    peer = await node.peer()
+    assert str(await peer.say("GET key:1")).startswith("LOADING ")
+    assert "loading:1" in (await peer.say("INFO persistence")).decode()
+    await starting
+    assert await peer.say("DBSIZE") == 300
+    await node.stop()
