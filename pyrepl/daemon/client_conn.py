@@ -235,9 +235,9 @@ class ClientConn(asyncio.Protocol):
             return
         self.client.total_out_bytes += len(data)
         self._node.stats.total_net_output_bytes += len(data)
-        if not self._out:
-            self._outbox.add(self)
         self._out.append(data)
+        if len(self._out) == 1:
+            self._outbox.add(self)
 
     def _refuse(self, error: bytes) -> None:
         """A broken request: its text, and the end of this connection alone."""

@@ -78,6 +78,8 @@ class Clients:
             conn.transport.write(refusal)
             conn.close()
             return
+        # Whatever the outbox writes goes to the socket at once, not at the end of the loop's turn.
+        conn.transport.set_write_buffer_limits(high=0)
         sock = conn.transport.get_extra_info("socket")
         if sock is not None:
             conn.client.fd = sock.fileno()

@@ -43,6 +43,8 @@ _HEADERS: Final[dict[bytes, int]] = {b"*%d" % count: count for count in range(1,
 _BULK_HEADERS: Final[list[bytes]] = [b"$%d" % size for size in range(1025)]
 _TABLE_SIZE: Final = 1025
 _WINDOW_BYTES: Final = 256 * 1024
+_ALONE_BYTES: Final = 256
+"""A read up to here is looked at as one command first."""
 """How much is split at once: bounds the number of pieces, however many CRLFs a large value contains."""
 
 _TAKEN: Final = 0
@@ -117,6 +119,7 @@ class Parser:
         "_done_bytes",
         "_error",
         "_inline_allowed",
+        "_is_between",
         "_left",
         "_need",
         "_overflow",
@@ -162,6 +165,8 @@ class Parser:
         self._regular = True
         self._error: bytes | None = None
         self._overflow = False
+        self._is_between = True
+        """The last feed left nothing behind: no rest, no command in progress, no error."""
 
     @property
     def pending_bytes(self) -> int:
@@ -171,6 +176,8 @@ class Parser:
     def feed(self, data: bytes) -> Batch:
         """Take the next bytes of the connection; everything that is complete now comes back in the Batch."""
         batch = Batch()
+        if len(data) <= _ALONE_BYTES and self.authenticated and self._is_between and self._read_alone(data, batch):
+            return batch
         if self._error is not None or self._overflow:
             batch.error = self._error
             batch.overflow = self._overflow
@@ -186,7 +193,25 @@ class Parser:
             self._rest_bytes = 0
         self._need = 0
         self._parse(data, batch)
+        self._is_between = not (self._left or self._rest_bytes or self._done_bytes or self._error or self._overflow)
         return batch
+
+    def _read_alone(self, data: bytes, batch: Batch) -> bool:
+        """The usual read of a client that waits for each reply: one whole command. False if it is anything else."""
+        tokens = data.split(_CRLF)
+        count = _HEADERS.get(tokens[0], 0)
+        if not count or len(tokens) != 2 * count + 2 or tokens[-1]:
+            return False
+        if count > self.max_args or self.max_bulk_bytes < _ALONE_BYTES:
+            return False
+        for k in range(2, 2 * count + 1, 2):
+            if tokens[k - 1] != _BULK_HEADERS[len(tokens[k])]:
+                return False
+        batch.commands.append(tokens[2::2])
+        batch.size = len(data)
+        batch.ends.append(batch.size)
+        batch._raw = data
+        return True
 
     def take_rest(self) -> bytes:
         """Hand over the unconsumed bytes between two commands, for who goes on reading in another protocol."""
