@@ -8,7 +8,6 @@ prints those.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Final, final
 
 from pyrepl.observability.event import Event, Level
@@ -17,7 +16,6 @@ from pyrepl.observability.event import Event, Level
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Starting(Event):
     version: str
     pid: int
@@ -25,20 +23,17 @@ class Starting(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ConfigurationLoaded(Event):
     TEXT: ClassVar[str] = "Configuration loaded"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class NoConfigurationFile(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Warning: no config file specified, using the default config."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ConfigurationNotice(Event):
     """Directives that were accepted and have no effect: one notice for all of them."""
 
@@ -47,20 +42,17 @@ class ConfigurationNotice(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ModeRunning(Event):
     port: int
     TEXT: ClassVar[str] = "Running mode=standalone, port={port}."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ServerInitialized(Event):
     TEXT: ClassVar[str] = "Server initialized"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReadyToAcceptConnections(Event):
     """`listener` is tcp, tls or unix."""
 
@@ -69,7 +61,6 @@ class ReadyToAcceptConnections(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class CannotListen(Event):
     address: str
     error: str
@@ -78,7 +69,6 @@ class CannotListen(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class CannotStart(Event):
     """The last line before exit 1: what is wrong and what to do."""
 
@@ -88,7 +78,6 @@ class CannotStart(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class TooFewFileDescriptors(Event):
     wanted: int
     granted: int
@@ -101,14 +90,12 @@ class TooFewFileDescriptors(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SignalReceived(Event):
     signal: str
     TEXT: ClassVar[str] = "Received {signal} scheduling shutdown..."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SecondSignalReceived(Event):
     signal: str
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -116,19 +103,16 @@ class SecondSignalReceived(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ShutdownRequested(Event):
     TEXT: ClassVar[str] = "User requested shutdown..."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class WaitingForReplicas(Event):
     TEXT: ClassVar[str] = "Waiting for replicas before shutting down."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class LaggingReplica(Event):
     replica: str
     behind_bytes: int
@@ -140,7 +124,6 @@ class LaggingReplica(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicasInSyncAtShutdown(Event):
     in_sync: int
     replicas: int
@@ -148,40 +131,34 @@ class ReplicasInSyncAtShutdown(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ShutdownAborted(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Shutdown manually aborted."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SavingBeforeExit(Event):
     TEXT: ClassVar[str] = "Saving the final RDB snapshot before exiting."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class CannotSaveBeforeExit(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Error trying to save the DB, can't exit."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SavingBeforeExitFailed(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Error trying to save the DB, exiting anyway."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class PidFileRemoved(Event):
     TEXT: ClassVar[str] = "Removing the pid file."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class PidFileFailed(Event):
     path: str
     error: str
@@ -190,13 +167,11 @@ class PidFileFailed(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class UnixSocketRemoved(Event):
     TEXT: ClassVar[str] = "Removing the unix socket file."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ByeBye(Event):
     """The very last line. Redis's own sentence, its name included: supervisors wait for it."""
 
@@ -205,7 +180,6 @@ class ByeBye(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class InternalError(Event):
     """A defect of ours that was survived; `where` names what was being done, `error` the exception."""
 
@@ -216,7 +190,6 @@ class InternalError(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ConfigSet(Event):
     names: str
     LEVEL: ClassVar[Level] = Level.VERBOSE
@@ -224,13 +197,11 @@ class ConfigSet(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ConfigRewritten(Event):
     TEXT: ClassVar[str] = "CONFIG REWRITE executed with success."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ConfigRewriteFailed(Event):
     error: str
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -238,7 +209,6 @@ class ConfigRewriteFailed(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class DebugLog(Event):
     message: str
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -249,7 +219,6 @@ class DebugLog(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ClientAccepted(Event):
     addr: str
     LEVEL: ClassVar[Level] = Level.VERBOSE
@@ -257,7 +226,6 @@ class ClientAccepted(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class CannotAccept(Event):
     error: str
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -265,7 +233,6 @@ class CannotAccept(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MaxClientsReached(Event):
     addr: str
     LEVEL: ClassVar[Level] = Level.VERBOSE
@@ -273,7 +240,6 @@ class MaxClientsReached(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ProtectedModeRefused(Event):
     addr: str
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -281,7 +247,6 @@ class ProtectedModeRefused(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ClientClosed(Event):
     client: str
     LEVEL: ClassVar[Level] = Level.VERBOSE
@@ -289,7 +254,6 @@ class ClientClosed(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ClientReadFailed(Event):
     client: str
     error: str
@@ -298,7 +262,6 @@ class ClientReadFailed(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ClientIdle(Event):
     client: str
     LEVEL: ClassVar[Level] = Level.VERBOSE
@@ -306,7 +269,6 @@ class ClientIdle(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ClientProtocolError(Event):
     client: str
     error: str
@@ -315,7 +277,6 @@ class ClientProtocolError(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class QueryBufferExceeded(Event):
     client: str
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -323,7 +284,6 @@ class QueryBufferExceeded(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class OutputBufferExceeded(Event):
     """Any client, replicas included, over its client-output-buffer-limit."""
 
@@ -333,7 +293,6 @@ class OutputBufferExceeded(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SecurityAttack(Event):
     """An HTTP request on our port (Redis: POST and Host: are not commands)."""
 
@@ -350,7 +309,6 @@ class SecurityAttack(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SavePointReached(Event):
     changes: int
     seconds: int
@@ -358,33 +316,28 @@ class SavePointReached(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SavingStarted(Event):
     pid: int
     TEXT: ClassVar[str] = "Background saving started by pid {pid}"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SavedOnDisk(Event):
     TEXT: ClassVar[str] = "DB saved on disk"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SavingSucceeded(Event):
     TEXT: ClassVar[str] = "Background saving terminated with success"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SavingFailed(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Background saving error"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SavingKilled(Event):
     signal: int
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -392,7 +345,6 @@ class SavingKilled(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class CannotOpenSnapshot(Event):
     path: str
     directory: str
@@ -402,7 +354,6 @@ class CannotOpenSnapshot(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class CannotWriteSnapshot(Event):
     step: str
     error: str
@@ -411,7 +362,6 @@ class CannotWriteSnapshot(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class CannotFork(Event):
     error: str
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -419,7 +369,6 @@ class CannotFork(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ForkCopyOnWrite(Event):
     current_mb: int
     peak_mb: int
@@ -428,20 +377,17 @@ class ForkCopyOnWrite(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class KillingSnapshotChild(Event):
     pid: int
     TEXT: ClassVar[str] = "Killing running RDB child: {pid}"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class NobodyWaitsForSnapshot(Event):
     TEXT: ClassVar[str] = "Diskless rdb transfer, last replica dropped, killing fork child."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncSnapshotStarting(Event):
     """`target` is `disk` or `replicas sockets`."""
 
@@ -450,27 +396,23 @@ class SyncSnapshotStarting(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class TransferStarted(Event):
     pid: int
     TEXT: ClassVar[str] = "Background RDB transfer started by pid {pid}"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class TransferSucceeded(Event):
     TEXT: ClassVar[str] = "Background RDB transfer terminated with success"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class TransferFailed(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Background transfer error"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class TransferKilled(Event):
     signal: int
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -478,38 +420,32 @@ class TransferKilled(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncDelayed(Event):
     TEXT: ClassVar[str] = "Delay next BGSAVE for diskless SYNC"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncShares(Event):
     TEXT: ClassVar[str] = "Waiting for end of BGSAVE for SYNC"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncCannotShare(Event):
     TEXT: ClassVar[str] = "Can't attach the replica to the current BGSAVE. Waiting for next BGSAVE for SYNC"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncAfterTransfer(Event):
     TEXT: ClassVar[str] = "Current BGSAVE has socket target. Waiting for next BGSAVE for SYNC"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncSnapshotFailed(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "SYNC failed. BGSAVE child returned an error"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SnapshotVersionChosen(Event):
     """Which RDB version a replica is sent, and what made it so."""
 
@@ -523,28 +459,24 @@ class SnapshotVersionChosen(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class LoadingSnapshot(Event):
     made_by: str
     TEXT: ClassVar[str] = "Loading RDB produced by version {made_by}"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SnapshotAge(Event):
     seconds: int
     TEXT: ClassVar[str] = "RDB age {seconds} seconds"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SnapshotMemory(Event):
     megabytes: float
     TEXT: ClassVar[str] = "RDB memory usage when created {megabytes:.2f} Mb"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SnapshotLoaded(Event):
     keys: int
     expired_keys: int
@@ -552,14 +484,12 @@ class SnapshotLoaded(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class LoadedFromDisk(Event):
     seconds: float
     TEXT: ClassVar[str] = "DB loaded from disk: {seconds:.3f} seconds"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class LoadFailed(Event):
     """`source` is a path or `MASTER`; `error` says what was expected, what came and at which byte."""
 
@@ -570,7 +500,6 @@ class LoadFailed(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class LoadWarning(Event):
     """Something in a snapshot was skipped: a module's value, an unknown AUX field of weight."""
 
@@ -580,13 +509,11 @@ class LoadWarning(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Reloaded(Event):
     TEXT: ClassVar[str] = "DB reloaded by DEBUG RELOAD"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class AofReloaded(Event):
     TEXT: ClassVar[str] = "Append Only File loaded by DEBUG LOADAOF"
 
@@ -595,14 +522,12 @@ class AofReloaded(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicaAsksForSync(Event):
     replica: str
     TEXT: ClassVar[str] = "Replica {replica} asks for synchronization"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class FullResyncRequested(Event):
     """`cause` is the code of INFO's sync_full_<cause>, with by how much where that is known."""
 
@@ -612,7 +537,6 @@ class FullResyncRequested(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class PartialRefusedById(Event):
     asked_replid: str
     replid: str
@@ -624,7 +548,6 @@ class PartialRefusedById(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class PartialRefusedByFork(Event):
     asked_offset: int
     second_offset: int
@@ -635,7 +558,6 @@ class PartialRefusedByFork(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class PartialRefusedByBacklog(Event):
     replica: str
     asked_offset: int
@@ -645,7 +567,6 @@ class PartialRefusedByBacklog(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicaAheadOfUs(Event):
     replica: str
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -655,7 +576,6 @@ class ReplicaAheadOfUs(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class PartialResyncAccepted(Event):
     replica: str
     backlog_bytes: int
@@ -668,7 +588,6 @@ class PartialResyncAccepted(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncRefused(Event):
     replica: str
     error: str
@@ -676,7 +595,6 @@ class SyncRefused(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class BacklogCreated(Event):
     replid: str
     replid2: str
@@ -684,14 +602,12 @@ class BacklogCreated(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class BacklogFreed(Event):
     seconds: int
     TEXT: ClassVar[str] = "Replication backlog freed after {seconds} seconds without connected replicas."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicaWaitsForAck(Event):
     replica: str
     TEXT: ClassVar[str] = (
@@ -701,7 +617,6 @@ class ReplicaWaitsForAck(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicaSyncProgress(Event):
     """One line per phase and now and then in a long transfer; `total_bytes` 0 when the size is not known."""
 
@@ -717,14 +632,12 @@ class ReplicaSyncProgress(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicaSynchronized(Event):
     replica: str
     TEXT: ClassVar[str] = "Synchronization with replica {replica} succeeded"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicaLost(Event):
     """`cause` is one of the codes of psync.Cause."""
 
@@ -734,7 +647,6 @@ class ReplicaLost(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicaTimedOut(Event):
     """`phase` is `streaming sync` or `full sync`."""
 
@@ -745,7 +657,6 @@ class ReplicaTimedOut(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class CannotSendSnapshot(Event):
     replica: str
     error: str
@@ -754,7 +665,6 @@ class CannotSendSnapshot(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicaSentError(Event):
     """The replica reported that it could not process a command of the stream (or answered where it must not)."""
 
@@ -768,26 +678,22 @@ class ReplicaSentError(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ConnectingToMaster(Event):
     master: str
     TEXT: ClassVar[str] = "Connecting to MASTER {master}"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncStarted(Event):
     TEXT: ClassVar[str] = "MASTER <-> REPLICA sync started"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ConnectedToMaster(Event):
     TEXT: ClassVar[str] = "Non blocking connect for SYNC fired the event."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class CannotConnectToMaster(Event):
     error: str
     LEVEL: ClassVar[Level] = Level.WARNING
@@ -795,13 +701,11 @@ class CannotConnectToMaster(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterRepliedToPing(Event):
     TEXT: ClassVar[str] = "Master replied to PING, replication can continue..."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class HandshakeRefused(Event):
     """`step` is the command of ours that the master answered with an error which ends the handshake."""
 
@@ -812,7 +716,6 @@ class HandshakeRefused(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplconfNotUnderstood(Event):
     option: str
     error: str
@@ -820,7 +723,6 @@ class ReplconfNotUnderstood(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class PartialResyncTried(Event):
     """`offset` is the first byte wanted, numbered from 1."""
 
@@ -830,13 +732,11 @@ class PartialResyncTried(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class NothingToContinue(Event):
     TEXT: ClassVar[str] = "Partial resynchronization not possible (no cached master)"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class FullResyncFromMaster(Event):
     replid: str
     offset: int
@@ -845,33 +745,28 @@ class FullResyncFromMaster(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class PartialResyncSucceeded(Event):
     TEXT: ClassVar[str] = "Successful partial resynchronization with master."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterIdChanged(Event):
     replid: str
     TEXT: ClassVar[str] = "Master replication ID changed to {replid}"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterAcceptedPartial(Event):
     TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: Master accepted a Partial Resynchronization."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterNotReady(Event):
     error: str
     TEXT: ClassVar[str] = "Master is currently unable to PSYNC but should be in the future: {error}"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReceivingSnapshot(Event):
     """`target` is `disk` or `parser`."""
 
@@ -881,14 +776,12 @@ class ReceivingSnapshot(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReceivingStreamedSnapshot(Event):
     target: str
     TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: receiving streamed RDB from master with EOF to {target}"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncProgress(Event):
     """Now and then in a long transfer; `total_bytes`, `percent` and `left_s` are 0 when the size is not known."""
 
@@ -904,31 +797,26 @@ class SyncProgress(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class FlushingOldData(Event):
     TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: Flushing old data"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncLoading(Event):
     TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: Loading DB in memory"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SwappingDatabases(Event):
     TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: Swapping active DB with loaded DB"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncFinished(Event):
     TEXT: ClassVar[str] = "MASTER <-> REPLICA sync: Finished with success"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncLoadFailed(Event):
     """`cause` is load_failed with its detail: rdb_version, corrupt, memory."""
 
@@ -941,7 +829,6 @@ class SyncLoadFailed(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SyncFailed(Event):
     """A link that ended before the stream began. `cause` is one of the codes of psync.Cause."""
 
@@ -953,7 +840,6 @@ class SyncFailed(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterTimedOut(Event):
     """In the stream: neither data nor PING for repl-timeout."""
 
@@ -962,14 +848,12 @@ class MasterTimedOut(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterConnectTimedOut(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Timeout connecting to the MASTER..."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SnapshotTimedOut(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = (
@@ -979,26 +863,22 @@ class SnapshotTimedOut(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterLost(Event):
     cause: str
     TEXT: ClassVar[str] = "Connection with master lost. (cause: {cause})"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterStateCached(Event):
     TEXT: ClassVar[str] = "Caching the disconnected master state."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterStateDiscarded(Event):
     TEXT: ClassVar[str] = "Discarding previously cached master state."
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class NextTry(Event):
     """After a failure: when we ask again, with backoff and jitter."""
 
@@ -1010,7 +890,6 @@ class NextTry(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class UnknownStreamCommand(Event):
     """A command of the master's stream that we do not have; `offset` is the cut before it."""
 
@@ -1027,7 +906,6 @@ class UnknownStreamCommand(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class StreamCommandFailed(Event):
     """A command of the master's stream that failed here though it succeeded there."""
 
@@ -1042,7 +920,6 @@ class StreamCommandFailed(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterProtocolError(Event):
     error: str
     offset: int
@@ -1054,7 +931,6 @@ class MasterProtocolError(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SecondaryIdSet(Event):
     """`offset` is the wire's second_repl_offset."""
 
@@ -1067,20 +943,17 @@ class SecondaryIdSet(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicationIdsChanged(Event):
     TEXT: ClassVar[str] = "Changing replication IDs after receiving change-repl-id"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class MasterModeEnabled(Event):
     client: str
     TEXT: ClassVar[str] = "MASTER MODE enabled (user request from '{client}')"
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicaOfEnabled(Event):
     master: str
     client: str
@@ -1088,7 +961,6 @@ class ReplicaOfEnabled(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class AlreadyFollowing(Event):
     TEXT: ClassVar[str] = (
         "REPLICAOF would result into synchronization with the master we are already connected with. No operation "
@@ -1097,7 +969,6 @@ class AlreadyFollowing(Event):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class OwnStreamOffered(Event):
     TEXT: ClassVar[str] = (
         "Before turning into a replica, using my own master parameters to synthesize a cached master: I may be able to "

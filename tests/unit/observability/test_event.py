@@ -9,6 +9,7 @@ from pyrepl.observability.events import (
     CannotFork,
     ClientAccepted,
     ReplicaAsksForSync,
+    ReplicaLost,
     ReplicaSyncProgress,
     UnknownStreamCommand,
 )
@@ -76,3 +77,18 @@ def test_one_line_keeps_printable_text() -> None:
 @pytest.mark.parametrize(("name", "expected"), [("ByeBye", "bye_bye"), ("ReplicaLost", "replica_lost")])
 def test_snake_case(name: str, expected: str) -> None:
     assert snake_case(name) == expected
+
+
+def test_records_are_made_compared_and_left_alone() -> None:
+    lost = ReplicaLost("10.0.0.1:7", cause="timeout")
+    assert lost == ReplicaLost("10.0.0.1:7", "timeout") != ReplicaLost("10.0.0.1:7", "forced")
+    assert repr(lost) == "ReplicaLost(replica='10.0.0.1:7', cause='timeout')"
+    assert len({lost, ReplicaLost("10.0.0.1:7", "timeout")}) == 1
+    with pytest.raises(AttributeError, match="does not change"):
+        lost.cause = "forced"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("values", [(), ("a",), ("a", "b", "c")])
+def test_records_want_all_their_fields(values: tuple[str, ...]) -> None:
+    with pytest.raises(TypeError, match="takes replica, cause"):
+        ReplicaLost(*values)  # type: ignore[call-arg]

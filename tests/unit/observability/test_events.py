@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-from dataclasses import fields, is_dataclass
 
 import pytest
 
@@ -14,14 +13,14 @@ SAMPLES = {"str": "x", "int": 3, "float": 1.5, "bool": True}
 
 
 def sample(kind: type[Event]) -> Event:
-    return kind(**{field.name: SAMPLES[str(field.type)] for field in fields(kind)})  # type: ignore[arg-type]
+    return kind(**{name: SAMPLES[kind.__annotations__[name]] for name in kind.FIELDS})
 
 
 @pytest.mark.parametrize("kind", events.EVENTS, ids=lambda kind: kind.__name__)
 def test_every_event_is_a_record_with_a_sentence(kind: type[Event]) -> None:
-    assert is_dataclass(kind)
+    assert "__annotations__" in vars(kind) and "FIELDS" in vars(kind)
     shown = {name for _, name, _, _ in string.Formatter().parse(kind.TEXT) if name}
-    assert shown <= {field.name for field in fields(kind)}
+    assert shown <= set(kind.FIELDS)
     text = sample(kind).text()
     assert text and text == text.strip() and "{" not in text
 
