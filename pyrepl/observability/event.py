@@ -6,6 +6,7 @@ The records themselves are in events.py; when they are written and where to is t
 from __future__ import annotations
 
 import enum
+import inspect
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
 
@@ -48,7 +49,7 @@ class Event:
     TEXT: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        notes: dict[str, str] = cls.__dict__.get("__annotations__", {})
+        notes = inspect.get_annotations(cls)
         cls.FIELDS = tuple(name for name, note in notes.items() if not note.startswith("ClassVar"))
 
     def __init__(self, *values: Any, **named: Any) -> None:

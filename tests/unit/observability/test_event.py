@@ -91,4 +91,4 @@ def test_records_are_made_compared_and_left_alone() -> None:
 @pytest.mark.parametrize("values", [(), ("a",), ("a", "b", "c")])
 def test_records_want_all_their_fields(values: tuple[str, ...]) -> None:
     with pytest.raises(TypeError, match="takes replica, cause"):
-        ReplicaLost(*values)  # type: ignore[call-arg]
+        ReplicaLost(*values)
