@@ -127,6 +127,11 @@ def _first_difference(left: object, right: object) -> str:
             if one != other:
                 return f"[{index}] {_first_difference(one, other)}"
         return f"length {len(left)} | {len(right)}"
+    if isinstance(left, dict) and isinstance(right, dict):
+        names = [name for name in left.keys() | right.keys() if left.get(name) != right.get(name)]
+        return "; ".join(
+            f"{name!r:.40}: {left.get(name)!r:.40} | {right.get(name)!r:.40}" for name in sorted(names)[:4]
+        )
     return f"{left!r:.200} | {right!r:.200}"
 
 
