@@ -6,8 +6,10 @@ until its master says so; a key may not come twice, unless DEBUG RELOAD MERGE wa
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final, final
 
+from pyrepl.errors import CorruptData
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.values import HashValue, Value, from_plain
 from pyrepl.rdb.events import Aux, FunctionLibrary, Header, LoadedKeys, RdbEvent, SkippedEmpty, SkippedModule
@@ -37,6 +39,7 @@ class Loader:
         self._keyspace = keyspace
         self._drop_expired_at_ms = drop_expired_at_ms
         self._merge = merge
+        self._guards_old = any(db.values for db in keyspace.databases)
         self.version = 0
         self.aux: dict[bytes, bytes] = {}
         self.functions: list[bytes] = []
@@ -84,8 +87,9 @@ class Loader:
         count = len(event.strings) + len(event.others)
         if self._merge:
             self._forget_ttls(db, event)
-        else:
-            self._refuse_duplicates(db, event)
+        elif self._guards_old:
+            self._refuse_old(db, event)
+        before = len(db.values)
         db.order = None
         db.values.update(event.strings)
         for key, plain in event.others:
@@ -93,6 +97,8 @@ class Loader:
             db.values[key] = value
             if type(value) is HashValue and value.expires:
                 db.volatile_hashes.add(key)
+        if len(db.values) != before + count and not self._merge:
+            raise self._duplicate(db, event, len(db.values) - before)
         self.loaded_keys += count
         if event.expires:
             self._receive_expires(db, event.expires)
@@ -107,12 +113,17 @@ class Loader:
             self.loaded_keys -= 1
             self.expired_keys += 1
 
-    def _refuse_duplicates(self, db: Database, event: LoadedKeys) -> None:
-        if db.values.keys().isdisjoint(event.strings) and db.values.keys().isdisjoint(key for key, _ in event.others):
-            return
+    def _refuse_old(self, db: Database, event: LoadedKeys) -> None:
+        """Raises CorruptData for a key that the databases had before this snapshot, which is not to be lost."""
+        twice = next((key for key in (*event.strings, *(key for key, _ in event.others)) if key in db.values), None)
+        if twice is not None:
+            raise duplicate_key_error(event.db, twice, self._reader.consumed)
+
+    def _duplicate(self, db: Database, event: LoadedKeys, added: int) -> CorruptData:
+        """The error for a key that was there before: all but the last `added` keys of the dict are."""
+        fresh = set(islice(reversed(db.values), added))
         keys = [*event.strings, *(key for key, _ in event.others)]
-        twice = next(key for key in keys if key in db.values)
-        raise duplicate_key_error(event.db, twice, self._reader.consumed)
+        return duplicate_key_error(event.db, next(key for key in keys if key not in fresh), self._reader.consumed)
 
     @staticmethod
     def _forget_ttls(db: Database, event: LoadedKeys) -> None:
