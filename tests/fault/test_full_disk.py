@@ -60,7 +60,7 @@ def test_save_in_the_foreground_without_room(node: Node) -> None:
     limit_files(node, SMALL)
     with pytest.raises(ErrorReply):
         node.call("SAVE")
-    assert node.call("PING") == "PONG"
+    assert node.call("ECHO", "alive") == b"alive"  # PING would answer MISCONF, as in Redis
     assert not (node.folder / "dump.rdb").exists()
 
 
@@ -70,7 +70,7 @@ def test_sigterm_without_room_does_not_lose_the_data(node: Node) -> None:
     node.process.terminate()
     node.wait_log("can't exit")
     time.sleep(0.3)
-    assert node.call("PING") == "PONG"
+    assert node.call("ECHO", "alive") == b"alive"  # PING would answer MISCONF, as in Redis
     limit_files(node, -1)
     assert node.terminate() == 0
     assert (node.folder / "dump.rdb").stat().st_size > SMALL
