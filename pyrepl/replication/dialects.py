@@ -1,9 +1,17 @@
 """What the vendors' ways to sync on two connections differ in, and the capabilities a replica announces, as data.
 
-Not here: the sync on one connection, which all speak alike (session.py, link.py).
+Not here: the sync on one connection, which all speak alike, and the machines: pairs.py and session.py on the master,
+rdb_channel.py and main_channel.py on the replica.
 
-Both ways are recognised in `REPLCONF capa` and shown in events; neither is announced or answered yet, so every peer
-falls back to one connection, as Redis 7.0 does. Sources: Redis 8.0's RDB channel, Valkey 8.0's dual channel.
+                            Redis 8, RDB channel                    Valkey 8, dual channel
+    announced by            capa rdb-channel-repl                   capa dual-channel
+    answer to PSYNC         +RDBCHANNELSYNC <id of c1>              +DUALCHANNELSYNC
+    pairing                 c2: REPLCONF main-ch-client-id <c1>     c1: REPLCONF set-rdb-client-id <c2>
+    the snapshot's order    c2: PSYNC ? -1                          c2: SYNC
+    its cut is stated by    c2: +FULLRESYNC <replid> <cut>          c2: $ENDOFF:<cut> <replid> <db> <id of c2>
+    the stream on c1        comes by itself, from the cut on        comes after PSYNC <replid> <cut + 1>
+
+Sources: Redis 8.2.3 and Valkey 8.0.1, their conversations and their behaviour towards wrong words.
 """
 
 from __future__ import annotations
@@ -11,6 +19,12 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from typing import Final
+
+from pyrepl.errors import PeerError
+from pyrepl.replication.history import is_replid
+from pyrepl.resp.encoder import encode_command
+from pyrepl.resp.numbers import parse_integer
+from pyrepl.units import Offset, ReplId
 
 
 class Capability(enum.Flag):
@@ -42,17 +56,66 @@ def decode_capability(word: bytes) -> Capability:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One vendor's sync on two connections (wire.md, sections 2 and 3)."""
+    """One vendor's sync on two connections: a column of the table in this module's docstring."""
 
+    name: str
     capability: Capability
+    capa_word: bytes
     verdict: bytes
     """First word of the master's answer to PSYNC on the main connection."""
+    verdict_names_session: bool
+    """Does the verdict state the id of the main connection, which the RDB connection then names?"""
     snapshot_request: bytes
-    """What the replica sends on the second connection after its REPLCONF."""
+    """What the replica sends on the second connection after its REPLCONF, as on the wire."""
     replica_asks_for_stream: bool
     """Does the replica send a second PSYNC on the main connection, or does the master stream there by itself?"""
 
 
-REDIS_RDB_CHANNEL: Final = Dialect(Capability.RDB_CHANNEL, b"+RDBCHANNELSYNC", b"PSYNC ? -1", False)
-VALKEY_DUAL_CHANNEL: Final = Dialect(Capability.DUAL_CHANNEL, b"+DUALCHANNELSYNC", b"SYNC", True)
+REDIS_RDB_CHANNEL: Final = Dialect(
+    "redis",
+    Capability.RDB_CHANNEL,
+    b"rdb-channel-repl",
+    b"+RDBCHANNELSYNC",
+    True,
+    encode_command([b"PSYNC", b"?", b"-1"]),
+    False,
+)
+VALKEY_DUAL_CHANNEL: Final = Dialect(
+    "valkey", Capability.DUAL_CHANNEL, b"dual-channel", b"+DUALCHANNELSYNC", False, b"SYNC\r\n", True
+)
 DIALECTS: Final = (REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotStart:
+    """What the RDB connection states before its snapshot: the cut where it ends, and in Valkey's dialect more."""
+
+    replid: ReplId
+    cut: Offset
+    stream_db: int | None = None
+    """The database that the stream has selected at the cut. Valkey states 0 whatever it is: the snapshot's own field
+    repl-stream-db is the better source where it is given."""
+    rdb_session_id: int | None = None
+    """The RDB connection's id on the master, which the main connection has to name."""
+
+
+def encode_verdict(dialect: Dialect, session_id: int) -> bytes:
+    """The line that sends a replica to a second connection; `session_id` is that of its first."""
+    return dialect.verdict + (b" %d\r\n" % session_id if dialect.verdict_names_session else b"\r\n")
+
+
+def encode_end_offset(cut: Offset, replid: ReplId, stream_db: int, rdb_session_id: int) -> bytes:
+    """The line before the snapshot on Valkey's RDB connection."""
+    return b"$ENDOFF:%d %b %d %d\r\n" % (cut, replid.encode(), stream_db, rdb_session_id)
+
+
+def decode_end_offset(line: bytes) -> SnapshotStart:
+    """The line before the snapshot on Valkey's RDB connection, without its end. Raises PeerError for another one."""
+    words = line.split(b" ")
+    numbers = [parse_integer(word) for word in (words[0].removeprefix(b"$ENDOFF:"), *words[2:])]
+    if line.startswith(b"$ENDOFF:") and len(words) == 4 and is_replid(words[1].decode("ascii", "replace")):
+        cut, stream_db, rdb_session_id = numbers
+        if cut is not None and cut >= 0 and stream_db is not None and rdb_session_id is not None:
+            return SnapshotStart(ReplId(words[1].decode()), Offset(cut), max(0, stream_db), rdb_session_id)
+    shown = line[:200].decode("utf-8", "backslashreplace")
+    raise PeerError(f"expected $ENDOFF:<offset> <replication id> <database> <client id>, got {shown!r}")

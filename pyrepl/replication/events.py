@@ -23,6 +23,8 @@ class LinkState(enum.StrEnum):
     HANDSHAKE = "handshake"
     TRANSFER = "transfer"
     LOADING = "loading"
+    CATCHING_UP = "catching_up"
+    """Two channels: the snapshot is loaded, and what came of the stream meanwhile is applied slice by slice."""
     CONNECTED = "connected"
 
 
@@ -63,8 +65,42 @@ class SyncAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenRdbChannel:
+    """Open a second connection to the same master, for the snapshot; then call `rdb_connected`, or `rdb_lost`.
+
+    Its bytes go through `rdb_receive` and `rdb_data_to_send`. `dialect` is redis or valkey, for the log.
+    """
+
+    host: str
+    port: int
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseRdbChannel:
+    """Close the second connection, or give up opening it, at once. `rdb_lost` need not be called for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncBufferFull:
+    """For the log: so much of the stream came while the snapshot does that the main connection is not read for now."""
+
+    limit_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUpBegins:
+    """For the log: the snapshot is loaded; `buffered_bytes` of the stream that came meanwhile are applied now."""
+
+    buffered_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class FullResyncAnnounced:
-    """`+FULLRESYNC` came: the master will make or is making the snapshot. Nothing is to be done yet."""
+    """`+FULLRESYNC` came: the master will make or is making the snapshot. Nothing is to be done yet.
+
+    On two connections it comes on the second, and in Valkey's dialect as `$ENDOFF:`.
+    """
 
     replid: ReplId
     cut: Offset
@@ -156,6 +192,10 @@ LinkEvent = (
     | StateChanged
     | Tolerated
     | SyncAsked
+    | OpenRdbChannel
+    | CloseRdbChannel
+    | SyncBufferFull
+    | CatchUpBegins
     | FullResyncAnnounced
     | FullResyncBegins
     | SnapshotBytes
@@ -169,19 +209,32 @@ LinkEvent = (
 
 
 class SessionState(enum.StrEnum):
-    """Where a replica stands on its master. The value is what INFO prints, but for the two waits (see `wire_name`)."""
+    """Where a replica stands on its master. The value is what INFO prints, but for the waits (see `wire_name`)."""
 
     HANDSHAKE = "handshake"
+    WAIT_RDB_CHANNEL = "wait_rdb_channel"
+    """The main connection of a pair, until the snapshot begins on the other one."""
     WAIT_SNAPSHOT_START = "wait_bgsave_start"
     WAIT_SNAPSHOT_END = "wait_bgsave_end"
     SEND_BULK = "send_bulk"
+    SEND_BULK_AND_STREAM = "send_bulk_and_stream"
+    """The main connection of a pair: the stream flows here, the snapshot on the other one."""
     ONLINE = "online"
     CLOSED = "closed"
 
     @property
     def wire_name(self) -> str:
-        """As in `slave0:...,state=`: wait_bgsave, send_bulk, online."""
-        return "wait_bgsave" if self.value.startswith("wait_bgsave") else self.value
+        """As in `slave0:...,state=`: wait_bgsave, send_bulk, send_bulk_and_stream, online."""
+        return "wait_bgsave" if self.value.startswith("wait_") else self.value
+
+
+class Channel(enum.StrEnum):
+    """Which part of a sync a replica's connection has. The value is Valkey's `slave0:...,type=`."""
+
+    WHOLE = "replica"
+    """All of it: one connection, or the main one of a pair once it is online."""
+    MAIN = "main-channel"
+    RDB = "rdb-channel"
 
 
 class SnapshotTarget(enum.StrEnum):
@@ -234,7 +287,36 @@ class SyncDecided:
     reason: Reason | None
     missing_bytes: int
     wait: str
-    """What a full resync waits for: joined (a running snapshot), delay, next, now; empty if continued or refused."""
+    """What a full resync waits for: joined (a running snapshot), delay, next, now, rdb_channel (a second connection,
+    which then has an RdbChannelAsks of its own); empty if continued or refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class RdbChannelAsks:
+    """For the log: the second connection of a replica wants its snapshot, which waits as in SyncDecided.
+
+    `main_id` is the replica's first connection, None where it has not said so yet (Valkey's dialect).
+    """
+
+    session_id: int
+    main_id: int | None
+    wait: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAttached:
+    """For the log: a replica's main connection has the stream from `cut` on, its RDB connection the snapshot."""
+
+    session_id: int
+    cut: Offset
+
+
+@dataclass(frozen=True, slots=True)
+class PsyncWaitOver:
+    """For the log: a replica took its snapshot and never asked for the stream behind it; it is kept no longer."""
+
+    session_id: int
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,4 +351,13 @@ class BacklogFreed:
     replid: ReplId
 
 
-RosterEvent = SyncDecided | StartSnapshot | StopSnapshot | BacklogCreated | BacklogFreed
+RosterEvent = (
+    SyncDecided
+    | RdbChannelAsks
+    | StreamAttached
+    | PsyncWaitOver
+    | StartSnapshot
+    | StopSnapshot
+    | BacklogCreated
+    | BacklogFreed
+)

@@ -8,7 +8,8 @@ tolerated where its row says so, as older masters do not know every option; othe
 
     PING         -NOAUTH, -NOPERM, -ERR operation not permitted are tolerated: AUTH comes next
     AUTH         if masterauth is set; an error ends it
-    REPLCONF     listening-port, ip-address (if announced), capa, version (if stated): errors are tolerated
+    REPLCONF     listening-port, ip-address (if announced), capa, version (if stated): errors are tolerated; among
+                 the capabilities are the ways to sync on two connections that we offer
     PSYNC        the answer ends the handshake; empty lines before it are keep-alives
 """
 
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from pyrepl.errors import PeerError
+from pyrepl.replication.dialects import Dialect
 from pyrepl.replication.psync import Answer, Cause, Reason, Request, TryLater, decode_answer, encode_request
 from pyrepl.resp.encoder import encode_command
 
@@ -50,16 +52,23 @@ class Step:
     tolerates: tuple[bytes, ...]
 
 
-def introduction_steps(introduction: Introduction) -> list[Step]:
+def auth_step(introduction: Introduction) -> Step | None:
+    """AUTH, if there is a password."""
+    if not introduction.password:
+        return None
+    words = [introduction.user, introduction.password] if introduction.user else [introduction.password]
+    return Step("auth", [b"AUTH", *(word.encode("utf-8", "surrogateescape") for word in words)], ())
+
+
+def introduction_steps(introduction: Introduction, offers: tuple[Dialect, ...] = ()) -> list[Step]:
     """The steps between PING and PSYNC, in order."""
-    steps = []
-    if introduction.password:
-        words = [introduction.user, introduction.password] if introduction.user else [introduction.password]
-        steps.append(Step("auth", [b"AUTH", *(word.encode("utf-8", "surrogateescape") for word in words)], ()))
+    auth = auth_step(introduction)
+    steps = [auth] if auth is not None else []
     steps.append(_replconf("listening-port", b"%d" % introduction.listening_port))
     if introduction.announce_ip:
         steps.append(_replconf("ip-address", introduction.announce_ip.encode()))
-    steps.append(_replconf("capa", b"eof", b"capa", b"psync2"))
+    words = [b"eof", b"psync2", *(dialect.capa_word for dialect in offers)]
+    steps.append(_replconf("capa", *b" capa ".join(words).split(b" ")))
     if introduction.version:
         steps.append(_replconf("version", introduction.version.encode()))
     return steps
@@ -81,13 +90,13 @@ class Handshake:
 
     __slots__ = ("_awaited", "_line", "_out", "_steps", "answer", "asked", "request", "rest", "tolerated")
 
-    def __init__(self, introduction: Introduction, request: Request) -> None:
+    def __init__(self, introduction: Introduction, request: Request, offers: tuple[Dialect, ...] = ()) -> None:
         self.request: Final = request
         self.answer: Answer | None = None
         self.asked = False
         self.tolerated: list[tuple[str, str]] = []
         self.rest = b""
-        self._steps: Final = introduction_steps(introduction)
+        self._steps: Final = introduction_steps(introduction, offers)
         self._awaited: deque[Step] = deque([Step("ping", [b"PING"], _PING_TOLERATED)])
         self._out: list[bytes] = [encode_command(self._awaited[0].argv)]
         self._line = b""

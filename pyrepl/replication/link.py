@@ -1,14 +1,17 @@
 """The replica's machine: from "follow this master" over handshake and snapshot to the stream, and again after a loss.
 
 Not here: the socket (daemon/master_link), loading and applying (the shell does both and tells), what we call our
-stream (role.py), the parts: handshake.py, transfer.py, spans.py, backoff.py, progress.py.
+stream (role.py), the parts: handshake.py, transfer.py, spans.py, backoff.py, progress.py, and for two channels
+rdb_channel.py, main_channel.py, syncbuffer.py.
 
                  start, due            connected           +CONTINUE
     IDLE/WAITING ----------> CONNECTING ---------> HANDSHAKE ----------------------------> CONNECTED
-         ^                                             | +FULLRESYNC                           ^
-         |                                             v            last byte        loaded    |
-         |   any failure, from any state           TRANSFER -------------> LOADING ------------+
-         +-----------------------------------------------------------------------------------
+         ^                                             | +FULLRESYNC, or                       ^  ^
+         |                                             | two channels                          |  | caught up
+         |                                             v            last byte        loaded    |  |
+         |   any failure, from any state           TRANSFER -------------> LOADING ------------+  |
+         +---------------------------------                            (two channels) v           |
+                                                                                 CATCHING_UP -----+
 
 The table of all moves is in link_states.py.
 
@@ -17,8 +20,15 @@ replaces the data, so the position is given up when the old data goes (`OldData`
 nothing to go on from. A link that breaks while a complete snapshot is loaded does not spoil it: the load is
 finished, and the next PSYNC continues behind it.
 
+Two channels: the answer to PSYNC (`+RDBCHANNELSYNC id`, `+DUALCHANNELSYNC`) makes us open a second connection, over
+which the snapshot comes as it would over the first, while the first brings the stream into a buffer. In CATCHING_UP
+that buffer is applied in slices, one a tick, so that the node answers in between; what comes meanwhile queues behind
+it. While the snapshot is not whole, the loss of either connection ends both. Afterwards the second is not needed any
+more, and the loss of the first lets us apply what we hold before we come back and ask for the rest.
+
 Keep-alives: `\\n` each second during transfer and loading, which no offset counts; `REPLCONF ACK held` each second,
-on GETACK and at once when the stream begins. Only bytes that the shell reported as applied are acknowledged.
+on GETACK, at once when the stream begins and when a snapshot is loaded. Only bytes that the shell reported as applied
+are acknowledged.
 Source: Redis 7.0 `syncWithMaster`, `readSyncBulkPayload`, `replicationCron`.
 """
 
@@ -30,7 +40,10 @@ from typing import Final, final
 
 from pyrepl.errors import PeerError
 from pyrepl.replication.backoff import Backoff
+from pyrepl.replication.dialects import DIALECTS, Capability, Dialect
 from pyrepl.replication.events import (
+    CatchUpBegins,
+    CloseRdbChannel,
     Connect,
     Continued,
     Disconnect,
@@ -40,16 +53,19 @@ from pyrepl.replication.events import (
     LinkState,
     LinkUp,
     Lost,
+    OpenRdbChannel,
     SnapshotBytes,
     SnapshotEnds,
     StateChanged,
     SyncAsked,
+    SyncBufferFull,
     Tolerated,
     TryAgain,
 )
 from pyrepl.replication.handshake import Handshake, Introduction
-from pyrepl.replication.link_states import BUSY, ROLE_STATES, Trigger, next_state
+from pyrepl.replication.link_states import BUSY, ROLE_STATES, SYNCING, Trigger, next_state
 from pyrepl.replication.link_states import OldData as OldData
+from pyrepl.replication.main_channel import MainChannel
 from pyrepl.replication.progress import LinkProgress, TransferProgress
 from pyrepl.replication.psync import (
     ASK_FOR_ALL,
@@ -59,9 +75,12 @@ from pyrepl.replication.psync import (
     Reason,
     Request,
     TryLater,
+    TwoChannelsGranted,
     guess_refusal,
 )
+from pyrepl.replication.rdb_channel import RdbChannel, RdbChannelState
 from pyrepl.replication.spans import Spans
+from pyrepl.replication.syncbuffer import BufferUse, SyncBuffer
 from pyrepl.replication.transfer import Transfer
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.parser import UNLIMITED, Parser
@@ -71,6 +90,8 @@ ACK_PERIOD_S: Final = 1.0
 KEEP_ALIVE_PERIOD_S: Final = 1.0
 TIMEOUT_S: Final = 60.0
 """Redis's default repl-timeout."""
+SLICE_BYTES: Final = 256 * 1024
+"""How much of the buffered stream is applied in one go: some milliseconds of work."""
 _KEEP_ALIVE: Final = b"\n"
 
 
@@ -81,6 +102,14 @@ class LinkOptions:
     introduction: Introduction = field(default_factory=Introduction)
     timeout_s: float = TIMEOUT_S
     """repl-timeout: the longest silence in any phase but LOADING."""
+    rdb_channel: bool = False
+    """Offer Redis's sync on two connections (repl-rdb-channel)."""
+    dual_channel: bool = False
+    """Offer Valkey's sync on two connections (dual-channel-replication-enabled)."""
+    sync_buffer_limit_bytes: int = 256 * 1024 * 1024
+    """replica-full-sync-buffer-limit: with so much of the stream held the main connection is not read; 0 is no limit.
+    That directive's own 0 means the hard limit of client-output-buffer-limit replica, which the shell puts in here."""
+    slice_bytes: int = SLICE_BYTES
 
 
 @final
@@ -88,16 +117,28 @@ class Link:
     """The connection to our master, whether it stands or not.
 
     Shell's contract: call `start`, carry out `events()` and send `data_to_send()` after every call, call `tick` at
-    `next_deadline()`, read from the socket only while `wants_data`.
+    `next_deadline()`, read from the socket only while `wants_data`. On OpenRdbChannel also `rdb_connected`,
+    `rdb_receive`, `rdb_lost`, and send `rdb_data_to_send()` there; that connection is always read.
 
-    Invariants: `held` is None exactly when we have no data to go on from; in CONNECTED it is the applied cut, and
-    `held <= read_offset`. Exactly one of `_handshake`, `_transfer`, `_spans` is set in HANDSHAKE, TRANSFER, CONNECTED.
+    Invariants: `held` is None exactly when we have no data to go on from; in CATCHING_UP and CONNECTED it is the
+    applied cut, and `held <= read_offset`. `_handshake` is set in HANDSHAKE, `_spans` in CATCHING_UP and CONNECTED;
+    `_transfer` in TRANSFER, on two channels once the snapshot's cut is stated. `_main` is set exactly from the answer
+    that names two channels until CATCHING_UP ends, `_rdb` from there until the second connection is closed.
     """
 
     def __init__(
-        self, host: str, port: int, options: LinkOptions, position: Request, jitter: Callable[[], float]
+        self,
+        host: str,
+        port: int,
+        options: LinkOptions,
+        position: Request,
+        jitter: Callable[[], float],
+        buffer_use: BufferUse | None = None,
     ) -> None:
-        """`position` is what our data holds, ASK_FOR_ALL for nothing; `jitter()` is uniform in [0, 1)."""
+        """`position` is what our data holds, ASK_FOR_ALL for nothing; `jitter()` is uniform in [0, 1).
+
+        `buffer_use` counts what is held of the stream while a snapshot comes; give all links of a node the same.
+        """
         self.host: Final = host
         self.port: Final = port
         self.options: Final = options
@@ -115,6 +156,10 @@ class Link:
         self._parser: Parser | None = None
         self._spans: Spans | None = None
         self._early = b""
+        self.buffer_use: Final = buffer_use if buffer_use is not None else BufferUse()
+        self._main: MainChannel | None = None
+        self._rdb: RdbChannel | None = None
+        self._asked = position
         self._gone: Reason | None = None
         self._gone_text = ""
         self._state_since = 0.0
@@ -131,7 +176,22 @@ class Link:
     @property
     def is_syncing(self) -> bool:
         """master_sync_in_progress."""
-        return self.state is LinkState.TRANSFER or self.state is LinkState.LOADING
+        return self.state in SYNCING
+
+    @property
+    def may_apply(self) -> bool:
+        """Are Apply events to be carried out? Those of a link that was given up since must be thrown away."""
+        return self.state is LinkState.CONNECTED or self.state is LinkState.CATCHING_UP
+
+    @property
+    def uses_two_channels(self) -> bool:
+        """Is a sync on two connections under way?"""
+        return self._main is not None
+
+    @property
+    def sync_buffer_bytes(self) -> int:
+        """What is held of the stream until the snapshot is loaded: replica_full_sync_buffer_size."""
+        return self._main.buffer.size_bytes if self._main is not None else 0
 
     @property
     def role_state(self) -> str:
@@ -150,11 +210,16 @@ class Link:
         """The cut up to which bytes have come: slave_read_repl_offset. None without a stream."""
         if self._spans is None or self._parser is None:
             return self.held
-        return self._spans.start + self._spans.held_bytes + self._parser.pending_bytes
+        return self._spans.start + self._spans.held_bytes + self._parser.pending_bytes + self.sync_buffer_bytes
 
     @property
     def wants_data(self) -> bool:
-        """May the shell read from the socket? Not while a snapshot loads: what the master sends then stays with it."""
+        """May the shell read from the (main) socket?
+
+        Not while a snapshot loads, on two channels not while the buffer is full: what the master sends stays with it.
+        """
+        if self._main is not None:
+            return not self._main.buffer.is_full
         return self.state is not LinkState.LOADING
 
     # ------------------------------------------------------------------ life
@@ -170,6 +235,7 @@ class Link:
         before = self.state
         self._move(Trigger.STOP, now)
         if before in BUSY:
+            self._close_rdb_channel()
             self._give_up_connection()
             if self._gone is None:
                 self._events.append(Disconnect())
@@ -188,7 +254,7 @@ class Link:
         """The connection that Connect asked for stands."""
         self._move(Trigger.ESTABLISHED, now)
         self._last_io_at = now
-        self._handshake = Handshake(self.options.introduction, self.position)
+        self._handshake = Handshake(self.options.introduction, self.position, self._offers)
         self._out.extend(self._handshake.data_to_send())
 
     def lost(self, now: float, text: str) -> None:
@@ -197,12 +263,43 @@ class Link:
             return
         cause = Cause.CONNECT_FAILED if self.state is LinkState.CONNECTING else Cause.CONNECTION_LOST
         reason = Reason(cause)
-        if self.state is LinkState.LOADING:
-            self._gone = reason
-            self._gone_text = text
-            self._out.clear()
+        if self.state is LinkState.LOADING or self.state is LinkState.CATCHING_UP:
+            if self._gone is None:
+                self._gone = reason
+                self._gone_text = text
+                self._out.clear()
             return
         self._fail(reason, text, now, disconnect=False)
+
+    def rdb_connected(self, now: float) -> None:
+        """The connection that OpenRdbChannel asked for stands. Raises PeerError if none is awaited."""
+        if self._rdb is None:
+            raise PeerError(f"no second connection is expected in state {self.state}")
+        self._rdb.connected(now)
+
+    def rdb_receive(self, data: bytes, now: float) -> None:
+        """The next bytes of the second connection. What breaks the protocol ends both, with Lost(protocol)."""
+        channel = self._rdb
+        if channel is None or self.state is not LinkState.TRANSFER:
+            return
+        channel.last_io_at = self.progress.last_io_at = now
+        try:
+            self._take_from_rdb_channel(channel, data, now)
+        except PeerError as error:
+            self._fail(Reason(Cause.PROTOCOL, detail=self._phase()), str(error), now, disconnect=True)
+
+    def rdb_data_to_send(self) -> list[bytes]:
+        """What is to be written to the second connection now; each byte is returned once."""
+        return self._rdb.data_to_send() if self._rdb is not None else []
+
+    def rdb_lost(self, now: float, text: str) -> None:
+        """The second connection could not be had, or is gone. No effect once the snapshot is whole."""
+        channel, self._rdb = self._rdb, None
+        if channel is None or self.state is not LinkState.TRANSFER:
+            return
+        unborn = channel.state is RdbChannelState.SEND_HANDSHAKE
+        cause = Cause.CONNECT_FAILED if unborn else Cause.CONNECTION_LOST
+        self._fail(Reason(cause, detail="rdb_channel"), text, now, disconnect=True)
 
     def keep_old_data(self, until: OldData) -> None:
         """How the shell loads the snapshot that FullResyncBegins announced; call it while handling that event.
@@ -221,6 +318,9 @@ class Link:
         self.replid = announced.replid
         self.held = announced.cut
         self.announced = None
+        if self._main is not None:
+            self._begin_catch_up(self._main, now)
+            return
         if self._gone is not None:
             reason, self._gone = self._gone, None
             self._fail(reason, self._gone_text, now, disconnect=False, was_flowing=True)
@@ -255,9 +355,11 @@ class Link:
 
     def apply_failed(self, detail: str, now: float, text: str = "") -> None:
         """A command of the stream cannot be applied (`applied` told up to where it could). The link is ended."""
-        if self.state is not LinkState.CONNECTED:
+        if not self.may_apply:
             raise PeerError(f"nothing is being applied in state {self.state}")
-        self._fail(Reason(Cause.APPLY_FAILED, detail=detail), text or detail, now, disconnect=True)
+        disconnect = self._gone is None
+        self._gone = None
+        self._fail(Reason(Cause.APPLY_FAILED, detail=detail), text or detail, now, disconnect=disconnect)
 
     # ------------------------------------------------------------------ the five windows
 
@@ -288,10 +390,11 @@ class Link:
             return self.progress.next_try_at
         if state is LinkState.CONNECTING or state is LinkState.HANDSHAKE:
             return self._last_io_at + self.options.timeout_s
+        if self._may_take_slice:
+            return self._last_io_at
         next_sign = self._last_sent_at + ACK_PERIOD_S
-        if state is LinkState.LOADING:
-            return next_sign
-        return min(next_sign, self._last_io_at + self.options.timeout_s)
+        silent_at = self._silent_at
+        return next_sign if silent_at is None else min(next_sign, silent_at)
 
     def tick(self, now: float) -> None:
         """Do what is due: connect, time out, send a keep-alive or an ACK. Calling it early or often does no harm."""
@@ -303,7 +406,10 @@ class Link:
             if at is not None and now >= at:
                 self._connect(Trigger.DUE, now)
             return
-        if state is not LinkState.LOADING and now >= self._last_io_at + self.options.timeout_s:
+        if self._may_take_slice:
+            self._take_slice(now)
+        silent_at = self._silent_at
+        if silent_at is not None and now >= silent_at:
             reason = Reason(Cause.TIMEOUT, detail=self._phase())
             text = f"nothing came for {self.options.timeout_s:g} seconds in phase {reason.detail}"
             self._fail(reason, text, now, disconnect=True)
@@ -312,6 +418,29 @@ class Link:
             self._send_sign(now)
 
     # ------------------------------------------------------------------ inside
+
+    @property
+    def _offers(self) -> tuple[Dialect, ...]:
+        """The ways to sync on two connections that we announce."""
+        options = self.options
+        offered = Capability.RDB_CHANNEL if options.rdb_channel else Capability.NONE
+        if options.dual_channel:
+            offered |= Capability.DUAL_CHANNEL
+        return tuple(dialect for dialect in DIALECTS if dialect.capability in offered)
+
+    @property
+    def _silent_at(self) -> float | None:
+        """When the silence has been too long; None while no sign is expected.
+
+        While a snapshot comes over the second connection only that one counts: on the first there may be nothing to
+        say. Whoever applies what it holds has no time to listen.
+        """
+        timeout_s = self.options.timeout_s
+        if self.state is LinkState.LOADING:
+            return None
+        if self.state is LinkState.TRANSFER and self._rdb is not None:
+            return self._rdb.last_io_at + timeout_s
+        return None if self._gone is not None else self._last_io_at + timeout_s
 
     def _guarded(self, data: bytes, now: float) -> None:
         try:
@@ -323,6 +452,9 @@ class Link:
         """Hand the bytes to the part of the present state, and what it left over to the next one's."""
         if self.state is LinkState.HANDSHAKE:
             data = self._take_handshake(data, now)
+        if self._main is not None:
+            self._take_from_main_channel(self._main, data, now)
+            return
         if self.state is LinkState.TRANSFER and data:
             data = self._take_snapshot(data, now)
         if self.state is LinkState.LOADING:
@@ -350,6 +482,8 @@ class Link:
             self._fail(answer.reason, answer.text, now, disconnect=True)
         elif isinstance(answer, ContinueGranted):
             self._take_continue(answer, handshake.request, now)
+        elif isinstance(answer, TwoChannelsGranted):
+            self._open_rdb_channel(answer, handshake.request, now)
         else:
             self._take_full_resync(answer, handshake.request, now)
         return handshake.rest
@@ -366,8 +500,12 @@ class Link:
 
     def _take_full_resync(self, answer: FullResyncGranted, request: Request, now: float) -> None:
         self._move(Trigger.FULL_RESYNC, now)
-        reason = guess_refusal(request, answer.replid, answer.cut)
-        self.announced = FullResyncAnnounced(answer.replid, answer.cut, reason)
+        self._announce(answer.replid, answer.cut, request, now)
+
+    def _announce(self, replid: ReplId, cut: Offset, request: Request, now: float) -> None:
+        """The snapshot's cut is known, and its bytes come next."""
+        reason = guess_refusal(request, replid, cut)
+        self.announced = FullResyncAnnounced(replid, cut, reason)
         self._events.append(self.announced)
         self._transfer = Transfer()
         self.progress.transfer = TransferProgress(now, None)
@@ -393,6 +531,101 @@ class Link:
         self._events.append(SnapshotEnds(transfer.read_bytes))
         return transfer.rest
 
+    # ------------------------------------------------------------------ inside, on two channels
+
+    def _open_rdb_channel(self, answer: TwoChannelsGranted, request: Request, now: float) -> None:
+        dialect = answer.dialect
+        if dialect not in self._offers:
+            raise PeerError("the master wants to sync on two connections, which we did not offer")
+        self._move(Trigger.TWO_CHANNELS, now)
+        self._asked = request
+        self._main = MainChannel(dialect, SyncBuffer(self.options.sync_buffer_limit_bytes, self.buffer_use))
+        self._rdb = RdbChannel(dialect, self.options.introduction, answer.session_id, now)
+        self._events.append(OpenRdbChannel(self.host, self.port, dialect.name))
+
+    def _take_from_rdb_channel(self, channel: RdbChannel, data: bytes, now: float) -> None:
+        """Its handshake first, then the snapshot."""
+        if channel.start is None:
+            channel.receive(data, now)
+            if channel.refusal is not None:
+                self._fail(channel.refusal.reason, channel.refusal.text, now, disconnect=True)
+                return
+            start = channel.start
+            if start is None:
+                return
+            data = channel.rest
+            self._announce(start.replid, start.cut, self._asked, now)
+            assert self._main is not None
+            self._main.snapshot_starts(start)
+            self._out.extend(self._main.data_to_send())
+        if data and self._take_snapshot(data, now):
+            raise PeerError("bytes came behind the snapshot on its connection")
+
+    def _take_from_main_channel(self, main: MainChannel, data: bytes, now: float) -> None:
+        """The stream, or before it the answers that lead to it: held until the snapshot is loaded."""
+        was_full, streamed = main.buffer.is_full, main.streams
+        main.receive(data)
+        self._out.extend(main.data_to_send())
+        if main.refusal is not None:
+            self._fail(main.refusal.reason, main.refusal.text, now, disconnect=True)
+            return
+        if main.buffer.is_full and not was_full:
+            self._events.append(SyncBufferFull(main.buffer.limit_bytes))
+        if main.streams and not streamed and self.state is LinkState.CATCHING_UP:
+            self._send_ack()
+
+    def _begin_catch_up(self, main: MainChannel, now: float) -> None:
+        """The snapshot is our data now; the stream behind it follows slice by slice."""
+        self._move(Trigger.SNAPSHOT_LOADED, now)
+        self._close_rdb_channel()
+        self.progress.transfer = None
+        self._prepare_stream()
+        self._last_io_at = now
+        self._events.append(CatchUpBegins(main.buffer.size_bytes))
+        if main.streams and self._gone is None:
+            self._send_ack()
+            self._last_sent_at = now
+
+    @property
+    def _may_take_slice(self) -> bool:
+        """Is there more to apply, or nothing left to wait for, and everything given out so far applied?"""
+        main, spans = self._main, self._spans
+        if self.state is not LinkState.CATCHING_UP or main is None or spans is None or self.held != spans.start:
+            return False
+        return main.streams or self._gone is not None
+
+    def _take_slice(self, now: float) -> None:
+        """Give out the next piece of the buffer; once it is empty, catching up is over."""
+        main = self._main
+        assert main is not None
+        data = main.buffer.take(self.options.slice_bytes)
+        self._last_io_at = now
+        if not data:
+            self._end_catch_up(now)
+            return
+        try:
+            self._take_stream(data)
+        except PeerError as error:
+            disconnect = self._gone is None
+            self._gone = None
+            self._fail(Reason(Cause.PROTOCOL, detail=self._phase()), str(error), now, disconnect=disconnect)
+
+    def _end_catch_up(self, now: float) -> None:
+        self._main = None
+        if self._gone is not None:
+            reason, self._gone = self._gone, None
+            self._fail(reason, self._gone_text, now, disconnect=False, was_flowing=True)
+            return
+        self._move(Trigger.CAUGHT_UP, now)
+        self._note_up(now, full=True)
+
+    def _close_rdb_channel(self) -> None:
+        if self._rdb is not None:
+            self._rdb = None
+            self._events.append(CloseRdbChannel())
+
+    # ------------------------------------------------------------------ inside, the stream
+
     def _take_stream(self, data: bytes) -> None:
         parser, spans = self._parser, self._spans
         assert parser is not None and spans is not None
@@ -406,13 +639,19 @@ class Link:
             )
 
     def _begin_stream(self, trigger: Trigger, now: float, *, full: bool) -> None:
-        assert self.held is not None
         self._move(trigger, now)
         self.progress.transfer = None
+        self._prepare_stream()
+        self._note_up(now, full=full)
+
+    def _prepare_stream(self) -> None:
+        assert self.held is not None
         self._parser = Parser(
             max_bulk_bytes=UNLIMITED, max_args=UNLIMITED, query_buffer_bytes=UNLIMITED, inline_allowed=False
         )
         self._spans = Spans(self.held)
+
+    def _note_up(self, now: float, *, full: bool) -> None:
         self.progress.note_up(now)
         self._last_io_at = now
         self._events.append(LinkUp(full))
@@ -421,11 +660,17 @@ class Link:
 
     def _send_sign(self, now: float) -> None:
         """The sign of life of the present state."""
-        if self.state is LinkState.CONNECTED:
-            self._send_ack()
-        elif self.is_syncing and self._gone is None:
-            self._out.append(_KEEP_ALIVE)
         self._last_sent_at = now
+        if self._gone is not None:
+            return
+        if self.state is LinkState.CONNECTED or (self.state is LinkState.CATCHING_UP and self._main_streams):
+            self._send_ack()
+        elif self.is_syncing:
+            self._out.append(_KEEP_ALIVE)
+
+    @property
+    def _main_streams(self) -> bool:
+        return self._main is not None and self._main.streams
 
     def _send_ack(self) -> None:
         assert self.held is not None
@@ -435,6 +680,8 @@ class Link:
         """Where we are, as precisely as a timeout or an error should say it."""
         if self._handshake is not None:
             return f"handshake:{self._handshake.step}"
+        if self.state is LinkState.TRANSFER and self._rdb is not None:
+            return f"rdb_channel:{self._rdb.state}"
         if self.state is LinkState.TRANSFER and self._transfer is not None and not self._transfer.began:
             return "waiting_for_snapshot"
         return self.state.value
@@ -448,6 +695,7 @@ class Link:
     def _fail(self, reason: Reason, text: str, now: float, *, disconnect: bool, was_flowing: bool = False) -> None:
         """End this connection, say why, and plan the next."""
         before = self.state
+        self._close_rdb_channel()
         up_for_s = now - self._state_since if before is LinkState.CONNECTED else 0.0 if was_flowing else None
         self._settle_position(before)
         self._move(Trigger.FAIL, now)
@@ -481,6 +729,10 @@ class Link:
         self._transfer = None
         self._parser = None
         self._spans = None
+        self._rdb = None
+        if self._main is not None:
+            self._main.buffer.clear()
+            self._main = None
         self.progress.transfer = None
 
     def _move(self, trigger: Trigger, now: float) -> None:

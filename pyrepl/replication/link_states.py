@@ -20,15 +20,21 @@ class Trigger(enum.StrEnum):
     ESTABLISHED = "established"
     CONTINUE = "continue"
     FULL_RESYNC = "full_resync"
+    TWO_CHANNELS = "two_channels"
     LAST_BYTE = "last_byte"
     LOADED = "loaded"
+    SNAPSHOT_LOADED = "snapshot_loaded"
+    """As LOADED, on two channels."""
+    CAUGHT_UP = "caught_up"
     FAIL = "fail"
     STOP = "stop"
 
 
 _S = LinkState
-BUSY: Final = (_S.CONNECTING, _S.HANDSHAKE, _S.TRANSFER, _S.LOADING, _S.CONNECTED)
+BUSY: Final = (_S.CONNECTING, _S.HANDSHAKE, _S.TRANSFER, _S.LOADING, _S.CATCHING_UP, _S.CONNECTED)
 """While there is a connection, or one is being made."""
+SYNCING: Final = (_S.TRANSFER, _S.LOADING, _S.CATCHING_UP)
+"""Between the answer that makes us take a snapshot and the stream in step."""
 
 TRANSITIONS: Final[dict[tuple[LinkState, Trigger], LinkState]] = {
     (_S.IDLE, Trigger.START): _S.CONNECTING,
@@ -36,8 +42,11 @@ TRANSITIONS: Final[dict[tuple[LinkState, Trigger], LinkState]] = {
     (_S.CONNECTING, Trigger.ESTABLISHED): _S.HANDSHAKE,
     (_S.HANDSHAKE, Trigger.CONTINUE): _S.CONNECTED,
     (_S.HANDSHAKE, Trigger.FULL_RESYNC): _S.TRANSFER,
+    (_S.HANDSHAKE, Trigger.TWO_CHANNELS): _S.TRANSFER,
     (_S.TRANSFER, Trigger.LAST_BYTE): _S.LOADING,
     (_S.LOADING, Trigger.LOADED): _S.CONNECTED,
+    (_S.LOADING, Trigger.SNAPSHOT_LOADED): _S.CATCHING_UP,
+    (_S.CATCHING_UP, Trigger.CAUGHT_UP): _S.CONNECTED,
     **{(state, Trigger.FAIL): _S.WAITING for state in BUSY},
     **{(state, Trigger.STOP): _S.IDLE for state in LinkState},
 }
@@ -50,6 +59,7 @@ ROLE_STATES: Final[dict[LinkState, str]] = {
     _S.HANDSHAKE: "handshake",
     _S.TRANSFER: "sync",
     _S.LOADING: "sync",
+    _S.CATCHING_UP: "sync",
     _S.CONNECTED: "connected",
 }
 """What ROLE calls each state."""

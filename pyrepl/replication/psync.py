@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pyrepl.errors import CommandError, PeerError
-from pyrepl.replication.dialects import DIALECTS
+from pyrepl.replication.dialects import DIALECTS, Dialect
 from pyrepl.replication.history import is_replid
 from pyrepl.resp.numbers import parse_integer
 from pyrepl.units import Offset, ReplId
@@ -104,11 +104,10 @@ class Reason:
 
 
 class Verdict(enum.Enum):
-    """What a master decides on a request. RDB_CHANNEL is recognised (dialects.py) and never decided yet."""
+    """What a master decides on a request. Whether a full resync takes two connections is pairs.py's to say."""
 
     CONTINUE = "continue"
     FULL_RESYNC = "full_resync"
-    RDB_CHANNEL = "rdb_channel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +234,15 @@ class TryLater:
     reason: Reason
 
 
-Answer = ContinueGranted | FullResyncGranted | TryLater
+@dataclass(frozen=True, slots=True)
+class TwoChannelsGranted:
+    """The snapshot comes on a second connection, which is ours to open; `session_id` is this one's, if stated."""
+
+    dialect: Dialect
+    session_id: int | None
+
+
+Answer = ContinueGranted | FullResyncGranted | TwoChannelsGranted | TryLater
 
 
 def decode_answer(line: bytes) -> Answer:
@@ -247,9 +254,19 @@ def decode_answer(line: bytes) -> Answer:
         return _decode_full_resync(rest, line)
     if line[:1] == b"-":
         return TryLater(_text(line[1:]), _why_refused(line))
-    if any(word == dialect.verdict for dialect in DIALECTS):
-        raise PeerError(f"the master wants to sync on two connections, which we did not offer: {_text(line)!r}")
+    for dialect in DIALECTS:
+        if word == dialect.verdict:
+            return _decode_two_channels(dialect, rest, line)
     raise PeerError(f"expected an answer to PSYNC, got {_text(line)!r}")
+
+
+def _decode_two_channels(dialect: Dialect, rest: bytes, line: bytes) -> TwoChannelsGranted:
+    if not dialect.verdict_names_session:
+        return TwoChannelsGranted(dialect, None)
+    session_id = parse_integer(rest)
+    if session_id is None:
+        raise PeerError(f"expected {dialect.verdict.decode()} with a client id, got {_text(line)!r}")
+    return TwoChannelsGranted(dialect, session_id)
 
 
 def _why_refused(line: bytes) -> Reason:

@@ -1,7 +1,7 @@
 """All replicas of a node: who continues, which snapshot serves whom, how far each is, and what a full resync cost.
 
-Not here: what one replica says and hears (session.py), making and sending snapshots (daemon/snapshot), our own master
-(link.py).
+Not here: what one replica says and hears (session.py), which two connections make one sync (pairs.py), making and
+sending snapshots (daemon/snapshot), our own master (link.py).
 
 One snapshot at a time, for as many replicas as possible:
 
@@ -12,7 +12,8 @@ One snapshot at a time, for as many replicas as possible:
                                            repl-diskless-sync-max-replicas
     none, disk                             start now
 
-A replica that cannot read a snapshot without a size (no `capa eof`) makes the next one go to disk for all.
+A replica that cannot read a snapshot without a size (no `capa eof`) makes the next one go to disk for all, unless an
+RDB channel waits: that takes its snapshot from a socket alone, with all that can, and the others wait for the next.
 Source: Redis 7.0 `syncCommand`, `startBgsaveForReplication`, `shouldStartChildReplication`, `replicationCron`.
 """
 
@@ -23,20 +24,34 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 from pyrepl.replication.backlog import Backlog
-from pyrepl.replication.dialects import Capability
+from pyrepl.replication.dialects import Capability, Dialect, encode_end_offset, encode_verdict
 from pyrepl.replication.events import (
     BacklogCreated,
     BacklogFreed,
+    PsyncWaitOver,
+    RdbChannelAsks,
     RosterEvent,
     SessionState,
     SnapshotTarget,
     StartSnapshot,
     StopSnapshot,
+    StreamAttached,
     SyncDecided,
 )
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
-from pyrepl.replication.psync import FULL_RESYNC_CAUSES, Cause, Decision, Reason, Request, Verdict, decide
+from pyrepl.replication.pairs import Pairs
+from pyrepl.replication.psync import (
+    FULL_RESYNC_CAUSES,
+    Cause,
+    Decision,
+    Reason,
+    Request,
+    Verdict,
+    decide,
+    encode_continue,
+    encode_full_resync,
+)
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import Offset, ReplId
 
@@ -62,6 +77,10 @@ class RosterOptions:
     """repl-ping-replica-period."""
     backlog_ttl_s: int = 3600
     """repl-backlog-ttl; 0 keeps it for ever."""
+    rdb_channel: bool = False
+    """Answer Redis's sync on two connections (repl-rdb-channel); only diskless."""
+    dual_channel: bool = False
+    """Answer Valkey's sync on two connections (dual-channel-replication-enabled); only diskless."""
     session: SessionOptions = field(default_factory=SessionOptions)
 
 
@@ -87,8 +106,9 @@ class Roster:
     Shell's contract: after every call carry out `events()`, and the events and data of the sessions concerned; call
     `tick` at `next_deadline()`; call `remove` for each connection that ended.
 
-    Invariants: `sessions` holds those that have asked to sync and have not ended; `running` is set from
-    snapshot_started to snapshot_ended; each session in WAIT_SNAPSHOT_END belongs to the running snapshot.
+    Invariants: `sessions` holds those that have asked to sync and have not ended, one for each replica, and
+    `rdb_channels` the second connections that take a snapshot for one; `running` is set from snapshot_started to
+    snapshot_ended; each session in WAIT_SNAPSHOT_END belongs to the running snapshot.
     """
 
     def __init__(
@@ -103,6 +123,7 @@ class Roster:
         self.options: Final = options
         self.counters: Final = SyncCounters()
         self.sessions: Final[dict[int, Session]] = {}
+        self.rdb_channels: Final[dict[int, Session]] = {}
         self.refusal: str = ""
         """While not empty, syncs are answered with this error (role.py sets it)."""
         self.failover_refusal = FAILOVER_TO_MASTER
@@ -114,6 +135,7 @@ class Roster:
         self.other_child_runs = False
         """A child that is not for replicas occupies the place; the shell keeps it up to date with `set_other_child`."""
         self.no_replicas_since: float | None = now
+        self.pairs: Final = Pairs(self.sessions, backlog, options)
         self._history: Final = history
         self._backlog: Final = backlog
         self._feed: Final = feed
@@ -145,6 +167,11 @@ class Roster:
         return count
 
     @property
+    def waiting_psync(self) -> int:
+        """Replicas that take or took a snapshot and have not asked for the stream behind it: replicas_waiting_psync."""
+        return len(self.pairs.waits)
+
+    @property
     def lowest_cut(self) -> Offset | None:
         """The cut of the replica that was handed least, None without replicas."""
         return self._backlog.lowest_pin
@@ -159,7 +186,7 @@ class Roster:
 
     def open_session(self, session_id: int, ip: str, now: float) -> Session:
         """A machine for a client that sent its first REPLCONF, PSYNC or SYNC. Listed once it asks to sync."""
-        return Session(session_id, ip, self.options.session, now)
+        return Session(session_id, ip, self.options.session, now, self.pairs)
 
     def request_sync(self, session: Session, request: Request, now: float) -> None:
         """Decide on SyncRequested. What the replica hears is in the session's windows."""
@@ -169,36 +196,46 @@ class Roster:
         if refusal:
             session.refuse(refusal)
             return
+        if session.is_rdb_channel:
+            self._serve_rdb_channel(session, now)
+            return
         decision = decide(request, self._history, self._backlog)
         if not self._backlog.active:
-            self._create_backlog()
-        self.sessions[session.id] = session
-        self.no_replicas_since = None
-        if decision.verdict is Verdict.CONTINUE:
+            self._create_backlog(now)
+        dialect = self.pairs.dialect_for(session) if request.can_continue else None
+        if session.psync_wait is not None:
+            self._continue_behind_snapshot(session, request, decision, now)
+        elif decision.verdict is Verdict.CONTINUE:
             self._continue(session, request, decision, now)
+        elif dialect is not None:
+            self._send_to_rdb_channel(session, request, decision, dialect, now)
         else:
             self._full_resync(session, request, decision, now)
 
     def remove(self, session: Session, now: float) -> None:
         """The session's connection has ended. Harmless if it was never listed or is removed already."""
+        hung_up = session.state is SessionState.WAIT_SNAPSHOT_END
         if session.state is not SessionState.CLOSED:
             session.lost("connection closed")
-        if self.sessions.get(session.id) is not session:
-            return
-        del self.sessions[session.id]
+        listed = self.rdb_channels if session.is_rdb_channel else self.sessions
+        if listed.get(session.id) is session:
+            del listed[session.id]
+            self._remember(session)
         if session.cursor is not None:
             self._backlog.detach(session.cursor)
             session.cursor = None
-        self._remember(session)
-        if not self.sessions:
-            self.no_replicas_since = now
+        self.pairs.left(session, now, child_writes=hung_up and self.running is not None)
+        self._remove_closed(now)
+        self._note_absence(now)
         self._stop_unwanted_snapshot()
 
     def close_all(self, reason: Reason, text: str, now: float) -> None:
         """Cut every replica: our stream gets another name or another content."""
-        for session in list(self.sessions.values()):
+        for session in self._all():
             session.close(reason, text)
-            self.remove(session, now)
+        self._remove_closed(now)
+        self.pairs.forget_waits()
+        self._note_absence(now)
 
     # ------------------------------------------------------------------ the snapshot
 
@@ -207,11 +244,13 @@ class Roster:
         self.other_child_runs = runs
         self._plan_snapshot(now)
 
-    def snapshot_started(self, now: float) -> list[Session]:
+    def snapshot_started(self, now: float, *, stream_db: int = 0) -> list[Session]:
         """The child of StartSnapshot is being forked in this very turn: it will hold the data at the stream's end.
 
-        Returns the replicas it serves: for DISK all that wait now, for SOCKETS those of the order that still wait.
-        May be empty: then do not fork.
+        Returns the sessions it serves: for DISK all that wait now, for SOCKETS those of the order that still wait,
+        RDB connections among them. The main connections of these may stream from now on, while the child writes. May
+        be empty: then do not fork. `stream_db`: the database that our master's stream has selected, 0 on a master,
+        whose next command selects its own.
         """
         ordered = self._ordered
         assert ordered is not None and self.running is None
@@ -219,6 +258,8 @@ class Roster:
         served = self._waiting()
         if ordered.target is SnapshotTarget.SOCKETS:
             served = [session for session in served if session.id in ordered.session_ids]
+        else:
+            served = [session for session in served if not session.is_rdb_channel]
         if not served:
             return []
         self.running = ordered.target
@@ -226,7 +267,10 @@ class Roster:
         self._running_cut = Offset(self._backlog.end)
         self._feed.forget_db()
         for session in served:
-            self._attach_to_snapshot(session, now)
+            if session.is_rdb_channel:
+                self._start_rdb_channel(session, stream_db, now)
+            else:
+                self._attach_to_snapshot(session, now)
         return served
 
     def snapshot_ended(
@@ -252,7 +296,9 @@ class Roster:
             else:
                 session.child_done(now)
         self._ordered = None
+        self.pairs.child_ended(ok, failed, now)
         self._remove_closed(now)
+        self._note_absence(now)
         self._plan_snapshot(now)
 
     # ------------------------------------------------------------------ windows
@@ -264,7 +310,8 @@ class Roster:
 
     def next_deadline(self) -> float | None:
         """When `tick` is due; None if nothing is awaited."""
-        deadlines = [session.next_deadline() for session in self.sessions.values()]
+        deadlines = [session.next_deadline() for session in self._all()]
+        deadlines.append(self.pairs.next_deadline())
         if self.makes_stream and self.sessions:
             deadlines.append(self._last_ping_at + self.options.ping_period_s)
         deadlines.append(self._snapshot_due_at())
@@ -274,7 +321,7 @@ class Roster:
 
     def tick(self, now: float) -> None:
         """Do what is due: keep-alives, timeouts and limits of sessions, PING, a delayed snapshot, the backlog's end."""
-        for session in self.sessions.values():
+        for session in self._all():
             session.tick(now)
         self.check_output_buffers(now)
         self._ping(now)
@@ -286,7 +333,10 @@ class Roster:
         end, floor_bytes = self._backlog.end, self._backlog.capacity
         for session in self.sessions.values():
             session.check_output_buffer(end, floor_bytes, now)
+        for wait, reason in self.pairs.overdue(end, floor_bytes, now):
+            self._events.append(PsyncWaitOver(wait.rdb_id, reason))
         self._remove_closed(now)
+        self._note_absence(now)
 
     def ask_acks(self) -> None:
         """Put a GETACK into the stream (WAIT)."""
@@ -295,7 +345,20 @@ class Roster:
 
     # ------------------------------------------------------------------ inside
 
+    def _all(self) -> list[Session]:
+        return [*self.sessions.values(), *self.rdb_channels.values()]
+
+    def _list(self, session: Session) -> None:
+        """It has asked to sync, and counts from now on."""
+        (self.rdb_channels if session.is_rdb_channel else self.sessions)[session.id] = session
+        self.no_replicas_since = None
+
+    def _note_absence(self, now: float) -> None:
+        if self.no_replicas_since is None and not (self.sessions or self.rdb_channels or self.pairs.waits):
+            self.no_replicas_since = now
+
     def _continue(self, session: Session, request: Request, decision: Decision, now: float) -> None:
+        self._list(session)
         self.counters.partial_ok += 1
         self._remembered.pop(_name(session), None)
         cursor = self._backlog.attach(Offset(request.held))
@@ -303,14 +366,8 @@ class Roster:
         self._events.append(SyncDecided(session.id, request, None, decision.missing_bytes, ""))
 
     def _full_resync(self, session: Session, request: Request, decision: Decision, now: float) -> None:
-        assert decision.reason is not None
-        reason = decision.reason
-        if reason.cause is Cause.FIRST:
-            reason = self._remembered.pop(_name(session), reason)
-        self.counters.full += 1
-        self.counters.full_by_cause[reason.cause] += 1
-        if request.replid is not None:
-            self.counters.partial_err += 1
+        self._list(session)
+        reason = self._count_full_resync(session, request, decision)
         session.wait_for_snapshot(now)
         wait = self._why_wait(session)
         self._events.append(SyncDecided(session.id, request, reason, 0, wait))
@@ -319,9 +376,77 @@ class Roster:
         else:
             self._plan_snapshot(now)
 
+    def _count_full_resync(self, session: Session, request: Request, decision: Decision) -> Reason:
+        """Why it is needed: for a replica that comes without an id, what ended its last sync."""
+        assert decision.reason is not None
+        reason = decision.reason
+        if reason.cause is Cause.FIRST:
+            reason = self._remembered.pop(_name(session), reason)
+        self.counters.full += 1
+        self.counters.full_by_cause[reason.cause] += 1
+        if request.replid is not None:
+            self.counters.partial_err += 1
+        return reason
+
+    def _send_to_rdb_channel(
+        self, session: Session, request: Request, decision: Decision, dialect: Dialect, now: float
+    ) -> None:
+        """A full resync on two connections: this is the main one. It is counted here, where its cause is known."""
+        reason = self._count_full_resync(session, request, decision)
+        asks_again = dialect.replica_asks_for_stream
+        if asks_again:
+            self.pairs.expect(session)
+        else:
+            self._list(session)
+        session.send_to_rdb_channel(encode_verdict(dialect, session.id), now, waits=not asks_again)
+        self._events.append(SyncDecided(session.id, request, reason, 0, "rdb_channel"))
+
+    def _serve_rdb_channel(self, session: Session, now: float) -> None:
+        """An RDB connection wants its snapshot: the next one that goes to sockets."""
+        refusal = self.pairs.why_not_serve(session)
+        if refusal:
+            session.refuse(refusal)
+            return
+        if not self._backlog.active:
+            self._create_backlog(now)
+        self._list(session)
+        session.wait_for_snapshot(now)
+        main_id = session.partner.id if session.partner is not None else None
+        self._events.append(RdbChannelAsks(session.id, main_id, self._why_wait(session)))
+        self._plan_snapshot(now)
+
+    def _start_rdb_channel(self, rdb: Session, stream_db: int, now: float) -> None:
+        """The snapshot for an RDB connection begins: its main one has the stream, or the stream is kept for it."""
+        assert self._running_cut is not None
+        cut, replid = self._running_cut, self._history.replid
+        cursor = self._backlog.attach(cut)
+        main = rdb.partner
+        if main is None:
+            self.pairs.keep_stream(rdb, cursor)
+            rdb.rdb_snapshot_started(encode_end_offset(cut, replid, stream_db, rdb.id), now)
+            return
+        main.stream_behind_snapshot(cursor, now)
+        rdb.rdb_snapshot_started(encode_full_resync(replid, cut), now)
+        self._events.append(StreamAttached(main.id, cut))
+
+    def _continue_behind_snapshot(self, main: Session, request: Request, decision: Decision, now: float) -> None:
+        """A main connection in Valkey's dialect asks for the stream that is kept for it. Part of its full resync."""
+        wait = main.psync_wait
+        assert wait is not None
+        if decision.reason is not None:
+            main.close(decision.reason, "it cannot be continued behind its snapshot")
+            self.remove(main, now)
+            return
+        self._list(main)
+        answer = encode_continue(self._history.replid, with_id=Capability.PSYNC2 in main.capabilities)
+        main.stream_behind_snapshot(self._backlog.attach(Offset(request.held)), now, answer=answer)
+        self.pairs.attached(main, wait, now)
+        self._events.append(StreamAttached(main.id, Offset(request.held)))
+
     def _why_wait(self, session: Session) -> str:
         """What the session's full resync waits for: see events.SyncDecided."""
-        if self.running is SnapshotTarget.DISK and self._somebody_waits_for_end:
+        joins = not session.is_rdb_channel
+        if joins and self.running is SnapshotTarget.DISK and self._somebody_waits_for_end:
             return "joined"
         if self.running is not None or self.other_child_runs:
             return "next"
@@ -331,7 +456,7 @@ class Roster:
 
     @property
     def _somebody_waits_for_end(self) -> bool:
-        return any(session.state is SessionState.WAIT_SNAPSHOT_END for session in self.sessions.values())
+        return any(session.state is SessionState.WAIT_SNAPSHOT_END for session in self._all())
 
     def _attach_to_snapshot(self, session: Session, now: float) -> None:
         assert self.running is not None and self._running_cut is not None
@@ -339,12 +464,12 @@ class Roster:
         session.snapshot_started(self.running, self._history.replid, cursor, now)
 
     def _waiting(self) -> list[Session]:
-        return [s for s in self.sessions.values() if s.state is SessionState.WAIT_SNAPSHOT_START]
+        return [s for s in self._all() if s.state is SessionState.WAIT_SNAPSHOT_START]
 
     def _concerned(self, target: SnapshotTarget | None) -> list[Session]:
         """Whom the end of a snapshot concerns: whom it served, or who ordered it if it never began."""
         if target is not None:
-            return [s for s in self.sessions.values() if s.state is SessionState.WAIT_SNAPSHOT_END]
+            return [s for s in self._all() if s.state is SessionState.WAIT_SNAPSHOT_END]
         ids = self._ordered.session_ids if self._ordered is not None else ()
         return [session for session in self._waiting() if session.id in ids]
 
@@ -356,39 +481,47 @@ class Roster:
         options = self.options
         oldest = min(session.waiting_since for session in waiting)
         enough = 0 < options.diskless_max_replicas <= len(waiting)
-        if self._next_target(waiting) is SnapshotTarget.DISK or enough:
+        if self._next_group(waiting)[0] is SnapshotTarget.DISK or enough:
             return oldest
         return oldest + options.diskless_delay_s
 
-    def _next_target(self, waiting: list[Session]) -> SnapshotTarget:
-        if self.options.diskless and all(Capability.EOF in session.capabilities for session in waiting):
-            return SnapshotTarget.SOCKETS
-        return SnapshotTarget.DISK
+    def _next_group(self, waiting: list[Session]) -> tuple[SnapshotTarget, list[Session]]:
+        """Where the next snapshot goes, and who of those that wait has it."""
+        diskless = self.options.diskless
+        fit = [s for s in waiting if s.is_rdb_channel or (diskless and Capability.EOF in s.capabilities)]
+        if len(fit) == len(waiting) or any(session.is_rdb_channel for session in waiting):
+            return SnapshotTarget.SOCKETS, fit
+        return SnapshotTarget.DISK, waiting
 
     def _plan_snapshot(self, now: float) -> None:
         due_at = self._snapshot_due_at()
         if due_at is None or now < due_at:
             return
-        waiting = self._waiting()
-        self._ordered = StartSnapshot(self._next_target(waiting), tuple(session.id for session in waiting))
+        target, group = self._next_group(self._waiting())
+        self._ordered = StartSnapshot(target, tuple(session.id for session in group))
         self._events.append(self._ordered)
 
     def _stop_unwanted_snapshot(self) -> None:
         """Nobody waits for the running child any more (Redis kills it too)."""
-        if self.running is not None and not self._stop_ordered and not self._somebody_waits_for_end:
+        if self.running is None or self._stop_ordered or self._somebody_waits_for_end:
+            return
+        if not self.pairs.has_unsettled:
             self._stop_ordered = True
             self._events.append(StopSnapshot())
 
-    def _create_backlog(self) -> None:
+    def _create_backlog(self, now: float) -> None:
         """What was written before the first replica came is in no backlog, so the stream's name begins here."""
         self._history.restart(self._new_replid())
         self._backlog.create()
         self._feed.forget_db()
+        if self.no_replicas_since is not None:
+            self.no_replicas_since = now
         self._events.append(BacklogCreated(self._history.replid))
 
     @property
     def _may_free_backlog(self) -> bool:
-        return self.makes_stream and self._backlog.active and not self.sessions and self.options.backlog_ttl_s > 0
+        wanted = self.sessions or self.rdb_channels or self.pairs.waits
+        return self.makes_stream and self._backlog.active and not wanted and self.options.backlog_ttl_s > 0
 
     def _free_backlog(self, now: float) -> None:
         since = self.no_replicas_since
@@ -406,7 +539,7 @@ class Roster:
     def _remember(self, session: Session) -> None:
         """Why the sync or link of this replica ended, for when it comes back without an id."""
         reason = session.end_reason
-        if reason is None or reason.cause not in _WORTH_REMEMBERING:
+        if reason is None or reason.cause not in _WORTH_REMEMBERING or reason.detail == "main_channel":
             return
         if reason.cause is Cause.CONNECTION_LOST and reason.detail == SessionState.ONLINE.wire_name:
             return
@@ -417,8 +550,12 @@ class Roster:
             del self._remembered[next(iter(self._remembered))]
 
     def _remove_closed(self, now: float) -> None:
-        for session in [s for s in self.sessions.values() if s.state is SessionState.CLOSED]:
-            self.remove(session, now)
+        for session in self._all():
+            if session.state is SessionState.CLOSED and self._is_listed(session):
+                self.remove(session, now)
+
+    def _is_listed(self, session: Session) -> bool:
+        return self.sessions.get(session.id) is session or self.rdb_channels.get(session.id) is session
 
 
 def _name(session: Session) -> tuple[str, int]:

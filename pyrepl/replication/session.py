@@ -1,7 +1,8 @@
-"""The master's machine for one replica: what it said about itself, its sync, its place in the stream, its ACKs.
+"""The master's machine for one connection of a replica: what it said, its sync, its place in the stream, its ACKs.
 
-Not here: who continues and which snapshot serves whom (roster.py), the stream's bytes (the shell reads them from the
-Backlog at `cursor` and writes them), the snapshot's bytes (a file or a child's, daemon/snapshot).
+Not here: who continues and which snapshot serves whom (roster.py), which two connections belong together (pairs.py),
+the stream's bytes (the shell reads them from the Backlog at `cursor` and writes them), the snapshot's bytes (a file or
+a child's, daemon/snapshot).
 
     HANDSHAKE --request_sync--> WAIT_SNAPSHOT_START -> WAIT_SNAPSHOT_END -> SEND_BULK -> ONLINE
         |                                                     | (straight to the socket)   ^  ^
@@ -9,21 +10,29 @@ Backlog at `cursor` and writes them), the snapshot's bytes (a file or a child's,
         +--- continued -----------------------------------------------------------------------+
     any state -> CLOSED
 
-The stream flows in ONLINE, after a snapshot that a child wrote to the socket only from the first ACK on: until then
-the replica looks for the end of the snapshot. While it waits for a file, `\\n` each second keeps the connection
-alive; while a child writes to the socket we must not. Source: Redis 7.0 `syncCommand`, `replconfCommand`,
-`replicationCron`.
+Two channels, the main connection above, the RDB connection below it; in Valkey's dialect the main one waits in
+HANDSHAKE until it asks to continue at the snapshot's cut:
+
+    HANDSHAKE --+RDBCHANNELSYNC--> WAIT_RDB_CHANNEL --snapshot begins--> SEND_BULK_AND_STREAM --first ACK--> ONLINE
+        +--- continued behind the snapshot --------------------------------------^
+    HANDSHAKE --request_sync--> WAIT_SNAPSHOT_START -> WAIT_SNAPSHOT_END --child done--> CLOSED
+
+The stream flows in SEND_BULK_AND_STREAM and ONLINE, after a snapshot that a child wrote to the same socket only from
+the first ACK on: until then the replica looks for the end of the snapshot. While it waits for a file, `\\n` each second
+keeps the connection alive; while a child writes to the socket we must not, and on a main connection neither, where
+the replica takes all for stream. Source: Redis 7.0 `syncCommand`, `replconfCommand`, `replicationCron`; Redis 8.2.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, Protocol, final
 
 from pyrepl.errors import CommandError
 from pyrepl.replication.backlog import Cursor
 from pyrepl.replication.dialects import Capability, decode_capability
 from pyrepl.replication.events import (
+    Channel,
     CloseSession,
     SendFile,
     SessionEvent,
@@ -32,6 +41,7 @@ from pyrepl.replication.events import (
     SyncRequested,
     WentOnline,
 )
+from pyrepl.replication.limits import OutputWatch
 from pyrepl.replication.psync import (
     Cause,
     Reason,
@@ -44,11 +54,12 @@ from pyrepl.resp.numbers import parse_integer
 from pyrepl.resp.parser import Parser
 from pyrepl.units import Offset, ReplId
 
+if TYPE_CHECKING:
+    from pyrepl.replication.pairs import PsyncWait
+
 KEEP_ALIVE_PERIOD_S: Final = 1.0
 MAX_ADDRESS_BYTES: Final = 255
 """Inclusive; Redis's NET_HOST_STR_LEN with its final zero."""
-_SOFT_SLACK_S: Final = 0.01
-"""The soft limit must be passed, not met."""
 _OK: Final = b"+OK\r\n"
 _NOT_AN_INTEGER: Final = "ERR value is not an integer or out of range"
 _S = SessionState
@@ -57,6 +68,10 @@ TRANSITIONS: Final[frozenset[tuple[SessionState, SessionState]]] = frozenset(
     {
         (_S.HANDSHAKE, _S.WAIT_SNAPSHOT_START),
         (_S.HANDSHAKE, _S.ONLINE),
+        (_S.HANDSHAKE, _S.WAIT_RDB_CHANNEL),
+        (_S.HANDSHAKE, _S.SEND_BULK_AND_STREAM),
+        (_S.WAIT_RDB_CHANNEL, _S.SEND_BULK_AND_STREAM),
+        (_S.SEND_BULK_AND_STREAM, _S.ONLINE),
         (_S.WAIT_SNAPSHOT_START, _S.WAIT_SNAPSHOT_END),
         (_S.WAIT_SNAPSHOT_END, _S.SEND_BULK),
         (_S.WAIT_SNAPSHOT_END, _S.ONLINE),
@@ -78,17 +93,36 @@ class SessionOptions:
     soft_limit_bytes: int = 64 * 1024 * 1024
     soft_limit_s: float = 60.0
     """soft_limit_bytes pending for longer than this without a break cut."""
+    rdb_channel_grace_s: float = 60.0
+    """How long one connection of a pair waits for the other: a main one for its RDB connection to come, a snapshot
+    that was taken for the main one to ask for the stream behind it (Valkey's wait-before-rdb-client-free)."""
+
+
+class Introducer(Protocol):
+    """Who knows the other sessions; pairs.py."""
+
+    @property
+    def is_open(self) -> bool:
+        """Do we sync on two connections at all? Otherwise the options for that are unknown."""
+
+    def pair_with_main(self, rdb: Session, main_id: int) -> None:
+        """`rdb` names its main connection. Raises CommandError if that cannot be."""
+
+    def pair_with_rdb(self, main: Session, rdb_id: int) -> None:
+        """`main` names its RDB connection. Raises CommandError if that cannot be."""
 
 
 @final
 class Session:
     """One replica's connection, from its first REPLCONF on.
 
-    Invariants: `cursor` is set from WAIT_SNAPSHOT_END on until CLOSED; `ack_cut` never falls; the stream may be
-    written only while `may_stream`.
+    Invariants: `cursor` is set from WAIT_SNAPSHOT_END on until CLOSED, but never on an RDB connection; `ack_cut` never
+    falls and never passes `cursor`; the stream may be written only while `may_stream`; `partner.partner is self`.
     """
 
-    def __init__(self, session_id: int, ip: str, options: SessionOptions, now: float) -> None:
+    def __init__(
+        self, session_id: int, ip: str, options: SessionOptions, now: float, introducer: Introducer | None = None
+    ) -> None:
         """`session_id` is the client's id, `ip` the address its connection comes from."""
         self.id: Final = session_id
         self.options: Final = options
@@ -103,6 +137,14 @@ class Session:
         """It wants the snapshot and no stream (redis-cli --rdb)."""
         self.uses_sync = False
         """It asked by SYNC and need not send ACKs."""
+        self.is_rdb_channel = False
+        """It takes the snapshot for another connection (REPLCONF rdb-channel): flag C in CLIENT LIST."""
+        self.partner: Session | None = None
+        """The other connection of its pair, while the snapshot is on its way."""
+        self.snapshot_is_out = False
+        """On either connection of a pair: the child has written the whole snapshot."""
+        self.psync_wait: PsyncWait | None = None
+        """What a main connection in Valkey's dialect named, until it asks for the stream there."""
         self.cursor: Cursor | None = None
         self.target: SnapshotTarget | None = None
         self.ack_cut = Offset(0)
@@ -114,7 +156,8 @@ class Session:
         self.end_reason: Reason | None = None
         self.waiting_since = now
         self._awaits_ack = False
-        self._soft_since: float | None = None
+        self._introducer: Final = introducer
+        self._output: Final = OutputWatch(options)
         self._last_sent_at = now
         self._parser = Parser()
         self._out: list[bytes] = []
@@ -134,7 +177,17 @@ class Session:
     @property
     def may_stream(self) -> bool:
         """May the shell write stream bytes from `cursor` on?"""
+        if self.state is SessionState.SEND_BULK_AND_STREAM:
+            return True
         return self.state is SessionState.ONLINE and not self._awaits_ack
+
+    @property
+    def channel(self) -> Channel:
+        """Which part of a sync it has: Valkey's `type=`."""
+        if self.is_rdb_channel:
+            return Channel.RDB
+        pairing = self.state is SessionState.WAIT_RDB_CHANNEL or self.state is SessionState.SEND_BULK_AND_STREAM
+        return Channel.MAIN if pairing else Channel.WHOLE
 
     @property
     def is_replica(self) -> bool:
@@ -208,6 +261,35 @@ class Session:
         self._move(SessionState.WAIT_SNAPSHOT_START, now)
         self.waiting_since = now
 
+    def send_to_rdb_channel(self, verdict: bytes, now: float, *, waits: bool) -> None:
+        """Full resync on two connections decided: `verdict` says so. `waits`: the stream comes here by itself."""
+        assert self.state is SessionState.HANDSHAKE and not self.is_rdb_channel
+        self._out.append(verdict)
+        self.waiting_since = now
+        if waits:
+            self._move(SessionState.WAIT_RDB_CHANNEL, now)
+
+    def rdb_snapshot_started(self, line: bytes, now: float) -> None:
+        """The snapshot for this RDB connection is being made; `line` states its cut."""
+        assert self.is_rdb_channel
+        self._move(SessionState.WAIT_SNAPSHOT_END, now)
+        self.target = SnapshotTarget.SOCKETS
+        self._out.append(line)
+
+    def stream_behind_snapshot(self, cursor: Cursor, now: float, *, answer: bytes = b"") -> None:
+        """The stream goes from here at once; the snapshot that ends at `cursor.at` goes over the RDB connection."""
+        self._move(SessionState.SEND_BULK_AND_STREAM, now)
+        self.cursor = cursor
+        if answer:
+            self._out.append(answer)
+
+    def rdb_channel_done(self, now: float) -> None:
+        """The RDB connection has brought the whole snapshot: from now on this one has to give signs."""
+        assert not self.is_rdb_channel
+        self.partner = None
+        self.snapshot_is_out = True
+        self.ack_at = now
+
     def snapshot_started(self, target: SnapshotTarget, replid: ReplId, cursor: Cursor, now: float) -> None:
         """The snapshot for this replica ends at the cut `cursor.at` and is being made."""
         self._move(SessionState.WAIT_SNAPSHOT_END, now)
@@ -231,6 +313,11 @@ class Session:
     def child_done(self, now: float) -> None:
         """The child has written the whole snapshot to this replica's socket, which is ours again."""
         assert self.target is SnapshotTarget.SOCKETS
+        if self.is_rdb_channel:
+            self.snapshot_is_out = True
+            text = "the snapshot is out, the stream is on the main connection"
+            self.close(Reason(Cause.STOPPED, detail="rdb_channel"), text, flush=True)
+            return
         self._go_online(now, awaits_ack=True)
 
     def close(self, reason: Reason, text: str, *, flush: bool = False, line: str = "") -> None:
@@ -254,25 +341,10 @@ class Session:
         self.state = SessionState.CLOSED
 
     def check_output_buffer(self, end: int, floor_bytes: int, now: float) -> None:
-        """Cut the replica if it is slower than the limits allow. The stream ends at `end`, a backlog has `floor_bytes`.
-
-        A hard limit below the backlog's size counts as that size (Redis 7.0), as those bytes are kept anyway.
-        """
-        options = self.options
-        pending = self.pending_bytes(end)
-        hard = options.hard_limit_bytes
-        if hard and pending >= max(hard, floor_bytes):
-            text = f"{pending} bytes pending, the hard limit is {max(hard, floor_bytes)}"
-            self.close(Reason(Cause.OUTPUT_BUFFER, pending - max(hard, floor_bytes), "hard"), text)
-            return
-        soft = options.soft_limit_bytes
-        if not soft or pending < soft:
-            self._soft_since = None
-        elif self._soft_since is None:
-            self._soft_since = now
-        elif now > self._soft_since + options.soft_limit_s:
-            text = f"{pending} bytes pending for over {options.soft_limit_s:g} seconds, the soft limit is {soft}"
-            self.close(Reason(Cause.OUTPUT_BUFFER, pending - soft, "soft"), text)
+        """Cut the replica if it is slower than allowed; the stream ends at `end`, a backlog has `floor_bytes`."""
+        excess = self._output.check(self.pending_bytes(end), floor_bytes, now)
+        if excess is not None:
+            self.close(excess.reason, excess.text)
 
     # ------------------------------------------------------------------ the remaining windows
 
@@ -292,13 +364,12 @@ class Session:
             return self._last_sent_at + KEEP_ALIVE_PERIOD_S
         if self.state is SessionState.CLOSED:
             return None
-        deadline = None
-        if self._soft_since is not None:
-            deadline = self._soft_since + self.options.soft_limit_s + _SOFT_SLACK_S
-        if self.state is SessionState.ONLINE and not self.uses_sync:
-            silent_at = self.ack_at + self.options.timeout_s
-            deadline = silent_at if deadline is None else min(deadline, silent_at)
-        return deadline
+        deadlines = [self._output.deadline]
+        if self._must_give_signs:
+            deadlines.append(self.ack_at + self.options.timeout_s)
+        if self._misses_rdb_channel:
+            deadlines.append(self.waiting_since + self.options.rdb_channel_grace_s)
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def tick(self, now: float) -> None:
         """Keep-alive or timeout, if due."""
@@ -306,10 +377,13 @@ class Session:
             if now >= self._last_sent_at + KEEP_ALIVE_PERIOD_S:
                 self._out.append(b"\n")
                 self._last_sent_at = now
-        elif self.state is SessionState.ONLINE and not self.uses_sync and now >= self.ack_at + self.options.timeout_s:
-            phase = "first_ack" if self.target is not None and not self.has_acked else self.state.wire_name
+        elif self._must_give_signs and now >= self.ack_at + self.options.timeout_s:
+            phase = "first_ack" if self._awaits_first_ack else self.state.wire_name
             text = f"nothing came for {self.options.timeout_s:g} seconds in phase {phase}"
             self.close(Reason(Cause.TIMEOUT, detail=phase), text)
+        elif self._misses_rdb_channel and now >= self.waiting_since + self.options.rdb_channel_grace_s:
+            text = f"its RDB connection did not come within {self.options.rdb_channel_grace_s:g} seconds"
+            self.close(Reason(Cause.TIMEOUT, detail="rdb_channel"), text)
 
     # ------------------------------------------------------------------ inside
 
@@ -318,6 +392,21 @@ class Session:
         return self.state is SessionState.WAIT_SNAPSHOT_START or (
             self.state is SessionState.WAIT_SNAPSHOT_END and self.target is SnapshotTarget.DISK
         )
+
+    @property
+    def _must_give_signs(self) -> bool:
+        if self.state is SessionState.SEND_BULK_AND_STREAM:
+            return self.snapshot_is_out
+        return self.state is SessionState.ONLINE and not self.uses_sync
+
+    @property
+    def _awaits_first_ack(self) -> bool:
+        """It has had its snapshot, and has not said yet that it loaded it."""
+        return (self.target is not None or self.snapshot_is_out) and not self.has_acked
+
+    @property
+    def _misses_rdb_channel(self) -> bool:
+        return self.state is SessionState.WAIT_RDB_CHANNEL and self.partner is None
 
     def _receive_replconf(self, argv: list[bytes], now: float) -> None:
         """Options in pairs, one +OK for all; ACK and GETACK are never answered."""
@@ -337,10 +426,7 @@ class Session:
         if option == b"capa":
             self.capabilities |= decode_capability(value)
         elif option == b"listening-port":
-            port = parse_integer(value)
-            if port is None:
-                raise CommandError(_NOT_AN_INTEGER)
-            self.listening_port = port
+            self.listening_port = _number(value)
         elif option == b"ip-address":
             if len(value) > MAX_ADDRESS_BYTES:
                 raise CommandError(
@@ -350,30 +436,45 @@ class Session:
         elif option == b"version":
             self.version = value[:64].decode("utf-8", "backslashreplace")
         elif option == b"rdb-only":
-            number = parse_integer(value)
-            if number is None:
-                raise CommandError(_NOT_AN_INTEGER)
-            if number not in (0, 1):
-                raise CommandError("ERR value is out of range, value must between 0 and 1")
-            self.rdb_only = number == 1
-        else:
+            self.rdb_only = _flag(value)
+        elif not self._receive_pairing_option(option, value):
             name = spelled[:128].decode("utf-8", "surrogateescape")
             raise CommandError(f"ERR Unrecognized REPLCONF option: {name}")
+
+    def _receive_pairing_option(self, option: bytes, value: bytes) -> bool:
+        """The options of a sync on two connections; False if it is none of them, or if we know no such thing."""
+        introducer = self._introducer
+        if introducer is None or not introducer.is_open:
+            return False
+        if option == b"rdb-channel":
+            self.is_rdb_channel = _flag(value)
+        elif option == b"main-ch-client-id":
+            introducer.pair_with_main(self, _number(value))
+        elif option == b"set-rdb-client-id":
+            introducer.pair_with_rdb(self, _number(value))
+        else:
+            return False
+        return True
 
     def _receive_ack(self, value: bytes, now: float) -> None:
         """`REPLCONF ACK cut [FACK n]`; FACK, how much is in the replica's AOF, is not used yet.
 
-        A replica may have loaded what a child wrote to its socket before we hear of the child's end.
+        A replica may have loaded what a child wrote to its socket before we hear of the child's end. It cannot have
+        applied what it was not handed: such a cut is no reason to believe any of it.
         """
-        cut = parse_integer(value)
+        cut, cursor = parse_integer(value), self.cursor
         early = self.state is SessionState.WAIT_SNAPSHOT_END and self.target is SnapshotTarget.SOCKETS
-        if cut is None or not (early or self.state is SessionState.ONLINE):
+        beside = self.state is SessionState.SEND_BULK_AND_STREAM
+        if cut is None or cursor is None or not (early or beside or self.state is SessionState.ONLINE):
             return
         self.ack_at = now
         self.has_acked = True
         self._awaits_ack = False
-        if cut > self.ack_cut:
+        if self.ack_cut < cut <= cursor.at:
             self.ack_cut = Offset(cut)
+        if beside:
+            self._move(SessionState.ONLINE, now)
+            self._events.append(WentOnline(full=True))
 
     def _receive_sync(self, argv: list[bytes]) -> None:
         """PSYNC or SYNC; a second one on a replica's connection is ignored, as in Redis."""
@@ -396,7 +497,8 @@ class Session:
     def _explain_end(self, reason: Reason) -> None:
         """Keep why the session ended. A replica that goes after its snapshot without an ACK could not load it."""
         went = reason.cause is Cause.CONNECTION_LOST
-        if went and self.state is SessionState.ONLINE and self.target is not None and not self.has_acked:
+        past = self.state is SessionState.ONLINE or self.state is SessionState.SEND_BULK_AND_STREAM
+        if went and past and self._awaits_first_ack:
             reason = Reason(Cause.LOAD_FAILED, detail="no_ack")
         self.end_reason = reason
 
@@ -405,3 +507,17 @@ class Session:
         self.state = state
         self.ack_at = now
         self._last_sent_at = now
+
+
+def _number(value: bytes) -> int:
+    number = parse_integer(value)
+    if number is None:
+        raise CommandError(_NOT_AN_INTEGER)
+    return number
+
+
+def _flag(value: bytes) -> bool:
+    number = _number(value)
+    if number not in (0, 1):
+        raise CommandError("ERR value is out of range, value must between 0 and 1")
+    return number == 1

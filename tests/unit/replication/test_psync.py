@@ -6,6 +6,7 @@ import pytest
 
 from pyrepl.errors import CommandError, PeerError
 from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.dialects import REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL
 from pyrepl.replication.history import History
 from pyrepl.replication.psync import (
     ASK_FOR_ALL,
@@ -15,6 +16,7 @@ from pyrepl.replication.psync import (
     Reason,
     Request,
     TryLater,
+    TwoChannelsGranted,
     Verdict,
     decide,
     decode_answer,
@@ -119,10 +121,11 @@ def test_nonsense_is_a_peer_error(line: bytes) -> None:
         decode_answer(line)
 
 
-@pytest.mark.parametrize("line", [b"+RDBCHANNELSYNC 7", b"+DUALCHANNELSYNC"])
-def test_two_connections_were_not_offered(line: bytes) -> None:
-    with pytest.raises(PeerError, match="two connections"):
-        decode_answer(line)
+def test_two_connections() -> None:
+    assert decode_answer(b"+RDBCHANNELSYNC 7") == TwoChannelsGranted(REDIS_RDB_CHANNEL, 7)
+    assert decode_answer(b"+DUALCHANNELSYNC") == TwoChannelsGranted(VALKEY_DUAL_CHANNEL, None)
+    with pytest.raises(PeerError, match="client id"):
+        decode_answer(b"+RDBCHANNELSYNC")
 
 
 def test_the_replica_guesses_why() -> None:

@@ -55,6 +55,12 @@ class Bench:
         self.sent()
         self.events()
 
+    def hand_over(self, size: int) -> None:
+        """So many bytes of stream go out."""
+        self.backlog.append(b"x" * size)
+        assert self.session.cursor is not None
+        self.session.cursor.advance(size)
+
     def tick_to(self, now: float) -> str:
         self.now = now
         self.session.tick(now)
@@ -178,11 +184,23 @@ def test_continue_names_the_id_for_those_who_read_it() -> None:
 def test_acks_never_go_back() -> None:
     bench = Bench()
     bench.online()
+    bench.hand_over(60)
     bench.now = 3.0
     bench.say("REPLCONF ACK 50")
     bench.say("REPLCONF ACK 40 FACK 40")
     assert bench.session.ack_cut == 50
     assert bench.session.lag_s(5.0) == 2.0
+
+
+def test_an_ack_of_what_was_never_sent_is_only_a_sign_of_life() -> None:
+    bench = Bench()
+    bench.online()
+    bench.hand_over(60)
+    bench.now = 3.0
+    bench.say("REPLCONF ACK 61")
+    assert bench.session.ack_cut == 0 and bench.session.lag_s(5.0) == 2.0
+    bench.say("REPLCONF ACK 60")
+    assert bench.session.ack_cut == 60
 
 
 def test_silence_cuts_an_online_replica() -> None:

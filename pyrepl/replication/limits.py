@@ -1,0 +1,66 @@
+"""How slow a replica may be: client-output-buffer-limit for the stream bytes that are kept for it.
+
+Not here: counting the bytes (session.py, pairs.py) and keeping them (backlog.py). The replica's own limit while it
+loads is in syncbuffer.py.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, Protocol, final
+
+from pyrepl.replication.psync import Cause, Reason
+
+_SOFT_SLACK_S: Final = 0.01
+"""The soft limit must be passed, not met."""
+
+
+class Limits(Protocol):
+    """The part of SessionOptions that counts here. A limit of 0 is none."""
+
+    hard_limit_bytes: int
+    soft_limit_bytes: int
+    soft_limit_s: float
+
+
+class Excess(NamedTuple):
+    """By what the limits were passed."""
+
+    reason: Reason
+    text: str
+
+
+@final
+class OutputWatch:
+    """One replica's pending bytes against the limits. Invariant: `_soft_since` is set while the soft one is passed."""
+
+    __slots__ = ("_limits", "_soft_since")
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits: Final = limits
+        self._soft_since: float | None = None
+
+    def check(self, pending_bytes: int, floor_bytes: int, now: float) -> Excess | None:
+        """Is the replica slower than allowed? A backlog has `floor_bytes`.
+
+        A hard limit below the backlog's size counts as that size (Redis 7.0), as those bytes are kept anyway.
+        """
+        limits = self._limits
+        hard = limits.hard_limit_bytes
+        if hard and pending_bytes >= max(hard, floor_bytes):
+            hard = max(hard, floor_bytes)
+            text = f"{pending_bytes} bytes pending, the hard limit is {hard}"
+            return Excess(Reason(Cause.OUTPUT_BUFFER, pending_bytes - hard, "hard"), text)
+        soft = limits.soft_limit_bytes
+        if not soft or pending_bytes < soft:
+            self._soft_since = None
+        elif self._soft_since is None:
+            self._soft_since = now
+        elif now > self._soft_since + limits.soft_limit_s:
+            text = f"{pending_bytes} bytes pending for over {limits.soft_limit_s:g} seconds, the soft limit is {soft}"
+            return Excess(Reason(Cause.OUTPUT_BUFFER, pending_bytes - soft, "soft"), text)
+        return None
+
+    @property
+    def deadline(self) -> float | None:
+        """When `check` is due at the latest; None if the soft limit is kept."""
+        return None if self._soft_since is None else self._soft_since + self._limits.soft_limit_s + _SOFT_SLACK_S

@@ -1,0 +1,161 @@
+"""The replica's second connection: what it says before its snapshot, and what it makes of each answer.
+
+Not here: the connection's life (link.py), the snapshot's framing (transfer.py), the first connection meanwhile
+(main_channel.py).
+
+    SEND_HANDSHAKE --established--> RECEIVE_AUTH_REPLY ----ok----> RECEIVE_REPLCONF_REPLY
+                        |              (with a password)                  ^   | ok
+                        +-------------------------------------------------+   v
+                        RDB_LOADING <--start-- RECEIVE_FULLRESYNC <-----------+
+
+AUTH and REPLCONF are answered with +OK; an error ends the sync. While the snapshot is waited for, empty lines are
+keep-alives. Then Redis says `+FULLRESYNC <replid> <cut>`, Valkey `$ENDOFF:...`, and all behind it is the snapshot.
+Source: Redis 8.0 and Valkey 8.0, whose states these are (REPL_RDB_CH_*).
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, final
+
+from pyrepl.errors import PeerError
+from pyrepl.replication.dialects import Dialect, SnapshotStart, decode_end_offset
+from pyrepl.replication.handshake import Introduction, auth_step
+from pyrepl.replication.lines import Lines
+from pyrepl.replication.psync import Cause, FullResyncGranted, Reason, TryLater, decode_answer
+from pyrepl.resp.encoder import encode_command
+
+
+class RdbChannelState(enum.StrEnum):
+    """Where the second connection stands. The value is the phase named in timeouts and errors."""
+
+    SEND_HANDSHAKE = "connecting"
+    RECEIVE_AUTH_REPLY = "auth"
+    RECEIVE_REPLCONF_REPLY = "replconf"
+    RECEIVE_FULLRESYNC = "waiting_for_snapshot"
+    RDB_LOADING = "transfer"
+
+
+class RdbChannelTrigger(enum.StrEnum):
+    """What moves it on."""
+
+    ESTABLISHED = "established"
+    ESTABLISHED_WITH_PASSWORD = "established_with_password"
+    OK = "ok"
+    START = "start"
+
+
+_S = RdbChannelState
+_T = RdbChannelTrigger
+TRANSITIONS: Final[dict[tuple[RdbChannelState, RdbChannelTrigger], RdbChannelState]] = {
+    (_S.SEND_HANDSHAKE, _T.ESTABLISHED): _S.RECEIVE_REPLCONF_REPLY,
+    (_S.SEND_HANDSHAKE, _T.ESTABLISHED_WITH_PASSWORD): _S.RECEIVE_AUTH_REPLY,
+    (_S.RECEIVE_AUTH_REPLY, _T.OK): _S.RECEIVE_REPLCONF_REPLY,
+    (_S.RECEIVE_REPLCONF_REPLY, _T.OK): _S.RECEIVE_FULLRESYNC,
+    (_S.RECEIVE_FULLRESYNC, _T.START): _S.RDB_LOADING,
+}
+"""(state, trigger) -> next state; what is absent is refused with PeerError."""
+
+
+@final
+class RdbChannel:
+    """One run of the steps on one connection.
+
+    `start` is None until the master has stated the snapshot's cut; then `rest` holds what followed. `refusal` is set
+    instead if it answered a step with an error.
+    """
+
+    __slots__ = ("_dialect", "_introduction", "_lines", "_main_id", "_out", "last_io_at", "refusal", "start", "state")
+
+    def __init__(self, dialect: Dialect, introduction: Introduction, main_id: int | None, now: float) -> None:
+        """`main_id` is the id of the first connection, in a dialect where this one names it."""
+        assert (main_id is not None) == dialect.verdict_names_session
+        self.state = RdbChannelState.SEND_HANDSHAKE
+        self.start: SnapshotStart | None = None
+        self.refusal: TryLater | None = None
+        self.last_io_at = now
+        self._dialect: Final = dialect
+        self._introduction: Final = introduction
+        self._main_id: Final = main_id
+        self._lines: Final = Lines()
+        self._out: list[bytes] = []
+
+    @property
+    def rest(self) -> bytes:
+        """What came behind the line that stated the cut: the snapshot's first bytes."""
+        return self._lines.rest
+
+    def connected(self, now: float) -> None:
+        """The connection stands. Raises PeerError if it did already."""
+        self.last_io_at = now
+        auth = auth_step(self._introduction)
+        if auth is None:
+            self._move(RdbChannelTrigger.ESTABLISHED)
+            self._introduce()
+        else:
+            self._move(RdbChannelTrigger.ESTABLISHED_WITH_PASSWORD)
+            self._out.append(encode_command(auth.argv))
+
+    def data_to_send(self) -> list[bytes]:
+        """What is to go out now; each byte is returned once."""
+        out, self._out = self._out, []
+        return out
+
+    def receive(self, data: bytes, now: float) -> None:
+        """The next bytes of the connection, up to the snapshot. Raises PeerError for what is no answer."""
+        assert self.start is None and self.refusal is None
+        if self.state is RdbChannelState.SEND_HANDSHAKE:
+            raise PeerError("bytes came before the RDB connection was reported")
+        self.last_io_at = now
+        self._lines.feed(data)
+        while self.start is None and self.refusal is None:
+            line = self._lines.next_line()
+            if line is None:
+                return
+            if line:
+                self._receive_line(line)
+
+    def _receive_line(self, line: bytes) -> None:
+        if self.state is RdbChannelState.RECEIVE_FULLRESYNC:
+            self._receive_start(line)
+        elif line[:1] == b"-":
+            text = line[1:201].decode("utf-8", "backslashreplace")
+            self.refusal = TryLater(text, Reason(Cause.REFUSED, detail=f"rdb_channel:{self.state}"))
+        elif line[:1] != b"+":
+            raise PeerError(f"expected +OK or an error to {self.state} on the RDB connection, got {line[:200]!r}")
+        elif self.state is RdbChannelState.RECEIVE_AUTH_REPLY:
+            self._move(RdbChannelTrigger.OK)
+            self._introduce()
+        else:
+            self._move(RdbChannelTrigger.OK)
+            self._out.append(self._dialect.snapshot_request)
+
+    def _receive_start(self, line: bytes) -> None:
+        """The line that states the cut, or why there is no snapshot."""
+        if line[:1] != b"-" and self._dialect.replica_asks_for_stream:
+            self.start = decode_end_offset(line)
+        else:
+            answer = decode_answer(line)
+            if isinstance(answer, TryLater):
+                self.refusal = answer
+                return
+            if not isinstance(answer, FullResyncGranted):
+                raise PeerError(f"expected +FULLRESYNC on the RDB connection, got {line[:200]!r}")
+            self.start = SnapshotStart(answer.replid, answer.cut)
+        self._move(RdbChannelTrigger.START)
+
+    def _introduce(self) -> None:
+        """All options in one REPLCONF. The address is told as on the first connection, so that both have one name."""
+        words = [b"REPLCONF", b"capa", b"eof", b"rdb-only", b"1", b"rdb-channel", b"1"]
+        if self._main_id is not None:
+            words += [b"main-ch-client-id", b"%d" % self._main_id]
+        words += [b"listening-port", b"%d" % self._introduction.listening_port]
+        if self._introduction.announce_ip:
+            words += [b"ip-address", self._introduction.announce_ip.encode()]
+        self._out.append(encode_command(words))
+
+    def _move(self, trigger: RdbChannelTrigger) -> None:
+        after = TRANSITIONS.get((self.state, trigger))
+        if after is None:
+            raise PeerError(f"{trigger} is not expected on the RDB connection in state {self.state}")
+        self.state = after

@@ -1,0 +1,85 @@
+"""The stream that comes while a snapshot does: held on the replica until the snapshot is loaded, then given out again.
+
+Not here: what is done with it (link.py), and the same on the master, which is its output buffer (limits.py).
+
+At the limit nothing fails: the replica stops reading the main connection, what the master sends then stays with it, and
+there its own limit decides. Source: Redis 8.0's replica-full-sync-buffer-limit.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final, final
+
+
+@final
+class BufferUse:
+    """How much such buffers hold: replica_full_sync_buffer_size and _peak. Outlives links and buffers."""
+
+    __slots__ = ("peak_bytes", "size_bytes")
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+        self.peak_bytes = 0
+        """The most there ever was."""
+
+
+@final
+class SyncBuffer:
+    """Bytes in, the same bytes out in pieces of a size that the reader chooses.
+
+    Invariants: `size_bytes` is what was added and not taken; `_skip` < len(`_pieces[0]`).
+    """
+
+    __slots__ = ("_pieces", "_skip", "_use", "limit_bytes", "size_bytes")
+
+    def __init__(self, limit_bytes: int, use: BufferUse) -> None:
+        """`limit_bytes` 0 is no limit. A read that passes the limit is taken whole."""
+        assert limit_bytes >= 0
+        self.limit_bytes: Final = limit_bytes
+        self.size_bytes = 0
+        self._use: Final = use
+        self._pieces: deque[bytes] = deque()
+        self._skip = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Has it reached the limit? Then no more should be read."""
+        return 0 < self.limit_bytes <= self.size_bytes
+
+    def add(self, data: bytes) -> None:
+        if not data:
+            return
+        self._pieces.append(data)
+        self._grow(len(data))
+
+    def take(self, max_bytes: int) -> bytes:
+        """The oldest bytes, at most `max_bytes`; they are held no longer. b"" if there are none."""
+        assert max_bytes > 0
+        out: list[bytes] = []
+        room = max_bytes
+        while room > 0 and self._pieces:
+            piece, skip = self._pieces[0], self._skip
+            part = piece[skip : skip + room] if skip or len(piece) > room else piece
+            out.append(part)
+            room -= len(part)
+            if skip + len(part) == len(piece):
+                self._pieces.popleft()
+                self._skip = 0
+            else:
+                self._skip = skip + len(part)
+        self._grow(room - max_bytes)
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def clear(self) -> None:
+        """Hold nothing any more."""
+        self._pieces.clear()
+        self._skip = 0
+        self._grow(-self.size_bytes)
+
+    def _grow(self, by_bytes: int) -> None:
+        self.size_bytes += by_bytes
+        use = self._use
+        use.size_bytes += by_bytes
+        use.peak_bytes = max(use.peak_bytes, use.size_bytes)
+        assert self.size_bytes >= 0
