@@ -19,8 +19,6 @@ from typing import Any, Final, ParamSpec, Self
 import uvloop
 
 from pyrepl.commands.effects import SaveMode
-from pyrepl.commands.families import FAMILIES
-from pyrepl.commands.table import Command
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.app import App
 from pyrepl.daemon.clock import Clock
@@ -157,6 +155,13 @@ class Peer:
     async def exactly(self, count: int) -> bytes:
         return bytes(await soon(self.reader.readexactly(count)))
 
+    async def some(self) -> bytes:
+        """At least one byte. Raises EOFError when the other end has closed."""
+        data = bytes(await soon(self.reader.read(1 << 20)))
+        if not data:
+            raise EOFError
+        return data
+
     async def line(self) -> bytes:
         return bytes(await soon(self.reader.readline()))
 
@@ -217,7 +222,6 @@ class RunningNode:
         settings.setdefault("bind", ("127.0.0.1",))
         settings.setdefault("shutdown_timeout", 0)
         settings.setdefault("repl_diskless_sync_delay", 0)
-        empty_containers()
         self.app = App(Settings(dir=str(folder), **settings), config_file)
         self.lines: list[str] = []
         self.app.log.printer = self.lines.append
@@ -290,11 +294,3 @@ async def same_data(master: RunningNode, replica: RunningNode) -> None:
     end = master.app.node.replication.backlog
     await until(lambda: replica.app.node.replication.backlog.end >= end.end, "the stream")
     assert await master.say("DEBUG DIGEST") == await replica.say("DEBUG DIGEST")
-
-
-def empty_containers() -> None:
-    """The rows of containers belong to the modules, so a second table in one process begins by emptying them."""
-    for module in FAMILIES:
-        for row in vars(module).values():
-            if isinstance(row, Command):
-                row.subcommands.clear()

@@ -11,7 +11,7 @@ import pytest
 
 from pyrepl.errors import ConfigError
 from pyrepl.observability import events
-from tests.unit.daemon.rig import RunningNode, free_port, in_loop, open_fds, running, soon, until
+from tests.unit.daemon.rig import Peer, RunningNode, free_port, in_loop, open_fds, running, soon, until
 
 
 class TestStart:
@@ -98,6 +98,20 @@ class TestConfigSet:
             assert error.startswith("ERR CONFIG SET failed (possibly related to argument 'port') - ")
             assert await client.say("CONFIG GET port") == [b"port", b"%d" % node.port]
             assert await node.say("PING") == "PONG"
+
+    @in_loop
+    async def test_other_addresses_on_the_same_port(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            client = await node.peer()
+            assert await client.call("CONFIG", "SET", "bind", "127.0.0.1 127.0.0.2") == "OK"
+            assert await client.say(f"CONFIG SET port {node.port}") == "OK"
+            for host in ("127.0.0.1", "127.0.0.2"):
+                other = await soon(Peer.to(node.port, host))
+                assert await other.say("PING") == "PONG"
+                other.close()
+            assert await client.say("PING") == "PONG"
+            with pytest.raises(OSError):
+                socket.create_server(("127.0.0.1", node.port), reuse_port=True)
 
     @in_loop
     async def test_many_ports_leave_no_descriptor(self, tmp_path: Path) -> None:

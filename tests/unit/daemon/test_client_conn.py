@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.daemon.client_conn import peer_name
+from pyrepl.daemon.client_conn import HELD_BYTES, peer_name
 from tests.peers.wire import encode
 from tests.unit.daemon.rig import Peer, in_loop, running, until
 
@@ -118,6 +118,21 @@ class TestHold:
             assert await peer.rest() == b":0\r\n+PONG\r\n-ERR Protocol error: expected '$', got '!'\r\n"
 
     @in_loop
+    async def test_a_flood_is_left_to_the_kernel(self, tmp_path: Path) -> None:
+        """What a held client sends ahead is bounded here, and nothing of it is lost."""
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            await peer.say("CLIENT PAUSE 100000 ALL")
+            request = encode(["APPEND", "a", "x" * 100_000])
+            peer.write(request * 200)
+            await asyncio.sleep(0.1)
+            (conn,) = node.app.clients.conns.values()
+            assert conn._unparsed_bytes < HELD_BYTES + (1 << 20)
+            node.app.node.pause.end()
+            node.app.clients.pause_changed()
+            assert [await peer.read() for _ in range(200)] == [100_000 * (turn + 1) for turn in range(200)]
+
+    @in_loop
     async def test_unauthenticated_batches_are_held_whole(self, tmp_path: Path) -> None:
         """Behind AUTH the parser holds the rest back; a WAIT among it must not change the order."""
         async with running(tmp_path, requirepass=b"pw") as node:
@@ -126,6 +141,38 @@ class TestHold:
             await asyncio.sleep(0.01)
             peer.send("INCR", "a")
             assert [await peer.read() for _ in range(4)] == ["OK", 0, 1, 2]
+
+
+class TestAuth:
+    MANY = encode(["MSET", *map(str, range(40))])
+    BIG = encode(["SET", "big", "x" * 100_000])
+
+    @in_loop
+    async def test_the_limits_for_strangers_end_with_it(self, tmp_path: Path) -> None:
+        async with running(tmp_path, requirepass=b"pw") as node:
+            for together in (True, False):
+                peer = await node.peer()
+                peer.send("AUTH", "pw")
+                if not together:
+                    assert await peer.read() == "OK"
+                peer.write(self.MANY + self.BIG)
+                expected = ["OK"] * (3 if together else 2)
+                assert [await peer.read() for _ in expected] == expected
+
+    @pytest.mark.parametrize(
+        ("request_", "answer"),
+        [(MANY, b"unauthenticated multibulk length"), (BIG, b"unauthenticated bulk length")],
+    )
+    def test_until_then_they_hold(self, tmp_path: Path, request_: bytes, answer: bytes) -> None:
+        @in_loop
+        async def run() -> None:
+            async with running(tmp_path, requirepass=b"pw") as node:
+                peer = await node.peer()
+                peer.write(encode(["AUTH", "wrong"]) + request_)
+                assert (await peer.line()).startswith(b"-WRONGPASS ")
+                assert await peer.rest() == b"-ERR Protocol error: " + answer + b"\r\n"
+
+        run()
 
 
 class TestReply:
@@ -144,6 +191,17 @@ class TestReply:
             for line in ("CLIENT REPLY SKIP", "INCR a", "INCR a"):
                 peer.send(*line.split())
             assert await peer.read() == 2
+
+    @in_loop
+    async def test_off_silences_replies_and_no_messages(self, tmp_path: Path) -> None:
+        """Compared with Redis 7.0: confirmations of SUBSCRIBE come as well."""
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            peer.send("CLIENT", "REPLY", "OFF")
+            peer.send("SUBSCRIBE", "ch")
+            assert await peer.read() == [b"subscribe", b"ch", 1]
+            assert await node.say("PUBLISH ch x") == 1
+            assert await peer.read() == [b"message", b"ch", b"x"]
 
     @in_loop
     async def test_another_protocol_in_the_middle_of_a_batch(self, tmp_path: Path) -> None:
@@ -197,6 +255,14 @@ class TestEnd:
             peer.close()
             await until(lambda: not node.app.clients.conns)
             assert await node.say("GET a") == b"1"
+
+    @in_loop
+    async def test_half_closed_it_still_gets_its_answers(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            peer.write(PIPELINE)
+            peer.writer.write_eof()
+            assert await peer.rest() == ANSWERS
 
     @in_loop
     async def test_killed_by_itself_it_gets_the_reply(self, tmp_path: Path) -> None:

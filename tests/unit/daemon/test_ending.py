@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
-from tests.unit.daemon.rig import Peer, RunningNode, in_loop, running, soon, until
+import pytest
+
+from tests.unit.daemon.rig import Peer, RunningNode, children, in_loop, running, soon, until
 
 
 async def lagging_replica(node: RunningNode) -> Peer:
@@ -122,6 +125,63 @@ class TestWaiting:
             assert str(await operator.read()) == "ERR Errors trying to SHUTDOWN. Check logs."
             assert await writer.read() == "OK"
             assert await operator.say("PING") == "PONG"
+
+    @in_loop
+    async def test_abort_answers_everybody_who_asked(self, tmp_path: Path) -> None:
+        async with running(tmp_path, shutdown_timeout=10) as node:
+            await lagging_replica(node)
+            operators = [await node.peer() for _ in range(2)]
+            for operator in operators:
+                operator.send("SHUTDOWN")
+            await until(lambda: len(node.app.ending._waiting) == 2)
+            assert await node.say("SHUTDOWN ABORT") == "OK"
+            for operator in operators:
+                assert str(await operator.read()) == "ERR Errors trying to SHUTDOWN. Check logs."
+
+
+class TestSnapshotChild:
+    @in_loop
+    async def test_it_goes_and_leaves_nothing(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path, rdb_key_save_delay=2000)
+        await node.start()
+        await node.say("DEBUG POPULATE 1000")
+        assert await node.say("BGSAVE") == "Background saving started"
+        await until(lambda: os.listdir(tmp_path), "the temporary file")
+        assert await (await node.peer()).rest_after("SHUTDOWN NOSAVE") == b""
+        await node.stop()
+        assert children() == [] and os.listdir(tmp_path) == []
+
+    @in_loop
+    async def test_a_node_that_goes_on_can_save_again(self, tmp_path: Path) -> None:
+        async with running(tmp_path, rdb_key_save_delay=1000) as node:
+            await node.say("DEBUG POPULATE 100")
+            assert await node.say("BGSAVE") == "Background saving started"
+            (tmp_path / "dump.rdb").mkdir()
+            assert await (await node.peer()).error("SHUTDOWN SAVE")
+            assert await node.info("rdb_bgsave_in_progress") == "0"
+            (tmp_path / "dump.rdb").rmdir()
+            assert await node.say("BGSAVE") == "Background saving started"
+            await until(lambda: not node.app.saver.is_busy)
+            assert os.listdir(tmp_path) == ["dump.rdb"]
+
+    @pytest.mark.parametrize("diskless", [True, False])
+    def test_with_one_replica_served_and_another_that_waits(self, tmp_path: Path, diskless: bool) -> None:
+        @in_loop
+        async def run() -> None:
+            node = RunningNode(tmp_path, rdb_key_save_delay=2000, repl_diskless_sync=diskless)
+            await node.start()
+            await node.say("DEBUG POPULATE 1000")
+            for count in (1, 2):
+                peer = await node.peer()
+                await peer.say("REPLCONF capa eof capa psync2")
+                peer.send("PSYNC", "?", "-1")
+                await until(lambda count=count: len(node.app.node.replication.roster.sessions) == count)  # type: ignore[misc]
+                await until(children)
+            assert await (await node.peer()).rest_after("SHUTDOWN NOSAVE") == b""
+            await node.stop()
+            assert children() == [] and os.listdir(tmp_path) == []
+
+        run()
 
 
 class TestSignals:

@@ -62,6 +62,26 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
         log.open(str(tmp_path / "no" / "log"), "notice")
 
 
+def test_a_file_that_was_moved_away(tmp_path: Path) -> None:
+    """logrotate renames it; a new one of the old name is begun."""
+    log, path = make(), tmp_path / "log"
+    log.open(str(path), "notice")
+    log(NOTICE)
+    log.reopen_if_moved()
+    path.rename(tmp_path / "log.1")
+    log(WARNING)
+    log.reopen_if_moved()
+    log(NOTICE)
+    assert "no memory" in (tmp_path / "log.1").read_text() and "no memory" not in path.read_text()
+    assert path.read_text().count("Server initialized") == 1
+    path.unlink()
+    tmp_path.joinpath("log").mkdir()
+    log.reopen_if_moved()
+    log(NOTICE)
+    assert log.lost_lines == 0
+    log.open("", "notice")
+
+
 @pytest.mark.parametrize(
     ("level", "written"), [("debug", 2), ("verbose", 2), ("notice", 2), ("warning", 1), ("nothing", 0)]
 )

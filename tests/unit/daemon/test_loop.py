@@ -18,14 +18,13 @@ from pyrepl.config.loading import Loaded
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.config_files import load_settings
 from pyrepl.daemon.loop import RESERVED_FDS, _allow_descriptors, _notices, run_node
-from tests.unit.daemon.rig import empty_containers, free_port
+from tests.unit.daemon.rig import free_port
 
 
 @pytest.fixture
 def process() -> Iterator[None]:
     """What run_node changes for the whole process is put back."""
     here, thresholds, hangup = os.getcwd(), gc.get_threshold(), signal.getsignal(signal.SIGHUP)
-    empty_containers()
     yield
     os.chdir(here)
     gc.set_threshold(*thresholds)

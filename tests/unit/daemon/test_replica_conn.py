@@ -24,14 +24,15 @@ class Bench:
         self.backlog.resize(1 << 26)
         self.backlog.create()
         (conn,) = node.app.clients.conns.values()
-        self.session = replication.roster.open_session(999, "h", 1.0)
+        self.now = node.app.clock.now()
+        self.session = replication.roster.open_session(999, "h", self.now)
         self.replica = ReplicaConn(conn, self.session, self.backlog)
         self.roster = replication.roster
         self.replid = replication.history.replid
         self.peer = peer
 
     def go_online(self) -> None:
-        self.roster.request_sync(self.session, Request(self.replid, Offset(0)), 1.0)
+        self.roster.request_sync(self.session, Request(self.replid, Offset(0)), self.now)
 
 
 async def bench(node: RunningNode) -> Bench:
@@ -67,7 +68,7 @@ class TestStream:
             received = bytearray()
             while len(received) < len(data):
                 subject.replica.push()
-                received += await subject.peer.reader.read(1 << 20)
+                received += await subject.peer.some()
             assert received == data
             assert subject.replica.is_flushed
 
@@ -99,7 +100,7 @@ class TestFile:
                 while subject.replica.is_sending_file:
                     assert subject.replica.push() == 0
                     if not subject.replica.file_is_out():
-                        received += await subject.peer.reader.read(1 << 20)
+                        received += await subject.peer.some()
                 received += await subject.peer.exactly(size - len(received))
                 assert received == data and subject.replica.sent_bytes == size
                 assert open_fds() == before

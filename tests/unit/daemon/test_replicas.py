@@ -54,7 +54,7 @@ async def read_snapshot(peer: Peer) -> bytes:
         mark = line[5:]
         data = b""
         while not data.endswith(mark):
-            data += await peer.reader.read(65536)
+            data += await peer.some()
         return data[: -len(mark)]
     return await peer.exactly(int(line[1:]))
 

@@ -7,11 +7,14 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.saver import Saver, packing_of
 from pyrepl.daemon.snapshot import Outcome, ToFile
 from pyrepl.node.node import Node
+from pyrepl.node.persistence import Loading
 from tests.unit.daemon.rig import KeptLog, bare_node, children, in_loop, open_fds, running, until
 
 SLOW = 20_000
@@ -166,6 +169,40 @@ class TestDue:
         await desk.done()
         desk.saver.tick()
         assert not desk.saver.is_busy
+
+    @in_loop
+    async def test_not_while_something_loads(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path, save=((1, 1),))
+        desk.node.persistence.last_save_unix_s = 0
+        desk.node.keyspace.dirty = 1
+        desk.saver.schedule()
+        desk.node.persistence.loading = Loading(1.0, 1, 1, asynchronous=False)
+        desk.saver.tick()
+        assert not desk.saver.is_busy
+        desk.node.persistence.loading = None
+        desk.saver.tick()
+        assert desk.saver.is_busy
+        await desk.done()
+
+
+class TestFlush:
+    @pytest.mark.parametrize("save", ["3600 1", ""])
+    def test_what_was_flushed_does_not_come_back(self, tmp_path: Path, save: str) -> None:
+        @in_loop
+        async def run() -> None:
+            async with running(tmp_path, rdb_key_save_delay=SLOW, hz=100) as node:
+                await node.say("DEBUG POPULATE 100")
+                operator = await node.peer()
+                assert await operator.call("CONFIG", "SET", "save", save) == "OK"
+                assert await operator.say("BGSAVE") == "Background saving started"
+                assert await operator.say("FLUSHALL") == "OK"
+                await until(lambda: not node.app.saver.is_busy, "the end of the child")
+                if save:
+                    await until(lambda: node.app.node.persistence.saves, "the empty file")
+                assert os.listdir(tmp_path) == (["dump.rdb"] if save else [])
+                assert await operator.say("DBSIZE") == 0
+
+        run()
 
 
 class TestJob:

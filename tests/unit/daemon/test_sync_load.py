@@ -135,18 +135,19 @@ class TestGood:
 
     @in_loop
     async def test_watched_keys(self, tmp_path: Path) -> None:
-        """Whoever watches a key that the old data had is told."""
+        """Whoever watches a key that the old data had is told, and beside it of one that the new data brings."""
 
         class Watcher:
             dirty_cas = False
 
         for way in ("disabled", "swapdb"):
             sync, watcher = Sync(tmp_path, way), Watcher()
-            sync.node.keyspace.databases[0].watchers[b"own:1"] = {watcher}
+            fresh = Watcher()
+            sync.node.keyspace.databases[0].watchers.update({b"own:1": {watcher}, b"key:1": {fresh}})
             sync.feed(snapshot(5))
             sync.load.end()
             await sync.over()
-            assert watcher.dirty_cas, way
+            assert watcher.dirty_cas and fresh.dirty_cas is (way == "swapdb")
 
 
 class TestFault:
@@ -217,7 +218,29 @@ class TestFault:
         assert why_not_loaded(error) == word
 
 
+@in_loop
+async def test_a_damaged_snapshot_leaves_the_old_file(tmp_path: Path) -> None:
+    (tmp_path / "dump.rdb").write_bytes(b"old")
+    sync = Sync(tmp_path, "disabled")
+    sync.feed(snapshot()[:-1] + b"\xff")
+    sync.load.end()
+    await sync.over()
+    assert (tmp_path / "dump.rdb").read_bytes() == b"old" and os.listdir(tmp_path) == ["dump.rdb"]
+
+
 class TestAbandoned:
+    @in_loop
+    async def test_while_the_file_is_loaded(self, tmp_path: Path) -> None:
+        settings = {"key_load_delay": 1000, "loading_process_events_interval_bytes": 1024}
+        sync = Sync(tmp_path, "disabled", **settings)
+        sync.feed(snapshot(300))
+        sync.load.end()
+        await until(lambda: sync.keys > 2, "half of the load")
+        sync.load.abandon()
+        await asyncio.sleep(0.05)
+        assert sync.keys == 0 and sync.node.persistence.loading is None
+        assert sync.done == [] and sync.failed == [] and os.listdir(tmp_path) == []
+
     @pytest.mark.parametrize("way", WAYS)
     def test_nothing_half_done_stays(self, tmp_path: Path, way: str) -> None:
         @in_loop

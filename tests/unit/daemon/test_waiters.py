@@ -23,6 +23,9 @@ class Bench:
         replication.backlog.create()
         self.sessions = [self._online(number, replication.history.replid) for number in range(replicas)]
         replication.backlog.append(b"x" * 100)
+        for session in self.sessions:
+            assert session.cursor is not None
+            session.cursor.advance(100)
 
     def ack(self, replica: int, cut: int) -> None:
         self.sessions[replica].receive_command([b"REPLCONF", b"ACK", b"%d" % cut], 2.0)
