@@ -179,5 +179,5 @@ class TestLeave:
         async with running(tmp_path, unixsocket=str(tmp_path / "sock")) as node:
             await node.say("PING")
         await asyncio.sleep(0.05)
-        assert open_fds() == before
+        assert open_fds() <= before
         assert not (tmp_path / "sock").exists()

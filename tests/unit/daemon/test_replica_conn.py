@@ -103,7 +103,7 @@ class TestFile:
                         received += await subject.peer.some()
                 received += await subject.peer.exactly(size - len(received))
                 assert received == data and subject.replica.sent_bytes == size
-                assert open_fds() == before
+                assert open_fds() <= before
                 assert not subject.replica.file_is_out(), "told once"
 
         run()

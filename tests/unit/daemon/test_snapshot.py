@@ -67,7 +67,7 @@ class TestToFile:
         assert outcome.error == "" and outcome.lost == {} and outcome.seconds > 0 and outcome.cow_bytes > 0
         assert len(loaded((tmp_path / "dump.rdb").read_bytes()).databases[0].values) == 5000
         assert os.listdir(tmp_path) == ["dump.rdb"]
-        assert open_fds() == before
+        assert open_fds() <= before
         assert run.child.fork_us > 0
 
     @in_loop
@@ -87,7 +87,7 @@ class TestToFile:
         outcome = await run.outcome()
         assert outcome.error == "the child was killed by signal 9 (SIGKILL)"
         assert os.listdir(tmp_path) == ["dump.rdb"] and (tmp_path / "dump.rdb").read_bytes() == b"old"
-        assert open_fds() == before
+        assert open_fds() <= before
 
     @in_loop
     async def test_killed_by_us_it_ends_with_our_reason(self, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ class TestToFile:
         before, run = open_fds(), Run()
         run.start(node_with(100), ToFile(tmp_path / "dump.rdb"), SLOW_US)
         run.child.kill_and_reap()
-        assert children() == [] and open_fds() == before
+        assert children() == [] and open_fds() <= before
 
     @in_loop
     async def test_a_place_that_cannot_be_written(self, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class TestFileSink:
         sink.write(b"half")
         sink.abandon()
         assert os.listdir(tmp_path) == ["dump.rdb"] and path.read_bytes() == b"old"
-        assert open_fds() == before
+        assert open_fds() <= before
 
     def test_a_name_that_cannot_be_taken(self, tmp_path: Path) -> None:
         (tmp_path / "dump.rdb").mkdir()
