@@ -5,13 +5,16 @@ Bytes in at the left, bytes out at the right; `now` is monotonic seconds:
     history, backlog     the stream's identity and its newest bytes
     psync, dialects      continue or full resync, and why
     feed, spans          commands -> stream bytes; stream bytes -> whole units of commands
-    handshake, transfer  the parts of link, the replica's machine, whose table of states is link_states
-    rdb_channel, main_channel, syncbuffer, lines
-                         more of its parts: a sync on two connections, and the stream held meanwhile
+    link, link_base      the replica's machine; its table of moves is link_states, its settings link_options
+    handshake            its part before a sync: PING, AUTH, REPLCONF, PSYNC
+    snapshot_in, transfer, stream_in
+                         its parts for what comes then
+    two_channels, rdb_channel, main_channel, syncbuffer, lines
+                         its parts for a sync on two connections, and the stream held meanwhile
     progress, backoff    its counters and its patience
     session, limits      the master's machine for one connection of a replica, and how slow it may be
     pairs                which two connections make one sync, and what becomes of one when the other ends
-    roster               all sessions: the snapshot they share, lag, WAIT, limits, counters
+    roster, causes       all sessions: the snapshot they share, lag, WAIT, limits; why there were full resyncs
     role                 the only branch on master or replica
     events               what the machines tell their shells
 

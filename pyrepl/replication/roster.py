@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.causes import FailureMemory
+from pyrepl.replication.causes import SyncCounters as SyncCounters
 from pyrepl.replication.dialects import Capability, Dialect, encode_end_offset, encode_verdict
 from pyrepl.replication.events import (
     BacklogCreated,
@@ -42,7 +44,6 @@ from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.pairs import Pairs
 from pyrepl.replication.psync import (
-    FULL_RESYNC_CAUSES,
     Cause,
     Decision,
     Reason,
@@ -55,13 +56,8 @@ from pyrepl.replication.psync import (
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import Offset, ReplId
 
-MAX_REMEMBERED: Final = 1024
-"""Replicas whose last failure is kept."""
 FAILOVER_TO_MASTER: Final = "ERR PSYNC FAILOVER can't be sent to a master."
 SNAPSHOT_FAILED_TEXT: Final = "ERR BGSAVE failed, replication can't continue"
-_WORTH_REMEMBERING: Final = frozenset(
-    {Cause.LOAD_FAILED, Cause.TIMEOUT, Cause.OUTPUT_BUFFER, Cause.CONNECTION_LOST, Cause.SNAPSHOT_FAILED}
-)
 
 
 @dataclass(slots=True)
@@ -82,21 +78,6 @@ class RosterOptions:
     dual_channel: bool = False
     """Answer Valkey's sync on two connections (dual-channel-replication-enabled); only diskless."""
     session: SessionOptions = field(default_factory=SessionOptions)
-
-
-@final
-class SyncCounters:
-    """INFO stats: sync_full, sync_partial_ok, sync_partial_err, and sync_full_<cause>."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """CONFIG RESETSTAT."""
-        self.full = 0
-        self.partial_ok = 0
-        self.partial_err = 0
-        self.full_by_cause: dict[Cause, int] = dict.fromkeys(FULL_RESYNC_CAUSES, 0)
 
 
 @final
@@ -145,7 +126,7 @@ class Roster:
         self._running_cut: Offset | None = None
         self._stop_ordered = False
         self._last_ping_at = now
-        self._remembered: dict[tuple[str, int], Reason] = {}
+        self._memory: Final = FailureMemory()
         self._events: list[RosterEvent] = []
 
     # ------------------------------------------------------------------ what INFO, WAIT and the gates ask
@@ -220,7 +201,7 @@ class Roster:
         listed = self.rdb_channels if session.is_rdb_channel else self.sessions
         if listed.get(session.id) is session:
             del listed[session.id]
-            self._remember(session)
+            self._memory.remember(session)
         if session.cursor is not None:
             self._backlog.detach(session.cursor)
             session.cursor = None
@@ -360,7 +341,7 @@ class Roster:
     def _continue(self, session: Session, request: Request, decision: Decision, now: float) -> None:
         self._list(session)
         self.counters.partial_ok += 1
-        self._remembered.pop(_name(session), None)
+        self._memory.forget(session)
         cursor = self._backlog.attach(Offset(request.held))
         session.continued(self._history.replid, cursor, decision.missing_bytes, now)
         self._events.append(SyncDecided(session.id, request, None, decision.missing_bytes, ""))
@@ -381,11 +362,8 @@ class Roster:
         assert decision.reason is not None
         reason = decision.reason
         if reason.cause is Cause.FIRST:
-            reason = self._remembered.pop(_name(session), reason)
-        self.counters.full += 1
-        self.counters.full_by_cause[reason.cause] += 1
-        if request.replid is not None:
-            self.counters.partial_err += 1
+            reason = self._memory.recall(session, reason)
+        self.counters.count_full(reason.cause, with_id=request.replid is not None)
         return reason
 
     def _send_to_rdb_channel(
@@ -536,19 +514,6 @@ class Roster:
             self._last_ping_at = now
             self._backlog.append(self._feed.ping())
 
-    def _remember(self, session: Session) -> None:
-        """Why the sync or link of this replica ended, for when it comes back without an id."""
-        reason = session.end_reason
-        if reason is None or reason.cause not in _WORTH_REMEMBERING or reason.detail == "main_channel":
-            return
-        if reason.cause is Cause.CONNECTION_LOST and reason.detail == SessionState.ONLINE.wire_name:
-            return
-        name = _name(session)
-        self._remembered.pop(name, None)
-        self._remembered[name] = reason
-        if len(self._remembered) > MAX_REMEMBERED:
-            del self._remembered[next(iter(self._remembered))]
-
     def _remove_closed(self, now: float) -> None:
         for session in self._all():
             if session.state is SessionState.CLOSED and self._is_listed(session):
@@ -556,8 +521,3 @@ class Roster:
 
     def _is_listed(self, session: Session) -> bool:
         return self.sessions.get(session.id) is session or self.rdb_channels.get(session.id) is session
-
-
-def _name(session: Session) -> tuple[str, int]:
-    """By what a replica is recognised when it comes back."""
-    return (session.ip, session.listening_port)

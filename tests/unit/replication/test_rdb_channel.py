@@ -38,7 +38,7 @@ def test_redis() -> None:
     assert str(rdb.state) == "waiting_for_snapshot" and said(rdb) == "PSYNC ? -1"
     rdb.receive(b"\n\n", 3.0)
     rdb.receive(b"\n" + FULL + b"$EOF:", 4.0)
-    assert rdb.state.value == "transfer" and rdb.last_io_at == 4.0
+    assert str(rdb.state) == "transfer" and rdb.last_io_at == 4.0
     assert rdb.start == SnapshotStart(A, Offset(57)) and rdb.rest == b"$EOF:"
 
 

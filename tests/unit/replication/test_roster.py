@@ -21,7 +21,7 @@ from pyrepl.replication.events import (
 from pyrepl.replication.feed import PING, Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.psync import FULL_RESYNC_CAUSES, Cause
-from pyrepl.replication.roster import MAX_REMEMBERED, Roster, RosterOptions
+from pyrepl.replication.roster import Roster, RosterOptions
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import ReplId
 
@@ -272,14 +272,6 @@ def test_a_replica_that_left_in_step_comes_as_a_first_one() -> None:
     bench.roster.remove(session, 0.0)
     bench.connect(port=7777)
     assert bench.roster.counters.full_by_cause[Cause.FIRST] == 2
-
-
-def test_memory_of_failures_is_bounded() -> None:
-    bench = Bench(diskless=False)
-    for port in range(1, MAX_REMEMBERED + 50):
-        session = bench.connect(port=port)
-        bench.roster.remove(session, 0.0)
-    assert len(bench.roster._remembered) == MAX_REMEMBERED
 
 
 def test_lag_and_wait() -> None:
