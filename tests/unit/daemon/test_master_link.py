@@ -204,6 +204,28 @@ class TestFault:
             assert node.logged("WRONGTYPE")
 
     @in_loop
+    async def test_a_defect_in_the_middle_executes_nothing_twice(self, tmp_path: Path) -> None:
+        async def talk(master: Master, writer: asyncio.StreamWriter) -> None:
+            if len(master.requests) == 1:
+                await full(snapshot(0))(master, writer)
+            else:
+                writer.write(b"+CONTINUE\r\n")
+
+        head = encode(["SELECT", 0]) + encode(["INCR", "a"])
+        async with followed(tmp_path, talk) as (node, master):
+            await link_up(node)
+
+            def broken(*words: object) -> None:
+                raise ValueError("a defect")
+
+            node.app.dispatcher._by_name[b"APPEND"].fn = broken
+            master.writers[0].write(head + encode(["APPEND", "b", "x"]) + encode(["INCR", "a"]))
+            await until(lambda: len(master.requests) == 2, "the next request")
+            assert master.requests[1] == [b"PSYNC", REPLID, b"%d" % (100 + len(head) + 1)]
+            assert node.app.node.keyspace.databases[0].values == {b"a": b"1"}
+            assert node.logged("ValueError: a defect")
+
+    @in_loop
     async def test_a_broken_stream(self, tmp_path: Path) -> None:
         head = encode(["SELECT", 0]) + encode(["SET", "a", 1])
         async with followed(tmp_path, full(snapshot(0), head + b"*1\r\n!\r\n")) as (node, _):
