@@ -36,7 +36,6 @@ KB: Final = 1024
 MB: Final = 1024 * 1024
 
 _NO_LAZY_FREE: Final = "pyrepl frees memory at once, whatever the command"
-_ONE_CONNECTION: Final = "pyrepl syncs on one connection; the RDB channel comes later"
 
 
 class Network:
@@ -217,7 +216,6 @@ class Replication:
         Memory(),
         0,
         "Limit of the stream held while a snapshot loads; 0: the hard limit of client-output-buffer-limit replica.",
-        inert=_ONE_CONNECTION,
     )
     repl_backlog_size = Directive(
         Memory(1),
@@ -248,16 +246,12 @@ class Replication:
     repl_disable_tcp_nodelay = Directive(YesNo(), False, "Fewer, larger packets to replicas, later by up to 40 ms.")
     repl_rdb_channel = Directive(
         YesNo(),
-        False,
-        "Full sync on a connection of its own (Redis 8).",
-        hidden=True,
-        inert=_ONE_CONNECTION,
+        True,
+        "Full sync on two connections, as Redis 8 does: the snapshot on one, the stream on the other meanwhile. Needs"
+        " repl-diskless-sync on the master and the same directive at the other end.",
     )
     dual_channel_replication_enabled = Directive(
-        YesNo(),
-        False,
-        "Full sync on a connection of its own (Valkey 8).",
-        inert=_ONE_CONNECTION,
+        YesNo(), False, "The same with a Valkey 8 or later at the other end; our end speaks both dialects."
     )
     min_replicas_to_write = Directive(
         Integer(), 0, "Refuse writes with fewer good replicas than this; 0: off.", aliases=("min-slaves-to-write",)

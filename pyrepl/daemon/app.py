@@ -246,6 +246,8 @@ class App:
         options.diskless = settings.repl_diskless_sync
         options.diskless_delay_s = float(settings.repl_diskless_sync_delay)
         options.diskless_max_replicas = settings.repl_diskless_sync_max_replicas
+        options.rdb_channel = settings.repl_rdb_channel
+        options.dual_channel = settings.dual_channel_replication_enabled
         options.ping_period_s = float(settings.repl_ping_replica_period)
         options.backlog_ttl_s = settings.repl_backlog_ttl
         session = options.session

@@ -1,19 +1,20 @@
-"""The link to our master: moves bytes between a socket and `replication.link`, loads what comes, applies what follows.
+"""The link to our master: moves bytes between sockets and `replication.link`, loads what comes, applies what follows.
 
-All decisions are the machine's. This shell opens and closes connections, keeps its deadline, hands snapshots to
-`sync_load`, commands to the dispatcher and raw bytes to our own backlog, and words events for the log.
+All decisions are the machine's. This shell opens and closes connections (`link_conn`), a second one where the snapshot
+has a channel of its own, keeps the machine's deadline, hands snapshots to `sync_load`, commands to the dispatcher and
+raw bytes to our own backlog, and words events for the log.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast, final
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from pyrepl.daemon import sync_load
-from pyrepl.daemon.clients import keep_alive
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.files import Files
+from pyrepl.daemon.link_conn import LinkConn
 from pyrepl.daemon.log_sink import Log
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Expiry
@@ -51,28 +52,11 @@ class LinkOwner(Protocol):
 
 
 @final
-class _MasterConn(asyncio.Protocol):
-    """One connection to the master; a link has many in its life, one at a time."""
-
-    def __init__(self, shell: MasterLink) -> None:
-        self._shell = shell
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._shell.connected(self, cast("asyncio.Transport", transport))
-
-    def data_received(self, data: bytes) -> None:
-        self._shell.receive(self, data)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._shell.lost(self, str(exc) if exc is not None else "the master closed the connection")
-
-
-@final
 class MasterLink:
     """The shell of one Link.
 
-    Invariants: `_conn` and `_transport` belong to the connection in use, None without one; `_load` is set from
-    FullResyncBegins until the snapshot is loaded or given up.
+    Invariants: `_main` is the connection in use, None without one, `_rdb` the second one while a snapshot comes on it;
+    `_load` is set from FullResyncBegins until the snapshot is loaded or given up.
     """
 
     def __init__(
@@ -97,13 +81,12 @@ class MasterLink:
         self._clock = clock
         self._log = log
         self._loop = asyncio.get_running_loop()
-        self._conn: _MasterConn | None = None
-        self._transport: asyncio.Transport | None = None
-        self._connecting: asyncio.Task[None] | None = None
+        self._main: LinkConn | None = None
+        self._rdb: LinkConn | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._load: sync_load.SyncLoad | None = None
         self._announced: machine.FullResyncBegins | None = None
-        self._reading = True
+        self._catch_up_from: int | None = None
         self._failures = 0
         self._up_at: float | None = None
         self._progress_at = 0.0
@@ -113,6 +96,10 @@ class MasterLink:
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             machine.Connect: self._on_connect,
             machine.Disconnect: self._on_disconnect,
+            machine.OpenRdbChannel: self._on_open_rdb_channel,
+            machine.CloseRdbChannel: self._on_close_rdb_channel,
+            machine.SyncBufferFull: self._on_sync_buffer_full,
+            machine.CatchUpBegins: self._on_catch_up_begins,
             machine.StateChanged: self._on_state_changed,
             machine.Tolerated: self._on_tolerated,
             machine.SyncAsked: self._on_sync_asked,
@@ -145,35 +132,8 @@ class MasterLink:
 
     def drop(self) -> None:
         """Break the connection (CLIENT KILL); the link connects again by itself."""
-        if self._transport is not None:
-            self._transport.abort()
-
-    def connected(self, conn: _MasterConn, transport: asyncio.Transport) -> None:
-        self._conn, self._transport = conn, transport
-        self._reading = True
-        sock = transport.get_extra_info("socket")
-        if sock is not None:
-            keep_alive(sock, self._node.settings.tcp_keepalive or _KEEPALIVE_S)
-        local = transport.get_extra_info("sockname")
-        self.client.laddr = f"{local[0]}:{local[1]}" if isinstance(local, tuple) else ""
-        self._log(events.ConnectedToMaster())
-        self.link.connected(self._clock.now())
-        self._pump()
-
-    def receive(self, conn: _MasterConn, data: bytes) -> None:
-        if conn is not self._conn:
-            return
-        self.client.total_in_bytes += len(data)
-        self._node.stats.total_net_repl_input_bytes += len(data)
-        self.link.receive(data, self._clock.now())
-        self._pump()
-
-    def lost(self, conn: _MasterConn, text: str) -> None:
-        if conn is not self._conn:
-            return
-        self._conn = self._transport = None
-        self.link.lost(self._clock.now(), text)
-        self._pump()
+        if self._main is not None:
+            self._main.drop()
 
     def pump(self) -> None:
         """Carry out what the machine wants now; after a change of its options."""
@@ -193,21 +153,14 @@ class MasterLink:
         self._set_timer()
 
     def _send(self) -> None:
-        out = self.link.data_to_send()
-        transport = self._transport
-        if transport is None or transport.is_closing():
-            return
-        if out:
-            data = b"".join(out)
-            self.client.total_out_bytes += len(data)
-            transport.write(data)
-        wants_data = self.link.wants_data and self._clock.now() >= self._slow_until
-        if wants_data != self._reading:
-            self._reading = wants_data
-            if self._reading:
-                transport.resume_reading()
-            else:
-                transport.pause_reading()
+        """Write what the machine says, and read where it wants to; key-load-delay slows the snapshot's connection."""
+        slow = self._clock.now() < self._slow_until
+        if self._main is not None:
+            self.client.total_out_bytes += self._main.send(self.link.data_to_send())
+            self._main.read(self.link.wants_data and not (slow and self._rdb is None))
+        if self._rdb is not None:
+            self._rdb.send(self.link.rdb_data_to_send())
+            self._rdb.read(not slow)
 
     def _set_timer(self) -> None:
         if self._timer is not None:
@@ -223,33 +176,77 @@ class MasterLink:
         self._show_progress()
         self._pump()
 
-    # ------------------------------------------------------------------ the connection
+    # ------------------------------------------------------------------ the connections
+
+    def _conn(
+        self, on_made: Callable[[], None], on_data: Callable[[bytes], None], on_lost: Callable[[str], None]
+    ) -> LinkConn:
+        return LinkConn(on_made, on_data, on_lost, self._node.settings.tcp_keepalive or _KEEPALIVE_S)
 
     def _on_connect(self, event: machine.Connect) -> None:
         self._log(events.ConnectingToMaster(self.address))
         self._log(events.SyncStarted())
-        self._connecting = self._loop.create_task(self._connect(event.host, event.port))
+        self._main = self._conn(self._main_made, self._main_data, self._main_lost)
+        self._main.open(event.host, event.port)
 
-    async def _connect(self, host: str, port: int) -> None:
-        try:
-            await self._loop.create_connection(lambda: _MasterConn(self), host, port)
-        except (OSError, ValueError) as error:
-            # A host name that is none makes the resolver raise UnicodeError, a ValueError.
-            text = (isinstance(error, OSError) and error.strerror) or str(error)
+    def _main_made(self) -> None:
+        assert self._main is not None
+        self.client.laddr = self._main.local_address
+        self._log(events.ConnectedToMaster())
+        self.link.connected(self._clock.now())
+        self._pump()
+
+    def _main_data(self, data: bytes) -> None:
+        self._count(data)
+        self.link.receive(data, self._clock.now())
+        self._pump()
+
+    def _main_lost(self, text: str) -> None:
+        self._main = None
+        if self.link.state is machine.LinkState.CONNECTING:
             self._log(events.CannotConnectToMaster(text))
-            self.link.lost(self._clock.now(), text)
-            self._connecting = None
-            self._pump()
-            return
-        self._connecting = None
+        self.link.lost(self._clock.now(), text)
+        self._pump()
 
     def _on_disconnect(self, event: machine.Disconnect) -> None:
-        if self._connecting is not None:
-            self._connecting.cancel()
-            self._connecting = None
-        transport, self._transport, self._conn = self._transport, None, None
-        if transport is not None:
-            transport.abort()
+        main, self._main = self._main, None
+        if main is not None:
+            main.abort()
+
+    def _on_open_rdb_channel(self, event: machine.OpenRdbChannel) -> None:
+        self._log(events.RdbChannelOpened(event.dialect))
+        self._rdb = self._conn(self._rdb_made, self._rdb_data, self._rdb_lost)
+        self._rdb.open(event.host, event.port)
+
+    def _rdb_made(self) -> None:
+        self.link.rdb_connected(self._clock.now())
+        self._pump()
+
+    def _rdb_data(self, data: bytes) -> None:
+        self._count(data)
+        self.link.rdb_receive(data, self._clock.now())
+        self._pump()
+
+    def _rdb_lost(self, text: str) -> None:
+        self._rdb = None
+        self.link.rdb_lost(self._clock.now(), text)
+        self._pump()
+
+    def _on_close_rdb_channel(self, event: machine.CloseRdbChannel) -> None:
+        rdb, self._rdb = self._rdb, None
+        if rdb is not None:
+            rdb.abort()
+
+    def _count(self, data: bytes) -> None:
+        self.client.total_in_bytes += len(data)
+        self._node.stats.total_net_repl_input_bytes += len(data)
+
+    def _on_sync_buffer_full(self, event: machine.SyncBufferFull) -> None:
+        self._log(events.SyncBufferFull(event.limit_bytes))
+
+    def _on_catch_up_begins(self, event: machine.CatchUpBegins) -> None:
+        self._catch_up_from = self.link.held or 0
+        self._log(events.CatchUpStarted(event.buffered_bytes))
 
     def _on_state_changed(self, event: machine.StateChanged) -> None:
         self._node.review_guard()
@@ -290,6 +287,8 @@ class MasterLink:
         self._load = load
         self.link.keep_old_data(load.old_data)
         where = "disk" if isinstance(load, sync_load.FileLoad) else "parser"
+        if self.link.uses_two_channels:
+            self._log(events.ReceivingBoth())
         if event.total_bytes is None:
             self._log(events.ReceivingStreamedSnapshot(where))
         else:
@@ -354,9 +353,12 @@ class MasterLink:
         self._owner.link_up()
         if event.full:
             self._log(events.SyncFinished())
+        if self._catch_up_from is not None:
+            self._log(events.CatchUpFinished((self.link.held or 0) - self._catch_up_from))
+            self._catch_up_from = None
 
     def _on_apply(self, event: machine.Apply) -> None:
-        if not self.link.is_up:
+        if not self.link.may_apply:
             return
         node = self._node
         now = self._clock.now()
@@ -414,6 +416,7 @@ class MasterLink:
     # ------------------------------------------------------------------ failures
 
     def _on_lost(self, event: machine.Lost) -> None:
+        self._catch_up_from = None
         if self._load is not None:
             self._load.abandon()
             self._load = self._announced = None

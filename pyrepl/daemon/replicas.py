@@ -66,6 +66,9 @@ class Replicas:
         self._pause_at = ReplPausePoint.CLEAR
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             machine.SyncDecided: self._on_decided,
+            machine.RdbChannelAsks: self._on_rdb_channel_asks,
+            machine.StreamAttached: self._on_stream_attached,
+            machine.PsyncWaitOver: self._on_psync_wait_over,
             machine.StartSnapshot: self._on_start_snapshot,
             machine.StopSnapshot: self._on_stop_snapshot,
             machine.BacklogCreated: self._on_backlog_created,
@@ -101,6 +104,7 @@ class Replicas:
                 self._roster.request_sync(session, event.request, now)
         if session.is_replica:
             conn.client.is_replica = True
+            conn.client.is_rdb_channel = session.is_rdb_channel
             conn.client.review_guard()
             conn.transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
             self._set_nodelay(replica)
@@ -126,9 +130,15 @@ class Replicas:
         was_replica = replica.session.is_replica
         self._roster.remove(replica.session, self._clock.now())
         if was_replica:
-            reason = replica.session.end_reason
-            self._log(events.ReplicaLost(replica.session.address, str(reason) if reason is not None else "closed"))
+            self._log_lost(replica.session)
         self._plan_pump_now()
+
+    def _log_lost(self, session: Session) -> None:
+        if session.is_rdb_channel:
+            self._log(events.RdbChannelEnded(session.address))
+        else:
+            cause = str(session.end_reason) if session.end_reason is not None else "closed"
+            self._log(events.ReplicaLost(session.address, cause))
 
     def drained(self, conn: ClientConn) -> None:
         """The transport of a replica takes more."""
@@ -277,13 +287,16 @@ class Replicas:
         for replica in full if event.target is machine.SnapshotTarget.SOCKETS else []:
             replica.close(flush=False)
             self._roster.remove(replica.session, self._clock.now())
-        sessions = self._roster.snapshot_started(self._clock.now())
+        link_client = self._node.replication.link_client
+        stream_db = 0 if link_client is None else link_client.db_index
+        sessions = self._roster.snapshot_started(self._clock.now(), stream_db=stream_db)
         if sessions:
             self._fork(event.target, sessions)
 
     def _fork(self, kind: machine.SnapshotTarget, sessions: list[Session]) -> None:
         disk = kind is machine.SnapshotTarget.DISK
-        self._log(events.SyncSnapshotStarting("disk" if disk else "replicas sockets"))
+        channel = " (rdb-channel)" if any(session.is_rdb_channel for session in sessions) else ""
+        self._log(events.SyncSnapshotStarting("disk" if disk else f"replicas sockets{channel}"))
         target: Target = ToFile(self._saver.dump_path) if disk else self._sockets(sessions)
         job = self._saver.job(self._version_for(sessions))
         ids = {self._replicas[session.id].fd: session.id for session in sessions}
@@ -364,12 +377,32 @@ class Replicas:
             return
         self._log_refusal(address, event)
         self._log(events.FullResyncRequested(address, str(event.reason)))
-        if event.wait == "delay":
+        if event.wait == "rdb_channel":
+            self._log(events.RdbChannelGranted(address))
+        self._log_wait(event.wait)
+
+    def _log_wait(self, wait: str) -> None:
+        """What a full resync waits for, in Redis's words."""
+        if wait == "delay":
             self._log(events.SyncDelayed())
-        elif event.wait == "joined":
+        elif wait == "joined":
             self._log(events.SyncShares())
-        elif event.wait == "next":
+        elif wait == "next":
             self._log(events.SyncAfterTransfer())
+
+    def _on_rdb_channel_asks(self, event: machine.RdbChannelAsks) -> None:
+        replica = self._replicas.get(event.session_id)
+        if replica is not None:
+            self._log(events.RdbChannelAsksForSync(replica.session.address))
+            self._log_wait(event.wait)
+
+    def _on_stream_attached(self, event: machine.StreamAttached) -> None:
+        replica = self._replicas.get(event.session_id)
+        if replica is not None:
+            self._log(events.DeliveringBoth(replica.session.address))
+
+    def _on_psync_wait_over(self, event: machine.PsyncWaitOver) -> None:
+        self._log(events.PsyncWaitOver(event.session_id, str(event.reason)))
 
     def _log_refusal(self, address: str, event: machine.SyncDecided) -> None:
         """Why it is not continued, in Redis's words."""

@@ -94,7 +94,7 @@ class Roles(LinkOwner):
         client.is_master_link = True
         client.db_index = stream_db if stream_db < node.settings.databases else 0
         client.review_guard()
-        link = Link(host, port, self._options, position, self._randomness.fraction)
+        link = Link(host, port, self._options, position, self._randomness.fraction, node.replication.buffer_use)
         shell = MasterLink(link, client, self, node, self._dispatcher, self._files, self._clock, self._log)
         self._shell = shell
         node.replication.link, node.replication.link_client = link, client
@@ -144,6 +144,11 @@ class Roles(LinkOwner):
         settings = self._node.settings
         self._options.introduction = introduction(settings, self._node.process.tcp_port)
         self._options.timeout_s = float(settings.repl_timeout)
+        self._options.rdb_channel = settings.repl_rdb_channel
+        self._options.dual_channel = settings.dual_channel_replication_enabled
+        self._options.sync_buffer_limit_bytes = (
+            settings.replica_full_sync_buffer_limit or settings.client_output_buffer_limit.replica.hard_bytes
+        )
 
     # ------------------------------------------------------------------ what the link tells
 

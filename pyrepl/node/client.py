@@ -36,6 +36,7 @@ class Client:
         "is_blocked",
         "is_master_link",
         "is_monitor",
+        "is_rdb_channel",
         "is_replica",
         "laddr",
         "last_command",
@@ -90,6 +91,8 @@ class Client:
         self.patterns: set[bytes] = set()
         self.is_monitor: bool = False
         self.is_replica: bool = False
+        self.is_rdb_channel: bool = False
+        """It takes the snapshot for another connection of the same replica."""
         self.is_master_link: bool = False
         self.is_blocked: bool = False
         """A reply is owed later (WAIT)."""

@@ -15,6 +15,7 @@ from pyrepl.replication.history import History
 from pyrepl.replication.link import Link
 from pyrepl.replication.role import Role
 from pyrepl.replication.roster import Roster, RosterOptions
+from pyrepl.replication.syncbuffer import BufferUse
 from pyrepl.units import ReplId
 
 
@@ -29,6 +30,8 @@ class Replication:
         self.feed = Feed()
         self.roster = Roster(self.history, self.backlog, self.feed, options, new_replid, now)
         self.role = Role(self.history, self.backlog, self.feed, self.roster)
+        self.buffer_use = BufferUse()
+        """What our links hold of the stream while a snapshot comes on a channel of its own."""
         self.link: Link | None = None
         self.link_client: Client | None = None
         """What our master's commands run as."""

@@ -60,6 +60,7 @@ def client_flags(client: Client) -> bytes:
     letters = (
         (client.is_monitor, b"O"),
         (client.is_replica, b"S"),
+        (client.is_rdb_channel, b"C"),
         (client.is_master_link, b"M"),
         (bool(client.channels or client.patterns), b"P"),
         (client.queue is not None, b"x"),

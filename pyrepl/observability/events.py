@@ -537,6 +537,45 @@ class FullResyncRequested(Event):
 
 
 @final
+class RdbChannelGranted(Event):
+    replica: str
+    TEXT: ClassVar[str] = (
+        "Replica {replica} is capable of rdb channel synchronization, and partial sync isn't possible. Full sync will "
+        "continue with dedicated rdb channel."
+    )
+
+
+@final
+class RdbChannelAsksForSync(Event):
+    replica: str
+    TEXT: ClassVar[str] = "Full resync requested by replica {replica} (rdb-channel)"
+
+
+@final
+class DeliveringBoth(Event):
+    replica: str
+    TEXT: ClassVar[str] = "Starting to deliver RDB and replication stream to replica: {replica}"
+
+
+@final
+class RdbChannelEnded(Event):
+    replica: str
+    TEXT: ClassVar[str] = "Connection with replica (rdbchannel) {replica} lost."
+
+
+@final
+class PsyncWaitOver(Event):
+    """Valkey's dialect: the replica took the snapshot and did not ask for the stream behind it in time."""
+
+    client_id: int
+    cause: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "The replica of client {client_id} took its snapshot and never asked for the stream behind it (cause: {cause})"
+    )
+
+
+@final
 class PartialRefusedById(Event):
     asked_replid: str
     replid: str
@@ -742,6 +781,44 @@ class FullResyncFromMaster(Event):
     offset: int
     cause: str
     TEXT: ClassVar[str] = "Full resync from master: {replid}:{offset} (cause: {cause})"
+
+
+@final
+class RdbChannelOpened(Event):
+    """`dialect` is redis or valkey."""
+
+    dialect: str
+    TEXT: ClassVar[str] = "PSYNC is not possible, initialize RDB channel. (dialect: {dialect})"
+
+
+@final
+class ReceivingBoth(Event):
+    TEXT: ClassVar[str] = "Starting to receive RDB and replication stream in parallel."
+
+
+@final
+class SyncBufferFull(Event):
+    limit_bytes: int
+    TEXT: ClassVar[str] = (
+        "Replication buffer limit has been reached ({limit_bytes} bytes), stopped buffering replication stream. "
+        "Further accumulation may occur on master side."
+    )
+
+
+@final
+class CatchUpStarted(Event):
+    buffered_bytes: int
+    TEXT: ClassVar[str] = (
+        "MASTER <-> REPLICA sync: Starting to stream replication buffer into the db ({buffered_bytes} bytes)."
+    )
+
+
+@final
+class CatchUpFinished(Event):
+    applied_bytes: int
+    TEXT: ClassVar[str] = (
+        "MASTER <-> REPLICA sync: Successfully streamed replication buffer into the db ({applied_bytes} bytes in total)"
+    )
 
 
 @final

@@ -1,0 +1,106 @@
+"""One connection to our master: opened, read, written, closed. What its bytes mean is `master_link`'s affair."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast, final
+
+from pyrepl.daemon.clients import keep_alive
+
+
+@final
+class LinkConn(asyncio.Protocol):
+    """The socket's side of one connection.
+
+    Invariant: after `abort` none of the three callbacks is called any more.
+    """
+
+    def __init__(
+        self,
+        on_made: Callable[[], None],
+        on_data: Callable[[bytes], None],
+        on_lost: Callable[[str], None],
+        keep_alive_s: int,
+    ) -> None:
+        self._on_made = on_made
+        self._on_data = on_data
+        self._on_lost = on_lost
+        self._keep_alive_s = keep_alive_s
+        self._transport: asyncio.Transport | None = None
+        self._opening: asyncio.Task[None] | None = None
+        self._reading = True
+        self._aborted = False
+
+    @property
+    def local_address(self) -> str:
+        """`ip:port` of our end; empty while there is none."""
+        name: Any = self._transport.get_extra_info("sockname") if self._transport is not None else None
+        return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""
+
+    def open(self, host: str, port: int) -> None:
+        """Begin to connect; `on_made` or `on_lost` follows."""
+        self._opening = asyncio.get_running_loop().create_task(self._open(host, port))
+
+    def send(self, out: list[bytes]) -> int:
+        """Write now; how many bytes were taken, 0 when there is no connection."""
+        transport = self._transport
+        if not out or transport is None or transport.is_closing():
+            return 0
+        data = b"".join(out)
+        transport.write(data)
+        return len(data)
+
+    def read(self, wanted: bool) -> None:
+        """Read on, or leave what comes to the kernel."""
+        transport = self._transport
+        if transport is None or wanted == self._reading or transport.is_closing():
+            return
+        self._reading = wanted
+        if wanted:
+            transport.resume_reading()
+        else:
+            transport.pause_reading()
+
+    def abort(self) -> None:
+        """Close at once, or give up opening."""
+        self._aborted = True
+        if self._opening is not None:
+            self._opening.cancel()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def drop(self) -> None:
+        """Break the connection, as if the network had; `on_lost` follows."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        if self._aborted:
+            self._transport.abort()
+            return
+        sock = self._transport.get_extra_info("socket")
+        if sock is not None:
+            keep_alive(sock, self._keep_alive_s)
+        self._on_made()
+
+    def data_received(self, data: bytes) -> None:
+        if not self._aborted:
+            self._on_data(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self._aborted:
+            self._aborted = True
+            self._on_lost(str(exc) if exc is not None else "the master closed the connection")
+
+    async def _open(self, host: str, port: int) -> None:
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: self, host, port)
+        except (OSError, ValueError) as error:
+            # A host name that is none makes the resolver raise UnicodeError, a ValueError.
+            if not self._aborted:
+                self._aborted = True
+                self._on_lost((isinstance(error, OSError) and error.strerror) or str(error))
+        finally:
+            self._opening = None

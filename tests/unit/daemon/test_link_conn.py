@@ -1,0 +1,118 @@
+"""A connection to a master: its three calls, reading on and off, and silence after abort."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+from pyrepl.daemon.link_conn import LinkConn
+from tests.unit.daemon.rig import free_port, in_loop, until
+
+
+class Far(asyncio.Protocol):
+    """The other end: keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.heard = b""
+        self.is_open = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+        self.is_open = True
+
+    def data_received(self, data: bytes) -> None:
+        self.heard += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_open = False
+
+
+class Near:
+    """Our end, with what it was told."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.data = b""
+        self.lost: list[str] = []
+        self.conn = LinkConn(self._made, self._data, self.lost.append, 300)
+
+    def _made(self) -> None:
+        self.made += 1
+
+    def _data(self, data: bytes) -> None:
+        self.data += data
+
+
+async def pair() -> tuple[Near, Far]:
+    port = free_port()
+    far = Far()
+    await asyncio.get_running_loop().create_server(lambda: far, "127.0.0.1", port)
+    near = Near()
+    near.conn.open("127.0.0.1", port)
+    await until(lambda: near.made == 1 and far.is_open)
+    return near, far
+
+
+@in_loop
+async def test_bytes_go_both_ways() -> None:
+    near, far = await pair()
+    assert near.conn.send([b"PI", b"NG"]) == 4
+    far.transport.write(b"+PONG")
+    await until(lambda: far.heard == b"PING" and near.data == b"+PONG")
+    assert near.conn.local_address.startswith("127.0.0.1:")
+
+
+@in_loop
+async def test_nothing_is_read_while_it_is_not_wanted() -> None:
+    near, far = await pair()
+    near.conn.read(False)
+    far.transport.write(b"later")
+    await asyncio.sleep(0.05)
+    assert near.data == b""
+    near.conn.read(True)
+    await until(lambda: near.data == b"later")
+
+
+@in_loop
+async def test_the_far_end_closes() -> None:
+    near, far = await pair()
+    far.transport.close()
+    await until(lambda: bool(near.lost))
+    assert near.lost == ["the master closed the connection"]
+    assert near.conn.send([b"x"]) == 0
+
+
+@in_loop
+async def test_a_dropped_connection_is_told_and_an_aborted_one_is_not() -> None:
+    near, far = await pair()
+    near.conn.drop()
+    await until(lambda: bool(near.lost) and not far.is_open)
+    near, far = await pair()
+    near.conn.abort()
+    await until(lambda: not far.is_open)
+    assert near.lost == []
+
+
+@in_loop
+async def test_nobody_there() -> None:
+    near = Near()
+    near.conn.open("127.0.0.1", free_port())
+    await until(lambda: bool(near.lost))
+    assert near.made == 0 and "refused" in near.lost[0].lower()
+
+
+@in_loop
+async def test_a_name_that_is_none() -> None:
+    near = Near()
+    near.conn.open("a..b", 6379)
+    await until(lambda: bool(near.lost))
+    assert near.made == 0
+
+
+@in_loop
+async def test_aborted_while_it_opens() -> None:
+    near = Near()
+    near.conn.open("127.0.0.1", free_port())
+    near.conn.abort()
+    await asyncio.sleep(0.05)
+    assert near.made == 0 and near.lost == []
