@@ -146,15 +146,17 @@ class TestSocketsSink:
         slow.far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 
         def trickle() -> None:
-            while slow.far.recv(100_000):
+            while slow.far.recv(150_000):
                 time.sleep(0.1)
 
         thread = threading.Thread(target=trickle, daemon=True)
         thread.start()
-        sink = self.sink(lost, slow, timeout_s=0.8)
-        for _ in range(3):
-            sink.write(BLOCK)
+        sink = self.sink(lost, slow, timeout_s=0.4)
+        began = time.monotonic()
+        sink.write(BLOCK)
+        sink.write(BLOCK)
         sink.finish()
+        assert time.monotonic() - began > 0.4
         slow.near.close()
         thread.join(5)
         assert lost == []
