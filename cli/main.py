@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from pathlib import Path
 
 SHADOWED = (
     "pyrepl: another package named 'pyrepl' hides this one (found at {where}). Debuggers' completers install it on "
@@ -14,7 +15,8 @@ SHADOWED = (
 def why_not_ours() -> str | None:
     """The message when `import pyrepl` would not give our package, or None."""
     spec = importlib.util.find_spec("pyrepl")
-    if spec is not None and importlib.util.find_spec("pyrepl.daemon") is not None:
+    places = spec.submodule_search_locations if spec is not None else None
+    if any((Path(place) / "daemon" / "app.py").exists() for place in places or ()):
         return None
     return SHADOWED.format(where=spec.origin if spec is not None else "nowhere")
 

@@ -88,8 +88,9 @@ class ClientConn(asyncio.Protocol):
         self._clients.forget(self)
 
     def resume_writing(self) -> None:
-        """The transport of a replica, which alone has a write limit, takes more."""
-        self._clients.on_drained(self)
+        """The transport takes more: of interest to a replica, which is fed piece by piece."""
+        if self.replica is not None:
+            self._clients.on_drained(self)
 
     def hold(self) -> None:
         """Execute nothing more of this client until `release`. Reading goes on, so that its end is noticed."""

@@ -115,6 +115,7 @@ class Ending:
             if app.saver.save():
                 if not force:
                     app.log(events.CannotSaveBeforeExit())
+                    app.saver.go_on()
                     return False
                 app.log(events.SavingBeforeExitFailed())
         self._end()

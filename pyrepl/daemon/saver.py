@@ -38,6 +38,7 @@ class Saver:
         self._child: Snapshot | None = None
         self._on_end: Callable[[Outcome], None] | None = None
         self._for_replicas = False
+        self._is_over = False
         self._dirty_at_start = 0
         self._scheduled = False
         self._flushes = 0
@@ -64,6 +65,8 @@ class Saver:
     def start(self, target: Target, job: SnapshotJob, on_end: Callable[[Outcome], None], *, for_replicas: bool) -> bool:
         """Fork a child; `on_end` is called once it is reaped. False, and a line in the log, when that failed."""
         assert self._child is None
+        if self._is_over:
+            return False
         node = self._node
         persistence = node.persistence
         child = Snapshot(self._receive_progress, self._receive_end)
@@ -95,8 +98,13 @@ class Saver:
         if self._child is not None:
             self._child.kill(reason)
 
+    def go_on(self) -> None:
+        """The node does not end after all."""
+        self._is_over = False
+
     def stop_for_good(self) -> None:
-        """The node ends: no child outlives it."""
+        """The node ends: no child outlives it, and none is made by what its end sets off."""
+        self._is_over = True
         if self._child is not None:
             self._log(events.KillingSnapshotChild(self._child.pid))
             self._child.kill_and_reap()

@@ -126,6 +126,8 @@ class FileLoad:
         try:
             self._file.close()
             synced = asyncio.get_running_loop().run_in_executor(None, _sync, self._temporary)
+            # Nobody asks how it went once the load has failed.
+            synced.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._log(events.FlushingOldData())
             self._emptying()
             empty(self._node.keyspace)

@@ -94,7 +94,7 @@ def _replicas(node: Node) -> Iterator[tuple[str, str]]:
         yield (
             f"slave{number}",
             f"ip={session.ip},port={session.listening_port},state={session.state.wire_name},"
-            f"offset={session.ack_cut},lag={lag_s}",
+            f"offset={session.ack_cut},lag={lag_s},type={session.channel}",
         )
 
 
@@ -150,6 +150,12 @@ REPLICATION: Final = Section(
             "The most of the stream ever held beside a snapshot.",
             "bytes",
         ),
+        _link(
+            "replicas_repl_buffer_size", lambda link, now: link.buffer_use.size_bytes, "The same.", "bytes"
+        ),
+        _link(
+            "replicas_repl_buffer_peak", lambda link, now: link.buffer_use.peak_bytes, "The same.", "bytes"
+        ),
         _transfer("master_sync_total_bytes", lambda t, now: t.total_bytes or 0, "Size, 0 if not known.", "bytes"),
         _transfer("master_sync_read_bytes", lambda t, now: t.read_bytes, "Received so far.", "bytes"),
         _transfer("master_sync_left_bytes", lambda t, now: t.left_bytes or 0, "To go; 0 if not known.", "bytes"),
@@ -189,6 +195,11 @@ REPLICATION: Final = Section(
         text("master_replid2", lambda node: node.replication.history.replid2, "Its name before; zeros for none."),
         gauge("master_repl_offset", lambda node: node.replication.backlog.end, "Bytes of our stream.", "bytes"),
         gauge("second_repl_offset", _second_offset, "First byte that master_replid2 does not name; -1 for none."),
+        gauge(
+            "replicas_waiting_psync",
+            lambda node: node.replication.roster.waiting_psync,
+            "Replicas with a snapshot that have not asked for the stream behind it (Valkey's dual channel).",
+        ),
         flag("repl_backlog_active", lambda node: node.replication.backlog.active, "The stream is being kept."),
         gauge("repl_backlog_size", lambda node: node.replication.backlog.capacity, "Configured.", "bytes"),
         gauge("repl_backlog_first_byte_offset", _first_byte, "The oldest byte kept; 0 for none."),

@@ -39,3 +39,9 @@ def test_hidden_by_a_package(tmp_path: Path) -> None:
     assert result.stderr.startswith("pyrepl: another package named 'pyrepl' hides this one (found at ")
     assert str(tmp_path / "pyrepl" / "__init__.py") in result.stderr
     assert result.stderr.endswith("pipx install pyrepl-server\n") and result.stderr.count("\n") == 1
+
+
+def test_hidden_by_a_module(tmp_path: Path) -> None:
+    (tmp_path / "pyrepl.py").write_text("")
+    ended = run("--version", path=tmp_path)
+    assert ended.returncode == 1 and "hides this one" in ended.stderr and ended.stderr.count("\n") == 1

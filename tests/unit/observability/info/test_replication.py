@@ -26,6 +26,7 @@ class TestReplicationOfAMaster:
             ("master_replid2", "0" * 40),
             ("master_repl_offset", "0"),
             ("second_repl_offset", "-1"),
+            ("replicas_waiting_psync", "0"),
             ("repl_backlog_active", "0"),
             ("repl_backlog_size", "1048576"),
             ("repl_backlog_first_byte_offset", "0"),
@@ -41,8 +42,8 @@ class TestReplicationOfAMaster:
         rig.pass_s(1.9)
         shown = info(rig, "replication")
         assert shown["connected_slaves"] == "2"
-        assert shown["slave0"] == "ip=10.0.0.9,port=7001,state=online,offset=57,lag=1"
-        assert shown["slave1"] == "ip=10.0.0.9,port=7002,state=wait_bgsave,offset=57,lag=0"
+        assert shown["slave0"] == "ip=10.0.0.9,port=7001,state=online,offset=57,lag=1,type=replica"
+        assert shown["slave1"] == "ip=10.0.0.9,port=7002,state=wait_bgsave,offset=57,lag=0,type=replica"
         assert "min_slaves_good_slaves" not in shown
 
     def test_good_ones_are_counted_when_they_are_wanted(self) -> None:
@@ -68,9 +69,9 @@ class TestReplicationOfAMaster:
 
 class TestReplicationOfAReplica:
     def test_fields_and_order(self, rig: Rig) -> None:
-        """As redis-server 8.2.3 while its link is down, with our own two behind replica_announced."""
+        """As redis-server 8.2.3 while its link is down, with Valkey's two names of the buffer and our own two fields besides."""
         rig.follow()
-        assert list(info(rig, "replication"))[:21] == [
+        assert list(info(rig, "replication"))[:23] == [
             "role",
             "master_host",
             "master_port",
@@ -81,6 +82,8 @@ class TestReplicationOfAReplica:
             "slave_repl_offset",
             "replica_full_sync_buffer_size",
             "replica_full_sync_buffer_peak",
+            "replicas_repl_buffer_size",
+            "replicas_repl_buffer_peak",
             "master_current_sync_attempts",
             "master_total_sync_attempts",
             "master_link_down_since_seconds",
