@@ -299,12 +299,23 @@ class MasterLink:
             return
         delay_s = self._load.feed(event.data)
         if delay_s > 0:
-            self._slow_until = self._clock.now() + delay_s
-            self._loop.call_later(delay_s, self._pump)
+            now = self._clock.now()
+            self._slow_until = max(now, self._slow_until) + delay_s
+            self._loop.call_later(self._slow_until - now, self._pump)
 
     def _on_ends(self, event: machine.SnapshotEnds) -> None:
-        if self._load is not None:
-            self._load.end()
+        load = self._load
+        wait_s = self._slow_until - self._clock.now()
+        if load is not None and wait_s > 0:
+            self._loop.call_later(wait_s, self._end_load, load)
+        elif load is not None:
+            load.end()
+
+    def _end_load(self, load: sync_load.SyncLoad) -> None:
+        """The last byte has come a while ago; key-load-delay made the load last until now."""
+        if load is self._load:
+            load.end()
+            self._pump()
 
     def _loaded(self, loader: Loader) -> None:
         announced = self._announced
