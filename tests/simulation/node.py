@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.events import (
     Apply,
+    CloseRdbChannel,
     CloseSession,
     Connect,
     Continued,
@@ -16,9 +17,9 @@ from pyrepl.replication.events import (
     LinkEvent,
     LinkUp,
     Lost,
+    OpenRdbChannel,
     RosterEvent,
     SendFile,
-    SessionState,
     SnapshotBytes,
     SnapshotEnds,
     SnapshotTarget,
@@ -41,7 +42,7 @@ from pyrepl.resp.parser import Parser
 from pyrepl.units import ReplId
 from tests.simulation.checkers.acks import AckWatch
 from tests.simulation.checkers.economy import check_economy
-from tests.simulation.checkers.memory import check_memory
+from tests.simulation.checkers.memory import check_buffer, check_memory
 from tests.simulation.checkers.prefix import check_prefix
 from tests.simulation.checkers.units import check_units
 from tests.simulation.data import Data
@@ -83,6 +84,11 @@ class Node:
         self.role = Role(self.history, self.backlog, self.feed, self.roster)
         self.link: Link | None = None
         self.link_wire: Wire | None = None
+        self.rdb_wire: Wire | None = None
+        self.rdb_attempt = 0
+        self.two_channels = self.rng.choice([(False, False), (True, False), (False, True), (True, True)])
+        """Which ways a link of this node offers: Redis's, Valkey's."""
+        self.two_channel_syncs = 0
         self.old_data = OldData.GOES_AT_LAST_BYTE
         self.fails_loads = False
         self.received = b""
@@ -137,7 +143,15 @@ class Node:
         position = self.role.follow(name, 6379, self.clock.now)
         if was_master:
             self.data.stream_db = max(0, self.feed.db)
-        options = LinkOptions(Introduction(listening_port=self.world.port_of(self.name)), TIMEOUT_S)
+        redis, valkey = self.two_channels
+        options = LinkOptions(
+            Introduction(listening_port=self.world.port_of(self.name)),
+            TIMEOUT_S,
+            rdb_channel=redis,
+            dual_channel=valkey,
+            sync_buffer_limit_bytes=self.rng.choice([0, 1_000, 5_000]),
+            slice_bytes=self.rng.choice([50, 5_000]),
+        )
         self.link = Link(name, 6379, options, position, self.rng.random)
         self.log(f"follows {name} from {position.replid and position.replid[:8]}:{position.held}")
         self.link.start(self.clock.now)
@@ -163,6 +177,8 @@ class Node:
             self._receive_from_replica(self.attached[wire], data)
         elif wire is self.link_wire and self.link is not None:
             self.link.receive(data, self.clock.now)
+        elif wire is self.rdb_wire and self.link is not None:
+            self.link.rdb_receive(data, self.clock.now)
         self.settle()
 
     def wire_lost(self, wire: Wire) -> None:
@@ -172,6 +188,9 @@ class Node:
         elif wire is self.link_wire and self.link is not None:
             self.link_wire = None
             self.link.lost(self.clock.now, "wire lost")
+        elif wire is self.rdb_wire and self.link is not None:
+            self.rdb_wire = None
+            self.link.rdb_lost(self.clock.now, "wire lost")
         self.settle()
 
     def _receive_from_replica(self, attached: Attached, data: bytes) -> None:
@@ -202,6 +221,9 @@ class Node:
                 if self.link is not None and self.link_wire is not None:
                     for piece in self.link.data_to_send():
                         self.link_wire.send(0, piece)
+                if self.link is not None and self.rdb_wire is not None:
+                    for piece in self.link.rdb_data_to_send():
+                        self.rdb_wire.send(0, piece)
             for attached in list(self.attached.values()):
                 busy = self._settle_session(attached) or busy
             for order in self.roster.events():
@@ -210,6 +232,8 @@ class Node:
         for attached in list(self.attached.values()):
             self._feed_replica(attached)
         check_memory(self.name, self.backlog, self.hard_limit_bytes, 4 * WINDOW_BYTES)
+        if self.link is not None:
+            check_buffer(self.name, self.link, 2 * WINDOW_BYTES)
         self._plan_tick()
 
     def _plan_tick(self) -> None:
@@ -283,10 +307,11 @@ class Node:
         if self.rng.random() < self.world.child_failures:
             self.roster.snapshot_ended(False, self.clock.now, detail="fork")
             return
-        served = self.roster.snapshot_started(self.clock.now)
+        stream_db = self.data.stream_db if self.role.is_replica else 0
+        served = self.roster.snapshot_started(self.clock.now, stream_db=stream_db)
         if not served:
             return
-        snapshot = self.data.dump(self.data.stream_db if self.role.is_replica else 0)
+        snapshot = self.data.dump(stream_db)
         took_s = self.rng.random() * 3
         if target is SnapshotTarget.DISK:
             self.world.files[self.name] = snapshot
@@ -305,9 +330,11 @@ class Node:
 
         def finish() -> None:
             if serial == self._child_serial and not self.is_gone:
-                for session in served:
+                ok = self.rng.random() >= self.world.child_failures
+                failed = [session.id for session in served if not wires[session].is_open]
+                for session in served if ok else []:
                     wires[session].send(1, payload[half:])
-                self._reap(True, serial, failed=[s.id for s in served if not wires[s].is_open])
+                self.clock.after(self.rng.random() * 2, lambda: self._reap(ok, serial, failed=failed))
 
         self.clock.after(took_s, finish)
 
@@ -331,7 +358,7 @@ class Node:
             self.clock.after(0.05, lambda: None if self.is_gone else self._feed_again(attached))
 
     def _feed_again(self, attached: Attached) -> None:
-        if attached.session.state is SessionState.ONLINE:
+        if attached.session.may_stream:
             self._feed_replica(attached)
 
     # ------------------------------------------------------------------ the replica's work
@@ -343,6 +370,15 @@ class Node:
             self.world.connect(self, event.host)
         elif isinstance(event, Disconnect):
             wire, self.link_wire = self.link_wire, None
+            if wire is not None:
+                wire.close(0)
+        elif isinstance(event, OpenRdbChannel):
+            self.two_channel_syncs += 1
+            self.rdb_attempt += 1
+            self.world.connect_rdb_channel(self, event.host, self.rdb_attempt)
+        elif isinstance(event, CloseRdbChannel):
+            wire, self.rdb_wire = self.rdb_wire, None
+            self.rdb_attempt += 1
             if wire is not None:
                 wire.close(0)
         elif isinstance(event, Continued):
@@ -397,7 +433,7 @@ class Node:
         self.clock.after(self.rng.random() * 2, finish)
 
     def _apply(self, link: Link, event: Apply) -> None:
-        if not link.is_up or link.replid is None:
+        if not link.may_apply or link.replid is None:
             return
         check_prefix(self.world.ledger, self.name, link.replid, event)
         check_units(self.name, event)

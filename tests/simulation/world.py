@@ -39,6 +39,8 @@ class World:
             diskless_delay_s=self.rng.choice([0.0, 2.0]),
             ping_period_s=4.0,
             backlog_ttl_s=self.rng.choice([0, 15]),
+            rdb_channel=self.rng.random() < 0.6,
+            dual_channel=self.rng.random() < 0.6,
         )
         node = Node(self, name, options, self.rng.choice([2_000, 20_000]))
         node.old_data = self.rng.choice(list(OldData))
@@ -68,6 +70,26 @@ class World:
                 target.accept(wire)
                 node.link_wire = wire
                 link.connected(self.clock.now)
+            node.settle()
+
+        self.clock.after(self.rng.random() * self.max_delay_s, arrive)
+
+    def connect_rdb_channel(self, node: Node, host: str, attempt: int) -> None:
+        """Node wants a second connection to the one called `host`."""
+        link = node.link
+
+        def arrive() -> None:
+            if node.is_gone or node.link is not link or link is None or node.rdb_attempt != attempt:
+                return
+            target = self.nodes[host]
+            if self.unreachable_until.get(host, 0.0) > self.clock.now:
+                link.rdb_lost(self.clock.now, "connection refused")
+            else:
+                wire = Wire(self.clock, self.rng, (node, target), self.max_delay_s)
+                self.wires.append(wire)
+                target.accept(wire)
+                node.rdb_wire = wire
+                link.rdb_connected(self.clock.now)
             node.settle()
 
         self.clock.after(self.rng.random() * self.max_delay_s, arrive)
@@ -150,7 +172,7 @@ class World:
         """Killed and started again with nothing."""
         node.log("restarts empty")
         node.is_gone = True
-        for wire in [*node.attached, node.link_wire]:
+        for wire in [*node.attached, node.link_wire, node.rdb_wire]:
             if wire is not None:
                 wire.cut()
         fresh = self._node(node.name)
