@@ -5,12 +5,14 @@ from __future__ import annotations
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.events import (
     Apply,
+    CloseRdbChannel,
     CloseSession,
     Connect,
     Disconnect,
     FullResyncBegins,
     LinkState,
     Lost,
+    OpenRdbChannel,
     SendFile,
     SessionState,
     SnapshotTarget,
@@ -71,7 +73,9 @@ class Side:
 
 class ReplicaSide(Side):
     """A link. `! R start`, `position ID HELD`, `password P`, `timeout S`, `loads MODE`, `loaded`, `load_failed WORD`,
-    `apply_fails WORD`, `holds_back` (applies nothing until `applies`), `breaks` (the connection), `stop`."""
+    `apply_fails WORD`, `holds_back` (applies nothing until `applies`), `breaks` (the connection), `stop`.
+
+    On two connections: `offers redis valkey`, `buffer_limit BYTES`, `slice BYTES`, `rdb_breaks`."""
 
     name = REPLICA
 
@@ -80,7 +84,10 @@ class ReplicaSide(Side):
         self.options = LinkOptions(Introduction(listening_port=6380))
         self.position = ASK_FOR_ALL
         self.link: Link | None = None
+        self.connections = 0
         self.connection = 0
+        """The main one's number."""
+        self.rdb_connection = 0
         self.old_data = OldData.GOES_AT_LAST_BYTE
         self.kept: list[Apply] | None = None
         self.snapshot_reason = ""
@@ -95,7 +102,11 @@ class ReplicaSide(Side):
 
     def hear(self, line: Said) -> None:
         link = self.the_link
-        if line.kind == ">":
+        if line.connection == self.rdb_connection:
+            self._hear_rdb(link, line)
+        elif line.connection != self.connection:
+            return
+        elif line.kind == ">":
             link.receive(to_bytes(line), self.now)
         elif line.text == "accept":
             link.connected(self.now)
@@ -103,8 +114,26 @@ class ReplicaSide(Side):
             link.lost(self.now, line.text)
         self._look()
 
+    def _hear_rdb(self, link: Link, line: Said) -> None:
+        if line.kind == ">":
+            link.rdb_receive(to_bytes(line), self.now)
+        elif line.text == "accept":
+            link.rdb_connected(self.now)
+        else:
+            self.rdb_connection = 0
+            link.rdb_lost(self.now, line.text)
+
     def happen(self, words: list[str]) -> None:
         match words:
+            case ["offers", *dialects]:
+                self.options.rdb_channel, self.options.dual_channel = "redis" in dialects, "valkey" in dialects
+            case ["buffer_limit", size]:
+                self.options.sync_buffer_limit_bytes = int(size)
+            case ["slice", size]:
+                self.options.slice_bytes = int(size)
+            case ["rdb_breaks"]:
+                self.say(self.rdb_connection, "close reset", ":")
+                self.the_link.rdb_lost(self.now, "reset")
             case ["start"]:
                 self.link = Link("master", 6379, self.options, self.position, lambda: 0.5)
                 self.link.start(self.now)
@@ -162,22 +191,40 @@ class ReplicaSide(Side):
             "wait": self.wait_s,
             "attempts": link.progress.total_sync_attempts,
             "applied": ",".join(self.applied),
+            "buffer": link.sync_buffer_bytes,
+            "reads": link.wants_data,
         }
         return str(values[key]).replace(" ", "_")
 
     def _apply(self, event: Apply) -> None:
-        if self.the_link.state is LinkState.CONNECTED:
+        if self.the_link.may_apply:
             self.applied.extend(command[0].decode() for command in event.commands)
             self.the_link.applied(event.end)
 
     def _look(self) -> None:
+        self._look_once()
+        deadline = self.the_link.next_deadline()
+        while self.the_link.state is LinkState.CATCHING_UP and deadline is not None and deadline <= self.now:
+            self.the_link.tick(self.now)
+            self._look_once()
+            deadline = self.the_link.next_deadline()
+
+    def _look_once(self) -> None:
         link = self.the_link
         for event in link.events():
             if isinstance(event, Connect):
-                self.connection += 1
+                self.connections += 1
+                self.connection = self.connections
                 self.say(self.connection, "connect", ":")
             elif isinstance(event, Disconnect):
                 self.say(self.connection, "close", ":")
+            elif isinstance(event, OpenRdbChannel):
+                self.connections += 1
+                self.rdb_connection = self.connections
+                self.say(self.rdb_connection, "connect", ":")
+            elif isinstance(event, CloseRdbChannel):
+                self.say(self.rdb_connection, "close", ":")
+                self.rdb_connection = 0
             elif isinstance(event, FullResyncBegins):
                 self.snapshot_reason = str(event.reason)
                 link.keep_old_data(self.old_data)
@@ -190,15 +237,19 @@ class ReplicaSide(Side):
                 self.lost_reason = str(event.reason)
             elif isinstance(event, TryAgain):
                 self.wait_s = f"{event.in_s:g}"
-        for piece in link.data_to_send():
-            commands = Parser().feed(piece).commands
-            self.say(self.connection, command_text(commands[0]) if commands else raw_text(piece))
+        for number, pieces in ((self.connection, link.data_to_send()), (self.rdb_connection, link.rdb_data_to_send())):
+            for piece in pieces:
+                commands = Parser().feed(piece).commands if piece[:1] == b"*" else []
+                self.say(number, command_text(commands[0]) if commands else raw_text(piece))
 
 
 class MasterSide(Side):
     """A roster and its sessions. `! M holds ID OFFSET`, `diskless DELAY`, `timeout S`, `backlog BYTES`, `password P`,
     `fork`, `fork fails`, `snapshot ok|fails`, `sent` (after `sends slowly`), `write WORDS`, `other_child on|off`,
-    `follows`, `link_up`, `promoted`, `getack`."""
+    `follows`, `link_up`, `promoted`, `getack`.
+
+    On two connections: `offers redis valkey`, `grace S`, `child writes` (half of the snapshot), `snapshot ok NUMBER...`
+    (these connections failed)."""
 
     name = MASTER
 
@@ -210,9 +261,11 @@ class MasterSide(Side):
         self.roster = Roster(self.history, self.backlog, self.feed, self.options, self.new_replid, 0.0)
         self.role = Role(self.history, self.backlog, self.feed, self.roster)
         self.sessions: dict[int, Session] = {}
+        self.half_sent: set[int] = set()
         self.target: SnapshotTarget | None = None
         self.sends_slowly = False
         self.password = ""
+        self.unlocked: set[int] = set()
         self.decided: list[str] = []
         self.orders: list[str] = []
 
@@ -240,9 +293,10 @@ class MasterSide(Side):
         """What a client connection answers by itself."""
         if argv[0] == b"AUTH":
             ok = argv[-1].decode() == self.password
-            self.password = "" if ok else self.password
+            if ok:
+                self.unlocked.add(number)
             self.say(number, "+OK" if ok else "-WRONGPASS invalid username-password pair or user is disabled.")
-        elif self.password:
+        elif self.password and number not in self.unlocked:
             self.say(number, "-NOAUTH Authentication required.")
         elif argv[0] == b"PING":
             self.say(number, "+PONG")
@@ -269,8 +323,14 @@ class MasterSide(Side):
                 self.roster.snapshot_started(self.now)
             case ["fork", "fails"]:
                 self.roster.snapshot_ended(False, self.now, detail="fork")
-            case ["snapshot", "ok"]:
-                self._end_snapshot()
+            case ["snapshot", "ok", *failed]:
+                self._end_snapshot([int(number) for number in failed])
+            case ["child", "writes"]:
+                self._write_half()
+            case ["offers", *dialects]:
+                self.options.rdb_channel, self.options.dual_channel = "redis" in dialects, "valkey" in dialects
+            case ["grace", seconds]:
+                self.options.session.rdb_channel_grace_s = float(seconds)
             case ["snapshot", "fails"]:
                 self.roster.snapshot_ended(False, self.now, detail="disk")
             case ["sends", "slowly"]:
@@ -319,6 +379,10 @@ class MasterSide(Side):
             "full": counters.full,
             "partial_ok": counters.partial_ok,
             "partial_err": counters.partial_err,
+            "types": ",".join(s.channel.value for s in self.roster.sessions.values()),
+            "rdb_channels": ",".join(s.state.wire_name for s in self.roster.rdb_channels.values()),
+            "waiting_psync": self.roster.waiting_psync,
+            "pin": self.backlog.lowest_pin,
         }
         return str(values[key]).replace(" ", "_")
 
@@ -327,13 +391,24 @@ class MasterSide(Side):
             self.backlog.append(data)
             self.roster.check_output_buffers(self.now)
 
-    def _end_snapshot(self) -> None:
+    def _end_snapshot(self, failed: list[int]) -> None:
         if self.roster.running is SnapshotTarget.SOCKETS:
-            for number, session in self.sessions.items():
-                if session.state is SessionState.WAIT_SNAPSHOT_END:
-                    for piece in (encode_mark_header(MARK), SNAPSHOT, MARK):
-                        self.say(number, raw_text(piece))
-        self.roster.snapshot_ended(True, self.now, size_bytes=len(SNAPSHOT))
+            for number in self._written_to():
+                whole = (encode_mark_header(MARK), SNAPSHOT, MARK)
+                for piece in (SNAPSHOT[4:], MARK) if number in self.half_sent else whole:
+                    self.say(number, raw_text(piece))
+        self.half_sent.clear()
+        self.roster.snapshot_ended(True, self.now, size_bytes=len(SNAPSHOT), failed=failed)
+
+    def _write_half(self) -> None:
+        for number in self._written_to():
+            self.half_sent.add(number)
+            for piece in (encode_mark_header(MARK), SNAPSHOT[:4]):
+                self.say(number, raw_text(piece))
+
+    def _written_to(self) -> list[int]:
+        """The connections that the child writes to."""
+        return [n for n, session in self.sessions.items() if session.state is SessionState.WAIT_SNAPSHOT_END]
 
     def _send_file(self, number: int, session: Session) -> None:
         self.say(number, raw_text(SNAPSHOT))
