@@ -3,7 +3,8 @@
 The names are those of CONFIG GET * in Redis 7.0.15, Redis 8.2.3 and Valkey 8.0.1 and of their redis.conf files, less
 those that have a row in directives.py. They are kept as given and have no effect; one notice at start names them all.
 
-REFUSED are the few whose silent acceptance would leave a door open that the operator believes to be shut.
+REFUSED are the few whose silent acceptance would leave a door open that the operator believes to be shut, or whoever
+starts us waiting (daemonize).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _NAMES: Final = """
     cluster-link-sendbuf-limit cluster-migration-barrier cluster-node-timeout cluster-port
     cluster-preferred-endpoint-type cluster-replica-no-failover cluster-replica-validity-factor
     cluster-require-full-coverage cluster-slave-no-failover cluster-slave-validity-factor
-    cluster-slot-stats-enabled crash-log-enabled crash-memcheck-enabled daemonize disable-thp dynamic-hz
+    cluster-slot-stats-enabled crash-log-enabled crash-memcheck-enabled disable-thp dynamic-hz
     enable-module-command events-per-io-thread extended-redis-compatibility hide-user-data-from-log
     hll-sparse-max-bytes ignore-warnings io-threads io-threads-do-reads jemalloc-bg-thread
     latency-monitor-threshold latency-tracking latency-tracking-info-percentiles lfu-decay-time lfu-log-factor
@@ -34,7 +35,7 @@ _NAMES: Final = """
     oom-score-adj-values prefetch-batch-max-size proc-title-template propagation-error-behavior
     rdb-save-incremental-fsync replica-ignore-disk-write-errors replica-ignore-maxmemory sanitize-dump-payload
     server-cpulist server_cpulist set-proc-title shutdown-on-sigint shutdown-on-sigterm slave-ignore-maxmemory
-    socket-mark-id supervised syslog-enabled syslog-facility syslog-ident tls-auth-clients tls-ca-cert-dir
+    socket-mark-id syslog-enabled syslog-facility syslog-ident tls-auth-clients tls-ca-cert-dir
     tls-ca-cert-file tls-cert-file tls-ciphers tls-ciphersuites tls-client-cert-file tls-client-key-file
     tls-client-key-file-pass tls-cluster tls-dh-params-file tls-key-file tls-key-file-pass tls-port
     tls-prefer-server-ciphers tls-protocols tls-replication tls-session-cache-size tls-session-cache-timeout
@@ -49,6 +50,8 @@ REFUSED: Final[dict[str, str]] = {
     " not use the command away by other means",
     "user": "pyrepl has no ACL yet: only requirepass protects it; remove the line",
     "aclfile": "pyrepl has no ACL yet: only requirepass protects it; remove the line",
+    "daemonize": "pyrepl stays in the foreground; remove the line, and run it under systemd (conf/pyrepl.service) or"
+    " with & behind the command",
     "tls-port": "pyrepl does not speak TLS yet; remove the line, or put a TLS proxy in front of the port",
     "tls-replication": "pyrepl does not speak TLS yet; remove the line, or reach the master through a TLS proxy",
 }

@@ -93,6 +93,13 @@ class General:
     )
     logfile = Directive(Text(), "", "File to log to; empty: standard output.", mutable=False)
     pidfile = Directive(Text(), "", "File to write the process id to; empty: none.", mutable=False)
+    supervised = Directive(
+        Choice("upstart", "systemd", "auto", "no"),
+        "no",
+        "Tell systemd when the node is ready, what it does and when it ends: always, or (auto) if NOTIFY_SOCKET is set."
+        " A unit needs Type=notify, as conf/pyrepl.service has. upstart is taken and told nothing.",
+        mutable=False,
+    )
     hz = Directive(Integer(0), 10, "Background work per second: expiry, time-outs (taken within 1 to 500).")
     shutdown_timeout = Directive(
         Integer(), 10, "Seconds that a shutdown waits for replicas to get the rest of the stream."

@@ -27,6 +27,7 @@ from pyrepl.daemon.performer import Performer
 from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
 from pyrepl.daemon.saver import Saver
+from pyrepl.daemon.supervision import Supervision
 from pyrepl.errors import ConfigError
 from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
@@ -80,6 +81,8 @@ class App:
             self.randomness,
             self.log,
         )
+        self.supervision = Supervision(settings.supervised, os.environ)
+        process.supervised = self.supervision.kind
         self.cron = Cron(self)
         self._tcp = Listener(self.clients.make_protocol)
         self._unix = Listener(self.clients.make_protocol)
@@ -95,6 +98,8 @@ class App:
         self.log(events.Starting(VERSION, os.getpid()))
         for notice in notices:
             self.log(notice)
+        if self.supervision.missing:
+            self.log(events.SupervisorMissing())
         self._listen()
         self.roles.settings_changed()
         self.log(events.ModeRunning(self.node.process.tcp_port))
@@ -150,9 +155,11 @@ class App:
             self.log(events.ReadyToAcceptConnections("tcp"))
         if settings.unixsocket:
             self.log(events.ReadyToAcceptConnections("unix"))
+        self.supervision.ready(self.node)
 
     async def _leave(self) -> None:
         """Close what is open, in the order in which others depend on it."""
+        self.supervision.stopping()
         self.cron.stop()
         self.roles.stop()
         self.saver.stop_for_good()

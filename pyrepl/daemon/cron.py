@@ -110,3 +110,4 @@ class Cron:
             process.rss_bytes = int(statm.read().split()[1]) * self._page_bytes
         self._app.clients.close_idle()
         self._app.log.reopen_if_moved()
+        self._app.supervision.tick(self._app.node)

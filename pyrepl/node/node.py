@@ -54,6 +54,8 @@ class Process:
         self.cpu_user_children_s = 0.0
         self.loop = "uvloop"
         self.python = ""
+        self.supervised = "no"
+        """By whom: systemd, or no."""
 
 
 @final

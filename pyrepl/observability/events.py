@@ -167,6 +167,14 @@ class PidFileFailed(Event):
 
 
 @final
+class SupervisorMissing(Event):
+    """Type=notify is missing in the unit, or somebody else than systemd has started us."""
+
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "systemd supervision requested, but NOTIFY_SOCKET not found: is it Type=notify?"
+
+
+@final
 class UnixSocketRemoved(Event):
     TEXT: ClassVar[str] = "Removing the unix socket file."
 

@@ -32,7 +32,7 @@ SERVER: Final = Section(
         text("multiplexing_api", lambda node: node.process.loop, "The event loop."),
         text("python_version", lambda node: node.process.python, "The interpreter."),
         gauge("process_id", lambda node: node.process.pid, "Process id."),
-        constant("process_supervised", "no", "No supervisor is notified."),
+        text("process_supervised", lambda node: node.process.supervised, "systemd if it is told how we are; or no."),
         text("run_id", lambda node: node.process.run_id, "Random, new at every start; Sentinel tells restarts by it."),
         gauge("tcp_port", lambda node: node.process.tcp_port, "TCP port listened on; 0 for none."),
         gauge("server_time_usec", lambda node: node.keyspace.now_ms * 1000, "Unix time.", "us"),

@@ -54,7 +54,7 @@ def test_our_defaults_are_those_of_a_real_server_or_explained() -> None:
 
 
 def test_tables_agree() -> None:
-    assert {"tls-port", "tls-replication", "aclfile", "rename-command", "user"} == REFUSED.keys()
+    assert {"tls-port", "tls-replication", "aclfile", "daemonize", "rename-command", "user"} == REFUSED.keys()
     assert all(name == name.lower() for name in ACCEPTED | REFUSED.keys())
     assert b"no" in SWITCHED_OFF
     assert b"off" not in OPEN_USER_RULES

@@ -63,6 +63,7 @@ REFUSALS = [
         "x.conf, line 1: user: its password is not known here; set requirepass as well",
     ),
     (b"aclfile /etc/users.acl", None),
+    (b"daemonize yes", None),
     (b"tls-port 6380", None),
     (b"tls-replication yes", None),
 ]
@@ -100,7 +101,7 @@ def test_what_has_no_effect_at_its_default_needs_no_notice() -> None:
     assert loaded(b"maxmemory 1gb\nmaxmemory 0\nappendonly no\nnotify-keyspace-events ''")[1].notice() is None
 
 
-@pytest.mark.parametrize("line", [b"tls-port 0", b"tls-replication no", b'aclfile ""'])
+@pytest.mark.parametrize("line", [b"tls-port 0", b"daemonize no", b"tls-replication no", b'aclfile ""'])
 def test_what_is_refused_may_be_switched_off(line: bytes) -> None:
     assert loaded(line)[1].accepted == [line.split()[0].decode()]
 

@@ -1,0 +1,106 @@
+"""Tells systemd how the node is: ready, what it does, that it ends. One datagram each to the socket in NOTIFY_SOCKET.
+
+The protocol is sd_notify(3): lines of NAME=VALUE. Which lines are sent when is Redis's choice (7.0,
+`redisCommunicateSystemd`); STATUS goes on afterwards, so that `systemctl status` shows a sync while it runs. RELOADING
+is not sent: nothing that a node does makes systemd's `reload`. A supervisor that is gone never disturbs the node.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final, final
+
+from pyrepl.node.node import Node
+from pyrepl.replication.link import Link
+from pyrepl.units import format_memory
+
+NOTIFY_SOCKET: Final = "NOTIFY_SOCKET"
+
+
+@final
+class Supervision:
+    """The line to the supervisor, if there is one.
+
+    Invariant: `_last` is the state last told; a state is told once, not each second again.
+    """
+
+    def __init__(self, mode: str, environment: Mapping[str, str]) -> None:
+        """`mode` is the directive `supervised`: systemd, auto (systemd if NOTIFY_SOCKET is set), or none."""
+        wanted = mode in ("systemd", "auto")
+        self._address = _address(environment.get(NOTIFY_SOCKET, "")) if wanted else None
+        self._last = ""
+        self._is_ready = False
+        self.missing = mode == "systemd" and self._address is None
+        """It was asked for, but systemd did not start us, or the unit lacks Type=notify."""
+
+    @property
+    def kind(self) -> str:
+        """What INFO shows as process_supervised."""
+        return "no" if self._address is None else "systemd"
+
+    def ready(self, node: Node) -> None:
+        """The data is loaded and clients are served: units that wait for us may start."""
+        self._is_ready = True
+        self._last = condition(node)
+        self._tell(f"READY=1\nSTATUS={self._last}")
+
+    def tick(self, node: Node) -> None:
+        """Tell the state if it has changed; call it every second."""
+        if self._address is None:
+            return
+        state = condition(node)
+        if not self._is_ready:
+            # A long load must not count as a start that hangs.
+            self._tell(f"EXTEND_TIMEOUT_USEC=30000000\nSTATUS={state}")
+        elif state != self._last:
+            self._tell(f"STATUS={state}")
+        self._last = state
+
+    def stopping(self) -> None:
+        """The node has begun to end."""
+        self._tell("STOPPING=1\nSTATUS=Shutting down")
+
+    def _tell(self, state: str) -> None:
+        if self._address is None:
+            return
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
+            # A supervisor that does not read must not hold the loop up.
+            sock.setblocking(False)
+            sock.sendto(state.encode("utf-8", "replace"), self._address)
+
+
+def condition(node: Node) -> str:
+    """What the node does right now, in a line for people."""
+    loading = node.persistence.loading
+    link = node.replication.link
+    if loading is not None:
+        return f"Loading the dataset in memory: {loading.percent:.0f}%"
+    if not node.replication.is_replica or link is None:
+        replicas = sum(session.is_replica for session in node.replication.roster.sessions.values())
+        return f"Ready to accept connections; master of {replicas} replica{'' if replicas == 1 else 's'}"
+    master = f"{node.replication.master_host}:{node.replication.master_port}"
+    if node.replication.link_is_up:
+        return f"Ready to accept connections; replica of {master}, in sync"
+    return f"Ready to accept connections; replica of {master}, {_why_not_up(link, node.process.now)}"
+
+
+def _why_not_up(link: Link, now: float) -> str:
+    progress = link.progress
+    if progress.transfer is not None:
+        percent = progress.transfer.percent
+        size = format_memory(progress.transfer.read_bytes)
+        return f"receiving a snapshot: {size}" + (f" ({percent:.0f}%)" if percent is not None else "")
+    why = f" ({progress.last_sync_error})" if progress.last_sync_error else ""
+    wait_s = progress.next_try_in_s(now)
+    if wait_s is not None:
+        return f"link down{why}, next try in {wait_s:.0f} s"
+    return f"connecting{why}"
+
+
+def _address(path: str) -> str | None:
+    """The socket's address: a path, or a name in the abstract namespace, written with @. None for anything else."""
+    if path.startswith("@"):
+        return "\0" + path[1:]
+    return path if path.startswith("/") else None
