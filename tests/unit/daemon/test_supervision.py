@@ -112,16 +112,18 @@ class TestStates:
     async def test_of_a_replica(self, tmp_path: Path) -> None:
         (tmp_path / "m").mkdir()
         (tmp_path / "r").mkdir()
-        async with running(tmp_path / "m", repl_diskless_sync_delay=0) as master:
-            async with running(tmp_path / "r", replicaof=("127.0.0.1", master.port)) as replica:
-                address = f"127.0.0.1:{master.port}"
-                in_sync = f"Ready to accept connections; replica of {address}, in sync"
-                await until(lambda: condition(replica.app.node) == in_sync, in_sync)
-                assert condition(master.app.node) == "Ready to accept connections; master of 1 replica"
-                await master.stop()
-                down = f"Ready to accept connections; replica of {address}, "
-                await until(lambda: "next try in" in condition(replica.app.node), "a pause")
-                assert condition(replica.app.node).startswith(down + "link down (")
+        async with (
+            running(tmp_path / "m", repl_diskless_sync_delay=0) as master,
+            running(tmp_path / "r", replicaof=("127.0.0.1", master.port)) as replica,
+        ):
+            address = f"127.0.0.1:{master.port}"
+            in_sync = f"Ready to accept connections; replica of {address}, in sync"
+            await until(lambda: condition(replica.app.node) == in_sync, in_sync)
+            assert condition(master.app.node) == "Ready to accept connections; master of 1 replica"
+            await master.stop()
+            down = f"Ready to accept connections; replica of {address}, "
+            await until(lambda: "next try in" in condition(replica.app.node), "a pause")
+            assert condition(replica.app.node).startswith(down + "link down (")
 
 
 @in_loop
