@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tests.interop import channels
 from tests.peers import compare, dataset, finder
 from tests.peers.lab import HOST, Lab, Node, wait_until
 from tests.peers.writer import Writer
@@ -23,11 +24,13 @@ BACKLOG: Final = {"repl-backlog-size": "128mb"}
 
 
 class Pair(NamedTuple):
-    """Which kinds, and how the snapshot travels."""
+    """Which kinds, and how the snapshot travels: by way of a file or not, on a connection of its own or not."""
 
     master: str
     replica: str
     diskless: bool
+    dialect: str = channels.ONE
+    """That of the two connections, see channels.py."""
 
     @property
     def field_ttl(self) -> bool:
@@ -45,7 +48,7 @@ class Pair(NamedTuple):
         return next((kind for kind in (self.master, self.replica) if kind != "pyrepl"), "redis8")
 
     def __str__(self) -> str:
-        return f"{self.master}-{self.replica}-{'diskless' if self.diskless else 'disk'}"
+        return f"{self.master}-{self.replica}-{self.dialect or ('diskless' if self.diskless else 'disk')}"
 
 
 def run(lab: Lab, pair: Pair, scale: int, dumps: Path) -> None:
@@ -69,7 +72,11 @@ def run(lab: Lab, pair: Pair, scale: int, dumps: Path) -> None:
 
 def start_master(lab: Lab, pair: Pair, scale: int, dumps: Path) -> Node:
     """A master with the data set: from a real server's dump.rdb, or made on the spot if it is a real server itself."""
-    directives = {**BACKLOG, "repl-diskless-sync": "yes" if pair.diskless else "no"}
+    directives = {
+        **BACKLOG,
+        **channels.directives(pair.master, pair.dialect),
+        "repl-diskless-sync": "yes" if pair.diskless else "no",
+    }
     traits = {"field_ttl": pair.field_ttl, "exact_scores": pair.exact_scores}
     if pair.master == "pyrepl":
         dump = dataset.real_dump(pair.source, scale, dumps, **traits)
@@ -84,7 +91,8 @@ def start_master(lab: Lab, pair: Pair, scale: int, dumps: Path) -> Node:
 def start_replica(lab: Lab, pair: Pair, master: Node) -> Node:
     """A replica of that master, which loads as it arrives if the snapshot travels without a file."""
     load = "on-empty-db" if pair.diskless else "disabled"
-    return lab.start(pair.replica, master, directives={**BACKLOG, "repl-diskless-load": load})
+    wanted = channels.directives(pair.replica, pair.dialect)
+    return lab.start(pair.replica, master, directives={**BACKLOG, **wanted, "repl-diskless-load": load})
 
 
 @contextmanager

@@ -1,0 +1,67 @@
+"""A node that is restarted goes on where it was: its snapshot states its place in the stream, so no data is sent twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.interop.pair import BACKLOG
+from tests.peers import compare, dataset
+from tests.peers.lab import Lab, Node
+
+SCALE = 2000
+SAVED = {**BACKLOG, "save": "3600 1"}
+"""With save points a node writes its snapshot when it is told to end."""
+
+
+def filled_pair(lab: Lab, tmp_path: Path, master: str, replica: str) -> tuple[Node, Node]:
+    """Both ends in folders of their own, in step."""
+    one = lab.start(master, directives=SAVED, folder=tmp_path / "one")
+    dataset.fill(one, dataset.commands(SCALE))
+    two = lab.start(replica, one, directives=SAVED, folder=tmp_path / "two")
+    two.wait_link_up()
+    compare.settle(one, two)
+    return one, two
+
+
+@pytest.mark.parametrize("master", ["pyrepl", "redis7", "redis8", "valkey8"])
+def test_a_replica_continues_after_its_restart(lab: Lab, tmp_path: Path, master: str) -> None:
+    one, two = filled_pair(lab, tmp_path, master, "pyrepl")
+    two.terminate()
+    one.call("SET", "written", "meanwhile")
+    one.call("SELECT", "3")
+    one.call("SET", "written", "elsewhere")
+    again = lab.start("pyrepl", one, directives=SAVED, folder=two.folder, port=two.port)
+    again.wait_link_up()
+    compare.settle(one, again)
+    compare.assert_equal(one, again)
+    assert (one.stat("sync_full"), one.stat("sync_partial_ok")) == (1, 1)
+
+
+@pytest.mark.parametrize("replica", ["pyrepl", "redis7", "redis8", "valkey8"])
+def test_replicas_continue_after_their_masters_restart(lab: Lab, tmp_path: Path, replica: str) -> None:
+    one, two = filled_pair(lab, tmp_path, "pyrepl", replica)
+    one.terminate()
+    again = lab.start("pyrepl", directives=SAVED, folder=one.folder, port=one.port)
+    two.wait_link_up()
+    again.call("SET", "written", "afterwards")
+    compare.settle(again, two)
+    compare.assert_equal(again, two)
+    assert (again.stat("sync_full"), again.stat("sync_partial_ok")) == (0, 1)
+    assert again.info("replication")["master_replid"] == two.info("replication")["master_replid"]
+
+
+def test_a_master_that_lost_writes_does_not_continue_who_has_them(lab: Lab, tmp_path: Path) -> None:
+    """Killed after its last snapshot: its replica is ahead, and must not be believed to hold the same stream."""
+    one, two = filled_pair(lab, tmp_path, "pyrepl", "pyrepl")
+    one.call("SAVE")
+    one.call("SET", "after", "the snapshot")
+    compare.settle(one, two)
+    one.kill()
+    again = lab.start("pyrepl", directives=SAVED, folder=one.folder, port=one.port)
+    two.wait_link_up()
+    compare.settle(again, two)
+    compare.assert_equal(again, two)
+    assert again.call("EXISTS", "after") == 0 and two.call("EXISTS", "after") == 0
+    assert again.stat("sync_full_past_fork") == 1
