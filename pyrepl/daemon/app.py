@@ -149,8 +149,11 @@ class App:
         """Load what is on disk, follow whom we are to follow, and say that we are ready."""
         settings = self.node.settings
         loader = await self.files.load_at_start(self.saver.dump_path)
+        aux = loader.aux if loader is not None else {}
         if settings.replicaof is not None:
-            self.roles.follow_at_start(*settings.replicaof, loader.aux if loader is not None else {})
+            self.roles.follow_at_start(*settings.replicaof, aux)
+        else:
+            self.roles.lead_at_start(aux)
         if settings.port:
             self.log(events.ReadyToAcceptConnections("tcp"))
         if settings.unixsocket:

@@ -79,11 +79,26 @@ class Roles(LinkOwner):
     def follow_at_start(self, host: str, port: int, aux: dict[bytes, bytes]) -> None:
         """Follow host:port by configuration. `aux` are the fields of the snapshot that was loaded: one that states its
         place in a stream lets us ask to continue there."""
-        replid = aux.get(b"repl-id", b"").decode("ascii", "replace")
-        offset, stream_db = aux.get(b"repl-offset", b""), aux.get(b"repl-stream-db", b"0")
-        if is_replid(replid) and offset.isdigit():
-            self._role.restore(ReplId(replid), Offset(int(offset)))
+        self._restore(aux)
+        stream_db = aux.get(b"repl-stream-db", b"0")
         self._follow(host, port, int(stream_db) if stream_db.isdigit() else 0, at_start=True)
+
+    def lead_at_start(self, aux: dict[bytes, bytes]) -> None:
+        """Be a master by configuration. A snapshot that states its place in a stream lets the replicas of before
+        continue: the stream goes on from there under a new id, and the old one is valid up to there (Redis 7.0)."""
+        if self._restore(aux):
+            replication = self._node.replication
+            old = replication.history.replid
+            replication.history.shift(self._randomness.replid(), Offset(replication.backlog.end))
+            self._log(events.SecondaryIdSet(old, replication.backlog.end + 1, replication.history.replid))
+
+    def _restore(self, aux: dict[bytes, bytes]) -> bool:
+        """Take the place in a stream that a snapshot states; False if it states none."""
+        replid, offset = aux.get(b"repl-id", b"").decode("ascii", "replace"), aux.get(b"repl-offset", b"")
+        if not is_replid(replid) or not offset.isdigit():
+            return False
+        self._role.restore(ReplId(replid), Offset(int(offset)))
+        return True
 
     def _follow(self, host: str, port: int, stream_db: int, *, at_start: bool) -> None:
         node = self._node
