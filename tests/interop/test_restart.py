@@ -1,4 +1,4 @@
-"""A node that is restarted goes on where it was: its snapshot states its place in the stream, so no data is sent twice."""
+"""A node that is restarted goes on where it was: its snapshot states its place in the stream, no data is sent twice."""
 
 from __future__ import annotations
 
