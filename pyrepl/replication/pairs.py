@@ -225,6 +225,8 @@ class Pairs(Introducer):
 
     def overdue(self, end: int, floor_bytes: int, now: float) -> list[tuple[PsyncWait, Reason]]:
         """Give up what was kept too long or grew too large; each with the reason."""
+        if not self.waits:
+            return []
         given_up = []
         for wait in list(self.waits.values()):
             excess = wait.check(end, floor_bytes, now)

@@ -406,7 +406,9 @@ class Session:
 
     @property
     def _misses_rdb_channel(self) -> bool:
-        return self.state is SessionState.WAIT_RDB_CHANNEL and self.partner is None
+        if self.state is not SessionState.WAIT_RDB_CHANNEL:
+            return False
+        return self.partner is None or self.partner.state is SessionState.HANDSHAKE
 
     def _receive_replconf(self, argv: list[bytes], now: float) -> None:
         """Options in pairs, one +OK for all; ACK and GETACK are never answered."""
@@ -447,7 +449,7 @@ class Session:
         if introducer is None or not introducer.is_open:
             return False
         if option == b"rdb-channel":
-            self.is_rdb_channel = _flag(value)
+            self._receive_channel(_flag(value))
         elif option == b"main-ch-client-id":
             introducer.pair_with_main(self, _number(value))
         elif option == b"set-rdb-client-id":
@@ -455,6 +457,13 @@ class Session:
         else:
             return False
         return True
+
+    def _receive_channel(self, is_rdb_channel: bool) -> None:
+        """What the connection is for; that is settled once it is one of a pair, or has asked to sync."""
+        settled = self.state is not SessionState.HANDSHAKE or self.partner is not None or self.psync_wait is not None
+        if settled and is_rdb_channel != self.is_rdb_channel:
+            raise CommandError("ERR rdb-channel cannot change during a sync")
+        self.is_rdb_channel = is_rdb_channel
 
     def _receive_ack(self, value: bytes, now: float) -> None:
         """`REPLCONF ACK cut [FACK n]`; FACK, how much is in the replica's AOF, is not used yet.

@@ -144,6 +144,12 @@ class Master(RuleBasedStateMachine):
         held = wait.cursor.at if wait is not None else self.backlog.end
         self.say(main, b"PSYNC", self.history.replid.encode(), b"%d" % (held + 1))
 
+    @rule(index=st.integers(0, 9), flag=st.sampled_from([b"0", b"1"]))
+    def says_what_it_is_for(self, index: int, flag: bytes) -> None:
+        session = self.some(index)
+        if session is not None:
+            self.say(session, b"REPLCONF", b"rdb-channel", flag)
+
     @rule(index=st.integers(0, 9))
     def main_asks_for_the_stream(self, index: int) -> None:
         session = self.some(index)

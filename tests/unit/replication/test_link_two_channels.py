@@ -1,22 +1,19 @@
-"""A link whose snapshot comes on a second connection: both dialects, each move, losses in every phase, the buffer."""
+"""A link whose snapshot comes on a second connection: both dialects, each move, losses in every phase."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import pytest
 
 from pyrepl.errors import PeerError
 from pyrepl.replication.events import (
-    Apply,
     CatchUpBegins,
     CloseRdbChannel,
     Connect,
     Disconnect,
     FullResyncAnnounced,
     FullResyncBegins,
-    LinkEvent,
     LinkState,
     LinkUp,
     Lost,
@@ -24,149 +21,23 @@ from pyrepl.replication.events import (
     SnapshotBytes,
     SnapshotEnds,
     StateChanged,
-    SyncBufferFull,
 )
-from pyrepl.replication.handshake import Introduction
-from pyrepl.replication.link import Link, LinkOptions
 from pyrepl.replication.link_states import OldData
 from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Request
-from pyrepl.replication.syncbuffer import BufferUse
 from pyrepl.replication.transfer import encode_mark_header
-from pyrepl.resp.encoder import encode_command
-from pyrepl.resp.parser import Parser
-from pyrepl.units import Offset, ReplId
-
-A, B = ReplId("a" * 40), ReplId("b" * 40)
-MARK = b"0123456789" * 4
-SET = encode_command([b"SET", b"k", b"v"])
-REDIS, VALKEY = "redis", "valkey"
-E = TypeVar("E", bound=LinkEvent)
-
-
-class Bench:
-    """A link that offers one dialect (or both), and what it says on either connection."""
-
-    def __init__(self, dialect: str = REDIS, position: Request = ASK_FOR_ALL, **options: int) -> None:
-        self.dialect = dialect
-        self.options = LinkOptions(
-            Introduction(listening_port=6380),
-            60.0,
-            rdb_channel=dialect == REDIS,
-            dual_channel=dialect == VALKEY,
-            **options,
-        )
-        self.use = BufferUse()
-        self.link = Link("master", 6379, self.options, position, lambda: 0.5, self.use)
-        self.now = 1000.0
-        self.seen: list[LinkEvent] = []
-        self.applied = b""
-
-    def look(self) -> None:
-        """As the shell does: Apply events are carried out in their order."""
-        for event in self.link.events():
-            self.seen.append(event)
-            if isinstance(event, Apply) and self.link.may_apply:
-                self.applied += event.raw
-                self.link.applied(event.end)
-
-    def of(self, kind: type[E]) -> list[E]:
-        self.look()
-        return [event for event in self.seen if isinstance(event, kind)]
-
-    def receive(self, data: bytes) -> None:
-        self.link.receive(data, self.now)
-        self.look()
-
-    def rdb(self, data: bytes) -> None:
-        self.link.rdb_receive(data, self.now)
-        self.look()
-
-    def said(self) -> list[str]:
-        return _words(self.link.data_to_send())
-
-    def rdb_said(self) -> list[str]:
-        return _words(self.link.rdb_data_to_send())
-
-    def tick(self) -> None:
-        self.link.tick(self.now)
-        self.look()
-
-    def drain(self) -> int:
-        """Ticks as a loop does as long as something is due at once; how many it took."""
-        ticks = 0
-        while (at := self.link.next_deadline()) is not None and at <= self.now and self.link.may_apply:
-            self.tick()
-            ticks += 1
-            assert ticks < 10_000
-        return ticks
-
-    # ------------------------------------------------------------------ phases, each with what comes before it
-
-    def asked(self) -> None:
-        """PSYNC is out."""
-        self.link.start(self.now)
-        self.link.connected(self.now)
-        self.receive(b"+PONG\r\n+OK\r\n+OK\r\n")
-
-    def sent_away(self) -> None:
-        """The second connection is to be opened."""
-        self.asked()
-        self.said()
-        self.receive(b"+RDBCHANNELSYNC 7\r\n" if self.dialect == REDIS else b"+DUALCHANNELSYNC\r\n")
-
-    def introduced(self) -> None:
-        """It stands, and waits for the snapshot."""
-        self.sent_away()
-        self.link.rdb_connected(self.now)
-        self.rdb(b"+OK\r\n")
-
-    def announced(self) -> None:
-        """The cut is known: 100."""
-        self.introduced()
-        redis = b"+FULLRESYNC " + A.encode() + b" 100\r\n"
-        self.rdb(redis if self.dialect == REDIS else b"$ENDOFF:100 " + A.encode() + b" 0 9\r\n")
-
-    def begun(self) -> None:
-        """The snapshot comes; the stream may."""
-        self.announced()
-        self.rdb(encode_mark_header(MARK) + b"SNAP")
-        if self.dialect == VALKEY:
-            self.receive(b"+OK\r\n+CONTINUE " + A.encode() + b"\r\n")
-
-    def whole(self) -> None:
-        """The snapshot is whole and being loaded."""
-        self.begun()
-        self.rdb(b"SHOT" + MARK)
-
-    def catching_up(self) -> None:
-        """It is loaded, four commands are buffered, nothing of them is applied."""
-        self.whole()
-        self.receive(SET * 4)
-        self.link.loaded(self.now)
-        self.look()
-
-    def up(self) -> None:
-        self.catching_up()
-        self.drain()
-
-
-PHASES: list[Callable[[Bench], None]] = [
-    Bench.sent_away,
-    Bench.introduced,
-    Bench.announced,
-    Bench.begun,
-    Bench.whole,
-    Bench.catching_up,
-]
-WHILE_IT_COMES = PHASES[:4]
-
-
-def _words(pieces: list[bytes]) -> list[str]:
-    data = b"".join(pieces)
-    return [b" ".join(argv).decode() for argv in Parser().feed(data).commands] or ([repr(data)] if data else [])
-
-
-both = pytest.mark.parametrize("dialect", [REDIS, VALKEY])
+from pyrepl.units import Offset
+from tests.unit.replication.two_channels_bench import (
+    MARK,
+    PHASES,
+    REDIS,
+    SET,
+    VALKEY,
+    WHILE_IT_COMES,
+    A,
+    B,
+    Bench,
+    both,
+)
 
 
 def test_redis_from_psync_to_the_stream() -> None:
@@ -361,80 +232,6 @@ def test_a_snapshot_that_cannot_be_loaded_ends_both(dialect: str, phase: Callabl
 
 
 @both
-def test_the_buffer_has_a_limit_that_is_no_failure(dialect: str) -> None:
-    bench = Bench(dialect, sync_buffer_limit_bytes=3 * len(SET), slice_bytes=len(SET))
-    bench.begun()
-    bench.receive(SET * 2)
-    assert bench.link.wants_data and bench.of(SyncBufferFull) == []
-    bench.receive(SET * 2)
-    assert not bench.link.wants_data and bench.of(SyncBufferFull) == [SyncBufferFull(3 * len(SET))]
-    bench.rdb(MARK)
-    assert not bench.link.wants_data
-    bench.now += 1000.0
-    bench.tick()
-    assert bench.of(Lost) == [], "loading takes its time"
-    bench.link.loaded(bench.now)
-    bench.look()
-    assert not bench.link.wants_data
-    bench.tick()
-    bench.tick()
-    assert bench.link.wants_data and bench.link.sync_buffer_bytes == 2 * len(SET)
-    bench.receive(SET)
-    bench.drain()
-    assert bench.applied == SET * 5 and bench.link.is_up
-    assert (bench.use.size_bytes, bench.use.peak_bytes) == (0, 4 * len(SET))
-
-
-@both
-def test_slices_are_bounded_and_one_a_tick(dialect: str) -> None:
-    bench = Bench(dialect, slice_bytes=2 * len(SET) + 5)
-    bench.whole()
-    bench.receive(SET * 20)
-    bench.link.loaded(bench.now)
-    bench.look()
-    assert bench.applied == b""
-    for tick in range(1, 4):
-        bench.tick()
-        assert len(bench.applied) == tick * (2 * len(SET) + 5) // len(SET) * len(SET)
-    bench.receive(SET)
-    assert len(bench.applied) == 6 * len(SET), "what comes now queues behind"
-    bench.drain()
-    assert bench.applied == SET * 21
-
-
-@both
-def test_no_slice_before_the_last_one_is_applied(dialect: str) -> None:
-    bench = Bench(dialect, slice_bytes=len(SET))
-    bench.catching_up()
-    bench.link.tick(bench.now)
-    first = [event for event in bench.link.events() if isinstance(event, Apply)]
-    assert len(first) == 1
-    deadline = bench.link.next_deadline()
-    assert deadline is not None and deadline > bench.now
-    bench.link.tick(bench.now)
-    assert bench.link.events() == []
-    bench.link.applied(first[0].end)
-    assert bench.link.next_deadline() == bench.now
-
-
-@both
-def test_acks_state_what_is_applied(dialect: str) -> None:
-    bench = Bench(dialect, slice_bytes=len(SET))
-    bench.whole()
-    getack = encode_command([b"REPLCONF", b"GETACK", b"*"])
-    bench.receive(SET * 2 + getack + SET)
-    bench.said()
-    bench.link.loaded(bench.now)
-    assert bench.said() == ["REPLCONF ACK 100"]
-    bench.tick()
-    bench.now += 1.0
-    bench.tick()
-    assert f"REPLCONF ACK {100 + len(SET)}" in bench.said()
-    bench.drain()
-    assert bench.said() == [f"REPLCONF ACK {100 + 2 * len(SET) + len(getack)}", f"REPLCONF ACK {bench.link.held}"]
-
-
-@both
 def test_signs_of_life_on_the_main_connection(dialect: str) -> None:
     bench = Bench(dialect)
     bench.begun()
@@ -534,38 +331,6 @@ def test_bytes_behind_the_snapshot(dialect: str) -> None:
     bench.begun()
     bench.rdb(MARK + b"more")
     assert "behind the snapshot" in bench.of(Lost)[0].text
-
-
-@both
-def test_a_broken_stream_is_found_when_it_is_applied(dialect: str) -> None:
-    bench = Bench(dialect)
-    bench.whole()
-    bench.receive(SET + b"FLUSHALL\r\n")
-    bench.link.loaded(bench.now)
-    bench.drain()
-    (lost,) = bench.of(Lost)
-    assert lost.reason.cause is Cause.PROTOCOL and "at offset 127" in lost.text and len(bench.of(Disconnect)) == 1
-
-
-@both
-def test_a_command_that_cannot_be_applied(dialect: str) -> None:
-    bench = Bench(dialect)
-    bench.catching_up()
-    bench.link.apply_failed("unknown_command", bench.now)
-    assert bench.of(Lost)[0].reason.cause is Cause.APPLY_FAILED and bench.link.position == Request(A, 100)
-    assert bench.use.size_bytes == 0
-
-
-@both
-def test_a_transaction_cut_by_a_slice_is_applied_whole(dialect: str) -> None:
-    bench = Bench(dialect, slice_bytes=20)
-    bench.whole()
-    unit = encode_command([b"MULTI"]) + SET + SET + encode_command([b"EXEC"])
-    bench.receive(SET + unit + encode_command([b"MULTI"]) + SET)
-    bench.link.loaded(bench.now)
-    bench.drain()
-    assert bench.applied == SET + unit and bench.link.is_up
-    assert all(apply.raw.count(b"MULTI") == apply.raw.count(b"EXEC") for apply in bench.of(Apply))
 
 
 def test_calls_that_nobody_awaits() -> None:

@@ -4,119 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.dialects import REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL
 from pyrepl.replication.events import (
     Channel,
-    CloseSession,
     PsyncWaitOver,
     RdbChannelAsks,
-    RosterEvent,
-    SessionEvent,
     SessionState,
     SnapshotTarget,
     StartSnapshot,
     StopSnapshot,
     StreamAttached,
-    SyncDecided,
-    SyncRequested,
-    WentOnline,
 )
-from pyrepl.replication.feed import Feed
-from pyrepl.replication.history import History
 from pyrepl.replication.psync import Cause, Reason
-from pyrepl.replication.roster import Roster, RosterOptions
-from pyrepl.replication.session import Session, SessionOptions
-from pyrepl.units import ReplId
-
-A, B = ReplId("a" * 40), ReplId("b" * 40)
-BOTH = "capa eof capa psync2 capa rdb-channel-repl capa dual-channel"
-
-
-class Bench:
-    """A master without a process. `redis` and `valkey` name the ways it offers."""
-
-    def __init__(self, *, redis: bool = True, valkey: bool = True, diskless: bool = True, **session: float) -> None:
-        self.history, self.backlog, self.feed = History(A), Backlog(1000), Feed()
-        self.options = RosterOptions(
-            diskless=diskless,
-            diskless_delay_s=0.0,
-            rdb_channel=redis,
-            dual_channel=valkey,
-            session=SessionOptions(**session),  # type: ignore[arg-type]
-        )
-        self.roster = Roster(self.history, self.backlog, self.feed, self.options, lambda: B, 0.0)
-        self.now = 0.0
-        self.ids = 0
-        self.closed: dict[Session, str] = {}
-        self.online: list[Session] = []
-        self.seen: list[RosterEvent] = []
-
-    def connect(self, capa: str = BOTH, port: int = 7001) -> Session:
-        self.ids += 1
-        session = self.roster.open_session(self.ids, "192.0.2.1", self.now)
-        self.say(session, f"REPLCONF listening-port {port} {capa}".strip())
-        return session
-
-    def say(self, session: Session, line: str) -> str:
-        session.receive(line.encode() + b"\r\n", self.now)
-        self.look(session)
-        return self.sent(session)
-
-    def sent(self, session: Session) -> str:
-        return b"".join(session.data_to_send()).decode().replace("\r\n", "|")
-
-    def look(self, *sessions: Session) -> None:
-        """As the shell does: requests are decided, closed connections removed."""
-        for session in sessions:
-            events: list[SessionEvent] = session.events()
-            for event in events:
-                if isinstance(event, SyncRequested):
-                    self.roster.request_sync(session, event.request, self.now)
-                elif isinstance(event, CloseSession):
-                    self.closed[session] = str(event.reason)
-                    self.roster.remove(session, self.now)
-                elif isinstance(event, WentOnline):
-                    self.online.append(session)
-        self.seen.extend(self.roster.events())
-
-    def of(self, kind: type[RosterEvent]) -> list[RosterEvent]:
-        self.seen.extend(self.roster.events())
-        return [event for event in self.seen if isinstance(event, kind)]
-
-    def main(self, port: int = 7001) -> Session:
-        """A main connection in Redis's dialect that waits for the other one."""
-        session = self.connect(port=port)
-        assert self.say(session, "PSYNC ? -1") == f"+RDBCHANNELSYNC {session.id}|"
-        return session
-
-    def rdb(self, main: Session) -> Session:
-        session = self.connect("")
-        assert self.say(session, f"REPLCONF capa eof rdb-only 1 rdb-channel 1 main-ch-client-id {main.id}") == "+OK|"
-        return session
-
-    def pair(self) -> tuple[Session, Session]:
-        """Both connections, the snapshot begun at the cut of the moment."""
-        main = self.main()
-        rdb = self.rdb(main)
-        self.say(rdb, "PSYNC ? -1")
-        self.roster.tick(self.now)
-        assert self.roster.snapshot_started(self.now) == [rdb]
-        return main, rdb
-
-    def valkey_rdb(self) -> Session:
-        """A snapshot begun in Valkey's dialect, whose main connection has not come yet."""
-        session = self.connect("")
-        self.say(session, "REPLCONF capa eof rdb-only 1 rdb-channel 1")
-        self.say(session, "SYNC")
-        self.roster.tick(self.now)
-        assert self.roster.snapshot_started(self.now) == [session]
-        return session
-
-    def tick_to(self, now: float, *sessions: Session) -> None:
-        self.now = now
-        self.roster.tick(now)
-        self.look(*sessions)
+from tests.unit.replication.pairs_bench import A, B, Bench
 
 
 def test_redis_from_the_question_to_online() -> None:
@@ -258,8 +158,31 @@ def test_one_that_came_stops_the_grace_period() -> None:
     bench = Bench(rdb_channel_grace_s=5.0)
     main = bench.main()
     rdb = bench.rdb(main)
+    bench.say(rdb, "PSYNC ? -1")
     bench.tick_to(50.0, main, rdb)
     assert bench.closed == {}
+
+
+def test_one_that_came_and_asks_for_nothing_does_not() -> None:
+    bench = Bench(rdb_channel_grace_s=5.0)
+    main = bench.main()
+    rdb = bench.rdb(main)
+    bench.tick_to(5.0, main, rdb)
+    assert bench.closed == {main: "timeout (rdb_channel)", rdb: "connection_lost (main_channel)"}
+
+
+def test_what_a_connection_is_for_is_settled_by_a_sync() -> None:
+    bench = Bench(redis=False)
+    rdb, main, plain = bench.valkey_rdb(), bench.connect(), bench.connect()
+    bench.say(main, f"REPLCONF set-rdb-client-id {rdb.id}")
+    bench.say(plain, f"PSYNC {B} 1")
+    bench.sent(rdb)
+    for session, flag in ((rdb, 0), (main, 1), (plain, 1)):
+        assert bench.say(session, f"REPLCONF rdb-channel {flag}").startswith("-ERR rdb-channel cannot change")
+        assert bench.say(session, f"REPLCONF rdb-channel {1 - flag}") == "+OK|"
+    other = Bench()
+    second = other.rdb(other.main())
+    assert other.say(second, "REPLCONF rdb-channel 0").startswith("-ERR rdb-channel cannot change")
 
 
 @pytest.mark.parametrize("phase", ["named", "asked", "begun"])
@@ -473,59 +396,3 @@ def test_another_stream_forgets_what_was_kept() -> None:
     bench.roster.close_all(Reason(Cause.STOPPED, detail="promoted"), "new name", 2.0)
     assert bench.roster.waiting_psync == 0 and bench.backlog.lowest_pin is None
     assert bench.roster.no_replicas_since == 2.0
-
-
-def test_pairs_and_single_connections_share_a_child() -> None:
-    bench = Bench()
-    single = bench.connect("capa eof capa psync2", port=7003)
-    bench.options.diskless_delay_s = 5.0
-    bench.say(single, "PSYNC ? -1")
-    rdbs = []
-    for port in (7001, 7002):
-        main = bench.main(port=port)
-        rdbs.append(bench.rdb(main))
-        bench.say(rdbs[-1], "PSYNC ? -1")
-    bench.tick_to(5.0)
-    ids = (single.id, *(rdb.id for rdb in rdbs))
-    assert bench.of(StartSnapshot) == [StartSnapshot(SnapshotTarget.SOCKETS, ids)]
-    assert bench.roster.snapshot_started(5.0) == [single, *rdbs]
-
-
-def test_who_reads_no_mark_waits_for_the_next() -> None:
-    bench = Bench()
-    bench.options.diskless_delay_s = 5.0
-    old = bench.connect("capa psync2", port=7003)
-    main = bench.main()
-    rdb = bench.rdb(main)
-    bench.say(rdb, "PSYNC ? -1")
-    assert bench.of(StartSnapshot) == []
-    bench.say(old, "PSYNC ? -1")
-    bench.tick_to(5.0)
-    assert bench.of(StartSnapshot) == [StartSnapshot(SnapshotTarget.SOCKETS, (rdb.id,))]
-    assert bench.roster.snapshot_started(5.0) == [rdb]
-    bench.roster.snapshot_ended(True, 6.0)
-    assert bench.of(StartSnapshot)[1:] == [StartSnapshot(SnapshotTarget.DISK, (old.id,))]
-    assert bench.roster.snapshot_started(6.0) == [old]
-
-
-def test_an_rdb_connection_joins_no_snapshot_on_disk() -> None:
-    bench = Bench()
-    old = bench.connect("capa psync2", port=7003)
-    bench.say(old, "PSYNC ? -1")
-    bench.roster.snapshot_started(0.0)
-    main = bench.main()
-    rdb = bench.rdb(main)
-    bench.say(rdb, "PSYNC ? -1")
-    assert bench.of(RdbChannelAsks) == [RdbChannelAsks(rdb.id, main.id, "next")]
-    assert rdb.state is SessionState.WAIT_SNAPSHOT_START and len(bench.of(StartSnapshot)) == 1
-    bench.roster.snapshot_ended(True, 1.0, size_bytes=10)
-    assert bench.of(StartSnapshot)[1:] == [StartSnapshot(SnapshotTarget.SOCKETS, (rdb.id,))]
-
-
-def test_decided_is_told_for_the_main_connection() -> None:
-    bench = Bench()
-    main = bench.connect()
-    bench.say(main, f"PSYNC {A} 5")
-    (decided,) = bench.of(SyncDecided)
-    assert isinstance(decided, SyncDecided) and decided.wait == "rdb_channel" and decided.reason is not None
-    assert bench.roster.counters.partial_err == 1
