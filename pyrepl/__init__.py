@@ -8,7 +8,7 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     cli                                   the command line (installed as pyrepl_cli)
     daemon                                the process: loop, sockets, files, children, clocks, randomness
     commands                              one row per command, the dispatcher, one file per family
-    observability                         events and their words, INFO and its fields
+    observability | topology              events and their words, INFO and its fields | many nodes, as INFO shows them
     node                                  the state of one node, put together
     replication                           PSYNC, pure: history, backlog, link, session, roster, role
     keyspace                              databases, value types, expiry, digest

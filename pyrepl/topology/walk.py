@@ -1,0 +1,101 @@
+"""Whom to ask next: from one node up to its masters and down to all replicas, each once, until nobody is left.
+
+Pure: the shell asks whoever `to_ask` names, in any order and as many at once as it likes, and reports each with
+`answered` or `failed`. A node may be known by several addresses (a name, an IP, an announced one): its run_id tells
+that they are one, and the address by which it answered first is its key. A sentinel leads to the masters it watches.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.topology.facts import Address, Facts
+
+MOST_NODES: Final = 256
+"""Addresses asked at most; a topology that never ends (announced addresses that differ each time) must not fill us."""
+
+
+@final
+class Walk:
+    """One look at a topology.
+
+    Invariants: every address in `answers` and `failures` is in `_seen`, and in one of the two at most; every value of
+    `_keys` is in `answers`.
+    """
+
+    def __init__(self, start: Address) -> None:
+        self.start: Final = start
+        self.answers: dict[Address, tuple[Facts, float]] = {}
+        """Key -> what it says, and when it said so, monotonic seconds."""
+        self.failures: dict[Address, str] = {}
+        self.left_out = 0
+        """Addresses that were not asked because there were too many."""
+        self._seen: set[Address] = {start}
+        self._waiting: list[Address] = [start]
+        self._keys: dict[Address, Address] = {}
+        self._by_run_id: dict[str, Address] = {}
+
+    def to_ask(self) -> list[Address]:
+        """The addresses not given out before; empty when the walk waits for answers, or is done."""
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def answered(self, address: Address, facts: Facts, now: float) -> None:
+        """A node has sent its INFO."""
+        assert address in self._seen
+        assert address not in self._keys and address not in self.failures, "asked once, answered once"
+        key = self._by_run_id.setdefault(facts.run_id, address) if facts.run_id else address
+        self._keys[address] = key
+        if key != address:
+            return
+        self.answers[key] = (facts, now)
+        for found in _neighbours(facts):
+            self._find(found)
+
+    def failed(self, address: Address, why: str) -> None:
+        """It could not be asked."""
+        assert address in self._seen and address not in self._keys
+        self.failures[address] = why
+
+    def key_of(self, address: Address) -> Address:
+        """The one address that stands for this node."""
+        return self._keys.get(address, address)
+
+    def facts(self, key: Address) -> Facts | None:
+        """What a node says; None when it did not answer."""
+        answer = self.answers.get(key)
+        return answer[0] if answer is not None else None
+
+    def _find(self, address: Address) -> None:
+        if address in self._seen:
+            return
+        if len(self._seen) >= MOST_NODES:
+            self.left_out += 1
+            return
+        self._seen.add(address)
+        self._waiting.append(address)
+
+
+def _neighbours(facts: Facts) -> list[Address]:
+    """Up, then down. A replica that has not told its port cannot be asked."""
+    if facts.is_sentinel:
+        return list(facts.watched)
+    up = [facts.master] if facts.master is not None and facts.master.port else []
+    return up + [row.address for row in facts.replicas if row.address.port]
+
+
+def write_rate(earlier: Walk, later: Walk, key: Address) -> float | None:
+    """Stream bytes per second of one node between two looks, None when it cannot be told.
+
+    Not told for a node that restarted, changed its stream or went back, nor over less than 50 ms.
+    """
+    first, second = earlier.answers.get(earlier.key_of(key)), later.answers.get(key)
+    if first is None or second is None:
+        return None
+    (before, began_at), (after, ended_at) = first, second
+    span_s = ended_at - began_at
+    if before.run_id != after.run_id or before.replid != after.replid or span_s < 0.05:
+        return None
+    if before.offset is None or after.offset is None or after.offset < before.offset:
+        return None
+    return (after.offset - before.offset) / span_s
