@@ -81,6 +81,25 @@ class ReplicaOf(Effect):
 
 @final
 @dataclass(frozen=True, slots=True)
+class Failover(Effect):
+    """FAILOVER: hand our role over to `target` (host, port), or to whichever replica has everything first. +OK.
+
+    Sent only to a master. CommandError, with Redis's text, when it cannot begin.
+    """
+
+    target: tuple[str, int] | None
+    force: bool
+    timeout_ms: int | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AbortFailover(Effect):
+    """FAILOVER ABORT: +OK, or `-ERR No failover in progress.`"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class HurryLink(Effect):
     """REPLICAOF of the master we follow already: if the link waits for its next try, try now. `reply` is sent."""
 

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyrepl.commands.arguments import int32_argument, ranged_integer_argument, timeout_ms_argument
+from pyrepl.commands.arguments import (
+    int32_argument,
+    integer_argument,
+    ranged_integer_argument,
+    syntax_error,
+    timeout_ms_argument,
+)
 from pyrepl.commands.call import Call
-from pyrepl.commands.effects import HurryLink, Promote, Replconf, ReplicaOf, Sync, Wait
+from pyrepl.commands.effects import AbortFailover, Failover, HurryLink, Promote, Replconf, ReplicaOf, Sync, Wait
 from pyrepl.commands.table import ADMIN, FAST, LOADING, NO_MULTI, NOSCRIPT, STALE, command
 from pyrepl.errors import CommandError
+from pyrepl.replication.failover import ALREADY, FailoverState
 from pyrepl.resp.reply import OK, Reply, Simple
 
 ALREADY_CONNECTED: Final = Simple(b"OK Already connected to specified master")
@@ -20,6 +27,9 @@ WAIT_ON_REPLICA: Final = (
     "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured "
     "to be writable (which is not the default) writes to replicas are just local and are not propagated."
 )
+
+
+FAILOVER_OF_REPLICA: Final = "ERR FAILOVER is not valid when server is a replica."
 
 
 @command("ROLE", arity=1, flags=NOSCRIPT | LOADING | STALE | FAST, group="server", since="2.8.12")
@@ -100,3 +110,31 @@ def psync(call: Call, *words: bytes) -> Sync:
 def sync(call: Call) -> Sync:
     """Ask for a snapshot and then the stream; for replicas alone"""
     return Sync(tuple(call.argv))
+
+
+@command("FAILOVER", arity=-1, flags=ADMIN | NOSCRIPT | STALE, group="server", since="6.2.0")
+def failover(call: Call, *options: bytes) -> Failover | AbortFailover:
+    """Hand the role of master over to a replica, without losing a write"""
+    words = list(options)
+    if [word.upper() for word in words] == [b"ABORT"]:
+        return AbortFailover()
+    target: tuple[str, int] | None = None
+    force = False
+    timeout_ms: int | None = None
+    while words:
+        option = words.pop(0).upper()
+        if option == b"TIMEOUT" and words and timeout_ms is None:
+            timeout_ms = integer_argument(words.pop(0))
+            if timeout_ms <= 0:
+                raise CommandError("ERR FAILOVER timeout must be greater than 0")
+        elif option == b"TO" and len(words) > 1 and target is None:
+            target = (words.pop(0).decode("utf-8", "surrogateescape"), int32_argument(words.pop(0)))
+        elif option == b"FORCE" and not force:
+            force = True
+        else:
+            raise syntax_error()
+    if call.node.replication.failover.state is not FailoverState.NONE:
+        raise CommandError(ALREADY)
+    if call.node.replication.is_replica:
+        raise CommandError(FAILOVER_OF_REPLICA)
+    return Failover(target, force, timeout_ms)

@@ -20,6 +20,7 @@ from pyrepl.daemon.clock import Clock, Randomness
 from pyrepl.daemon.config_files import rewrite_file
 from pyrepl.daemon.cron import Cron
 from pyrepl.daemon.ending import Ending
+from pyrepl.daemon.failovers import Failovers
 from pyrepl.daemon.files import Files
 from pyrepl.daemon.listener import Listener
 from pyrepl.daemon.log_sink import Log
@@ -83,6 +84,7 @@ class App:
         )
         self.supervision = Supervision(settings.supervised, os.environ)
         process.supervised = self.supervision.kind
+        self.failovers = Failovers(self.node, self.clients, self.replicas, self.roles, self.clock, self.log)
         self.cron = Cron(self)
         self._tcp = Listener(self.clients.make_protocol)
         self._unix = Listener(self.clients.make_protocol)

@@ -57,6 +57,7 @@ class Cron:
         app.node.process.now = now
         self._guarded(self._expire)
         self._guarded(app.replicas.tick)
+        self._guarded(app.failovers.tick)
         if now >= self._next_sample_at:
             self._next_sample_at = now + _SAMPLE_EVERY_S
             self._guarded(self._sample)

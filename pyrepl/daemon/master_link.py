@@ -39,7 +39,7 @@ class LinkOwner(Protocol):
 
     def link_up(self) -> None: ...
 
-    def link_lost(self) -> None: ...
+    def link_lost(self, event: machine.Lost) -> None: ...
 
     def link_continued(self, event: machine.Continued) -> None: ...
 
@@ -440,7 +440,7 @@ class MasterLink:
                 self._log(events.MasterStateCached())
         else:
             self._log(events.SyncFailed(event.state.value, event.text, cause))
-        self._owner.link_lost()
+        self._owner.link_lost(event)
 
     def _on_try_again(self, event: machine.TryAgain) -> None:
         self._failures += 1

@@ -31,6 +31,8 @@ class Performer:
             effects.BgSave: self._bgsave,
             effects.ScheduleBgSave: self._schedule_bgsave,
             effects.ReplicaOf: self._replica_of,
+            effects.Failover: self._failover,
+            effects.AbortFailover: self._abort_failover,
             effects.HurryLink: self._hurry_link,
             effects.Promote: self._promote,
             effects.Wait: self._wait,
@@ -83,6 +85,14 @@ class Performer:
 
     def _replica_of(self, call: Call, effect: effects.ReplicaOf) -> Reply:
         self._app.roles.follow(effect.host, effect.port, by=call.client)
+        return OK
+
+    def _failover(self, call: Call, effect: effects.Failover) -> Reply:
+        self._app.failovers.begin(effect.target, force=effect.force, timeout_ms=effect.timeout_ms)
+        return OK
+
+    def _abort_failover(self, call: Call, effect: effects.AbortFailover) -> Reply:
+        self._app.failovers.abort()
         return OK
 
     def _hurry_link(self, call: Call, effect: effects.HurryLink) -> Reply:

@@ -12,6 +12,7 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final, final
 
 from pyrepl.commands.effects import ReplPausePoint
@@ -30,7 +31,7 @@ from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
 from pyrepl.rdb.versions import DEFAULT_VERSION
 from pyrepl.replication import events as machine
-from pyrepl.replication.psync import Cause
+from pyrepl.replication.psync import Cause, Request
 from pyrepl.replication.session import Session
 from pyrepl.resp.reply import NO_REPLY, Raw, Reply
 
@@ -59,6 +60,9 @@ class Replicas:
         self._backlog = node.replication.backlog
         self._loop = asyncio.get_running_loop()
         self._replicas: dict[int, ReplicaConn] = {}
+        self.on_ack: Callable[[], None] = lambda: None
+        self.on_take_over: Callable[[Request], str | None] = lambda request: None
+        """Our master hands over to us: be the master, or say why not."""
         self._waiters = Waiters(self._roster, self._answer_wait)
         self._pump_planned = False
         self._sync_file = saver.dump_path
@@ -90,6 +94,7 @@ class Replicas:
             self._log(events.ReplicaSynchronized(session.address))
         if self._waiters.waiting:
             self._waiters.look()
+        self.on_ack()
         self._plan_pump_now()
         return _raw(session.data_to_send())
 
@@ -97,11 +102,10 @@ class Replicas:
         """PSYNC or SYNC: the decision, whose line goes out in its place; all else follows in the next pump."""
         replica = self._replica(conn)
         session = replica.session
-        now = self._clock.now()
-        session.receive_command(argv, now)
+        session.receive_command(argv, self._clock.now())
         for event in session.events():
             if isinstance(event, machine.SyncRequested):
-                self._roster.request_sync(session, event.request, now)
+                self._request_sync(session, event.request)
         if session.is_replica:
             conn.client.is_replica = True
             conn.client.is_rdb_channel = session.is_rdb_channel
@@ -112,6 +116,16 @@ class Replicas:
         if session.target is not None or session.state is machine.SessionState.WAIT_SNAPSHOT_START:
             return NO_REPLY
         return _raw(session.data_to_send())
+
+    def _request_sync(self, session: Session, request: Request) -> None:
+        """Let the roster decide; before that, a master that hands over to us is obeyed, or refused."""
+        if request.failover:
+            refusal = self.on_take_over(request)
+            if refusal is not None:
+                session.refuse(refusal)
+                return
+            request = replace(request, failover=False)
+        self._roster.request_sync(session, request, self._clock.now())
 
     def _set_nodelay(self, replica: ReplicaConn) -> None:
         """repl-disable-tcp-nodelay: larger packets, later."""

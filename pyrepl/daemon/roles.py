@@ -5,6 +5,9 @@ The link's bytes are `master_link`'s, our own replicas `replicas`'.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, final
 
 from pyrepl.commands.dispatch import Dispatcher
@@ -25,6 +28,7 @@ from pyrepl.replication import events as machine
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.history import is_replid
 from pyrepl.replication.link import Link, LinkOptions
+from pyrepl.replication.psync import Cause, Request
 from pyrepl.units import Offset, ReplId
 
 CONFIGURED: Final = "configuration"
@@ -59,6 +63,10 @@ class Roles(LinkOwner):
         self._role = node.replication.role
         self._options = LinkOptions()
         self._shell: MasterLink | None = None
+        self._handing_over = False
+        self.on_hand_over: Callable[[str], None] = lambda refusal: None
+        """Told how a hand-over went: empty when the other end is the master now, else why it is not."""
+        replicas.on_take_over = self.take_over
         self.settings_changed()
 
     @property
@@ -74,7 +82,7 @@ class Roles(LinkOwner):
         self._replicas.unblock_waiting()
         stream_db = self._stream_db
         self._stop_link()
-        self._follow(host, port, stream_db, at_start=False)
+        self._follow(host, port, stream_db)
 
     def follow_at_start(self, host: str, port: int, aux: dict[bytes, bytes]) -> None:
         """Follow host:port by configuration. `aux` are the fields of the snapshot that was loaded: one that states its
@@ -100,9 +108,13 @@ class Roles(LinkOwner):
         self._role.restore(ReplId(replid), Offset(int(offset)))
         return True
 
-    def _follow(self, host: str, port: int, stream_db: int, *, at_start: bool) -> None:
+    def _follow(
+        self, host: str, port: int, stream_db: int, *, at_start: bool = False, takes_over: bool = False
+    ) -> None:
         node = self._node
         position = self._role.follow(host, port, self._clock.now(), at_start=at_start)
+        if takes_over:
+            position = replace(position, failover=True)
         node.settings.replicaof = MasterAddress(host, port)
         node.keyspace.expiry = Expiry.HIDE
         client = self._clients.new_client(f"{host}:{port}", "", authenticated=True)
@@ -126,6 +138,31 @@ class Roles(LinkOwner):
 
     def promote(self, *, by: Client) -> None:
         """Be a master from now on."""
+        self._lead()
+        self._log(events.MasterModeEnabled(self._name(by)))
+
+    def hand_over(self, host: str, port: int) -> None:
+        """FAILOVER: follow our replica, which is to be the master. How that goes is told to `on_hand_over`."""
+        self._handing_over = True
+        self._replicas.unblock_waiting()
+        self._follow(host, port, self._stream_db, takes_over=True)
+
+    def take_back(self) -> None:
+        """The hand-over came to nothing: be the master again."""
+        self._handing_over = False
+        self._lead()
+
+    def take_over(self, request: Request) -> str | None:
+        """Our master wants us in its place; why not, or None when we are the master now."""
+        refusal = self._role.why_not_take_over(request)
+        if refusal is None:
+            self._log(
+                events.FailoverAsked(f"{self._node.replication.master_host}:{self._node.replication.master_port}")
+            )
+            self._lead()
+        return refusal
+
+    def _lead(self) -> None:
         node = self._node
         self._stop_link()
         old = node.replication.history.replid
@@ -136,8 +173,13 @@ class Roles(LinkOwner):
         history = node.replication.history
         if history.replid2 == old:
             self._log(events.SecondaryIdSet(old, (history.fork or 0) + 1, history.replid))
-        self._log(events.MasterModeEnabled(self._name(by)))
         self._replicas.plan_pump()
+
+    def _tell_hand_over(self, refusal: str) -> None:
+        if self._handing_over:
+            self._handing_over = False
+            # Later, as the link is in the middle of telling us.
+            asyncio.get_running_loop().call_soon(self.on_hand_over, refusal)
 
     def hurry(self) -> None:
         """What may have stood in the way is mended: try the master now, not when the backoff says."""
@@ -168,10 +210,13 @@ class Roles(LinkOwner):
     # ------------------------------------------------------------------ what the link tells
 
     def link_up(self) -> None:
+        self._tell_hand_over("")
         self._role.link_up()
         self._node.review_guard()
 
-    def link_lost(self) -> None:
+    def link_lost(self, event: machine.Lost) -> None:
+        if event.reason.cause is Cause.REFUSED:
+            self._tell_hand_over(event.text)
         self._role.link_lost()
         self._node.review_guard()
 

@@ -10,6 +10,7 @@ from typing import final
 
 from pyrepl.node.client import Client
 from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.failover import Failover
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.link import Link
@@ -32,6 +33,7 @@ class Replication:
         self.role = Role(self.history, self.backlog, self.feed, self.roster)
         self.buffer_use = BufferUse()
         """What our links hold of the stream while a snapshot comes on a channel of its own."""
+        self.failover = Failover(self.roster, self.backlog)
         self.link: Link | None = None
         self.link_client: Client | None = None
         """What our master's commands run as."""

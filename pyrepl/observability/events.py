@@ -1054,6 +1054,46 @@ class AlreadyFollowing(Event):
 
 
 @final
+class FailoverRequested(Event):
+    """`target` is the replica's address, or `any replica`."""
+
+    target: str
+    TEXT: ClassVar[str] = "FAILOVER requested to {target}."
+
+
+@final
+class FailoverBegins(Event):
+    target: str
+    forced: bool
+    TEXT: ClassVar[str] = "Failover target {target} is synced, failing over."
+
+    def text(self) -> str:
+        if self.forced:
+            return f"Failover to {self.target} time out exceeded, failing over."
+        return Event.text(self)
+
+
+@final
+class FailoverDone(Event):
+    TEXT: ClassVar[str] = "Failover finished: the former replica is the master now, writes are refused here."
+
+
+@final
+class FailoverGivenUp(Event):
+    reason: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Failover aborted: {reason}. This node stays the master, writes go on."
+
+
+@final
+class FailoverAsked(Event):
+    """The replica's end: our master asks us to take over."""
+
+    master: str
+    TEXT: ClassVar[str] = "Failover request was received from master {master}, taking over."
+
+
+@final
 class OwnStreamOffered(Event):
     TEXT: ClassVar[str] = (
         "Before turning into a replica, using my own master parameters to synthesize a cached master: I may be able to "

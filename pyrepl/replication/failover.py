@@ -1,7 +1,7 @@
 """FAILOVER: hand the role of master to a replica that has everything. The old master's machine, up to the hand-over.
 
-Not here: what becomes of our own role then (role.py), the PSYNC ... FAILOVER on the wire (handshake.py, session.py), and
-the pause of writes, which the shell begins with `begin` and ends when the state is NONE again.
+Not here: what becomes of our own role then (role.py), the PSYNC ... FAILOVER on the wire (psync.py, link.py), and the
+pause of writes, which the shell begins with `begin` and ends when the state is NONE again.
 
                  begin               a replica has acked all, or FORCE and time over
     NONE ---------------> WAITING -----------------------------------------------------> IN_PROGRESS
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pyrepl.replication.roster import Roster
     from pyrepl.replication.session import Session
 
-NOT_A_MASTER: Final = "ERR FAILOVER is not valid when server is a replica."
 NO_REPLICAS: Final = "ERR FAILOVER requires connected replicas."
 ALREADY: Final = "ERR FAILOVER already in progress."
+FORCE_INTO_NOTHING: Final = "ERR FAILOVER with force option requires both a timeout and target HOST and IP."
 NONE_IN_PROGRESS: Final = "ERR No failover in progress."
 NOT_A_REPLICA: Final = "ERR FAILOVER target HOST and PORT is not a replica."
 NOT_ONLINE: Final = "ERR FAILOVER target replica is not online."
@@ -92,6 +92,8 @@ class Failover:
             raise CommandError(ALREADY)
         if not self._roster.sessions:
             raise CommandError(NO_REPLICAS)
+        if force and (target is None or timeout_s is None):
+            raise CommandError(FORCE_INTO_NOTHING)
         if target is not None:
             session = self._session(target)
             if session is None:

@@ -358,6 +358,7 @@ class Link(LinkBase):
         if new_replid is not None:
             self.replid = new_replid
         assert self.replid is not None
+        self.takes_over = False
         self._events.append(Continued(self.replid, self.held, new_replid))
         self._begin_stream(Trigger.CONTINUE, now, full=False)
 

@@ -37,6 +37,8 @@ class LinkBase(ABC):
         self.progress: Final = LinkProgress()
         self.replid: ReplId | None = position.replid
         self.held: Offset | None = Offset(position.held) if position.replid is not None else None
+        self.takes_over = position.failover
+        """The other end is our replica yet, and is to become our master: PSYNC asks it to, until it has."""
         self._backoff: Final = Backoff(jitter)
         self._out: list[bytes] = []
         self._events: list[LinkEvent] = []
@@ -73,7 +75,7 @@ class LinkBase(ABC):
         """What the next PSYNC asks for."""
         if self.replid is None or self.held is None:
             return ASK_FOR_ALL
-        return Request(self.replid, self.held)
+        return Request(self.replid, self.held, failover=self.takes_over)
 
     # ------------------------------------------------------------------ life
 

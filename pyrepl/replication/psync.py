@@ -120,7 +120,7 @@ class Request:
     can_continue: bool = True
     """False for SYNC: the replica expects the snapshot without a +FULLRESYNC line before it."""
     failover: bool = False
-    """PSYNC ... FAILOVER: the asker was our master and wants us to take over. Recognised, and refused by roster.py."""
+    """PSYNC ... FAILOVER: the asker was our master and wants us to take over (Role.why_not_take_over)."""
 
 
 ASK_FOR_ALL: Final = Request(None, -1)
@@ -198,6 +198,8 @@ def encode_request(request: Request) -> list[bytes]:
     """The argv of PSYNC for `request`."""
     if request.replid is None:
         return [b"PSYNC", NO_ID, b"-1"]
+    if request.failover:
+        return [b"PSYNC", request.replid.encode(), b"%d" % (request.held + 1), b"FAILOVER"]
     return [b"PSYNC", request.replid.encode(), b"%d" % (request.held + 1)]
 
 

@@ -24,7 +24,7 @@ from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Reason, Request
 from pyrepl.replication.roster import FAILOVER_TO_MASTER, Roster
 from pyrepl.units import Offset, ReplId
 
-NO_FAILOVER: Final = "ERR PSYNC FAILOVER is not supported"
+FAILOVER_TO_STRANGER: Final = "ERR PSYNC FAILOVER replid must match my replid."
 NO_MASTER_LINK: Final = "NOMASTERLINK Can't SYNC while not connected with my master"
 
 
@@ -88,8 +88,14 @@ class Role:
         self.master = MasterAddress(host, port)
         self._roster.makes_stream = False
         self._roster.refusal = NO_MASTER_LINK
-        self._roster.failover_refusal = NO_FAILOVER
+        self._roster.failover_refusal = FAILOVER_TO_STRANGER
         return self.position
+
+    def why_not_take_over(self, request: Request) -> str | None:
+        """The error for a PSYNC ... FAILOVER that we cannot obey, None if we can: then `promote`, and decide on it."""
+        if self.master is None:
+            return FAILOVER_TO_MASTER
+        return None if request.replid == self._history.replid else FAILOVER_TO_STRANGER
 
     def promote(self, new_replid: ReplId, now: float) -> None:
         """Become a master (REPLICAOF NO ONE). No effect on a master.

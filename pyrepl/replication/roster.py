@@ -108,7 +108,10 @@ class Roster:
         self.refusal: str = ""
         """While not empty, syncs are answered with this error (role.py sets it)."""
         self.failover_refusal = FAILOVER_TO_MASTER
-        """PSYNC ... FAILOVER is always answered with this error (role.py sets it)."""
+        """PSYNC ... FAILOVER is answered with this error (role.py sets it). A shell that obeys it promotes us first and
+        then asks for what is left of the request, an ordinary partial resync."""
+        self.is_quiet = False
+        """Nothing of our own goes into the stream (failover.py): its end has to stand still."""
         self.makes_stream = True
         """We write the stream ourselves: PING and the end of an unused backlog are ours (role.py sets it)."""
         self.running: SnapshotTarget | None = None
@@ -321,7 +324,7 @@ class Roster:
 
     def ask_acks(self) -> None:
         """Put a GETACK into the stream (WAIT)."""
-        if self.makes_stream and self._backlog.active:
+        if self.makes_stream and self._backlog.active and not self.is_quiet:
             self._backlog.append(self._feed.getack())
 
     # ------------------------------------------------------------------ inside
@@ -510,7 +513,12 @@ class Roster:
         self._events.append(BacklogFreed(self.options.backlog_ttl_s, self._history.replid))
 
     def _ping(self, now: float) -> None:
-        if self.makes_stream and self.sessions and now >= self._last_ping_at + self.options.ping_period_s:
+        if (
+            self.makes_stream
+            and self.sessions
+            and not self.is_quiet
+            and now >= self._last_ping_at + self.options.ping_period_s
+        ):
             self._last_ping_at = now
             self._backlog.append(self._feed.ping())
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from pyrepl.node.node import Node
-from pyrepl.observability.info.field import Field, Rows, Section, Value, constant, flag, gauge, text
+from pyrepl.observability.info.field import Field, Rows, Section, Value, flag, gauge, text
 from pyrepl.replication.link import Link
 from pyrepl.replication.progress import TransferProgress
 
@@ -150,12 +150,8 @@ REPLICATION: Final = Section(
             "The most of the stream ever held beside a snapshot.",
             "bytes",
         ),
-        _link(
-            "replicas_repl_buffer_size", lambda link, now: link.buffer_use.size_bytes, "The same.", "bytes"
-        ),
-        _link(
-            "replicas_repl_buffer_peak", lambda link, now: link.buffer_use.peak_bytes, "The same.", "bytes"
-        ),
+        _link("replicas_repl_buffer_size", lambda link, now: link.buffer_use.size_bytes, "The same.", "bytes"),
+        _link("replicas_repl_buffer_peak", lambda link, now: link.buffer_use.peak_bytes, "The same.", "bytes"),
         _transfer("master_sync_total_bytes", lambda t, now: t.total_bytes or 0, "Size, 0 if not known.", "bytes"),
         _transfer("master_sync_read_bytes", lambda t, now: t.read_bytes, "Received so far.", "bytes"),
         _transfer("master_sync_left_bytes", lambda t, now: t.left_bytes or 0, "To go; 0 if not known.", "bytes"),
@@ -190,7 +186,7 @@ REPLICATION: Final = Section(
         gauge("connected_slaves", _connected_replicas, "Replicas attached."),
         gauge("min_slaves_good_slaves", _good_replicas, "Replicas in touch.", when=_counts_good_replicas),
         Rows("slave<n>", _replicas, "Per replica: address, state, acknowledged offset, seconds since its last sign."),
-        constant("master_failover_state", "no-failover", "There is no FAILOVER yet."),
+        text("master_failover_state", lambda node: node.replication.failover.state.value, "How far a FAILOVER is."),
         text("master_replid", lambda node: node.replication.history.replid, "The name of our stream."),
         text("master_replid2", lambda node: node.replication.history.replid2, "Its name before; zeros for none."),
         gauge("master_repl_offset", lambda node: node.replication.backlog.end, "Bytes of our stream.", "bytes"),

@@ -9,6 +9,7 @@ from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.events import SessionState
 from pyrepl.replication.failover import (
     ALREADY,
+    FORCE_INTO_NOTHING,
     NO_REPLICAS,
     NONE_IN_PROGRESS,
     NOT_A_REPLICA,
@@ -78,7 +79,7 @@ def test_whoever_has_everything_takes_over(stage: Stage) -> None:
     assert stage.failover.events() == [HandOver(*SECOND, forced=False)]
     assert stage.failover.state is FailoverState.IN_PROGRESS
     stage.failover.ended("")
-    assert stage.failover.state is FailoverState.NONE and stage.failover.events() == []
+    assert stage.failover.state.value == "no-failover" and stage.failover.events() == []
 
 
 def test_only_the_named_one(stage: Stage) -> None:
@@ -155,6 +156,8 @@ def test_refusals(stage: Stage) -> None:
         stage.begin(("10.0.0.9", 1))
     with pytest.raises(CommandError, match=NOT_ONLINE):
         stage.begin(SECOND)
+    with pytest.raises(CommandError, match=FORCE_INTO_NOTHING):
+        stage.begin(FIRST, force=True)
     stage.begin(FIRST)
     with pytest.raises(CommandError, match=ALREADY):
         stage.begin(FIRST)

@@ -11,7 +11,7 @@ from pyrepl.replication.events import Continued, SessionState
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.psync import ASK_FOR_ALL, Request
-from pyrepl.replication.role import NO_MASTER_LINK, MasterAddress, Role
+from pyrepl.replication.role import FAILOVER_TO_STRANGER, NO_MASTER_LINK, MasterAddress, Role
 from pyrepl.replication.roster import FAILOVER_TO_MASTER, Roster, RosterOptions
 from pyrepl.replication.session import Session
 from pyrepl.units import Offset, ReplId
@@ -80,6 +80,15 @@ def test_sub_replicas_wait_for_the_link() -> None:
     late = bench.roster.open_session(2, "192.0.2.1", 0.0)
     bench.roster.request_sync(late, ASK_FOR_ALL, 0.0)
     assert b"".join(late.data_to_send()) == b"-%b\r\n" % NO_MASTER_LINK.encode()
+
+
+def test_only_its_own_master_makes_a_replica_take_over() -> None:
+    bench = Bench().replica()
+    assert bench.role.why_not_take_over(Request(B, 110, failover=True)) is None
+    assert bench.role.why_not_take_over(Request(C, 110, failover=True)) == FAILOVER_TO_STRANGER
+    assert bench.roster.failover_refusal == FAILOVER_TO_STRANGER
+    bench.role.promote(C, 50.0)
+    assert bench.role.why_not_take_over(Request(C, 110, failover=True)) == FAILOVER_TO_MASTER
 
 
 def test_promotion_keeps_the_old_name_up_to_here() -> None:

@@ -1,0 +1,85 @@
+"""FAILOVER: the shell of `replication.failover`. Pauses writes, hands over, puts things back if it comes to nothing.
+
+The hand-over itself, following the former replica, is `roles`'.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.replicas import Replicas
+from pyrepl.daemon.roles import Roles
+from pyrepl.node.node import Node
+from pyrepl.observability import events
+from pyrepl.replication.failover import FailoverState, GaveUp, HandOver
+
+_FOREVER_MS: Final = 1 << 62
+
+
+@final
+class Failovers:
+    """The failovers of a node, one at a time.
+
+    Invariant: while the machine is not at rest, writes are paused and the roster is quiet.
+    """
+
+    def __init__(self, node: Node, clients: Clients, replicas: Replicas, roles: Roles, clock: Clock, log: Log) -> None:
+        self._node = node
+        self._clients = clients
+        self._replicas = replicas
+        self._roles = roles
+        self._clock = clock
+        self._log = log
+        self._machine = node.replication.failover
+        replicas.on_ack = self.tick
+        roles.on_hand_over = self._handed_over
+
+    def begin(self, target: tuple[str, int] | None, *, force: bool, timeout_ms: int | None) -> None:
+        """FAILOVER. Raises CommandError when it cannot begin."""
+        timeout_s = None if timeout_ms is None else timeout_ms / 1000
+        self._machine.begin(target, force=force, timeout_s=timeout_s, now=self._clock.now())
+        self._log(events.FailoverRequested("any replica" if target is None else f"{target[0]}:{target[1]}"))
+        self._node.replication.roster.is_quiet = True
+        self._node.pause.begin(_FOREVER_MS, writes_only=True)
+        self._node.review_guard()
+        self._replicas.plan_pump()
+
+    def abort(self) -> None:
+        """FAILOVER ABORT. Raises CommandError when there is none."""
+        self._machine.abort()
+        self._carry_out()
+
+    def tick(self) -> None:
+        """A replica has acknowledged something, or time has passed."""
+        if self._machine.state is not FailoverState.NONE:
+            self._machine.tick(self._clock.now())
+            self._carry_out()
+
+    def _handed_over(self, refusal: str) -> None:
+        self._machine.ended(refusal)
+        if not refusal:
+            self._log(events.FailoverDone())
+        self._carry_out()
+
+    def _carry_out(self) -> None:
+        for event in self._machine.events():
+            if isinstance(event, HandOver):
+                self._log(events.FailoverBegins(f"{event.host}:{event.port}", event.forced))
+                self._roles.hand_over(event.host, event.port)
+            else:
+                self._give_up(event)
+        if self._machine.state is FailoverState.NONE:
+            self._rest()
+
+    def _give_up(self, event: GaveUp) -> None:
+        self._log(events.FailoverGivenUp(event.text))
+        if event.was_handing_over:
+            self._roles.take_back()
+
+    def _rest(self) -> None:
+        self._node.replication.roster.is_quiet = False
+        self._node.pause.end()
+        self._clients.pause_changed()
