@@ -8,8 +8,8 @@ from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.help import help_reply
 from pyrepl.commands.table import LOADING, READONLY, SECOND_ARG, STALE, command, container
+from pyrepl.keyspace.value_size import SAMPLES, key_bytes
 from pyrepl.observability.memory_use import MemoryUse, memory_use
-from pyrepl.observability.value_size import SAMPLES, key_bytes
 from pyrepl.resp.reply import OK, Reply, Simple, Verbatim
 
 LITTLE_BYTES: Final = 5 * 1024 * 1024

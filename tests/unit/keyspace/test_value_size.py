@@ -7,8 +7,8 @@ from collections import deque
 
 import pytest
 
+from pyrepl.keyspace.value_size import key_bytes, value_bytes
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
-from pyrepl.observability.value_size import key_bytes, value_bytes
 from pyrepl.rdb.values import StreamValue
 
 ITEMS = [b"%0100d" % number for number in range(50)]
