@@ -11,6 +11,8 @@ import click
 
 from pyrepl import VERSION
 
+from .completion import SHELLS, TakesDirectives, script_for, words_of
+
 _PASS_ON: Final[dict[str, Any]] = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 _CONFIG = click.option(
     "--config",
@@ -18,7 +20,7 @@ _CONFIG = click.option(
     type=click.Path(path_type=Path),
     help="Configuration in redis.conf syntax; CONFIG REWRITE writes it back.",
 )
-_DIRECTIVES = click.argument("directives", nargs=-1, type=click.UNPROCESSED)
+_DIRECTIVES = click.argument("directives", nargs=-1, type=click.UNPROCESSED, shell_complete=words_of)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,13 +31,13 @@ def cli() -> None:
     \b
         pyrepl master --config conf/master.conf
         pyrepl replica --master 127.0.0.1:6379 --port 6380
-        redis-cli -p 6379 INFO replication
+        pyrepl status 127.0.0.1:6379
 
     Either end may be a real Redis or Valkey server.
     """
 
 
-@cli.command(context_settings=_PASS_ON)
+@cli.command(cls=TakesDirectives, context_settings=_PASS_ON)
 @_CONFIG
 @_DIRECTIVES
 def master(config_file: Path | None, directives: tuple[str, ...]) -> None:
@@ -47,7 +49,7 @@ def master(config_file: Path | None, directives: tuple[str, ...]) -> None:
     sys.exit(_run(config_file, directives, None))
 
 
-@cli.command(context_settings=_PASS_ON)
+@cli.command(cls=TakesDirectives, context_settings=_PASS_ON)
 @click.option("--master", "address", metavar="HOST:PORT", help="The master to follow; wins over `replicaof`.")
 @_CONFIG
 @_DIRECTIVES
@@ -60,6 +62,73 @@ def replica(address: str | None, config_file: Path | None, directives: tuple[str
     if address is not None and split_address(address) is None:
         raise click.BadParameter("expected HOST:PORT, for example 127.0.0.1:6379", param_hint="--master")
     sys.exit(_run(config_file, directives, address, must_follow=True))
+
+
+@cli.command()
+@click.argument("address", metavar="HOST:PORT")
+@click.option("--watch", is_flag=True, help="Look again every second, until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON document; with --watch one a line.")
+@click.option("--user", default="", help="Whom to log in as; empty: the default user.")
+@click.option(
+    "--password",
+    default="",
+    envvar="PYREPL_PASSWORD",
+    help="Sent to every node found that is asked. PYREPL_PASSWORD in the environment hides it from `ps`.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0.05, 600),
+    default=3.0,
+    show_default=True,
+    help="Seconds to wait for a node.",
+)
+@click.option(
+    "--max-lag",
+    "max_lag_s",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Seconds without an acknowledgement that are still in sync.",
+)
+def status(
+    address: str, watch: bool, as_json: bool, user: str, password: str, timeout_s: float, max_lag_s: int
+) -> None:
+    """Show who follows whom, how far behind, and what is wrong.
+
+    Starts at any node, pyrepl, Redis, Valkey or a Sentinel, and finds its masters and all replicas.
+
+    \b
+    Exit status:
+      0  all is in sync
+      1  something is not
+      2  the node at HOST:PORT cannot be asked
+    """
+    target = split_address(address)
+    if target is None:
+        raise click.BadParameter("expected HOST:PORT, for example 127.0.0.1:6379", param_hint="HOST:PORT")
+    from pyrepl.topology.facts import Address
+
+    from . import status as screen
+    from .asking import Credentials
+
+    options = screen.Options(Address(*target), Credentials(user, password), timeout_s, max_lag_s, as_json)
+    sys.exit(screen.watch(options) if watch else screen.show(options))
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print what makes a shell complete our commands and every directive with the Tab key.
+
+    \b
+      bash   pyrepl completion bash > ~/.local/share/bash-completion/completions/pyrepl
+      zsh    pyrepl completion zsh > ~/.pyrepl.zsh; in ~/.zshrc: source ~/.pyrepl.zsh
+      fish   pyrepl completion fish > ~/.config/fish/completions/pyrepl.fish
+
+    The same as `_PYREPL_COMPLETE=bash_source pyrepl`; run it again after an upgrade.
+    """
+    click.echo(script_for(shell), nl=False)
 
 
 def split_address(address: str) -> tuple[str, int] | None:

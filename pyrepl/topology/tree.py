@@ -10,10 +10,11 @@ What is wrong with a node is said in problems.py.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, final
 
 from pyrepl.topology.facts import Address, Facts, ReplicaRow
-from pyrepl.topology.walk import Walk, write_rate
+from pyrepl.topology.walk import Walk
 
 
 @final
@@ -121,9 +122,9 @@ class Tree:
         return [node for top in self.tops for node in top.walk()]
 
 
-def build(walk: Walk, earlier: Walk | None = None) -> Tree:
-    """The tree of a finished walk; an earlier look at the same gives the write rates."""
-    builder = _Builder(walk, earlier)
+def build(walk: Walk, rates: Mapping[Address, float] | None = None) -> Tree:
+    """The tree of a finished walk; `rates` are stream bytes per second by key (walk.write_rates)."""
+    builder = _Builder(walk, rates or {})
     sentinel = walk.facts(walk.start)
     return Tree(
         walk.start,
@@ -137,11 +138,11 @@ def build(walk: Walk, earlier: Walk | None = None) -> Tree:
 class _Builder:
     """Invariant: `_placed` holds the keys of the nodes that stand in the tree by their own word."""
 
-    def __init__(self, walk: Walk, earlier: Walk | None) -> None:
+    def __init__(self, walk: Walk, rates: Mapping[Address, float]) -> None:
         self._walk = walk
-        self._earlier = earlier
+        self._rates = rates
         self._placed: set[Address] = set()
-        keys = [key for key, (facts, _) in walk.answers.items() if not facts.is_sentinel]
+        keys = [key for key, answer in walk.answers.items() if not answer.facts.is_sentinel]
         self._parents = {key: self._parent_of(key) for key in keys}
         self._followers: dict[Address, list[Address]] = {}
         for key, parent in self._parents.items():
@@ -172,8 +173,7 @@ class _Builder:
         """A node and all below it."""
         node = self._make(key, parent)
         self._placed.add(key)
-        if self._earlier is not None:
-            node.write_bytes_per_s = write_rate(self._earlier, self._walk, key)
+        node.write_bytes_per_s = self._rates.get(key)
         listed = set()
         for row in node.facts.replicas if node.facts is not None else ():
             child_key = self._walk.key_of(row.address)

@@ -7,12 +7,22 @@ that they are one, and the address by which it answered first is its key. A sent
 
 from __future__ import annotations
 
-from typing import Final, final
+from collections.abc import Mapping
+from typing import Final, NamedTuple, final
 
 from pyrepl.topology.facts import Address, Facts
 
 MOST_NODES: Final = 256
 """Addresses asked at most; a topology that never ends (announced addresses that differ each time) must not fill us."""
+
+SHORTEST_SPAN_S: Final = 0.05
+
+
+class Answer(NamedTuple):
+    """What a node said, and when it did, in monotonic seconds."""
+
+    facts: Facts
+    at: float
 
 
 @final
@@ -25,8 +35,8 @@ class Walk:
 
     def __init__(self, start: Address) -> None:
         self.start: Final = start
-        self.answers: dict[Address, tuple[Facts, float]] = {}
-        """Key -> what it says, and when it said so, monotonic seconds."""
+        self.answers: dict[Address, Answer] = {}
+        """By key."""
         self.failures: dict[Address, str] = {}
         self.left_out = 0
         """Addresses that were not asked because there were too many."""
@@ -48,7 +58,7 @@ class Walk:
         self._keys[address] = key
         if key != address:
             return
-        self.answers[key] = (facts, now)
+        self.answers[key] = Answer(facts, now)
         for found in _neighbours(facts):
             self._find(found)
 
@@ -64,7 +74,7 @@ class Walk:
     def facts(self, key: Address) -> Facts | None:
         """What a node says; None when it did not answer."""
         answer = self.answers.get(key)
-        return answer[0] if answer is not None else None
+        return answer.facts if answer is not None else None
 
     def _find(self, address: Address) -> None:
         if address in self._seen:
@@ -84,18 +94,18 @@ def _neighbours(facts: Facts) -> list[Address]:
     return up + [row.address for row in facts.replicas if row.address.port]
 
 
-def write_rate(earlier: Walk, later: Walk, key: Address) -> float | None:
-    """Stream bytes per second of one node between two looks, None when it cannot be told.
+def write_rates(earlier: Mapping[Address, Answer], later: Mapping[Address, Answer]) -> dict[Address, float]:
+    """Stream bytes per second between two looks, by the key in the later one, of whoever can be compared.
 
-    Not told for a node that restarted, changed its stream or went back, nor over less than 50 ms.
+    Compared are nodes of the same run_id on the same stream, no shorter than before, over at least SHORTEST_SPAN_S.
     """
-    first, second = earlier.answers.get(earlier.key_of(key)), later.answers.get(key)
-    if first is None or second is None:
-        return None
-    (before, began_at), (after, ended_at) = first, second
-    span_s = ended_at - began_at
-    if before.run_id != after.run_id or before.replid != after.replid or span_s < 0.05:
-        return None
-    if before.offset is None or after.offset is None or after.offset < before.offset:
-        return None
-    return (after.offset - before.offset) / span_s
+    before = {answer.facts.run_id: answer for answer in earlier.values() if answer.facts.run_id}
+    rates = {}
+    for key, (facts, at) in later.items():
+        first = before.get(facts.run_id)
+        if first is None or first.facts.replid != facts.replid or at - first.at < SHORTEST_SPAN_S:
+            continue
+        start, end = first.facts.offset, facts.offset
+        if start is not None and end is not None and end >= start:
+            rates[key] = (end - start) / (at - first.at)
+    return rates

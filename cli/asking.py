@@ -1,0 +1,156 @@
+"""Asks nodes for their INFO over plain sockets, all at once, each within a time-out. The meaning is pyrepl.topology's.
+
+A connection a question: the nodes may be of any kind and age, and the next look may find them elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Sequence
+from typing import Final, NamedTuple, final
+
+from pyrepl.errors import CommandError, PeerError, PyreplError
+from pyrepl.resp.encoder import encode_command
+from pyrepl.resp.replies_in import ReplyParser
+from pyrepl.resp.reply import Reply, Verbatim
+from pyrepl.topology.facts import Address, facts_of
+from pyrepl.topology.walk import Answer, Walk
+
+MOST_INFO_BYTES: Final = 4 * 1024 * 1024
+_READ_BYTES: Final = 64 * 1024
+_NO_PASSWORD_THERE: Final = "ERR AUTH <password> called without any password configured"
+
+
+class Credentials(NamedTuple):
+    """What AUTH is sent with; no AUTH when the password is empty. `repr` does not show it."""
+
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Credentials({self.user!r}, ...)"
+
+    def command(self) -> list[bytes]:
+        words = [b"AUTH", self.user.encode(), self.password.encode("utf-8", "surrogateescape")]
+        return words if self.user else [words[0], words[2]]
+
+
+@final
+class Unreachable(Exception):
+    """The node cannot be asked; the text says why, for people, and holds no secret."""
+
+
+async def look(start: Address, credentials: Credentials, timeout_s: float) -> Walk:
+    """Ask the first node and everybody it leads to. Takes at most timeout_s for each step away from the first."""
+    walk = Walk(start)
+    while addresses := walk.to_ask():
+        for address, found in (await ask_all(addresses, credentials, timeout_s)).items():
+            if isinstance(found, Answer):
+                walk.answered(address, found.facts, found.at)
+            else:
+                walk.failed(address, found)
+    return walk
+
+
+async def ask_all(
+    addresses: Sequence[Address], credentials: Credentials, timeout_s: float
+) -> dict[Address, Answer | str]:
+    """Ask these at once: what each says, or why it could not be asked."""
+    found = await asyncio.gather(*(_ask(address, credentials, timeout_s) for address in addresses))
+    return dict(zip(addresses, found, strict=True))
+
+
+async def _ask(address: Address, credentials: Credentials, timeout_s: float) -> Answer | str:
+    try:
+        text = await info_of(address, credentials, timeout_s)
+    except Unreachable as error:
+        return str(error)
+    return Answer(facts_of(text), time.monotonic())
+
+
+async def info_of(address: Address, credentials: Credentials, timeout_s: float) -> str:
+    """The node's INFO. Raises Unreachable."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await _converse(address, credentials)
+    except TimeoutError:
+        raise Unreachable(f"no answer within {timeout_s:g} s") from None
+    except (OSError, UnicodeError) as error:
+        raise Unreachable(_words_of(error)) from None
+    except PeerError as error:
+        raise Unreachable(f"it does not speak the Redis protocol: {error}") from None
+    except CommandError as error:
+        raise Unreachable(_advice(str(error))) from None
+
+
+async def _converse(address: Address, credentials: Credentials) -> str:
+    """Raises OSError, PyreplError."""
+    reader, writer = await _open(address)
+    try:
+        commands = [credentials.command()] if credentials.password else []
+        commands.append([b"INFO"])
+        writer.write(b"".join(map(encode_command, commands)))
+        *auth, info = await _replies(reader, len(commands))
+        if isinstance(info, CommandError):
+            # Why the password was refused says more than that there was none.
+            raise auth[0] if auth and isinstance(auth[0], CommandError) and not _needs_none(auth[0]) else info
+        return _text(info)
+    finally:
+        writer.close()
+
+
+async def _open(address: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """The first address of a name that takes a connection; people can't read asyncio's own error for several."""
+    found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    failure = OSError("no address")
+    for *_, where in found:
+        try:
+            return await asyncio.open_connection(str(where[0]), address.port)
+        except OSError as error:
+            failure = error
+    raise failure
+
+
+async def _replies(reader: asyncio.StreamReader, count: int) -> list[Reply]:
+    parser = ReplyParser(MOST_INFO_BYTES)
+    replies: list[Reply] = []
+    while len(replies) < count:
+        data = await reader.read(_READ_BYTES)
+        if not data:
+            # Protected mode answers the connection, not the command, and closes.
+            if replies and isinstance(replies[0], CommandError):
+                raise replies[0]
+            raise ConnectionError("the node closed the connection without an answer")
+        replies += parser.feed(data)
+    return replies
+
+
+def _needs_none(error: PyreplError) -> bool:
+    return str(error).startswith(_NO_PASSWORD_THERE)
+
+
+def _text(info: Reply) -> str:
+    if isinstance(info, Verbatim):
+        info = info.text
+    if not isinstance(info, bytes):
+        raise PeerError(f"expected a text from INFO, got {type(info).__name__}")
+    return info.decode("utf-8", "replace")
+
+
+def _words_of(error: OSError | UnicodeError) -> str:
+    """The system's own words; asyncio's repeat the address."""
+    if isinstance(error, socket.gaierror):
+        return f"unknown host: {error.strerror}"
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
+    return "not a host name" if isinstance(error, UnicodeError) else str(error)
+
+
+def _advice(error: str) -> str:
+    """A server's error, and what to do about it."""
+    if error.startswith("NOAUTH"):
+        return f"{error.rstrip('.')}: set PYREPL_PASSWORD, or give --password"
+    return error.partition("\n")[0][:200]
