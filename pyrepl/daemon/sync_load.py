@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol, final
+from typing import ClassVar, Protocol, final
 
 from pyrepl.daemon.files import Files
 from pyrepl.daemon.log_sink import Log
@@ -27,7 +28,7 @@ from pyrepl.replication.link import OldData
 class SyncLoad(Protocol):
     """The load of one snapshot that comes over a link."""
 
-    old_data: OldData
+    old_data: ClassVar[OldData]
 
     def feed(self, data: bytes) -> float:
         """Take the next bytes; seconds to wait before the following ones (key-load-delay)."""
@@ -88,7 +89,7 @@ def empty(keyspace: Keyspace) -> None:
 class FileLoad:
     """To a file first, which then becomes dump.rdb; the old data stays until the file is whole."""
 
-    old_data = OldData.GOES_AT_LAST_BYTE
+    old_data: ClassVar[OldData] = OldData.GOES_AT_LAST_BYTE
 
     def __init__(self, node: Node, files: Files, log: Log, done: Done, failed: Failed, emptying: Emptying) -> None:
         self._emptying = emptying
@@ -170,11 +171,74 @@ def _sync(path: Path) -> None:
         os.close(fd)
 
 
+class SocketLoad(ABC):
+    """What the two ways have in common that load while the bytes come. `_is_over` after the last callback."""
+
+    old_data: ClassVar[OldData]
+
+    def __init__(
+        self,
+        files: Files,
+        into: Keyspace,
+        total_bytes: int,
+        done: Done,
+        failed: Failed,
+        *,
+        asynchronous: bool,
+    ) -> None:
+        self._files = files
+        self._done = done
+        self._failed = failed
+        self._loader = files.loader(into)
+        self._loading = files.begin_loading(total_bytes, asynchronous=asynchronous)
+        self._is_over = False
+
+    def feed(self, data: bytes) -> float:
+        if self._is_over:
+            return 0.0
+        try:
+            self._files.feed(self._loader, self._loading, data)
+        except (CorruptData, MemoryError) as error:
+            self._fail(error)
+        return self._files.load_delay_s(self._loader, self._loading)
+
+    def end(self) -> None:
+        if self._is_over:
+            return
+        try:
+            self._loader.end()
+        except CorruptData as error:
+            self._fail(error)
+            return
+        self._is_over = True
+        self._take_in()
+        self._files.end_loading(self._loader)
+        self._done(self._loader)
+
+    def abandon(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._throw_away()
+            self._files.end_loading(None)
+
+    def _fail(self, error: BaseException) -> None:
+        self.abandon()
+        self._failed(why_not_loaded(error), str(error))
+
+    @abstractmethod
+    def _take_in(self) -> None:
+        """The snapshot is whole: make it the node's data."""
+
+    @abstractmethod
+    def _throw_away(self) -> None:
+        """Leave no half of it."""
+
+
 @final
-class DirectLoad:
+class DirectLoad(SocketLoad):
     """From the socket into the emptied databases; clients get -LOADING meanwhile."""
 
-    old_data = OldData.GOES_AT_FIRST_BYTE
+    old_data: ClassVar[OldData] = OldData.GOES_AT_FIRST_BYTE
 
     def __init__(
         self,
@@ -186,99 +250,39 @@ class DirectLoad:
         failed: Failed,
         emptying: Emptying,
     ) -> None:
-        self._node = node
-        self._files = files
-        self._done = done
-        self._failed = failed
+        self._keyspace = node.keyspace
         log(events.FlushingOldData())
         emptying()
         empty(node.keyspace)
         log(events.SyncLoading())
-        self._loader = files.loader(node.keyspace)
-        self._loading = files.begin_loading(total_bytes, asynchronous=False)
-        self._is_over = False
+        super().__init__(files, node.keyspace, total_bytes, done, failed, asynchronous=False)
 
-    def feed(self, data: bytes) -> float:
-        if self._is_over:
-            return 0.0
-        try:
-            self._files.feed(self._loader, self._loading, data)
-        except (CorruptData, MemoryError) as error:
-            self._fail(error)
-        return self._files.load_delay_s(self._loader, self._loading)
+    def _take_in(self) -> None:
+        """It is there already."""
 
-    def end(self) -> None:
-        if self._is_over:
-            return
-        try:
-            self._loader.end()
-        except CorruptData as error:
-            self._fail(error)
-            return
-        self._is_over = True
-        self._files.end_loading(self._loader)
-        self._done(self._loader)
-
-    def abandon(self) -> None:
-        if not self._is_over:
-            self._is_over = True
-            empty(self._node.keyspace)
-            self._files.end_loading(None)
-
-    def _fail(self, error: BaseException) -> None:
-        self.abandon()
-        self._failed(why_not_loaded(error), str(error))
+    def _throw_away(self) -> None:
+        empty(self._keyspace)
 
 
 @final
-class BesideLoad:
+class BesideLoad(SocketLoad):
     """Beside the old data, which is served meanwhile and replaced at once when the new data is complete."""
 
-    old_data = OldData.STAYS_UNTIL_LOADED
+    old_data: ClassVar[OldData] = OldData.STAYS_UNTIL_LOADED
 
     def __init__(self, node: Node, files: Files, log: Log, total_bytes: int, done: Done, failed: Failed) -> None:
-        self._node = node
-        self._files = files
         self._log = log
-        self._done = done
-        self._failed = failed
-        log(events.SyncLoading())
+        self._old = node.keyspace
         self._fresh = Keyspace(len(node.keyspace.databases))
-        self._loader = files.loader(self._fresh)
-        self._loading = files.begin_loading(total_bytes, asynchronous=True)
-        self._is_over = False
+        log(events.SyncLoading())
+        super().__init__(files, self._fresh, total_bytes, done, failed, asynchronous=True)
 
-    def feed(self, data: bytes) -> float:
-        if self._is_over:
-            return 0.0
-        try:
-            self._files.feed(self._loader, self._loading, data)
-        except (CorruptData, MemoryError) as error:
-            self._fail(error)
-        return self._files.load_delay_s(self._loader, self._loading)
-
-    def end(self) -> None:
-        if self._is_over:
-            return
-        try:
-            self._loader.end()
-        except CorruptData as error:
-            self._fail(error)
-            return
-        self._is_over = True
+    def _take_in(self) -> None:
         self._log(events.SwappingDatabases())
-        for old, new in zip(self._node.keyspace.databases, self._fresh.databases, strict=True):
+        for old, new in zip(self._old.databases, self._fresh.databases, strict=True):
             _touch_watched(old, new)
             old.clear()
             old.values, old.expires, old.volatile_hashes = new.values, new.expires, new.volatile_hashes
-        self._files.end_loading(self._loader)
-        self._done(self._loader)
 
-    def abandon(self) -> None:
-        if not self._is_over:
-            self._is_over = True
-            self._files.end_loading(None)
-
-    def _fail(self, error: BaseException) -> None:
-        self.abandon()
-        self._failed(why_not_loaded(error), str(error))
+    def _throw_away(self) -> None:
+        """The fresh databases go with this object."""
