@@ -50,6 +50,11 @@ def resident_bytes(node: Node) -> int:
     return int(psutil.Process(node.process.pid).memory_info().rss)
 
 
+def descriptors(node: Node) -> int:
+    """How many files and sockets it has open now."""
+    return int(psutil.Process(node.process.pid).num_fds())
+
+
 def runs(process: psutil.Process) -> bool:
     """Does it run? A zombie does not."""
     try:

@@ -2,6 +2,8 @@
 
 Directions are named by where the bytes come from: "up" from the replica towards the master, "down" from the master
 towards the replica. Counts are per connection and direction; faults set before a connection apply to it too.
+
+Of the two connections of a full sync on two, the one for the snapshot (RDB) is known by what the replica says on it.
 """
 
 from __future__ import annotations
@@ -17,6 +19,27 @@ from tests.peers.lab import HOST, free_port
 CHUNK: Final = 1 << 14
 DIRECTIONS: Final = ("up", "down")
 
+MAIN: Final = "main"
+RDB: Final = "rdb"
+RDB_MARK: Final = b"rdb-only"
+"""What only the second connection of a sync says (REPLCONF), in either dialect."""
+
+
+class Passage:
+    """One connection through the proxy: both its sockets, and what has passed."""
+
+    def __init__(self, client: socket.socket, master: socket.socket) -> None:
+        self.client = client
+        self.master = master
+        self.passed = {"up": 0, "down": 0}
+        self.channel = MAIN
+
+    def close(self) -> None:
+        for end in (self.client, self.master):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
 
 class Proxy:
     """Listens on `port` and forwards each connection to `target`. Ended at the end of its `with`."""
@@ -30,7 +53,8 @@ class Proxy:
         self._refusing = False
         self._flowing = threading.Event()
         self._flowing.set()
-        self._open: list[socket.socket] = []
+        self._open: list[Passage] = []
+        self._admitted: int | None = None
         self._lock = threading.Lock()
         self._closed = False
         self._listener = socket.create_server((HOST, self.port))
@@ -60,20 +84,34 @@ class Proxy:
         """No fault any more; what was held back flows on."""
         self._cut_after.clear()
         self._refusing = False
+        self._admitted = None
         self._flowing.set()
 
-    def cut(self) -> None:
-        """Both sides of every connection are closed now."""
+    def cut(self, channel: str | None = None) -> None:
+        """Both sides of every connection, or of those of that channel, are closed now."""
         with self._lock:
-            victims, self._open = self._open, []
+            victims = [passage for passage in self._open if channel in (None, passage.channel)]
+            self._open = [passage for passage in self._open if passage not in victims]
         for victim in victims:
-            with suppress(OSError):
-                victim.shutdown(socket.SHUT_RDWR)
             victim.close()
+
+    def admit(self, count: int) -> None:
+        """Of the connections from now on only `count` reach the master; the others stay open, unanswered, until cut."""
+        self._admitted = self.connections + count
+
+    def passed_on(self, channel: str) -> int:
+        """Bytes that came down on the newest connection of that channel; 0 if there is none."""
+        with self._lock:
+            found = [passage.passed["down"] for passage in self._open if passage.channel == channel]
+        return found[-1] if found else 0
+
+    def shut_the_door(self) -> None:
+        """Close every new connection at once, until healed; those that are there go on."""
+        self._refusing = True
 
     def refuse(self) -> None:
         """Cut, and close every new connection at once, until healed."""
-        self._refusing = True
+        self.shut_the_door()
         self.cut()
 
     def stall(self) -> None:
@@ -83,10 +121,10 @@ class Proxy:
     def half_close(self) -> None:
         """The masters' side says it will send no more; the replicas' bytes still pass."""
         with self._lock:
-            clients = self._open[::2]
-        for client in clients:
+            passages = list(self._open)
+        for passage in passages:
             with suppress(OSError):
-                client.shutdown(socket.SHUT_WR)
+                passage.client.shutdown(socket.SHUT_WR)
 
     def _accept(self) -> None:
         while not self._closed:
@@ -103,21 +141,28 @@ class Proxy:
             except OSError:
                 client.close()
                 continue
+            passage = Passage(client, master)
             with self._lock:
-                self._open += [client, master]
+                self._open.append(passage)
+            if self._admitted is not None and self.connections > self._admitted:
+                passage.channel = RDB
+                continue
             for direction, source, sink in (("up", client, master), ("down", master, client)):
-                args = (direction, source, sink)
+                args = (passage, direction, source, sink)
                 threading.Thread(target=self._pump, args=args, name=f"proxy-{direction}", daemon=True).start()
 
-    def _pump(self, direction: str, source: socket.socket, sink: socket.socket) -> None:
+    def _pump(self, passage: Passage, direction: str, source: socket.socket, sink: socket.socket) -> None:
         passed = 0
         try:
             while data := source.recv(CHUNK):
                 self._flowing.wait()
+                if direction == "up" and passed < CHUNK and RDB_MARK in data:
+                    passage.channel = RDB
                 limit = self._cut_after.get(direction)
                 allowed = data if limit is None else data[: max(0, limit - passed)]
                 sink.sendall(allowed)
                 passed += len(allowed)
+                passage.passed[direction] = passed
                 self.passed[direction] += len(allowed)
                 if limit is not None and passed >= limit:
                     break
