@@ -106,7 +106,7 @@ class General:
     )
     active_expire_effort = Directive(Integer(1, 10), 1, "How hard to look for expired keys nobody reads.")
     lazyfree_lazy_expire = Directive(YesNo(), False, "Propagate expired keys as UNLINK instead of DEL.")
-    lazyfree_lazy_eviction = Directive(YesNo(), False, "Free evicted keys as UNLINK does.", inert=_NO_LAZY_FREE)
+    lazyfree_lazy_eviction = Directive(YesNo(), False, "Propagate evicted keys as UNLINK instead of DEL.")
     lazyfree_lazy_server_del = Directive(YesNo(), False, "Free overwritten values as UNLINK does.", inert=_NO_LAZY_FREE)
     lazyfree_lazy_user_del = Directive(YesNo(), False, "DEL behaves like UNLINK.")
     lazyfree_lazy_user_flush = Directive(
@@ -123,7 +123,11 @@ class General:
         inert="pyrepl publishes no keyspace notifications yet",
     )
     maxmemory = Directive(
-        Memory(0, 2**64 - 1), 0, "Memory limit for the data.", inert="pyrepl does not limit memory or evict keys yet"
+        Memory(0, 2**64 - 1),
+        0,
+        "Most that the process may use, itself included (used_memory in INFO); 0: no limit. Buffers of replicas beyond"
+        " the backlog do not count. Freed memory is used again, but Python rarely gives it back: used_memory_rss may be"
+        " larger.",
     )
     maxmemory_policy = Directive(
         Choice(
@@ -137,8 +141,19 @@ class General:
             "noeviction",
         ),
         "noeviction",
-        "What to evict at the memory limit.",
-        inert="pyrepl does not limit memory or evict keys yet",
+        "What to evict at the memory limit. lru and lfu cost about 100 bytes a key.",
+    )
+    maxmemory_samples = Directive(Integer(1, 64), 5, "Keys looked at to find one to evict (lru, lfu and ttl).")
+    lfu_log_factor = Directive(
+        Integer(), 10, "How slowly the counters of lfu grow; with 10, about a million accesses fill one."
+    )
+    lfu_decay_time = Directive(Integer(), 1, "Minutes without access that take one from a counter of lfu; 0: never.")
+    replica_ignore_maxmemory = Directive(
+        YesNo(),
+        True,
+        "A replica has no memory limit. With no, one that takes writes of clients refuses them at its limit; it evicts"
+        " nothing by itself in either case.",
+        aliases=("slave-ignore-maxmemory",),
     )
 
 
@@ -243,6 +258,12 @@ class Replication:
     )
     repl_diskless_sync_max_replicas = Directive(
         Integer(), 0, "Do not wait any longer when so many replicas are there; 0: no such number."
+    )
+    repl_sync_max_bytes_per_second = Directive(
+        Memory(),
+        0,
+        "Send a snapshot to replicas no faster than this, so that a sync leaves the network to others; 0: as fast as"
+        " it goes. Not in Redis.",
     )
     repl_diskless_load = Directive(
         Choice("disabled", "on-empty-db", "swapdb"),

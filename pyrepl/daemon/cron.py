@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.keyspace.expire_cycle import ExpireCycle
 from pyrepl.keyspace.field_expiry import FieldExpiryCycle
+from pyrepl.observability.memory_use import memory_use
 
 if TYPE_CHECKING:
     from pyrepl.daemon.app import App
@@ -21,6 +22,9 @@ _SAMPLE_EVERY_S: Final = 0.1
 _SLOW_EVERY_S: Final = 1.0
 _EXPIRE_SLICE_S: Final = 0.002
 _EXPIRE_SLICE_KEYS: Final = 20
+_AUDIT_SLICE_S: Final = 0.002
+_AUDIT_SLICE_KEYS: Final = 256
+_EVICTION_SLICE_S: Final = 0.005
 
 
 @final
@@ -56,6 +60,7 @@ class Cron:
         now = app.clock.now()
         app.node.process.now = now
         self._guarded(self._expire)
+        self._guarded(self._limit_memory)
         self._guarded(app.replicas.tick)
         self._guarded(app.failovers.tick)
         if now >= self._next_sample_at:
@@ -87,6 +92,20 @@ class Cron:
         app.dispatcher.propagate_expired()
         app.replicas.plan_pump()
 
+    def _limit_memory(self) -> None:
+        """maxmemory: keep the measure right, and evict what commands have left to do."""
+        app = self._app
+        memory = app.node.memory
+        if not memory.limited or app.node.is_loading:
+            return
+        app.node.keyspace.now_ms = app.clock.unix_ms()
+        until = app.clock.now() + _AUDIT_SLICE_S
+        while not memory.data.audit(_AUDIT_SLICE_KEYS) and app.clock.now() < until:
+            pass
+        app.dispatcher.make_room(_EVICTION_SLICE_S)
+        memory.watch_clock(app.clock.now())
+        app.replicas.plan_pump()
+
     def _sample(self) -> None:
         stats = self._app.node.stats
         now = self._app.clock.now()
@@ -96,6 +115,14 @@ class Cron:
         stats.repl_input.sample(stats.total_net_repl_input_bytes, now)
         stats.repl_output.sample(stats.total_net_repl_output_bytes, now)
         self._app.clients.measure()
+        self._measure_overhead()
+
+    def _measure_overhead(self) -> None:
+        memory = self._app.node.memory
+        if memory.limited:
+            use = memory_use(self._app.node)
+            memory.overhead_bytes = use.startup + use.backlog + use.clients
+            memory.not_counted_bytes = use.replicas
 
     def _slow(self) -> None:
         process = self._app.node.process
@@ -109,6 +136,7 @@ class Cron:
             process.peak_rss_unix_s = self._app.clock.unix_ms() // 1000
         with suppress(OSError), open("/proc/self/statm", "rb") as statm:
             process.rss_bytes = int(statm.read().split()[1]) * self._page_bytes
+        self._app.node.memory.tracker.prune()
         self._app.clients.close_idle()
         self._app.log.reopen_if_moved()
         self._app.supervision.tick(self._app.node)

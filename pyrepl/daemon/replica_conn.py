@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import socket
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, final
@@ -30,7 +32,9 @@ class ReplicaConn:
     Invariant: `_file` is open exactly while a snapshot file is on its way.
     """
 
-    def __init__(self, conn: ClientConn, session: Session, backlog: Backlog) -> None:
+    def __init__(
+        self, conn: ClientConn, session: Session, backlog: Backlog, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self.conn = conn
         self.session = session
         self.sent_bytes = 0
@@ -38,6 +42,9 @@ class ReplicaConn:
         self._backlog = backlog
         self._file: BinaryIO | None = None
         self._file_bytes = 0
+        self._file_since = 0.0
+        self._max_bytes_per_s = 0
+        self._now = now
 
     @property
     def fd(self) -> int:
@@ -56,8 +63,10 @@ class ReplicaConn:
     def is_sending_file(self) -> bool:
         return self._file is not None
 
-    def open_file(self, path: Path) -> None:
-        """Begin to send a snapshot file. Raises OSError."""
+    def open_file(self, path: Path, max_bytes_per_s: int = 0) -> None:
+        """Begin to send a snapshot file, at the pace given, 0 for any. Raises OSError."""
+        self._max_bytes_per_s = max_bytes_per_s
+        self._file_since = self._now()
         self._file = path.open("rb")
         self._file_bytes = os.fstat(self._file.fileno()).st_size
         self.sent_bytes = 0
@@ -109,7 +118,7 @@ class ReplicaConn:
         transport = self.conn.transport
         while transport.get_write_buffer_size() < HIGH_WATER_BYTES:
             try:
-                data = file.read(min(_CHUNK_BYTES, self._file_bytes - self.sent_bytes))
+                data = file.read(min(_CHUNK_BYTES, self._file_bytes - self.sent_bytes, self._paced_bytes()))
             except OSError:
                 # The replica has part of a snapshot that cannot be completed: only a new sync helps it.
                 self.close(flush=False)
@@ -118,6 +127,13 @@ class ReplicaConn:
                 return
             self.sent_bytes += len(data)
             transport.write(data)
+
+    def _paced_bytes(self) -> int:
+        """How much of the file may go out now; the next push, a tenth of a second later at most, may send more."""
+        if not self._max_bytes_per_s:
+            return _CHUNK_BYTES
+        due_bytes = int((self._now() - self._file_since) * self._max_bytes_per_s)
+        return max(0, due_bytes - self.sent_bytes)
 
     def _push_stream(self) -> int:
         transport = self.conn.transport

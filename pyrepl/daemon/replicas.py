@@ -251,7 +251,7 @@ class Replicas:
 
     def _send_file(self, replica: ReplicaConn) -> None:
         try:
-            replica.open_file(self._sync_file)
+            replica.open_file(self._sync_file, self._node.settings.repl_sync_max_bytes_per_second)
         except OSError as error:
             self._log(events.CannotSendSnapshot(replica.session.address, error.strerror or str(error)))
             replica.close(flush=False)
@@ -331,7 +331,8 @@ class Replicas:
         """Their sockets, each with what is to stand before the snapshot there."""
         heads = {self._replicas[session.id].fd: b"".join(session.data_to_send()) for session in sessions}
         timeout_s = float(self._node.settings.repl_timeout)
-        return ToSockets(heads, self._randomness.eof_mark(), timeout_s)
+        pace = self._node.settings.repl_sync_max_bytes_per_second
+        return ToSockets(heads, self._randomness.eof_mark(), timeout_s, pace)
 
     def _version_for(self, sessions: list[Session]) -> int | None:
         """None: what `rdb-version` says, or the lowest version that holds the data, which every reader knows.
@@ -445,7 +446,7 @@ class Replicas:
         if replica is None:
             ip = conn.client.addr.rpartition(":")[0].strip("[]")
             session = self._roster.open_session(conn.client.id, ip, self._clock.now())
-            replica = ReplicaConn(conn, session, self._backlog)
+            replica = ReplicaConn(conn, session, self._backlog, self._clock.now)
             self._replicas[conn.client.id] = replica
             conn.replica = replica
         return replica

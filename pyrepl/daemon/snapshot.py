@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, final
 
-from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, Sink, SocketsSink
+from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, PacedSink, Sink, SocketsSink
 from pyrepl.keyspace.snapshot import SnapshotJob
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -49,6 +49,8 @@ class ToSockets:
     """Descriptor -> what goes out there before the snapshot (`+FULLRESYNC ...`)."""
     mark: bytes
     timeout_s: float
+    max_bytes_per_s: int = 0
+    """0: as fast as it goes."""
 
 
 Target = ToFile | ToSockets
@@ -229,7 +231,11 @@ def _child_main(parent: int, job: SnapshotJob, target: Target, report_fd: int) -
         if isinstance(target, ToFile):
             save_to_file(job, target.path, reporter.keys)
         else:
-            _write(job, _sockets_sink(target, reporter), reporter.keys)
+            sink = _sockets_sink(target, reporter)
+            if target.max_bytes_per_s:
+                _write(job, PacedSink(sink, target.max_bytes_per_s, time.monotonic, time.sleep), reporter.keys)
+            else:
+                _write(job, sink, reporter.keys)
         reporter.say(f"cow {_private_bytes()}")
         code = 0
     except NobodyWaits:

@@ -135,6 +135,35 @@ class SocketsSink:
         self._on_lost(fd, why)
 
 
+@final
+class PacedSink:
+    """Another sink, given no more than so many bytes per second since the first one."""
+
+    def __init__(
+        self, sink: Sink, max_bytes_per_s: int, now: Callable[[], float], sleep: Callable[[float], None]
+    ) -> None:
+        self._sink = sink
+        self._max_bytes_per_s = max_bytes_per_s
+        self._now = now
+        self._sleep = sleep
+        self._started_at = now()
+        self._bytes = 0
+
+    def write(self, block: bytes) -> None:
+        """In pieces of a tenth of a second, so that the pace is even."""
+        piece_bytes = max(1, self._max_bytes_per_s // 10)
+        for start in range(0, len(block), piece_bytes):
+            piece = block[start : start + piece_bytes]
+            self._sink.write(piece)
+            self._bytes += len(piece)
+            early_s = self._bytes / self._max_bytes_per_s - (self._now() - self._started_at)
+            if early_s > 0:
+                self._sleep(early_s)
+
+    def finish(self) -> None:
+        self._sink.finish()
+
+
 def _sync_directory(path: Path) -> None:
     """Make a rename durable; some file systems refuse to sync a directory, which is no fault of ours."""
     with suppress(OSError):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, SocketsSink
+from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, PacedSink, SocketsSink
 from tests.unit.daemon.rig import open_fds
 
 MARK = b"m" * 40
@@ -178,3 +178,27 @@ class TestSocketsSink:
         sink = SocketsSink(heads, MARK, 1.0, lambda fd, why: lost.append((fd, why)), time.monotonic)
         sink.finish()
         assert lost == [(fd, "Bad file descriptor")]
+
+
+def test_a_paced_sink_takes_its_time() -> None:
+    written: list[bytes] = []
+    slept: list[float] = []
+    clock = 0.0
+
+    class Kept:
+        def write(self, block: bytes) -> None:
+            written.append(block)
+
+        def finish(self) -> None:
+            written.append(b"end")
+
+    def sleep(seconds: float) -> None:
+        nonlocal clock
+        clock += seconds
+        slept.append(seconds)
+
+    sink = PacedSink(Kept(), 1000, lambda: clock, sleep)
+    sink.write(b"x" * 2500)
+    sink.finish()
+    assert b"".join(written) == b"x" * 2500 + b"end"
+    assert clock == pytest.approx(2.5) and max(slept) == pytest.approx(0.1)
