@@ -96,7 +96,8 @@ def status(
 ) -> None:
     """Show who follows whom, how far behind, and what is wrong.
 
-    Starts at any node, pyrepl, Redis, Valkey or a Sentinel, and finds its masters and all replicas.
+    Starts at any node, pyrepl, Redis, Valkey or a Sentinel, and finds its masters and all replicas. A replica that is
+    gone is listed by nobody: start at it to see why.
 
     \b
     Exit status:

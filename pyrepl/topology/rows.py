@@ -86,7 +86,7 @@ def _cells(node: TreeNode, before: str) -> tuple[str, ...]:
         "" if node.offset is None else str(node.offset),
         _lag(node),
         _cover(node),
-        "" if node.write_bytes_per_s is None else f"{format_memory(round(node.write_bytes_per_s))}/s",
+        "" if node.depth or node.write_bytes_per_s is None else f"{format_memory(round(node.write_bytes_per_s))}/s",
         facts.software if facts is not None else "",
     )
 

@@ -90,8 +90,15 @@ class TreeNode:
     @property
     def cover_s(self) -> float | None:
         """cover_bytes at the rate at which is written now; None when nothing is written or the rate is not known."""
-        rate = self.parent.write_bytes_per_s if self.parent is not None else None
+        rate = self.parent.stream_bytes_per_s if self.parent is not None else None
         return self.cover_bytes / rate if self.cover_bytes is not None and rate else None
+
+    @property
+    def stream_bytes_per_s(self) -> float | None:
+        """Its own write rate, or that of the nearest node above that was measured: the stream is the same."""
+        if self.write_bytes_per_s is not None or self.parent is None:
+            return self.write_bytes_per_s
+        return self.parent.stream_bytes_per_s
 
     @property
     def _is_up(self) -> bool:
