@@ -21,7 +21,7 @@ from pyrepl.daemon.config_files import rewrite_file
 from pyrepl.daemon.cron import Cron
 from pyrepl.daemon.ending import Ending
 from pyrepl.daemon.failovers import Failovers
-from pyrepl.daemon.files import Files
+from pyrepl.daemon.files import Files, remove_leftovers
 from pyrepl.daemon.listener import Listener
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.performer import Performer
@@ -150,6 +150,7 @@ class App:
     async def _begin(self) -> None:
         """Load what is on disk, follow whom we are to follow, and say that we are ready."""
         settings = self.node.settings
+        remove_leftovers(self.saver.dump_path.parent)
         loader = await self.files.load_at_start(self.saver.dump_path)
         aux = loader.aux if loader is not None else {}
         if settings.replicaof is not None:

@@ -217,7 +217,10 @@ class Clients:
         for conn in list(self.conns.values()):
             conn.client.query_buffer_bytes = conn.parser.pending_bytes
             conn.client.output_bytes = conn.transport.get_write_buffer_size()
-            if conn.client.output_bytes:
+            if conn.replica is not None:
+                # The stream that waits for it is its output too, though one copy serves all replicas.
+                conn.client.output_bytes = conn.replica.session.pending_bytes(self.node.stream_end)
+            elif conn.client.output_bytes:
                 self._check_output(conn)
 
     def line_of(self, conn: ClientConn) -> str:

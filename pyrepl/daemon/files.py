@@ -6,6 +6,9 @@ A load gives way to clients after each slice: they get -LOADING, or the old data
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
@@ -21,6 +24,28 @@ from pyrepl.rdb.reader import RdbLimits, RdbReader
 
 MAX_SLICE_BYTES: Final = 256 * 1024
 """A slice takes about 5 ms to load, so that nobody waits longer."""
+
+
+_LEFTOVER: Final = re.compile(r"temp-(?:\d+\.)?(\d+)\.rdb")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Unlink half-written snapshots of processes that were killed, by the process id in their names."""
+    for path in folder.glob("temp-*.rdb"):
+        match = _LEFTOVER.fullmatch(path.name)
+        if match is not None and not _is_running(int(match[1])):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 @final

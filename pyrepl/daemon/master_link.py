@@ -87,6 +87,8 @@ class MasterLink:
         self._load: sync_load.SyncLoad | None = None
         self._announced: machine.FullResyncBegins | None = None
         self._catch_up_from: int | None = None
+        self._buffer_was_full = False
+        """Said so in this sync: while the buffer is applied it fills up again and again."""
         self._failures = 0
         self._up_at: float | None = None
         self._progress_at = 0.0
@@ -214,6 +216,7 @@ class MasterLink:
             main.abort()
 
     def _on_open_rdb_channel(self, event: machine.OpenRdbChannel) -> None:
+        self._buffer_was_full = False
         self._log(events.RdbChannelOpened(event.dialect))
         self._rdb = self._conn(self._rdb_made, self._rdb_data, self._rdb_lost)
         self._rdb.open(event.host, event.port)
@@ -242,7 +245,9 @@ class MasterLink:
         self._node.stats.total_net_repl_input_bytes += len(data)
 
     def _on_sync_buffer_full(self, event: machine.SyncBufferFull) -> None:
-        self._log(events.SyncBufferFull(event.limit_bytes))
+        if not self._buffer_was_full:
+            self._buffer_was_full = True
+            self._log(events.SyncBufferFull(event.limit_bytes))
 
     def _on_catch_up_begins(self, event: machine.CatchUpBegins) -> None:
         self._catch_up_from = self.link.held or 0

@@ -209,7 +209,7 @@ class Pairs(Introducer):
     def has_unsettled(self) -> bool:
         """Does somebody still depend on the running child though its connection to it is gone?"""
         return any(
-            rdb_id in self.waits or (main is not None and main.state is SessionState.SEND_BULK_AND_STREAM)
+            rdb_id in self.waits or (main is not None and main.state is not SessionState.CLOSED)
             for rdb_id, main in self._unsettled.items()
         )
 

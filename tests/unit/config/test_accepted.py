@@ -17,6 +17,7 @@ OURS = {
     "rdb-version": "not in Redis",
     "replica-ignore-unknown-commands": "not in Redis",
     "repl-rdb-channel": "hidden in Redis",
+    "repl-sync-max-bytes-per-second": "not in Redis",
     "key-load-delay": "hidden in Redis",
     "rdb-key-save-delay": "hidden in Redis",
     "loading-process-events-interval-bytes": "hidden in Redis",

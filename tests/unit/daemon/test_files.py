@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from pyrepl.config.kinds import MasterAddress
 from pyrepl.daemon.clock import Clock
-from pyrepl.daemon.files import Files
+from pyrepl.daemon.files import Files, remove_leftovers
 from pyrepl.errors import ConfigError, CorruptData
 from pyrepl.node.node import Node
 from tests.unit.daemon.rig import KeptLog, RunningNode, bare_node, in_loop, job_of, open_fds, running, until
@@ -171,3 +173,13 @@ async def test_what_clients_hear_during_a_load(tmp_path: Path) -> None:
     await starting
     assert await peer.say("DBSIZE") == 300
     await node.stop()
+
+
+def test_leftovers_of_the_dead_go(tmp_path: Path) -> None:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    mine = (f"temp-{os.getpid()}.rdb", "temp-x.rdb", "dump.rdb")
+    for name in (f"temp-{child.pid}.rdb", f"temp-1700000000.{child.pid}.rdb", *mine):
+        (tmp_path / name).write_bytes(b"half")
+    remove_leftovers(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(mine)
