@@ -18,6 +18,7 @@ from pyrepl.commands.effects import Log
 from pyrepl.commands.gates import why_not_now
 from pyrepl.commands.table import (
     ADMIN,
+    DENYOOM,
     MAY_REPLICATE,
     NO_AUTH,
     NO_MONITOR,
@@ -43,13 +44,33 @@ EXECABORT: Final = "EXECABORT Transaction discarded because of previous errors."
 _HTTP_WORDS: Final = frozenset({b"POST", b"HOST:"})
 """What a browser that was tricked into talking to us sends first (Redis 3.2.7: cross protocol scripting)."""
 _PROPAGATES: Final = WRITE | MAY_REPLICATE
+_NO_ACCESS: Final = frozenset(
+    {"ttl", "pttl", "expiretime", "pexpiretime", "type", "exists", "watch", "memory|usage", "debug"}
+    | {"object|encoding", "object|freq", "object|idletime", "object|refcount"}
+)
+"""Commands that ask about keys without accessing them, for LRU and LFU (LOOKUP_NOTOUCH, 7.0)."""
+_EVICTIONS_AT_ONCE: Final = 16
+_EVICTION_S: Final = 0.0005
+"""Longest that a command waits for evictions before it; the next ones and the cron go on (Redis's default tenacity)."""
 
 
 @final
 class Entry:
     """A row as one dispatcher executes it: its function and counters at hand."""
 
-    __slots__ = ("arity", "children", "flags", "fn", "frames", "is_exec", "row", "skip", "stats", "wire_name")
+    __slots__ = (
+        "arity",
+        "children",
+        "flags",
+        "fn",
+        "frames",
+        "is_access",
+        "is_exec",
+        "row",
+        "skip",
+        "stats",
+        "wire_name",
+    )
 
     def __init__(self, row: Command, stats: CommandStats, skip: int) -> None:
         self.row = row
@@ -62,6 +83,7 @@ class Entry:
         self.children: dict[bytes, Entry] = {}
         self.wire_name = row.wire_name
         self.is_exec = row.name == "EXEC"
+        self.is_access = row.wire_name.lower() not in _NO_ACCESS
         self.frames = row.name in ("MULTI", "EXEC")
 
 
@@ -125,7 +147,8 @@ class Dispatcher:
                 entry = self._resolve(argv)
             except CommandError as error:
                 return error
-        reply: Reply = OK if entry.frames else self._run(call, entry, argv, b"")
+        run = self._run_tracked if self._node.memory.tracked else self._run
+        reply: Reply = OK if entry.frames else run(call, entry, argv, b"")
         if self._node.monitors:
             self._show_monitors(call.client, argv, entry)
         return reply
@@ -140,6 +163,36 @@ class Dispatcher:
         unit: list[tuple[int, bytes]] = []
         self._collect_expired(unit)
         self._send(unit)
+
+    def make_room(self, slice_s: float = _EVICTION_S) -> None:
+        """Evict until used memory is under maxmemory, for `slice_s` at most, and tell the replicas.
+
+        Afterwards `full` says whether it is over and nothing can go. As in Redis 7.0 nothing is evicted, and nothing
+        refused, while a data set loads or writes are paused.
+        """
+        node = self._node
+        memory = node.memory
+        memory.full = False
+        if not memory.is_over or node.is_loading or node.pause.until_ms() > self._keyspace.now_ms:
+            return
+        until = self._clock() + slice_s
+        while memory.is_over:
+            if not memory.evict(_EVICTIONS_AT_ONCE, self.random.below):
+                memory.full = True
+                break
+            if self._clock() > until:
+                break
+        self._propagate_evicted()
+
+    def _propagate_evicted(self) -> None:
+        """One DEL for each, none of them in a transaction."""
+        node = self._node
+        evicted = node.memory.evicted
+        verb = b"UNLINK" if node.settings.lazyfree_lazy_eviction else b"DEL"
+        for index, key in evicted:
+            node.replication.feed_one(index, encode_command([verb, key]))
+        node.stats.evicted_keys += len(evicted)
+        evicted.clear()
 
     def _entry(self, row: Command, skip: int) -> Entry:
         entry = Entry(row, self._node.stats.of(row.wire_name), skip)
@@ -166,6 +219,9 @@ class Dispatcher:
 
     def _execute_guarded(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
         client = call.client
+        memory = self._node.memory
+        if memory.limited and client.authenticated:
+            self.make_room()
         refusal = why_not_now(self._node, client, entry.row, argv)
         if refusal is not None:
             if entry.is_exec and client.queue is not None:
@@ -177,10 +233,37 @@ class Dispatcher:
             client.queue.append((argv, raw))
             if entry.flags & WRITE:
                 client.queue_writes = True
+            if entry.flags & DENYOOM:
+                client.queue_grows = True
             return QUEUED
-        reply = self._exec(call) if entry.is_exec else self._run(call, entry, argv, raw)
+        if entry.is_exec:
+            reply = self._exec(call)
+        elif memory.tracked:
+            reply = self._run_tracked(call, entry, argv, raw)
+        else:
+            reply = self._run(call, entry, argv, raw)
         if self._node.monitors:
             self._show_monitors(client, argv, entry)
+        return reply
+
+    def _run_tracked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
+        """As `_run`, and the memory limit hears of it: by how much its keys grew, and that they were accessed."""
+        memory = self._node.memory
+        db = call.db
+        keys = [argv[position] for position in entry.row.keys.positions(argv)]
+        if not keys:
+            return self._run(call, entry, argv, raw)
+        if len(keys) > 1:
+            keys = list(dict.fromkeys(keys))
+        if memory.limited and entry.flags & WRITE:
+            size, count = memory.data.of_keys(db, keys)
+            reply = self._run(call, entry, argv, raw)
+            new_size, new_count = memory.data.of_keys(db, keys)
+            memory.data.note(new_size - size, new_count - count)
+        else:
+            reply = self._run(call, entry, argv, raw)
+        if entry.is_access and not call.client.no_touch:
+            memory.note_accesses(db, keys, self.random.below)
         return reply
 
     def _run(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
@@ -257,6 +340,7 @@ class Dispatcher:
         aborted, dirty = client.dirty_exec, is_dirty(client, self._keyspace)
         client.queue = None
         client.queue_writes = False
+        client.queue_grows = False
         client.dirty_exec = False
         unwatch(client, self._keyspace)
         client.review_guard()
@@ -283,7 +367,8 @@ class Dispatcher:
         entry = self._by_name.get(argv[0])
         if entry is None or entry.children:
             entry = self._resolve(argv)
-        reply = self._run(call, entry, argv, raw)
+        run = self._run_tracked if self._node.memory.tracked else self._run
+        reply = run(call, entry, argv, raw)
         if self._node.monitors:
             self._show_monitors(call.client, argv, entry)
         return reply

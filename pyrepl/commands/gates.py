@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyrepl.commands.table import LOADING, NO_AUTH, READONLY, STALE, WRITE, Command
+from pyrepl.commands.table import DENYOOM, LOADING, NO_AUTH, READONLY, STALE, WRITE, Command
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 
@@ -22,7 +22,9 @@ MISCONF: Final = (
     "snapshotting fails (stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB "
     "error."
 )
+OOM: Final = "OOM command not allowed when used memory > 'maxmemory'."
 REPLICA_NO_DATA: Final = "ERR Replica can't interact with the keyspace"
+_LEAVES_MULTI: Final = frozenset({"EXEC", "DISCARD", "QUIT", "RESET"})
 _IN_SUBSCRIPTION: Final = frozenset({"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "PING", "QUIT", "RESET"})
 
 
@@ -35,6 +37,8 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
         return None
     if client.is_replica and flags & (WRITE | READONLY):
         return REPLICA_NO_DATA
+    if node.memory.full and _needs_memory(client, row):
+        return OOM
     writes = bool(flags & WRITE) or (row.name == "EXEC" and client.queue_writes)
     if writes or row.name == "PING":
         refusal = _why_not_write(node) if writes else _why_not_saved(node)
@@ -50,6 +54,13 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
     if node.is_loading and not flags & LOADING:
         return LOADING_TEXT
     return None
+
+
+def _needs_memory(client: Client, row: Command) -> bool:
+    """A queue needs memory too, whatever is queued; what ends it must pass, but for an EXEC that would need more."""
+    if row.name == "EXEC":
+        return client.queue_grows
+    return bool(row.flags & DENYOOM) or (client.queue is not None and row.name not in _LEAVES_MULTI)
 
 
 def _why_not_saved(node: Node) -> str | None:

@@ -1,7 +1,8 @@
 """OBJECT: what a value looks like inside.
 
 pyrepl keeps plain values; the encoding named is the one that the value would have in Redis 7.2 or later, computed from
-its contents and the thresholds in force, and the one it has in a snapshot. Access times are not kept.
+its contents and the thresholds in force, and the one it has in a snapshot. Access times and frequencies are kept only
+while maxmemory-policy is by LRU or LFU.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pyrepl.commands.help import help_reply
 from pyrepl.commands.table import LOADING, READONLY, SECOND_ARG, STALE, command, container
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.access import Tracking
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.settings import list_node_bytes, list_node_entries
 from pyrepl.resp.numbers import parse_integer
@@ -68,15 +70,26 @@ def object_refcount(call: Call, key: bytes) -> int | None:
 
 @command("OBJECT|IDLETIME", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
 def object_idletime(call: Call, key: bytes) -> int | None:
-    """Seconds since the last access; access times are not kept, so 0."""
-    return None if call.db.read(key) is None else 0
+    """Seconds since the last access; 0 under policies that need no access times."""
+    if call.db.read(key) is None:
+        return None
+    tracker = call.node.memory.tracker
+    if tracker.tracking is Tracking.LFU:
+        raise CommandError(
+            "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching "
+            "between policies at runtime LRU and LFU data will take some time to adjust."
+        )
+    return tracker.idle_s(call.db, key) if tracker.tracking is Tracking.LRU else 0
 
 
 @command("OBJECT|FREQ", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="4.0.0")
-def object_freq(call: Call, key: bytes) -> None:
-    """The logarithmic access frequency, which is not kept."""
+def object_freq(call: Call, key: bytes) -> int | None:
+    """The logarithmic access frequency, under an LFU policy"""
     if call.db.read(key) is None:
-        return
+        return None
+    tracker = call.node.memory.tracker
+    if tracker.tracking is Tracking.LFU:
+        return tracker.frequency(call.db, key)
     raise CommandError(
         "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching "
         "between policies at runtime LRU and LFU data will take some time to adjust."

@@ -89,6 +89,7 @@ def discard_queue(client: Client, keyspace: Keyspace) -> None:
     """Leave MULTI without running anything, watched keys included (DISCARD, RESET, the end of a connection)."""
     client.queue = None
     client.queue_writes = False
+    client.queue_grows = False
     client.dirty_exec = False
     unwatch(client, keyspace)
     client.review_guard()
@@ -118,6 +119,7 @@ def multi(call: Call) -> Simple:
         raise CommandError("ERR MULTI calls can not be nested")
     client.queue = []
     client.queue_writes = False
+    client.queue_grows = False
     client.dirty_exec = False
     client.review_guard()
     return OK

@@ -28,13 +28,13 @@ _NAMES: Final = """
     cluster-slot-stats-enabled crash-log-enabled crash-memcheck-enabled disable-thp dynamic-hz
     enable-module-command events-per-io-thread extended-redis-compatibility hide-user-data-from-log
     hll-sparse-max-bytes ignore-warnings io-threads io-threads-do-reads jemalloc-bg-thread
-    latency-monitor-threshold latency-tracking latency-tracking-info-percentiles lfu-decay-time lfu-log-factor
+    latency-monitor-threshold latency-tracking latency-tracking-info-percentiles
     list-max-ziplist-entries list-max-ziplist-value loadmodule locale-collate lua-enable-deprecated-api
     lua-replicate-commands lua-time-limit max-new-connections-per-cycle max-new-tls-connections-per-cycle
-    maxmemory-clients maxmemory-eviction-tenacity maxmemory-samples no-appendfsync-on-rewrite oom-score-adj
+    maxmemory-clients maxmemory-eviction-tenacity no-appendfsync-on-rewrite oom-score-adj
     oom-score-adj-values prefetch-batch-max-size proc-title-template propagation-error-behavior
-    rdb-save-incremental-fsync replica-ignore-disk-write-errors replica-ignore-maxmemory sanitize-dump-payload
-    server-cpulist server_cpulist set-proc-title shutdown-on-sigint shutdown-on-sigterm slave-ignore-maxmemory
+    rdb-save-incremental-fsync replica-ignore-disk-write-errors sanitize-dump-payload
+    server-cpulist server_cpulist set-proc-title shutdown-on-sigint shutdown-on-sigterm
     socket-mark-id syslog-enabled syslog-facility syslog-ident tls-auth-clients tls-ca-cert-dir
     tls-ca-cert-file tls-cert-file tls-ciphers tls-ciphersuites tls-client-cert-file tls-client-key-file
     tls-client-key-file-pass tls-cluster tls-dh-params-file tls-key-file tls-key-file-pass tls-port

@@ -92,6 +92,7 @@ class Keyspace:
         one.expires, two.expires = two.expires, one.expires
         one.volatile_hashes, two.volatile_hashes = two.volatile_hashes, one.volatile_hashes
         one.order, two.order = two.order, one.order
+        one.accesses, two.accesses = two.accesses, one.accesses
 
 
 @final
@@ -101,7 +102,7 @@ class Database:
     Invariant: every key of `expires` is a key of `values`.
     """
 
-    __slots__ = ("expires", "index", "keyspace", "order", "values", "volatile_hashes", "watchers")
+    __slots__ = ("accesses", "expires", "index", "keyspace", "order", "values", "volatile_hashes", "watchers")
 
     def __init__(self, keyspace: Keyspace, index: int) -> None:
         self.keyspace = keyspace
@@ -113,6 +114,8 @@ class Database:
         self.watchers: dict[bytes, set[Watcher]] = {}
         self.order: KeyOrder | None = None
         """The order of SCAN and RANDOMKEY, from the first of them on."""
+        self.accesses: dict[bytes, int] = {}
+        """What `access` keeps while eviction needs it; a key may be missing, and one that is gone may linger."""
 
     def find(self, key: bytes) -> Value | None:
         """The value, or None when there is none or its time has passed (see `Expiry`)."""
@@ -236,6 +239,7 @@ class Database:
         self.values = {}
         self.expires = {}
         self.volatile_hashes = set()
+        self.accesses = {}
         self.order = None
         return count
 
@@ -264,6 +268,13 @@ class Database:
             elif tries > 2 * _RANDOM_TRIES:
                 return next((key for key in list(self.values) if self.find(key) is not None), None)
         return None
+
+    def evict(self, key: bytes) -> None:
+        """Delete a key to make room; whoever WATCHes it is told. Telling the replicas is the caller's."""
+        self.delete(key)
+        self.accesses.pop(key, None)
+        for watcher in self.watchers.get(key, ()):
+            watcher.dirty_cas = True
 
     def expire(self, key: bytes) -> None:
         """Delete a key because its time has passed, and record that for the replicas."""

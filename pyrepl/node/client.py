@@ -51,6 +51,7 @@ class Client:
         "proto",
         "query_buffer_bytes",
         "queue",
+        "queue_grows",
         "queue_writes",
         "reply_mode",
         "skip_next_reply",
@@ -82,6 +83,8 @@ class Client:
         """Commands since MULTI, each with the exact bytes it came in."""
         self.queue_writes: bool = False
         """One of the queued commands may write."""
+        self.queue_grows: bool = False
+        """One of the queued commands may need memory."""
         self.in_exec: bool = False
         self.dirty_cas: bool = False
         self.dirty_exec: bool = False

@@ -1,8 +1,8 @@
 """One node: everything that commands read and change and INFO shows, put together. The daemon makes it and acts for it.
 
 `guarded` sums up the states in which a command may be refused or shown elsewhere (loading, replica, paused, monitors,
-too few replicas, failed save): while it is False the dispatcher asks nothing. Whoever changes one of these states calls
-`review_guard`.
+too few replicas, failed save, a memory limit): while it is False the dispatcher asks nothing. Whoever changes one of
+these states calls `review_guard`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final, final
 from pyrepl.config.settings import Settings
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client
+from pyrepl.node.memory_limit import MemoryLimit
 from pyrepl.node.pause import Pause
 from pyrepl.node.persistence import Persistence
 from pyrepl.node.pubsub import PubSub
@@ -74,6 +75,7 @@ class Node:
         self.settings = settings
         self.process = process
         self.keyspace = Keyspace(settings.databases)
+        self.memory = MemoryLimit(self.keyspace)
         self.replication = replication
         self.stats = Stats()
         self.slowlog = Slowlog(settings.slowlog_log_slower_than, settings.slowlog_max_len)
@@ -148,6 +150,7 @@ class Node:
         """Bring `guarded` and `propagates` up to date; after every change to what they sum up."""
         replication = self.replication
         self.propagates = not replication.is_replica
+        self.memory.review(self.settings, is_replica=replication.is_replica)
         self.guarded = (
             replication.is_replica
             or self.is_loading
@@ -155,6 +158,7 @@ class Node:
             or self.settings.min_replicas_to_write > 0
             or not self.persistence.last_bgsave_ok
             or self.pause.until_ms() > 0
+            or self.memory.tracked
         )
 
     def note_slow(self, client: Client, argv: list[bytes], now_ms: int, elapsed_s: float) -> None:

@@ -1,7 +1,8 @@
 """Where memory goes, as far as we can tell: INFO memory and MEMORY STATS show the same numbers.
 
 CPython does not tell how much of its memory is data, so `used_memory` is what the process holds (RSS), and the data set
-is what remains of it after all that is accounted for elsewhere. Nothing here walks the keys.
+is what remains of it after all that is accounted for elsewhere. Nothing here walks the keys. Under maxmemory the data
+set is measured (`keyspace.data_size`), and `used_memory` is the sum.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ class MemoryUse:
         return (self.used - self.startup) // self.keys if self.keys and self.used > self.startup else 0
 
 
+def used_bytes(node: Node) -> int:
+    """What is compared with maxmemory, while there is a limit; else what the process holds."""
+    return node.memory.used_bytes if node.memory.limited else node.process.rss_bytes
+
+
 def memory_use(node: Node) -> MemoryUse:
     """The state now; what the process holds was measured by the shell a moment ago."""
     process, backlog = node.process, node.replication.backlog
@@ -64,7 +70,7 @@ def memory_use(node: Node) -> MemoryUse:
         else:
             of_others += memory_bytes(client)
     return MemoryUse(
-        used=process.rss_bytes,
+        used=used_bytes(node),
         peak=max(process.peak_rss_bytes, process.rss_bytes),
         startup=process.startup_rss_bytes,
         backlog=kept,

@@ -7,7 +7,7 @@ from typing import Final
 
 from pyrepl.node.node import Node
 from pyrepl.observability.info.field import Field, Kind, Section, Value, constant, gauge, text
-from pyrepl.observability.memory_use import MemoryUse, memory_use
+from pyrepl.observability.memory_use import MemoryUse, memory_use, used_bytes
 from pyrepl.units import format_memory
 
 
@@ -30,7 +30,12 @@ def _peak(node: Node) -> int:
 
 def _peak_percent(node: Node) -> str:
     peak = _peak(node)
-    return f"{100.0 * node.process.rss_bytes / peak if peak else 0.0:.2f}%"
+    return f"{100.0 * used_bytes(node) / peak if peak else 0.0:.2f}%"
+
+
+def _fragmentation(node: Node) -> float:
+    used = used_bytes(node)
+    return round(node.process.rss_bytes / used, 2) if used else 1.0
 
 
 def _stream_bytes(node: Node) -> int:
@@ -41,7 +46,7 @@ def _stream_bytes(node: Node) -> int:
 MEMORY: Final = Section(
     "Memory",
     (
-        *_human("used_memory", lambda node: node.process.rss_bytes, "What the process holds (RSS)."),
+        *_human("used_memory", used_bytes, "What counts for maxmemory; without that limit what the process holds."),
         *_human("used_memory_rss", lambda node: node.process.rss_bytes, "What the process holds (RSS)."),
         *_human("used_memory_peak", _peak, "The most it has held."),
         gauge("used_memory_peak_time", lambda node: node.process.peak_rss_unix_s, "Unix time of the peak.", "s"),
@@ -64,11 +69,21 @@ MEMORY: Final = Section(
         constant("used_memory_functions", 0, "There are no functions."),
         constant("used_memory_scripts", 0, "There is no Lua."),
         constant("used_memory_scripts_human", "0B", "There is no Lua."),
-        *_human("maxmemory", lambda node: node.settings.maxmemory, "The configured limit; not enforced yet."),
-        text("maxmemory_policy", lambda node: node.settings.maxmemory_policy, "What would be evicted."),
-        constant("mem_fragmentation_ratio", 1.0, "Not measurable here: used_memory is the RSS itself."),
-        constant("mem_fragmentation_bytes", 0, "Not measurable here: used_memory is the RSS itself."),
-        constant("mem_not_counted_for_evict", 0, "Nothing is evicted."),
+        *_human("maxmemory", lambda node: node.settings.maxmemory, "The configured limit; 0: none."),
+        text("maxmemory_policy", lambda node: node.settings.maxmemory_policy, "What is evicted at the limit."),
+        gauge("mem_fragmentation_ratio", _fragmentation, "Held by used; 1 without maxmemory, where used is held."),
+        gauge(
+            "mem_fragmentation_bytes",
+            lambda node: node.process.rss_bytes - used_bytes(node),
+            "Held and not used, as far as maxmemory makes us measure it.",
+            "bytes",
+        ),
+        gauge(
+            "mem_not_counted_for_evict",
+            lambda node: node.memory.not_counted_bytes if node.memory.limited else 0,
+            "Held for replicas beyond the backlog, which maxmemory does not limit.",
+            "bytes",
+        ),
         gauge("mem_replication_backlog", _use(lambda use: use.backlog), "The backlog, within its size.", "bytes"),
         gauge("mem_total_replication_buffers", _stream_bytes, "The stream kept for backlog and replicas.", "bytes"),
         constant("mem_replica_full_sync_buffer", 0, "The stream is not held beside a snapshot."),

@@ -19,6 +19,10 @@ def _sync(read: Callable[[SyncCounters], int]) -> Callable[[Node], Value]:
     return lambda node: read(node.replication.roster.counters)
 
 
+def _exceeded_ms(which: int) -> Callable[[Node], Value]:
+    return lambda node: node.memory.exceeded_ms(node.process.now)[which]
+
+
 def _full_by_cause(node: Node) -> Iterator[tuple[str, str]]:
     for cause, count in node.replication.roster.counters.full_by_cause.items():
         yield f"sync_full_{cause.value}", str(count)
@@ -55,8 +59,8 @@ STATS: Final = Section(
         counter("evicted_keys", _of(lambda s: s.evicted_keys), "Keys evicted."),
         constant("evicted_clients", 0, "Clients are not evicted."),
         constant("evicted_scripts", 0, "There is no Lua."),
-        constant("total_eviction_exceeded_time", 0, "Nothing is evicted."),
-        constant("current_eviction_exceeded_time", 0, "Nothing is evicted."),
+        counter("total_eviction_exceeded_time", _exceeded_ms(0), "Time over maxmemory.", "ms"),
+        gauge("current_eviction_exceeded_time", _exceeded_ms(1), "Time over maxmemory since it was last kept.", "ms"),
         counter("keyspace_hits", lambda node: node.keyspace.hits, "Look-ups of readers that found a key."),
         counter("keyspace_misses", lambda node: node.keyspace.misses, "Look-ups of readers that found none."),
         gauge("pubsub_channels", lambda node: node.pubsub.channels_count, "Channels somebody listens to."),

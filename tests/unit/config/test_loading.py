@@ -87,13 +87,15 @@ def test_bad_arguments_on_the_command_line() -> None:
 
 
 def test_one_notice_for_all_that_has_no_effect() -> None:
-    settings, result = loaded(b"activerehashing yes\nlatency-monitor-threshold 0\nactiverehashing no\nmaxmemory 1gb")
+    settings, result = loaded(
+        b"activerehashing yes\nlatency-monitor-threshold 0\nactiverehashing no\nlazyfree-lazy-server-del yes"
+    )
     assert result.accepted == ["activerehashing", "latency-monitor-threshold"]
     assert result.notice() == (
         "Configuration: accepted, of no use here: activerehashing, latency-monitor-threshold;"
-        " accepted, not in force: maxmemory (pyrepl does not limit memory or evict keys yet)"
+        " accepted, not in force: lazyfree-lazy-server-del (pyrepl frees memory at once, whatever the command)"
     )
-    assert settings.maxmemory == 1 << 30
+    assert settings.lazyfree_lazy_server_del is True
     assert settings.get("activerehashing") == b"no"
 
 

@@ -1,0 +1,165 @@
+"""Whom to evict: Redis's eviction policies, by sampling. When, and how the replicas hear of it, is the node's.
+
+As Redis since 3.0 (`evict.c`): a few keys drawn at random compete with the best candidates of earlier draws, which are
+kept in a small pool, and the best of all goes. Positions to draw from a dict has not, so for each database there is a
+list of its keys, made when it is first needed and anew when too much of it is gone or missing.
+
+| policy          | drawn from               | goes first                       |
+|-----------------|--------------------------|----------------------------------|
+| allkeys-random  | all keys                 | the first that is drawn          |
+| allkeys-lru     | all keys                 | the longest idle                 |
+| allkeys-lfu     | all keys                 | the least frequently used        |
+| volatile-...    | keys with a time to live | likewise                         |
+| volatile-ttl    | keys with a time to live | the one with the least time left |
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Mapping
+from typing import Final, final
+
+from pyrepl.keyspace.access import MAX_FREQUENCY, AccessTracker, Tracking
+from pyrepl.keyspace.database import Database, Keyspace
+
+Below = Callable[[int], int]
+
+POOL_SIZE: Final = 16
+_MISSES: Final = 16
+"""Draws of keys that are gone, in one go, after which the list is made anew."""
+
+
+@final
+class Policy:
+    """What a value of maxmemory-policy means."""
+
+    __slots__ = ("by_ttl", "evicts", "is_random", "tracking", "volatile")
+
+    def __init__(self, name: str) -> None:
+        self.evicts = name != "noeviction"
+        self.volatile = name.startswith("volatile-")
+        self.is_random = name.endswith("-random")
+        self.by_ttl = name.endswith("-ttl")
+        self.tracking = (
+            Tracking.LRU if name.endswith("-lru") else Tracking.LFU if name.endswith("-lfu") else Tracking.NONE
+        )
+
+
+@final
+class KeyDraw:
+    """Random keys of a dict that changes meanwhile."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self) -> None:
+        self._keys: list[bytes] = []
+
+    def draw(self, source: Mapping[bytes, object], count: int, below: Below) -> list[bytes]:
+        """Up to `count` keys of `source`, which is not empty, some perhaps twice; one at least."""
+        keys = self._keys
+        if len(keys) < len(source) // 2 or not keys:
+            keys = self._keys = list(source)
+        drawn: list[bytes] = []
+        misses = 0
+        while len(drawn) < count:
+            slot = below(len(keys))
+            key = keys[slot]
+            if key in source:
+                drawn.append(key)
+                continue
+            keys[slot] = keys[-1]
+            keys.pop()
+            misses += 1
+            if misses > _MISSES or not keys:
+                keys = self._keys = list(source)
+        return drawn
+
+    def clear(self) -> None:
+        self._keys = []
+
+
+@final
+class Eviction:
+    """Picks victims among the keys of one keyspace.
+
+    Invariant: `_pool` is ascending by score and has at most POOL_SIZE candidates; some may be gone by now.
+    """
+
+    __slots__ = ("_draws", "_keyspace", "_next_db", "_policy", "_pool", "_tracker")
+
+    def __init__(self, keyspace: Keyspace, tracker: AccessTracker) -> None:
+        self._keyspace = keyspace
+        self._tracker = tracker
+        self._policy = Policy("noeviction")
+        self._draws = [KeyDraw() for _ in keyspace.databases]
+        self._pool: list[tuple[int, int, bytes]] = []
+        """(score, database, key); the last is the best."""
+        self._next_db = 0
+
+    def follow(self, policy: Policy) -> None:
+        """Pick by this policy from now on."""
+        self._policy = policy
+        self._pool = []
+        for draw in self._draws:
+            draw.clear()
+
+    def pick(self, samples: int, below: Below) -> tuple[Database, bytes] | None:
+        """The next to go; None when no key is eligible. `samples` keys are drawn from each database, >= 1."""
+        if not self._policy.evicts:
+            return None
+        if self._policy.is_random:
+            return self._pick_random(below)
+        while True:
+            drawn = False
+            for db, draw in zip(self._keyspace.databases, self._draws, strict=True):
+                source = self._source(db)
+                if source:
+                    drawn = True
+                    for key in draw.draw(source, samples, below):
+                        self._consider(db, key)
+            if not drawn:
+                return None
+            victim = self._best()
+            if victim is not None:
+                return victim
+
+    def _source(self, db: Database) -> Mapping[bytes, object]:
+        return db.expires if self._policy.volatile else db.values
+
+    def _pick_random(self, below: Below) -> tuple[Database, bytes] | None:
+        """The databases take turns, so that each gets its share."""
+        databases = self._keyspace.databases
+        for _ in databases:
+            self._next_db = (self._next_db + 1) % len(databases)
+            db = databases[self._next_db]
+            source = self._source(db)
+            if source:
+                return db, self._draws[db.index].draw(source, 1, below)[0]
+        return None
+
+    def _score(self, db: Database, key: bytes) -> int:
+        """The greater, the sooner it goes."""
+        if self._policy.by_ttl:
+            return -db.expires[key]
+        if self._policy.tracking is Tracking.LRU:
+            return self._tracker.idle_s(db, key)
+        return MAX_FREQUENCY - self._tracker.frequency(db, key)
+
+    def _consider(self, db: Database, key: bytes) -> None:
+        candidate = (self._score(db, key), db.index, key)
+        pool = self._pool
+        if (len(pool) == POOL_SIZE and candidate <= pool[0]) or candidate in pool:
+            return
+        insort(pool, candidate)
+        if len(pool) > POOL_SIZE:
+            del pool[0]
+
+    def _best(self) -> tuple[Database, bytes] | None:
+        """Take the best out of the pool that is still there and was not accessed since."""
+        pool = self._pool
+        while pool:
+            score, index, key = pool.pop()
+            db = self._keyspace.databases[index]
+            if key in self._source(db) and self._score(db, key) >= score:
+                return db, key
+        return None

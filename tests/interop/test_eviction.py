@@ -1,0 +1,116 @@
+"""maxmemory with real replicas: what a pyrepl master evicts goes from them too, and their own limit means nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.peers import compare
+from tests.peers.lab import KINDS, REAL, Lab, Node, wait_until
+from tests.peers.wire import ErrorReply, Wire, Word
+
+ROOM_BYTES = 2_000_000
+TINY = {"maxmemory": "1mb", "maxmemory-policy": "allkeys-random"}
+"""On a replica: below what any server needs to live, so that one that minded it would evict everything."""
+
+
+def start(lab: Lab, policy: str, **directives: str) -> Node:
+    """A pyrepl master with room for ROOM_BYTES of data."""
+    master = lab.start("pyrepl")
+    master.call("CONFIG", "SET", "maxmemory-policy", policy, *(word for pair in directives.items() for word in pair))
+    wait_until("the master has measured itself", lambda: int(master.info("memory")["used_memory_startup"]) > 0)
+    limit(master, ROOM_BYTES)
+    return master
+
+
+def limit(master: Node, room_bytes: int) -> None:
+    """So much above what it uses."""
+    master.call("CONFIG", "SET", "maxmemory", str(int(master.info("memory")["used_memory"]) + room_bytes))
+
+
+def send(wire: Wire, *words: Word) -> str:
+    """OK, or the first word of the error."""
+    try:
+        wire.call(*words)
+    except ErrorReply as error:
+        return str(error).split()[0]
+    return "OK"
+
+
+def write(master: Node, count: int) -> None:
+    """All kinds of values, about 400 bytes each; six of seven keys have a time to live."""
+    with master.connect() as wire:
+        for i in range(count):
+            key = f"key:{i}"
+            if i % 5 == 0:
+                wire.call("RPUSH", key, *(f"element:{j}" for j in range(5)))
+            elif i % 5 == 1:
+                wire.call("HSET", key, "field", "x" * 100, "other", i)
+            elif i % 5 == 2:
+                wire.call("ZADD", key, 1, "one", 2, "two")
+            else:
+                wire.call("SET", key, "x" * 300)
+            if i % 7:
+                wire.call("EXPIRE", key, 1000 + i)
+            if i % 50 == 0:
+                wire.call("GET", "favourite")
+            if i == 10:
+                wire.call("SET", "favourite", "x", "EX", 100_000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("policy", ["allkeys-lru", "volatile-ttl"])
+def test_what_the_master_evicts_goes_from_its_replica(lab: Lab, kind: str, policy: str) -> None:
+    master = start(lab, policy)
+    replica = lab.start(kind, master, directives=TINY)
+    replica.wait_link_up()
+    write(master, 8000)
+    evicted = master.stat("evicted_keys")
+    assert evicted > 1000
+    memory = master.info("memory")
+    wait_until("the master keeps its limit", lambda: _keeps_limit(master))
+    compare.settle(master, replica)
+    compare.assert_equal(master, replica)
+    assert replica.stat("evicted_keys") == 0
+    assert master.call("EXISTS", "favourite") == 1, "it was used all the time, and lives longest"
+    assert memory["maxmemory_policy"] == policy
+    assert master.stat("sync_full") == 1
+
+
+def _keeps_limit(node: Node) -> bool:
+    memory = node.info("memory")
+    return int(memory["used_memory"]) <= int(memory["maxmemory"])
+
+
+@pytest.mark.parametrize("kind", REAL)
+def test_noeviction_refuses_writes_and_nothing_else(lab: Lab, kind: str) -> None:
+    master = start(lab, "noeviction")
+    replica = lab.start(kind, master, directives=TINY)
+    replica.wait_link_up()
+    with master.connect() as wire:
+        sent = 0
+        while (said := send(wire, "SET", f"key:{sent}", "x" * 1000)) == "OK":
+            sent += 1
+            assert sent < 10_000
+        assert said == "OOM"
+        assert send(wire, "GET", "key:0") == "OK"
+        assert send(wire, "DEL", "key:0", "key:1", "key:2") == "OK"
+        assert send(wire, "SET", "key:0", "short") == "OK"
+    compare.settle(master, replica)
+    compare.assert_equal(master, replica)
+    assert master.stat("evicted_keys") == 0
+    assert replica.call("DBSIZE") == sent - 2
+
+
+def test_a_limit_that_sinks_is_kept_without_a_command(lab: Lab) -> None:
+    """The data were there before the limit; the cron evicts in slices, while nobody asks for anything."""
+    master = lab.start("pyrepl")
+    write(master, 8000)
+    replica = lab.start("redis8", master)
+    replica.wait_link_up()
+    master.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru", "maxmemory", "1gb")
+    wait_until("the audit is through", lambda: int(master.info("memory")["used_memory_dataset"]) > 1_000_000)
+    limit(master, -1_000_000)
+    wait_until("the replica has fewer keys", lambda: replica.call("DBSIZE") < 7000)
+    wait_until("the master keeps its limit", lambda: _keeps_limit(master))
+    compare.settle(master, replica)
+    compare.assert_equal(master, replica)
