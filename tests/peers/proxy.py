@@ -168,6 +168,4 @@ class Proxy:
                     break
         except OSError:
             pass
-        for end in (source, sink):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        passage.close()
