@@ -13,8 +13,8 @@ SOURCES := pyrepl cli bench tests
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
 	@echo "make test     all tests but the full-size ones"
-	@echo "make matrix   interop with real servers at full size (200,000 keys)"
-	@echo "make bench    figures against Redis 8.2, side by side (BENCH='commands fullsync')"
+	@echo "make matrix   interop with real servers at full size, and every sync broken at every point"
+	@echo "make bench    figures against Redis 8.2, side by side (BENCH='commands fullsync rdbchannel', ROUNDS=3, SCALE=1)"
 	@echo "make lint     ruff, mypy --strict, import rules"
 	@echo "make format   ruff, rewriting"
 	@echo "make clean    remove .venv and .peers"
@@ -44,9 +44,15 @@ test: peers
 matrix: peers
 	$(BIN)/python -m pytest -m matrix -n $(WORKERS) --dist worksteal
 
-BENCH ?= commands fullsync
-bench: peers
-	$(BIN)/python -m bench $(BENCH)
+.venv/.for-bench: .venv/.for-tests
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+BENCH ?= commands fullsync rdbchannel
+ROUNDS ?= 3
+SCALE ?= 1
+bench: peers .venv/.for-bench
+	$(BIN)/python -m bench $(BENCH) --rounds $(ROUNDS) --scale $(SCALE)
 
 lint: .venv/.for-tests
 	$(BIN)/ruff check $(SOURCES)
