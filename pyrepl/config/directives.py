@@ -265,6 +265,12 @@ class Replication:
         "Send a snapshot to replicas no faster than this, so that a sync leaves the network to others; 0: as fast as"
         " it goes. Not in Redis.",
     )
+    repl_max_concurrent_syncs = Directive(
+        Integer(),
+        0,
+        "Make and send snapshots for no more replicas than this at a time; the others wait, and share the next one."
+        " Tames the storm when many replicas need a full sync at once; 0: no such number. Not in Redis.",
+    )
     repl_diskless_load = Directive(
         Choice("disabled", "on-empty-db", "swapdb"),
         "disabled",

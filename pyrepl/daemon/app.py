@@ -259,6 +259,7 @@ class App:
         options.diskless = settings.repl_diskless_sync
         options.diskless_delay_s = float(settings.repl_diskless_sync_delay)
         options.diskless_max_replicas = settings.repl_diskless_sync_max_replicas
+        options.max_concurrent_syncs = settings.repl_max_concurrent_syncs
         options.rdb_channel = settings.repl_rdb_channel
         options.dual_channel = settings.dual_channel_replication_enabled
         options.ping_period_s = float(settings.repl_ping_replica_period)

@@ -14,6 +14,8 @@ One snapshot at a time, for as many replicas as possible:
 
 A replica that cannot read a snapshot without a size (no `capa eof`) makes the next one go to disk for all, unless an
 RDB channel waits: that takes its snapshot from a socket alone, with all that can, and the others wait for the next.
+With repl-max-concurrent-syncs a snapshot serves those that have waited longest, as many as there is room for; the
+others wait, kept alive, and share the next child that room allows.
 Source: Redis 7.0 `syncCommand`, `startBgsaveForReplication`, `shouldStartChildReplication`, `replicationCron`.
 """
 
@@ -57,6 +59,8 @@ from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import Offset, ReplId
 
 FAILOVER_TO_MASTER: Final = "ERR PSYNC FAILOVER can't be sent to a master."
+MAX_SYNCS: Final = 1 << 30
+"""Room where there is no limit: more than there are connections."""
 SNAPSHOT_FAILED_TEXT: Final = "ERR BGSAVE failed, replication can't continue"
 
 
@@ -69,6 +73,8 @@ class RosterOptions:
     diskless_delay_s: float = 5.0
     diskless_max_replicas: int = 0
     """Start without waiting longer once so many wait; 0 for never."""
+    max_concurrent_syncs: int = 0
+    """repl-max-concurrent-syncs: for so many replicas, inclusive, a snapshot is made or sent at a time; 0: no limit."""
     ping_period_s: float = 10.0
     """repl-ping-replica-period."""
     backlog_ttl_s: int = 3600
@@ -239,11 +245,10 @@ class Roster:
         ordered = self._ordered
         assert ordered is not None and self.running is None
         self._ordered = None
-        served = self._waiting()
         if ordered.target is SnapshotTarget.SOCKETS:
-            served = [session for session in served if session.id in ordered.session_ids]
+            served = [session for session in self._waiting() if session.id in ordered.session_ids]
         else:
-            served = [session for session in served if not session.is_rdb_channel]
+            served = [session for session in self._next_in_line() if not session.is_rdb_channel]
         if not served:
             return []
         self.running = ordered.target
@@ -426,10 +431,10 @@ class Roster:
 
     def _why_wait(self, session: Session) -> str:
         """What the session's full resync waits for: see events.SyncDecided."""
-        joins = not session.is_rdb_channel
+        joins = not session.is_rdb_channel and self._room() > 0
         if joins and self.running is SnapshotTarget.DISK and self._somebody_waits_for_end:
             return "joined"
-        if self.running is not None or self.other_child_runs:
+        if self.running is not None or self.other_child_runs or session not in self._next_in_line():
             return "next"
         if self._ordered is None and self.options.diskless and Capability.EOF in session.capabilities:
             return "delay" if self.options.diskless_delay_s > 0 else "now"
@@ -447,6 +452,15 @@ class Roster:
     def _waiting(self) -> list[Session]:
         return [s for s in self._all() if s.state is SessionState.WAIT_SNAPSHOT_START]
 
+    def _room(self) -> int:
+        """How many more replicas may begin a full sync now."""
+        limit = self.options.max_concurrent_syncs
+        return max(0, limit - sum(s.takes_snapshot for s in self._all())) if limit else MAX_SYNCS
+
+    def _next_in_line(self) -> list[Session]:
+        """Those of the waiting for whom there is room, who have waited longest first."""
+        return sorted(self._waiting(), key=lambda session: session.waiting_since)[: self._room()]
+
     def _concerned(self, target: SnapshotTarget | None) -> list[Session]:
         """Whom the end of a snapshot concerns: whom it served, or who ordered it if it never began."""
         if target is not None:
@@ -456,12 +470,12 @@ class Roster:
 
     def _snapshot_due_at(self) -> float | None:
         """When the next snapshot may start; None if none is wanted or the place is taken."""
-        waiting = self._waiting()
+        waiting = self._next_in_line()
         if not waiting or self.running is not None or self._ordered is not None or self.other_child_runs:
             return None
         options = self.options
         oldest = min(session.waiting_since for session in waiting)
-        enough = 0 < options.diskless_max_replicas <= len(waiting)
+        enough = 0 < options.diskless_max_replicas <= len(waiting) or len(waiting) == self._room()
         if self._next_group(waiting)[0] is SnapshotTarget.DISK or enough:
             return oldest
         return oldest + options.diskless_delay_s
@@ -478,7 +492,7 @@ class Roster:
         due_at = self._snapshot_due_at()
         if due_at is None or now < due_at:
             return
-        target, group = self._next_group(self._waiting())
+        target, group = self._next_group(self._next_in_line())
         self._ordered = StartSnapshot(target, tuple(session.id for session in group))
         self._events.append(self._ordered)
 

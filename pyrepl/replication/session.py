@@ -182,6 +182,15 @@ class Session:
         return self.state is SessionState.ONLINE and not self._awaits_ack
 
     @property
+    def takes_snapshot(self) -> bool:
+        """A snapshot is being made for its replica or sent to it; of a pair one connection says so."""
+        if self.state is SessionState.WAIT_SNAPSHOT_END:
+            return self.partner is None
+        if self.state is SessionState.SEND_BULK_AND_STREAM:
+            return not self.snapshot_is_out
+        return self.state is SessionState.SEND_BULK
+
+    @property
     def channel(self) -> Channel:
         """Which part of a sync it has: Valkey's `type=`."""
         if self.is_rdb_channel:

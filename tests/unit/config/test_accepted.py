@@ -18,6 +18,7 @@ OURS = {
     "replica-ignore-unknown-commands": "not in Redis",
     "repl-rdb-channel": "hidden in Redis",
     "repl-sync-max-bytes-per-second": "not in Redis",
+    "repl-max-concurrent-syncs": "not in Redis",
     "key-load-delay": "hidden in Redis",
     "rdb-key-save-delay": "hidden in Redis",
     "loading-process-events-interval-bytes": "hidden in Redis",
