@@ -1,98 +1,93 @@
-"""Redis's own Sentinel over pyrepl nodes: it promotes the replica when the master dies, and turns the rest to it."""
+"""Redis's and Valkey's own Sentinel over pyrepl nodes: it promotes a replica when the master goes, in whatever way, and
+turns the rest to it; the old master returns as a replica, and clients that ask Sentinel go on.
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.peers import finder
-from tests.peers.lab import HOST, Lab, Node, die_with_parent, free_port, wait_until
-from tests.peers.wire import Reply, Wire
+from tests.interop.sentinels import WAYS, Client, Times, Town, town
+from tests.peers.lab import Lab, wait_until
+
+KINDS = ("pyrepl", "pyrepl", "pyrepl")
+MIXED = ("pyrepl", "pyrepl", "redis7")
+MANY = 20
 
 
-class Sentinel:
-    """One running sentinel, quorum 1, that watches one master by the name `m`."""
+def assert_nothing_is_lost(made: Town, client: Client) -> None:
+    """All nodes hold every key that both replicas had acknowledged."""
+    assert client.safe
+    keys = [f"n:{number}" for number in client.safe]
+    for node in made.nodes.values():
+        held = node.call("MGET", *keys)
+        lost = [key for key, value in zip(keys, held, strict=True) if value is None]
+        assert not lost, f"{node.name} lost {lost[:10]}"
 
-    def __init__(self, master: Node, folder: Path) -> None:
-        self.port = free_port()
-        config = folder / "sentinel.conf"
-        config.write_text(
-            f"port {self.port}\nbind {HOST}\ndir {folder}\nsentinel monitor m {HOST} {master.port} 1\n"
-            "sentinel down-after-milliseconds m 1000\nsentinel failover-timeout m 5000\n"
+
+def assert_equal(made: Town) -> None:
+    """Once the stream has come everywhere, all hold the same."""
+    others = [node for node in made.nodes.values() if node is not made.master]
+    assert made.master.call("WAIT", 2, 10_000) == 2
+    digest = made.master.call("DEBUG", "DIGEST")
+    for node in others:
+        wait_until(f"{node.name} holds the same", lambda node=node: node.call("DEBUG", "DIGEST") == digest)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("sentinel_kind", "way", "kinds"),
+    [("redis7", "kill", KINDS), ("redis7", "freeze", MIXED), ("valkey8", "command", KINDS)],
+)
+def test_failover(lab: Lab, tmp_path: Path, sentinel_kind: str, way: str, kinds: tuple[str, ...]) -> None:
+    with town(lab, kinds, sentinel_kind, tmp_path) as made, Client(made.sentinels) as client:
+        client.wait_for_more()
+        old = made.master
+        print(made.fail_over(way))
+        assert made.master.port != old.port
+        client.wait_for_more()
+        client.stop()
+        assert_nothing_is_lost(made, client)
+        assert_equal(made)
+        check_roles_are_kept(made)
+
+
+def check_roles_are_kept(made: Town) -> None:
+    """Sentinel had each node rewrite its file: started from it, all are what they were, by partial resyncs."""
+    full = made.master.stat("sync_full")
+    for node in [node for node in made.nodes.values() if node.kind == "pyrepl"]:
+        says = (node.folder / "node.conf").read_text()
+        if node is made.master:
+            assert "replicaof" not in says
+        else:
+            assert f"replicaof 127.0.0.1 {made.master.port}" in says
+            node.call("SAVE")
+            node.terminate()
+            made.restart(node)
+    made.wait_all_follow()
+    assert made.master.stat("sync_full") == full
+
+
+@pytest.mark.matrix
+@pytest.mark.timeout(1800)
+def test_many_failovers(lab: Lab, tmp_path: Path) -> None:
+    """In turn by kill, freeze and command; the times are printed."""
+    times: list[Times] = []
+    with town(lab, KINDS, "redis7", tmp_path) as made, Client(made.sentinels) as client:
+        for number in range(MANY):
+            client.wait_for_more()
+            times.append(made.fail_over(WAYS[number % len(WAYS)]))
+            print(f"{number + 1:3} {times[-1]}", flush=True)
+        client.wait_for_more()
+        client.stop()
+        assert_nothing_is_lost(made, client)
+        assert_equal(made)
+        print(f"{len(client.safe)} writes acknowledged by both replicas, none lost; {client.errors} errors on the way")
+    for way in WAYS:
+        of_way = [one for one in times if one.way == way]
+        detected = sorted(one.detected_s for one in of_way)
+        switched = sorted(one.switched_s for one in of_way)
+        print(
+            f"{way:8} {len(of_way)} times: detected {detected[0]:.2f} to {detected[-1]:.2f} s,"
+            f" switched {switched[0]:.2f} to {switched[-1]:.2f} s"
         )
-        self.log = (folder / "sentinel.log").open("wb")
-        command = [str(finder.server("redis7")), str(config), "--sentinel"]
-        self.process = subprocess.Popen(
-            command, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent
-        )
-
-    def call(self, *words: str) -> Reply:
-        """SENTINEL ..."""
-        with Wire(self.port) as wire:
-            return wire.call("SENTINEL", *words)
-
-    def master(self) -> dict[bytes, bytes]:
-        """What it knows of the master."""
-        flat = self.call("MASTER", "m")
-        return dict(zip(flat[::2], flat[1::2], strict=True))
-
-    def end(self) -> None:
-        """It does not run any more."""
-        self.process.kill()
-        self.process.wait()
-        self.log.close()
-
-
-@pytest.fixture
-def nodes(lab: Lab) -> list[Node]:
-    """A master and two replicas, the second a real server."""
-    master = lab.start("pyrepl")
-    replicas = [lab.start(kind, master) for kind in ("pyrepl", "redis7")]
-    for replica in replicas:
-        replica.wait_link_up()
-    replicas[1].call("CONFIG", "SET", "replica-priority", "200")
-    return [master, *replicas]
-
-
-@pytest.fixture
-def sentinel(nodes: list[Node], tmp_path: Path) -> Iterator[Sentinel]:
-    folder = tmp_path / "sentinel"
-    folder.mkdir()
-    sentinel = Sentinel(nodes[0], folder)
-    try:
-        wait_until("the sentinel answers", lambda: _answers(sentinel.port))
-        yield sentinel
-    finally:
-        sentinel.end()
-        print((folder / "sentinel.log").read_text()[-3000:])
-
-
-def _answers(port: int) -> bool:
-    try:
-        with Wire(port) as wire:
-            return bool(wire.call("PING") == "PONG")
-    except OSError:
-        return False
-
-
-def test_failover(nodes: list[Node], sentinel: Sentinel) -> None:
-    master, heir, other = nodes
-    master.call("SET", "before", "1")
-    assert master.call("WAIT", 2, 5000) == 2
-    wait_until("it knows both replicas", lambda: sentinel.master()[b"num-slaves"] == b"2", 30)
-    os.kill(master.process.pid, 9)
-    master.process.wait()
-    port = str(heir.port).encode()
-    wait_until("the replica is promoted", lambda: sentinel.call("GET-MASTER-ADDR-BY-NAME", "m")[1] == port, 60)
-    wait_until("it is a master", lambda: heir.info("replication")["role"] == "master", 30)
-    heir.call("SET", "after", "2")
-    new = str(heir.port)
-    wait_until("the other follows it", lambda: other.info("replication").get("master_port") == new, 30)
-    other.wait_link_up()
-    wait_until("the stream flows on", lambda: other.call("GET", "after") == b"2")
-    assert other.call("GET", "before") == b"1"
-    assert heir.stat("sync_full") == 0
