@@ -96,6 +96,7 @@ class Cron:
         """maxmemory: keep the measure right, and evict what commands have left to do."""
         app = self._app
         memory = app.node.memory
+        memory.watch_clock(app.clock.now())
         if not memory.limited or app.node.is_loading:
             return
         app.node.keyspace.now_ms = app.clock.unix_ms()
@@ -103,7 +104,6 @@ class Cron:
         while not memory.data.audit(_AUDIT_SLICE_KEYS) and app.clock.now() < until:
             pass
         app.dispatcher.make_room(_EVICTION_SLICE_S)
-        memory.watch_clock(app.clock.now())
         app.replicas.plan_pump()
 
     def _sample(self) -> None:
