@@ -132,7 +132,7 @@ class Dispatcher:
                 entry = self._resolve(argv)
             except CommandError as error:
                 return self._refused(call, argv, error)
-        if call.client.guarded or self._node.guarded:
+        if call.client.guarded or self._node.checked:
             return self._execute_guarded(call, entry, argv, raw)
         return self._run(call, entry, argv, raw)
 

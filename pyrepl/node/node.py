@@ -1,8 +1,8 @@
 """One node: everything that commands read and change and INFO shows, put together. The daemon makes it and acts for it.
 
 `guarded` sums up the states in which a command may be refused or shown elsewhere (loading, replica, paused, monitors,
-too few replicas, failed save, a memory limit): while it is False the dispatcher asks nothing. Whoever changes one of
-these states calls `review_guard`.
+too few replicas, failed save), `checked` these and the memory limit: while it is False the dispatcher asks nothing.
+Whoever changes one of these states calls `review_guard`.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ class Node:
         self.active_expire = True
         """DEBUG SET-ACTIVE-EXPIRE."""
         self.guarded = False
+        self.checked = False
         self.propagates = True
         """Our own writes go to the stream: we are a master."""
         self.slow_limit_s = 0.0
@@ -158,8 +159,8 @@ class Node:
             or self.settings.min_replicas_to_write > 0
             or not self.persistence.last_bgsave_ok
             or self.pause.until_ms() > 0
-            or self.memory.tracked
         )
+        self.checked = self.guarded or self.memory.tracked
 
     def note_slow(self, client: Client, argv: list[bytes], now_ms: int, elapsed_s: float) -> None:
         self.slowlog.add(argv, now_ms // 1000, int(elapsed_s * 1e6), client.addr, client.name)
