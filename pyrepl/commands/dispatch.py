@@ -220,7 +220,7 @@ class Dispatcher:
     def _execute_guarded(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
         client = call.client
         memory = self._node.memory
-        if memory.limited and client.authenticated:
+        if memory.seems_over and client.authenticated:
             self.make_room()
         refusal = why_not_now(self._node, client, entry.row, argv)
         if refusal is not None:

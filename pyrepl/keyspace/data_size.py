@@ -29,11 +29,10 @@ _FIRST_LOOK: Final = 256
 class DataSize:
     """The tally of one keyspace. `total_bytes` is what it comes to.
 
-    Invariant: `_bytes` is what `_keys` keys occupy.
+    Invariant: `noted_bytes` is what `_keys` keys occupy.
     """
 
     __slots__ = (
-        "_bytes",
         "_keys",
         "_keyspace",
         "_left",
@@ -41,11 +40,13 @@ class DataSize:
         "_round_growth",
         "_round_index",
         "_round_keys",
+        "noted_bytes",
     )
 
     def __init__(self, keyspace: Keyspace) -> None:
         self._keyspace = keyspace
-        self._bytes = 0
+        self.noted_bytes = 0
+        """The tally as of the last look at the number of keys, and the writes noted since."""
         self._keys = 0
         self._left: list[bytes] = []
         """Keys of the database before `_round_index` that the round has still to look at."""
@@ -57,7 +58,7 @@ class DataSize:
 
     def restart(self) -> None:
         """Forget everything: writes were not noted for a while."""
-        self._bytes = 0
+        self.noted_bytes = 0
         self._keys = 0
         self._begin_round()
 
@@ -68,7 +69,7 @@ class DataSize:
             keys += len(db.values)
         if keys != self._keys:
             self._rescale(keys)
-        return self._bytes
+        return self.noted_bytes
 
     def of_keys(self, db: Database, keys: list[bytes]) -> tuple[int, int]:
         """(bytes, number) of those of `keys` that are there; a key that is named twice counts twice."""
@@ -83,8 +84,8 @@ class DataSize:
 
     def note(self, grown_bytes: int, added_keys: int) -> None:
         """A write made the keys it names so much larger (smaller: negative), and so many more."""
-        mean = self._bytes // self._keys if self._keys > 0 else 0
-        self._bytes = max(0, self._bytes + grown_bytes)
+        mean = self.noted_bytes // self._keys if self._keys > 0 else 0
+        self.noted_bytes = max(0, self.noted_bytes + grown_bytes)
         self._keys += added_keys
         self._round_growth += grown_bytes - mean * added_keys
 
@@ -117,20 +118,20 @@ class DataSize:
     def _end_round(self) -> None:
         keys = sum(len(db.values) for db in self._keyspace.databases)
         if not self._round_keys:
-            self._bytes = 0 if not keys else self.total_bytes
+            self.noted_bytes = 0 if not keys else self.total_bytes
         else:
             # A key that grew during the round had been looked at before or had not: in half of the cases each.
-            self._bytes = max(0, self._round_bytes * keys // self._round_keys + self._round_growth // 2)
+            self.noted_bytes = max(0, self._round_bytes * keys // self._round_keys + self._round_growth // 2)
         self._keys = keys
         self._begin_round()
 
     def _rescale(self, keys: int) -> None:
         if not keys:
-            self._bytes = 0
+            self.noted_bytes = 0
         elif self._keys > 0:
-            self._bytes = self._bytes * keys // self._keys
+            self.noted_bytes = self.noted_bytes * keys // self._keys
         else:
-            self._bytes = sum(self._first_look(db) for db in self._keyspace.databases)
+            self.noted_bytes = sum(self._first_look(db) for db in self._keyspace.databases)
         self._keys = keys
 
     def _first_look(self, db: Database) -> int:

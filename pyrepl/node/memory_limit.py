@@ -98,6 +98,11 @@ class MemoryLimit:
     def is_over(self) -> bool:
         return self.limited and self.overhead_bytes + self.data.total_bytes > self.limit_bytes
 
+    @property
+    def seems_over(self) -> bool:
+        """As `is_over`, or was a moment ago; keys that came or went unnoted are counted by the cron alone. Hot."""
+        return self.limited and (self.full or self.overhead_bytes + self.data.noted_bytes > self.limit_bytes)
+
     def evict(self, most: int, below: Callable[[int], int]) -> bool:
         """Evict until under the limit, but no more than `most` keys; False when there is nothing left to evict.
 
