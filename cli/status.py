@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from itertools import compress
 from typing import Final, NamedTuple, final
 
 from rich.console import Console, Group, RenderableType
@@ -34,6 +35,9 @@ _EVERY_S: Final = 1.0
 _RATE_OVER_S: Final = 0.5
 _COLOURS: Final = {"good": "", "busy": "yellow", "bad": "red"}
 _TO_THE_RIGHT: Final = ("offset", "lag", "survives a cut of", "writes")
+_WIDE: Final = 105
+_LEFT_OUT: Final = ("writes", "software")
+"""On a screen that is not wide."""
 
 
 class Options(NamedTuple):
@@ -52,7 +56,8 @@ def show(options: Options) -> int:
     if options.as_json:
         print(json.dumps(document_of(tree, options.max_lag_s), indent=2))
     else:
-        _console().print(_picture(tree, options.max_lag_s))
+        console = _console()
+        console.print(picture(tree, options.max_lag_s, console.width))
     return exit_status(tree, options.max_lag_s)
 
 
@@ -108,7 +113,8 @@ class _Watching:
         console = _console()
         with Live(console=console, auto_refresh=False, screen=console.is_terminal) as live:
             while True:
-                live.update(_picture(await self._look(), self._options.max_lag_s), refresh=True)
+                tree = await self._look()
+                live.update(picture(tree, self._options.max_lag_s, console.width), refresh=True)
                 await asyncio.sleep(_EVERY_S)
 
     async def _look(self) -> Tree:
@@ -126,13 +132,14 @@ def _console() -> Console:
     return console if console.is_terminal else Console(highlight=False, width=240)
 
 
-def _picture(tree: Tree, max_lag_s: int) -> RenderableType:
-    """The tree, what is wrong, and all of it in a line."""
+def picture(tree: Tree, max_lag_s: int, width: int) -> RenderableType:
+    """The tree, what is wrong, and all of it in a line; on a narrow screen without the columns that matter least."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in COLUMNS:
+    shown = [name not in _LEFT_OUT or width >= _WIDE for name in COLUMNS]
+    for name in compress(COLUMNS, shown):
         table.add_column(name, justify="right" if name in _TO_THE_RIGHT else "left", no_wrap=True)
     for line in lines_of(tree, max_lag_s):
-        table.add_row(*(Text(cell) for cell in line.cells), style=_COLOURS[line.mood])
+        table.add_row(*(Text(cell) for cell in compress(line.cells, shown)), style=_COLOURS[line.mood])
     wrong = [Text(f"! {text}", style="yellow") for text in complaints(tree, max_lag_s)]
     last = Text(summary(tree, max_lag_s), style="bold red" if wrong else "bold green")
     return Group(table, "", *wrong, last)

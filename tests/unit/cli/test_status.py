@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -14,8 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from tests.unit.topology.infos import info, replica_info
+from cli.status import picture
+from tests.unit.topology.infos import GOOD, info, replica_info, tree_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -126,3 +129,15 @@ def test_watch_until_ctrl_c(master: Peer, as_json: bool) -> None:
         assert len(looks) >= 2 and looks[-1]["nodes"][0]["write_bytes_per_s"] == 0.0
     else:
         assert out.rstrip().endswith("in sync: 1 node")
+
+
+def test_a_narrow_screen_shows_what_matters() -> None:
+    shown = []
+    for width in (80, 200):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(picture(tree_of(1, GOOD), 10, width))
+        assert isinstance(console.file, io.StringIO)
+        shown.append(console.file.getvalue())
+    narrow, wide = shown
+    assert "│  └─ 10.0.0.1:4  replica  up" in narrow and "…" not in narrow
+    assert "software" not in narrow and "software" in wide and "redis 7.0.15" in wide
