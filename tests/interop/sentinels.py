@@ -63,6 +63,8 @@ class Sentinel:
                 command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent
             )
         wait_until("the sentinel answers", self._answers)
+        # It asks for INFO every 10 s and is slow to turn an old master; how it finds a fault stays as it is.
+        self.call("DEBUG", "info-period", "1000", "publish-period", "500")
 
     def call(self, *words: str) -> Reply:
         """SENTINEL ..."""
