@@ -1,0 +1,261 @@
+"""Five nodes of three makes in a tree that is rebuilt at random under writes: as many full resyncs as the rules demand.
+
+The moves, and what each of them must cost:
+
+    climb      a replica moves up to an ancestor of its master, under writes       nothing: the ancestor has all it has
+    graft      a replica moves anywhere outside its own branch, in a quiet moment   nothing: all are at the same byte
+    switch     FAILOVER from the root to a child, under writes                      nothing, by design
+    promote    REPLICAOF NO ONE at a child in a quiet moment, the root follows it   nothing: both are at the fork
+    split      the same, but the old root writes on before it follows              the old root is past the fork, and so
+                                                                                    is all that still hangs below it
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import pytest
+
+from tests.interop.pair import BACKLOG
+from tests.peers import compare
+from tests.peers.lab import HOST, Lab, LabError, Node, wait_until
+from tests.peers.wire import ErrorReply, Word
+
+KINDS: Final = ("pyrepl", "redis8", "pyrepl", "valkey8", "pyrepl")
+CALM: Final = {**BACKLOG, "repl-ping-replica-period": "3600"}
+"""No PING by the clock: then it is known which writes lie behind a fork."""
+NEVER_BELOW: Final = ("valkey8", "redis8")
+"""(replica, master): Valkey 8 cannot load what Redis 8 saves."""
+
+
+class Writing:
+    """A thread that writes to the root of the moment, and finds the next one when it is told off."""
+
+    def __init__(self, root: Node, rng: random.Random) -> None:
+        self.root = root
+        self.written = 0
+        self._rng = rng
+        self._go_on = threading.Event()
+        self._idle = threading.Event()
+        self._ended = False
+        self._go_on.set()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Nothing is written meanwhile."""
+        self._idle.clear()
+        self._go_on.clear()
+        assert self._idle.wait(30), "the writer does not come to rest"
+        yield
+        self._go_on.set()
+
+    def end(self) -> None:
+        self._ended = True
+        self._go_on.set()
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+
+    def command(self) -> tuple[Word, ...]:
+        rng, key, value = self._rng, self._rng.randrange(50), self._rng.randrange(1_000_000)
+        choices: tuple[tuple[Word, ...], ...] = (
+            ("SET", f"s{key}", value),
+            ("INCR", f"n{key}"),
+            ("RPUSH", f"l{key % 5}", value),
+            ("LTRIM", f"l{key % 5}", -100, -1),
+            ("SADD", f"t{key}", value),
+            ("SPOP", f"t{key}"),
+            ("HSET", f"h{key}", f"f{value % 20}", value),
+            ("ZADD", f"z{key}", value, f"m{value % 50}"),
+            ("XADD", f"x{key % 5}", "MAXLEN", 50, "*", "f", value),
+            ("DEL", f"t{key}"),
+            ("SELECT", rng.randrange(3)),
+        )
+        return rng.choice(choices)
+
+    def _run(self) -> None:
+        while not self._ended:
+            if not self._go_on.is_set():
+                self._idle.set()
+                self._go_on.wait(60)
+            try:
+                with self.root.connect(timeout_s=30) as wire:
+                    root = self.root
+                    while root is self.root and self._go_on.is_set() and not self._ended:
+                        replies = wire.pipeline([self.command() for _ in range(20)])
+                        self.written += sum(not isinstance(reply, ErrorReply) for reply in replies)
+                        time.sleep(0.005)
+            except (ConnectionError, OSError, ErrorReply):
+                time.sleep(0.01)
+
+
+class Tree:
+    """Who follows whom, as it was ordered; and how many full resyncs that must have cost."""
+
+    def __init__(self, lab: Lab, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.nodes = [lab.start(kind, directives=CALM) for kind in KINDS]
+        self.root = self.nodes[0]
+        self.master: dict[Node, Node] = {}
+        self.demanded = 0
+        self.done: list[str] = []
+        self.root.call("SET", "first", "1")
+        for node in self.nodes[1:]:
+            self.attach(node, self.rng.choice([each for each in self.possible(node) if each in self.attached]))
+            self.demanded += 1
+            node.wait_link_up()
+        self.writing = Writing(self.root, random.Random(seed))
+
+    @property
+    def attached(self) -> list[Node]:
+        return [self.root, *self.master]
+
+    def below(self, node: Node) -> list[Node]:
+        """All that get their data through this one."""
+        children = [each for each, master in self.master.items() if master is node]
+        return [*children, *(deeper for child in children for deeper in self.below(child))]
+
+    def above(self, node: Node) -> list[Node]:
+        master = self.master.get(node)
+        return [] if master is None else [master, *self.above(master)]
+
+    def possible(self, node: Node) -> list[Node]:
+        """Whom a node could follow."""
+        branch = [node, *self.below(node)]
+        return [each for each in self.nodes if each not in branch and (node.kind, each.kind) != NEVER_BELOW]
+
+    def heirs(self) -> list[Node]:
+        """Children that could be the root, with the old root below them."""
+        children = [node for node, master in self.master.items() if master is self.root]
+        return [node for node in children if (self.root.kind, node.kind) != NEVER_BELOW]
+
+    def attach(self, node: Node, master: Node) -> None:
+        self.master[node] = master
+        node.call("REPLICAOF", HOST, str(master.port))
+
+    def note(self, move: str, *nodes: Node) -> None:
+        self.done.append(f"{move} {' '.join(node.name for node in nodes)}, full resyncs demanded: {self.demanded}")
+
+    def full_resyncs(self) -> int:
+        return sum(node.stat("sync_full") for node in self.nodes)
+
+    def settle(self, *, offsets: bool = True) -> None:
+        """All are linked, at the same byte of the same stream; without `offsets` only the stream's id counts."""
+
+        def same() -> bool:
+            infos = [node.info("replication") for node in self.nodes]
+            up = all(info.get("master_link_status", "up") == "up" for info in infos)
+            places = {(info["master_replid"], offsets and info["master_repl_offset"]) for info in infos}
+            return up and len(places) == 1
+
+        try:
+            wait_until("all are at the same byte", same, 30, every_s=0.05)
+        except LabError as error:
+            places = [f"{node.name}: {node.info('replication')}" for node in self.nodes]
+            raise LabError("\n".join([str(error), *places])) from None
+
+    # ------------------------------------------------------------------ the moves
+
+    def move(self) -> None:
+        """One move, and whatever follows from it: a node remembers one former id, so all must have learned the new one
+        before there is another."""
+        self.rng.choice([self.climb, self.climb, self.graft, self.graft, self.switch, self.promote, self.split])()
+        self.settle(offsets=False)
+        self.done.append(f"  full resyncs: {self.full_resyncs()}")
+        assert self.full_resyncs() == self.demanded, causes(self)
+
+    def climb(self) -> None:
+        node = self.rng.choice(list(self.master))
+        higher = [each for each in self.above(node)[1:] if each in self.possible(node)]
+        if higher:
+            target = self.rng.choice(higher)
+            self.note("climb", node, target)
+            self.attach(node, target)
+            node.wait_link_up()
+
+    def graft(self) -> None:
+        node = self.rng.choice(list(self.master))
+        target = self.rng.choice(self.possible(node))
+        self.note("graft", node, target)
+        with self.writing.quiet():
+            self.settle()
+            self.attach(node, target)
+            node.wait_link_up()
+
+    def switch(self) -> None:
+        if not self.heirs():
+            return
+        old, heir = self.root, self.rng.choice(self.heirs())
+        self.note("switch", old, heir)
+        old.call("FAILOVER", "TO", HOST, str(heir.port))
+        self.crown(heir)
+        wait_until(f"{heir.name} leads", lambda: heir.info("replication")["role"] == "master")
+        wait_until("the hand-over is over", lambda: old.info("replication")["master_failover_state"] == "no-failover")
+        self.writing.root = heir
+        old.wait_link_up()
+
+    def promote(self) -> None:
+        self._promote(0)
+
+    def split(self) -> None:
+        self._promote(self.rng.randint(1, 5))
+
+    def _promote(self, lost_writes: int) -> None:
+        if not self.heirs():
+            return
+        old, heir = self.root, self.rng.choice(self.heirs())
+        with self.writing.quiet():
+            self.settle()
+            heir.call("REPLICAOF", "NO", "ONE")
+            for number in range(lost_writes):
+                old.call("SET", "lost", str(number))
+            self.crown(heir)
+            if lost_writes:
+                self.demanded += 1 + len(self.below(old))
+            self.note("split" if lost_writes else "promote", old, heir)
+            old.call("REPLICAOF", HOST, str(heir.port))
+            self.writing.root = heir
+            old.wait_link_up()
+            self.settle()
+
+    def crown(self, heir: Node) -> None:
+        old, self.root = self.root, heir
+        del self.master[heir]
+        self.master[old] = heir
+
+
+@pytest.mark.parametrize("seconds", [15, pytest.param(120, marks=[pytest.mark.matrix, pytest.mark.timeout(600)])])
+def test_rebuilt_at_random(lab: Lab, seconds: int) -> None:
+    seed = int(os.environ.get("PYREPL_TREE_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
+    tree = Tree(lab, seed)
+    try:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            tree.move()
+        tree.writing.end()
+        tree.settle()
+        for node in tree.nodes:
+            if node is not tree.root:
+                compare.assert_equal(tree.root, node)
+        assert tree.full_resyncs() == tree.demanded, causes(tree)
+        assert tree.writing.written > 50 * seconds
+    except BaseException as error:
+        error.add_note("\n".join([f"PYREPL_TREE_SEED={seed}", *tree.done]))
+        raise
+
+
+def causes(tree: Tree) -> dict[str, dict[str, str]]:
+    """Why there were full resyncs, where the master says so."""
+    return {
+        node.name: {
+            name: count for name, count in node.info("stats").items() if name.startswith("sync_full_") and count != "0"
+        }
+        for node in tree.nodes
+    }
