@@ -30,6 +30,7 @@ WAIT_ON_REPLICA: Final = (
 
 
 FAILOVER_OF_REPLICA: Final = "ERR FAILOVER is not valid when server is a replica."
+WHILE_FAILING_OVER: Final = "ERR REPLICAOF not allowed while failing over."
 
 
 @command("ROLE", arity=1, flags=NOSCRIPT | LOADING | STALE | FAST, group="server", since="2.8.12")
@@ -55,6 +56,8 @@ def role(call: Call) -> list[Reply]:
 
 def _replicaof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | HurryLink | Simple:
     replication = call.node.replication
+    if replication.failover.state is not FailoverState.NONE:
+        raise CommandError(WHILE_FAILING_OVER)
     if host.lower() == b"no" and port.lower() == b"one":
         return Promote() if replication.is_replica else OK
     if call.client.is_replica:

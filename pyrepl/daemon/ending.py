@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.commands.effects import SaveMode
+from pyrepl.node.pause import Holder
 from pyrepl.observability import events
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ SIGNAL_TIMEOUT_S: Final = 8.0
 
 _LOOK_EVERY_S: Final = 0.02
 _GETACK_EVERY: Final = 10
-_FOREVER_MS: Final = 1 << 62
 
 
 @final
@@ -51,7 +51,7 @@ class Ending:
         if now or limit_s <= 0 or not app.replicas.lagging():
             return self._finish(mode, force=force)
         app.log(events.WaitingForReplicas())
-        app.node.pause.begin(_FOREVER_MS, writes_only=True)
+        app.node.pause.hold_writes(Holder.SHUTDOWN)
         app.node.review_guard()
         self._task = asyncio.get_running_loop().create_task(self._wait(mode, force=force, limit_s=limit_s))
         return True
@@ -96,7 +96,7 @@ class Ending:
         app = self._app
         self._task = None
         self._signalled = False
-        app.node.pause.end()
+        app.node.pause.let_go(Holder.SHUTDOWN)
         app.clients.pause_changed()
         waiting, self._waiting = self._waiting, []
         for client_id in waiting:

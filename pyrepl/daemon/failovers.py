@@ -5,25 +5,26 @@ The hand-over itself, following the former replica, is `roles`'.
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import final
 
 from pyrepl.daemon.clients import Clients
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
+from pyrepl.keyspace.database import Expiry
 from pyrepl.node.node import Node
+from pyrepl.node.pause import Holder
 from pyrepl.observability import events
 from pyrepl.replication.failover import FailoverState, GaveUp, HandOver
-
-_FOREVER_MS: Final = 1 << 62
 
 
 @final
 class Failovers:
     """The failovers of a node, one at a time.
 
-    Invariant: while the machine is not at rest, writes are paused and the roster is quiet.
+    Invariant: while the machine is not at rest, writes are paused, the roster is quiet, and what a read finds expired
+    is hidden instead of deleted: a DEL would move the end of the stream.
     """
 
     def __init__(self, node: Node, clients: Clients, replicas: Replicas, roles: Roles, clock: Clock, log: Log) -> None:
@@ -43,7 +44,8 @@ class Failovers:
         self._machine.begin(target, force=force, timeout_s=timeout_s, now=self._clock.now())
         self._log(events.FailoverRequested("any replica" if target is None else f"{target[0]}:{target[1]}"))
         self._node.replication.roster.is_quiet = True
-        self._node.pause.begin(_FOREVER_MS, writes_only=True)
+        self._node.pause.hold_writes(Holder.FAILOVER)
+        self._node.keyspace.expiry = Expiry.HIDE
         self._node.review_guard()
         self._replicas.plan_pump()
 
@@ -80,6 +82,9 @@ class Failovers:
             self._roles.take_back()
 
     def _rest(self) -> None:
-        self._node.replication.roster.is_quiet = False
-        self._node.pause.end()
+        replication = self._node.replication
+        replication.roster.is_quiet = False
+        self._node.pause.let_go(Holder.FAILOVER)
+        if not replication.is_replica:
+            self._node.keyspace.expiry = Expiry.DELETE
         self._clients.pause_changed()

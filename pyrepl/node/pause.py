@@ -1,19 +1,42 @@
-"""CLIENT PAUSE: until when which commands wait. The daemon holds the paused clients; this only decides."""
+"""CLIENT PAUSE, and the pauses of a failover and a shutdown: until when which commands wait.
+
+The daemon holds the paused clients; this only decides. Each purpose pauses by itself: CLIENT UNPAUSE does not let
+writes into a failover, nor does a failover's end cut short what an operator asked for (Redis 7.0 `pause_purpose`).
+"""
 
 from __future__ import annotations
 
-from typing import final
+import enum
+from typing import Final, final
+
+FOREVER_MS: Final = 1 << 62
+
+
+class Holder(enum.Enum):
+    """Who holds writes for as long as it takes."""
+
+    FAILOVER = "failover"
+    SHUTDOWN = "shutdown"
 
 
 @final
 class Pause:
-    """A pause of all commands or of writes alone, until a Unix time in ms (exclusive)."""
+    """A pause of all commands or of writes alone, until a Unix time in ms (exclusive); and of writes, by holders."""
 
-    __slots__ = ("all_until_ms", "write_until_ms")
+    __slots__ = ("_holders", "all_until_ms", "write_until_ms")
 
     def __init__(self) -> None:
         self.all_until_ms = 0
         self.write_until_ms = 0
+        self._holders: set[Holder] = set()
+
+    def hold_writes(self, holder: Holder) -> None:
+        """Writes wait until this holder lets them go."""
+        self._holders.add(holder)
+
+    def let_go(self, holder: Holder) -> None:
+        """The holder needs no pause any more. Harmless if it had none."""
+        self._holders.discard(holder)
 
     def begin(self, until_ms: int, *, writes_only: bool) -> None:
         """Redis's rule: a later end wins, and a pause of everything is never weakened by one of writes."""
@@ -23,12 +46,15 @@ class Pause:
             self.all_until_ms = max(self.all_until_ms, until_ms)
 
     def end(self) -> None:
+        """End what CLIENT PAUSE began."""
         self.all_until_ms = self.write_until_ms = 0
 
     def until_ms(self) -> int:
         """When the last of the pauses ends; 0 when there is none."""
-        return max(self.all_until_ms, self.write_until_ms)
+        return FOREVER_MS if self._holders else max(self.all_until_ms, self.write_until_ms)
 
     def holds(self, now_ms: int, *, may_write: bool) -> bool:
         """Must a command wait now?"""
-        return now_ms < self.all_until_ms or (may_write and now_ms < self.write_until_ms)
+        if now_ms < self.all_until_ms:
+            return True
+        return may_write and (bool(self._holders) or now_ms < self.write_until_ms)

@@ -113,6 +113,9 @@ class Failover:
         if self.target is not None and self._session(self.target) is None:
             self._give_up("the target replica is gone")
             return
+        if not self._roster.sessions:
+            self._give_up("no replica is left")
+            return
         complete = self._complete()
         if complete is not None:
             self._hand_over(complete, forced=False)
@@ -147,7 +150,7 @@ class Failover:
         end = self._backlog.end
         for session in self._roster.sessions.values():
             address = (session.ip, session.listening_port)
-            wanted = self.target is None or address == self.target
+            wanted = address == self.target if self.target is not None else session.listening_port > 0
             if wanted and session.state is SessionState.ONLINE and session.ack_cut == end:
                 return address
         return None

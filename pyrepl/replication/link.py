@@ -342,7 +342,7 @@ class Link(LinkBase):
             return b""
         self._handshake = None
         if isinstance(answer, TryLater):
-            self._fail(answer.reason, answer.text, now, disconnect=True)
+            self._fail(self._reason_to_try_again(answer), answer.text, now, disconnect=True)
         elif isinstance(answer, ContinueGranted):
             self._take_continue(answer, handshake.request, now)
         elif isinstance(answer, TwoChannelsGranted):
@@ -363,6 +363,7 @@ class Link(LinkBase):
         self._begin_stream(Trigger.CONTINUE, now, full=False)
 
     def _take_full_resync(self, answer: FullResyncGranted, request: Request, now: float) -> None:
+        self.takes_over = False
         self._move(Trigger.FULL_RESYNC, now)
         self._announce(answer.replid, answer.cut, request, now)
 
@@ -391,6 +392,7 @@ class Link(LinkBase):
     def _open_rdb_channel(self, answer: TwoChannelsGranted, request: Request, now: float) -> None:
         if answer.dialect not in self.options.offers:
             raise PeerError("the master wants to sync on two connections, which we did not offer")
+        self.takes_over = False
         self._move(Trigger.TWO_CHANNELS, now)
         self._two = TwoChannels(answer, request, self.options, self.buffer_use, now)
         self._events.append(OpenRdbChannel(self.host, self.port, answer.dialect.name))
@@ -523,6 +525,10 @@ class Link(LinkBase):
         if self.state is LinkState.TRANSFER and self._snapshot is not None and not self._snapshot.began:
             return "waiting_for_snapshot"
         return self.state.value
+
+    @property
+    def _awaits_verdict(self) -> bool:
+        return self._handshake is not None and self._handshake.asked
 
     def _settle_position(self) -> None:
         if self._snapshot is not None and self._snapshot.old_data_is_gone:

@@ -16,7 +16,7 @@ from pyrepl.replication.events import Connect, Disconnect, LinkEvent, LinkState,
 from pyrepl.replication.link_options import LinkOptions
 from pyrepl.replication.link_states import BUSY, ROLE_STATES, SYNCING, Trigger, next_state
 from pyrepl.replication.progress import LinkProgress
-from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Reason, Request
+from pyrepl.replication.psync import ASK_FOR_ALL, FAILOVER_TO_MASTER, Cause, Reason, Request, TryLater
 from pyrepl.units import Offset, ReplId
 
 
@@ -39,6 +39,8 @@ class LinkBase(ABC):
         self.held: Offset | None = Offset(position.held) if position.replid is not None else None
         self.takes_over = position.failover
         """The other end is our replica yet, and is to become our master: PSYNC asks it to, until it has."""
+        self._may_have_obeyed = False
+        """PSYNC ... FAILOVER was sent on a connection that broke before the answer."""
         self._backoff: Final = Backoff(jitter)
         self._out: list[bytes] = []
         self._events: list[LinkEvent] = []
@@ -150,6 +152,8 @@ class LinkBase(ABC):
     def _fail(self, reason: Reason, text: str, now: float, *, disconnect: bool, was_flowing: bool = False) -> None:
         """End this connection, say why, and plan the next."""
         before = self.state
+        if self.takes_over and self._awaits_verdict:
+            self._may_have_obeyed = True
         up_for_s = now - self._state_since if before is LinkState.CONNECTED else 0.0 if was_flowing else None
         self._settle_position()
         self._move(Trigger.FAIL, now)
@@ -164,6 +168,14 @@ class LinkBase(ABC):
         self._events.append(Lost(reason, before, text))
         self._events.append(TryAgain(now + wait_s, wait_s))
 
+    def _reason_to_try_again(self, answer: TryLater) -> Reason:
+        """As the answer says, unless the other end is the master because it obeyed us and the connection broke before
+        we heard of it: then we ask it as any replica does, and the hand-over is not refused."""
+        if self._may_have_obeyed and self.takes_over and answer.text == FAILOVER_TO_MASTER:
+            self.takes_over = False
+            return Reason(Cause.NOT_READY, detail="took_over")
+        return answer.reason
+
     def _move(self, trigger: Trigger, now: float) -> None:
         before, after = self.state, next_state(self.state, trigger)
         self.state = after
@@ -174,6 +186,11 @@ class LinkBase(ABC):
     def _refuse_unless(self, is_legal: bool, what: str) -> None:
         if not is_legal:
             raise PeerError(f"{what} in state {self.state}")
+
+    @property
+    @abstractmethod
+    def _awaits_verdict(self) -> bool:
+        """Is PSYNC out, and not answered?"""
 
     @abstractmethod
     def _settle_position(self) -> None:

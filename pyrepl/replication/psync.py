@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pyrepl.replication.history import History
 
 NO_ID: Final = b"?"
+FAILOVER_TO_MASTER: Final = "ERR PSYNC FAILOVER can't be sent to a master."
 
 
 class Cause(enum.StrEnum):

@@ -20,8 +20,8 @@ from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.events import Continued
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
-from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Reason, Request
-from pyrepl.replication.roster import FAILOVER_TO_MASTER, Roster
+from pyrepl.replication.psync import ASK_FOR_ALL, FAILOVER_TO_MASTER, Cause, Reason, Request
+from pyrepl.replication.roster import Roster
 from pyrepl.units import Offset, ReplId
 
 FAILOVER_TO_STRANGER: Final = "ERR PSYNC FAILOVER replid must match my replid."

@@ -46,6 +46,7 @@ from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.pairs import Pairs
 from pyrepl.replication.psync import (
+    FAILOVER_TO_MASTER,
     Cause,
     Decision,
     Reason,
@@ -58,7 +59,6 @@ from pyrepl.replication.psync import (
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import Offset, ReplId
 
-FAILOVER_TO_MASTER: Final = "ERR PSYNC FAILOVER can't be sent to a master."
 MAX_SYNCS: Final = 1 << 30
 """Room where there is no limit: more than there are connections."""
 SNAPSHOT_FAILED_TEXT: Final = "ERR BGSAVE failed, replication can't continue"

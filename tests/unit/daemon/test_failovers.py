@@ -78,3 +78,41 @@ async def test_a_node_that_is_no_replica_refuses(tmp_path: Path) -> None:
         old.app.roles.take_back()
         assert await old.info("role") == "master"
         await asyncio.sleep(0)
+
+
+async def waiting(one: RunningNode, two: RunningNode) -> None:
+    """A failover that cannot go on: no replica seems to have everything."""
+    await in_step(one, two)
+    one.app.node.replication.failover._complete = lambda: None  # type: ignore[method-assign]
+    assert await one.say("FAILOVER") == "OK"
+
+
+@in_loop
+async def test_no_other_master_meanwhile(tmp_path: Path) -> None:
+    one, two = folders(tmp_path)
+    async with running(one) as old, running(two) as new:
+        await waiting(old, new)
+        for words in ("NO ONE", f"127.0.0.1 {new.port}"):
+            assert str(await old.say(f"REPLICAOF {words}")) == "ERR REPLICAOF not allowed while failing over."
+        assert await old.say("FAILOVER ABORT") == "OK"
+        assert await old.say("REPLICAOF NO ONE") == "OK"
+
+
+@in_loop
+async def test_the_end_of_the_stream_stands_still(tmp_path: Path) -> None:
+    """Neither CLIENT UNPAUSE nor a key that a read finds expired moves it."""
+    one, two = folders(tmp_path)
+    async with running(one) as old, running(two) as new:
+        await old.say("SET short 1 PX 1")
+        await old.say("DEBUG SET-ACTIVE-EXPIRE 0")
+        await waiting(old, new)
+        end = old.app.node.replication.backlog.end
+        assert await old.say("CLIENT UNPAUSE") == "OK"
+        assert await old.say("EXISTS short") == 0
+        writing = asyncio.ensure_future(old.say("SET late 1"))
+        await asyncio.sleep(0.05)
+        assert old.app.node.replication.backlog.end == end and not writing.done()
+        assert await old.say("FAILOVER ABORT") == "OK"
+        assert await writing == "OK"
+        assert await old.say("EXISTS short") == 0
+        await until(lambda: old.app.node.replication.backlog.end > end, "the DEL, and the write")

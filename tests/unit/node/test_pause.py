@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.node.pause import Pause
+from pyrepl.node.pause import Holder, Pause
 
 
 def test_nothing_waits() -> None:
@@ -47,3 +47,24 @@ def test_end() -> None:
     pause.begin(100, writes_only=True)
     pause.end()
     assert not pause.holds(0, may_write=True)
+
+
+def test_each_holder_lets_go_by_itself() -> None:
+    pause = Pause()
+    pause.hold_writes(Holder.FAILOVER)
+    pause.hold_writes(Holder.SHUTDOWN)
+    pause.begin(100, writes_only=False)
+    pause.end()
+    assert pause.holds(0, may_write=True) and not pause.holds(0, may_write=False)
+    pause.let_go(Holder.FAILOVER)
+    assert pause.holds(1 << 60, may_write=True) and pause.until_ms() > 1 << 60
+    pause.let_go(Holder.SHUTDOWN)
+    assert not pause.holds(0, may_write=True) and pause.until_ms() == 0
+
+
+def test_what_an_operator_asked_for_outlives_a_holder() -> None:
+    pause = Pause()
+    pause.begin(100, writes_only=True)
+    pause.hold_writes(Holder.FAILOVER)
+    pause.let_go(Holder.FAILOVER)
+    assert pause.holds(99, may_write=True) and not pause.holds(100, may_write=True)

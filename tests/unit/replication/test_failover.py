@@ -161,3 +161,24 @@ def test_refusals(stage: Stage) -> None:
     stage.begin(FIRST)
     with pytest.raises(CommandError, match=ALREADY):
         stage.begin(FIRST)
+
+
+def test_when_nobody_is_left_it_is_over(stage: Stage) -> None:
+    session = stage.replica(FIRST, 50)
+    stage.begin()
+    stage.failover.tick(1.0)
+    assert stage.failover.events() == []
+    stage.roster.remove(session, 1.0)
+    stage.failover.tick(1.0)
+    assert stage.failover.events() == [GaveUp("no replica is left", False)]
+    assert stage.failover.state is FailoverState.NONE
+
+
+def test_who_has_told_no_port_is_no_target_by_itself(stage: Stage) -> None:
+    """A tool that follows the stream and acknowledges: nobody could connect to it."""
+    session = stage.replica(FIRST, 0)
+    session.listening_port = 0
+    stage.begin()
+    stage.catch_up(session)
+    stage.failover.tick(1.0)
+    assert stage.failover.state is FailoverState.WAITING
