@@ -206,6 +206,26 @@ class DebugReload(Effect):
 
 @final
 @dataclass(frozen=True, slots=True)
+class RewriteAof(Effect):
+    """BGREWRITEAOF: `+Background append only file rewriting started`, `... scheduled` while another child runs, or -ERR
+    when there is no starting a child. No rewrite runs (checked before)."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WaitAof(Effect):
+    """WAITAOF: [1 if `call.client.write_cut` is fsynced here else 0, how many replicas have fsynced it].
+
+    Later: as soon as at least `local` and `replicas` are reached, or after `timeout_ms` (0: no limit).
+    """
+
+    local: int
+    replicas: int
+    timeout_ms: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class DebugLoadAof(Effect):
     """DEBUG LOADAOF: write out the AOF, empty the databases, load it again. +OK, or -ERR when there is no AOF."""
 

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Final
 
 from pyrepl.commands import (
+    aof,
     bitfields,
     bits,
     client_admin,
@@ -80,6 +81,7 @@ FAMILIES: Final[tuple[ModuleType, ...]] = (
     pubsub,
     replication,
     server,
+    aof,
     config_admin,
     introspection,
     slowlog,

@@ -23,6 +23,7 @@ MISCONF: Final = (
     "error."
 )
 OOM: Final = "OOM command not allowed when used memory > 'maxmemory'."
+MISCONF_AOF: Final = "MISCONF Errors writing to the AOF file: "
 REPLICA_NO_DATA: Final = "ERR Replica can't interact with the keyspace"
 _LEAVES_MULTI: Final = frozenset({"EXEC", "DISCARD", "QUIT", "RESET"})
 _IN_SUBSCRIPTION: Final = frozenset({"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "PING", "QUIT", "RESET"})
@@ -65,7 +66,10 @@ def _needs_memory(client: Client, row: Command) -> bool:
 
 def _why_not_saved(node: Node) -> str | None:
     """PING is refused for it as well, so that whoever watches by PING notices (Redis 2.6)."""
-    return MISCONF if node.must_not_write_to_disk_error else None
+    if node.must_not_write_to_disk_error:
+        return MISCONF
+    aof_error = node.persistence.aof.write_error
+    return f"{MISCONF_AOF}{aof_error}" if aof_error and not node.replication.is_replica else None
 
 
 def _why_not_write(node: Node) -> str | None:

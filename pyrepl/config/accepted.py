@@ -14,9 +14,9 @@ from typing import Final
 _NAMES: Final = """
     acl-pubsub-default acllog-max-len active-defrag-cycle-max active-defrag-cycle-min active-defrag-ignore-bytes
     active-defrag-max-scan-fields active-defrag-threshold-lower active-defrag-threshold-upper activedefrag
-    activerehashing always-show-logo aof-disable-auto-gc aof-load-truncated aof-rewrite-cpulist
-    aof-rewrite-incremental-fsync aof-timestamp-enabled aof-use-rdb-preamble aof_rewrite_cpulist appenddirname
-    appendfilename appendfsync auto-aof-rewrite-min-size auto-aof-rewrite-percentage availability-zone
+    activerehashing always-show-logo aof-disable-auto-gc aof-rewrite-cpulist
+    aof-rewrite-incremental-fsync aof-timestamp-enabled aof-use-rdb-preamble aof_rewrite_cpulist
+    availability-zone
     bgsave-cpulist bgsave_cpulist bind-source-addr bio-cpulist bio_cpulist busy-reply-threshold
     cluster-allow-pubsubshard-when-down cluster-allow-reads-when-down cluster-allow-replica-migration
     cluster-announce-bus-port cluster-announce-client-ipv4 cluster-announce-client-ipv6 cluster-announce-hostname
@@ -31,7 +31,7 @@ _NAMES: Final = """
     latency-monitor-threshold latency-tracking latency-tracking-info-percentiles
     list-max-ziplist-entries list-max-ziplist-value loadmodule locale-collate lua-enable-deprecated-api
     lua-replicate-commands lua-time-limit max-new-connections-per-cycle max-new-tls-connections-per-cycle
-    maxmemory-clients maxmemory-eviction-tenacity no-appendfsync-on-rewrite oom-score-adj
+    maxmemory-clients maxmemory-eviction-tenacity oom-score-adj
     oom-score-adj-values prefetch-batch-max-size proc-title-template propagation-error-behavior
     rdb-save-incremental-fsync replica-ignore-disk-write-errors sanitize-dump-payload
     server-cpulist server_cpulist set-proc-title shutdown-on-sigint shutdown-on-sigterm

@@ -186,12 +186,27 @@ class Snapshots:
     loading_process_events_interval_bytes = Directive(
         Memory(KB, INT_MAX), 2 * MB, "For tests: bytes loaded between two looks at the clients.", hidden=True
     )
-    appendonly = Directive(
-        YesNo(),
-        False,
-        "Keep an append-only file.",
-        mutable=False,
-        inert="pyrepl keeps no append-only file yet: after a crash the last snapshot is what there is",
+    appendonly = Directive(YesNo(), False, "Append every write to a file as well, and load that at start.")
+    appendfilename = Directive(
+        Text(path=False, needed=True), "appendonly.aof", "What the append-only files' names begin with.", mutable=False
+    )
+    appenddirname = Directive(
+        Text(path=False, needed=True), "appendonlydir", "The folder of the append-only files, in dir.", mutable=False
+    )
+    appendfsync = Directive(
+        Choice("everysec", "always", "no"),
+        "everysec",
+        "When writes are forced to disk: each second, before they are acknowledged, or when the system likes.",
+    )
+    no_appendfsync_on_rewrite = Directive(
+        YesNo(), False, "Force nothing to disk while a child writes: faster then, but a crash loses more."
+    )
+    auto_aof_rewrite_percentage = Directive(
+        Integer(), 100, "Rewrite the append-only file once it grew by so many percent; 0: never by itself."
+    )
+    auto_aof_rewrite_min_size = Directive(Memory(), 64 * MB, "But not below so many bytes.")
+    aof_load_truncated = Directive(
+        YesNo(), True, "Start with a file that was cut by a crash: up to its last whole command. no: refuse to start."
     )
 
 

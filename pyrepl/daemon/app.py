@@ -15,6 +15,8 @@ from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.commands.families import FAMILIES
 from pyrepl.commands.table import Table
 from pyrepl.config.settings import Settings
+from pyrepl.daemon.aof_keeper import AofKeeper
+from pyrepl.daemon.aof_waiters import AofWaiters
 from pyrepl.daemon.clients import Clients
 from pyrepl.daemon.clock import Clock, Randomness
 from pyrepl.daemon.config_files import rewrite_file
@@ -85,6 +87,9 @@ class App:
         self.supervision = Supervision(settings.supervised, os.environ)
         process.supervised = self.supervision.kind
         self.failovers = Failovers(self.node, self.clients, self.replicas, self.roles, self.clock, self.log)
+        self.aof = AofKeeper(self)
+        self.waitaof = AofWaiters(self)
+        self._feed_aof()
         self.cron = Cron(self)
         self._tcp = Listener(self.clients.make_protocol)
         self._unix = Listener(self.clients.make_protocol)
@@ -131,6 +136,8 @@ class App:
         if "dir" in names:
             self._enter_directory(self.node.settings.dir)
         self._apply_settings()
+        if "appendonly" in names:
+            self.aof.settings_changed()
         self.log(events.ConfigSet(", ".join(names)))
         if not _CREDENTIALS.isdisjoint(names):
             self.roles.hurry()
@@ -151,12 +158,14 @@ class App:
         """Load what is on disk, follow whom we are to follow, and say that we are ready."""
         settings = self.node.settings
         remove_leftovers(self.saver.dump_path.parent)
-        loader = await self.files.load_at_start(self.saver.dump_path)
-        aux = loader.aux if loader is not None else {}
+        place = await self.aof.load_at_start()
+        loader = await self.files.load_at_start(self.saver.dump_path) if place is None else None
+        aux = loader.aux if loader is not None else place or {}
         if settings.replicaof is not None:
             self.roles.follow_at_start(*settings.replicaof, aux)
         else:
             self.roles.lead_at_start(aux)
+        self.aof.start(from_snapshot=loader is not None)
         if settings.port:
             self.log(events.ReadyToAcceptConnections("tcp"))
         if settings.unixsocket:
@@ -169,6 +178,7 @@ class App:
         self.cron.stop()
         self.roles.stop()
         self.saver.stop_for_good()
+        self.aof.close()
         self._tcp.close()
         self._unix.close()
         await self._flush_clients()
@@ -178,6 +188,26 @@ class App:
             Path(settings.pidfile).unlink(missing_ok=True)
         if self.ending.ended:
             self.log(events.ByeBye())
+
+    def _feed_aof(self) -> None:
+        """Let the append-only file know whenever the stream grows, ends or begins, and before replies go out."""
+        after_batch, on_ack = self.clients.after_batch, self.replicas.on_ack
+
+        def grown() -> None:
+            after_batch()
+            self.aof.plan()
+
+        def acked() -> None:
+            on_ack()
+            self.waitaof.look()
+
+        self.clients.after_batch = grown
+        self.clients.before_replies = self.aof.flush
+        self.replicas.on_ack = acked
+        self.roles.on_stream = self.aof.plan
+        self.roles.on_stream_ends = self.aof.stream_ends
+        self.roles.on_stream_begins = self.aof.stream_begins
+        self.saver.is_rewriting = lambda: self.aof.is_rewriting
 
     def _progress_bar(self) -> ProgressBar | None:
         """Somebody watches: show how a sync goes."""
@@ -263,7 +293,8 @@ class App:
         options.rdb_channel = settings.repl_rdb_channel
         options.dual_channel = settings.dual_channel_replication_enabled
         options.ping_period_s = float(settings.repl_ping_replica_period)
-        options.backlog_ttl_s = settings.repl_backlog_ttl
+        # The append-only file is a reader of the stream, so the stream stays while there is one.
+        options.backlog_ttl_s = 0 if settings.appendonly else settings.repl_backlog_ttl
         session = options.session
         session.timeout_s = float(settings.repl_timeout)
         limit = settings.client_output_buffer_limit.replica

@@ -131,6 +131,8 @@ class ClientConn(asyncio.Protocol):
         """Hand the replies collected so far to the transport."""
         out = self._out
         self._out = []
+        if out:
+            self._clients.before_replies()
         if out and not self.transport.is_closing():
             self._node.stats.total_writes_processed += 1
             self.transport.write(out[0] if len(out) == 1 else b"".join(out))

@@ -47,6 +47,8 @@ class Clients:
         self.on_lost: Callable[[ClientConn], None] = lambda conn: None
         self.on_drained: Callable[[ClientConn], None] = lambda conn: None
         self.after_batch: Callable[[], None] = lambda: None
+        self.before_replies: Callable[[], None] = lambda: None
+        """Called before replies go out: what they acknowledge may have to be on disk."""
         self._clock = clock
         self._log = log
         self._next_id = 1

@@ -67,6 +67,7 @@ class Cron:
             self._next_sample_at = now + _SAMPLE_EVERY_S
             self._guarded(self._sample)
             self._guarded(app.saver.tick)
+            self._guarded(app.aof.tick)
         if now >= self._next_slow_at:
             self._next_slow_at = now + _SLOW_EVERY_S
             self._guarded(self._slow)

@@ -15,6 +15,10 @@ from pyrepl.resp.reply import NO_REPLY, OK, Reply, Simple
 if TYPE_CHECKING:
     from pyrepl.daemon.app import App
 
+AOF_CHILD_RUNS: Final = (
+    "ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE in order to schedule a "
+    "BGSAVE whenever possible."
+)
 _LOAD_SLICE_BYTES: Final = 1 << 20
 
 
@@ -45,6 +49,8 @@ class Performer:
             effects.DebugSleep: self._debug_sleep,
             effects.DebugReload: self._debug_reload,
             effects.DebugLoadAof: self._debug_load_aof,
+            effects.RewriteAof: self._rewrite_aof,
+            effects.WaitAof: self._wait_aof,
             effects.ReplPause: self._repl_pause,
             effects.Log: self._log,
         }
@@ -74,6 +80,10 @@ class Performer:
 
     def _bgsave(self, call: Call, effect: effects.BgSave) -> Reply:
         saver = self._app.saver
+        if self._app.aof.is_rewriting:
+            if len(call.argv) < 2:
+                raise CommandError(AOF_CHILD_RUNS)
+            return self._schedule_bgsave(call, effects.ScheduleBgSave())
         if not saver.bgsave():
             raise CommandError("ERR")
         self._app.log(events.SavingStarted(call.node.persistence.child_pid or 0))
@@ -165,7 +175,34 @@ class Performer:
         return OK
 
     def _debug_load_aof(self, call: Call, effect: effects.DebugLoadAof) -> Reply:
-        raise CommandError("ERR DEBUG LOADAOF needs an append only file, and this node keeps none (appendonly is no)")
+        app = self._app
+        if not app.node.settings.appendonly:
+            raise CommandError(
+                "ERR DEBUG LOADAOF needs an append only file, and this node keeps none (appendonly is no)"
+            )
+        try:
+            app.aof.reload()
+        except (OSError, ConfigError) as error:
+            app.log(events.LoadFailed("the append only file", str(error)))
+            raise CommandError("ERR Error trying to load the AOF files, check server logs.") from None
+        return OK
+
+    def _rewrite_aof(self, call: Call, effect: effects.RewriteAof) -> Reply:
+        app = self._app
+        if app.saver.is_busy or call.client.in_exec:
+            app.node.persistence.aof.rewrite_scheduled = True
+            return Simple(b"Background append only file rewriting scheduled")
+        try:
+            app.aof.begin_rewrite()
+        except (OSError, ConfigError) as error:
+            app.log(events.AofRewriteFailed(str(error)))
+            raise CommandError(
+                "ERR Can't execute an AOF background rewriting. Please check the server logs for more information."
+            ) from None
+        return Simple(b"Background append only file rewriting started")
+
+    def _wait_aof(self, call: Call, effect: effects.WaitAof) -> Reply:
+        return self._app.waitaof.wait(call.client, effect.local, effect.replicas, effect.timeout_ms)
 
     def _repl_pause(self, call: Call, effect: effects.ReplPause) -> Reply:
         self._app.replicas.pause_at(effect.point)

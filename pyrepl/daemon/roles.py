@@ -66,6 +66,11 @@ class Roles(LinkOwner):
         self._handing_over = False
         self.on_hand_over: Callable[[str], None] = lambda refusal: None
         """Told how a hand-over went: empty when the other end is the master now, else why it is not."""
+        self.on_stream_ends: Callable[[], None] = lambda: None
+        """Called before our stream is dropped for another one."""
+        self.on_stream_begins: Callable[[], None] = lambda: None
+        self.on_stream: Callable[[], None] = lambda: None
+        """Called after our master's stream brought something."""
         replicas.on_take_over = self.take_over
         self.settings_changed()
 
@@ -225,15 +230,19 @@ class Roles(LinkOwner):
         self._replicas.plan_pump()
 
     def data_goes(self) -> None:
+        self.on_stream_ends()
         self._role.stream_lost(self._randomness.replid(), self._clock.now())
         self._replicas.plan_pump()
 
     def snapshot_loaded(self, replid: str, cut: int) -> None:
+        self.on_stream_ends()
         self._role.snapshot_loaded(ReplId(replid), Offset(cut), self._clock.now())
+        self.on_stream_begins()
         self._replicas.plan_pump()
 
     def stream_applied(self, raw: bytes) -> None:
         self._role.receive_stream(raw)
+        self.on_stream()
         self._replicas.plan_pump()
         if self._node.deliveries:
             self._clients.deliver()

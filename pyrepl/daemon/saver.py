@@ -35,6 +35,8 @@ class Saver:
         self._log = log
         self.on_child: Callable[[bool], None] = lambda runs: None
         """Told when a child that is not for replicas begins (True) or ends."""
+        self.is_rewriting: Callable[[], bool] = lambda: False
+        """Does the child of the append-only file run?"""
         self._child: Snapshot | None = None
         self._on_end: Callable[[Outcome], None] | None = None
         self._for_replicas = False
@@ -51,7 +53,7 @@ class Saver:
 
     @property
     def is_busy(self) -> bool:
-        return self._child is not None
+        return self._child is not None or self.is_rewriting()
 
     def schedule(self) -> None:
         """BGSAVE SCHEDULE: as soon as no child runs."""
@@ -129,7 +131,7 @@ class Saver:
     def tick(self) -> None:
         """Start what is due: a scheduled BGSAVE, or a save point that was reached. Call it about every 100 ms."""
         self._look_for_flush()
-        if self._child is not None or self._node.persistence.loading is not None:
+        if self.is_busy or self._node.persistence.loading is not None:
             return
         if self._scheduled:
             self.bgsave()

@@ -158,6 +158,7 @@ class Node:
             or bool(self.monitors)
             or self.settings.min_replicas_to_write > 0
             or not self.persistence.last_bgsave_ok
+            or bool(self.persistence.aof.write_error)
             or self.pause.until_ms() > 0
         )
         self.checked = self.guarded or self.memory.tracked

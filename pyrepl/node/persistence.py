@@ -42,6 +42,33 @@ class Loading:
 
 
 @final
+class AofState:
+    """What a node knows of its append-only file. Sizes in bytes, durations in seconds, -1 for none yet."""
+
+    def __init__(self) -> None:
+        self.enabled = False
+        """appendonly is yes; a rewrite may still have to finish before the file follows the data."""
+        self.write_error = ""
+        """Why the last write or fsync failed; empty when it succeeded."""
+        self.rewrite_started_at: float | None = None
+        """Monotonic seconds."""
+        self.rewrite_scheduled = False
+        self.last_rewrite_s = -1
+        self.last_rewrite_ok = True
+        self.rewrites = 0
+        self.consecutive_failures = 0
+        self.last_cow_bytes = 0
+        self.current_bytes = 0
+        self.base_bytes = 0
+        """`current_bytes` after the last rewrite or start: what growth is measured against."""
+        self.buffer_bytes = 0
+        self.is_syncing = False
+        self.delayed_fsyncs = 0
+        self.synced_cut = 0
+        """The cut of our stream up to which the file is fsynced (WAITAOF)."""
+
+
+@final
 class Persistence:
     """State of SAVE, BGSAVE and loads. Unix times in seconds; a duration of -1 means there was none yet."""
 
@@ -62,6 +89,7 @@ class Persistence:
         self.child_pid: int | None = None
         self.child_keys_done = 0
         self.child_keys_total = 0
+        self.aof = AofState()
 
     @property
     def bgsave_in_progress(self) -> bool:

@@ -1101,6 +1101,84 @@ class OwnStreamOffered(Event):
     )
 
 
+@final
+class AofLoaded(Event):
+    seconds: float
+    TEXT: ClassVar[str] = "DB loaded from append only file: {seconds:.3f} seconds"
+
+
+@final
+class AofTruncated(Event):
+    path: str
+    offset: int
+    lost_bytes: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "!!! Warning: short read while loading the AOF file {path}: the last whole command ends at byte {offset}; "
+        "truncated there, {lost_bytes} bytes of an unfinished one are gone !!!"
+    )
+
+
+@final
+class AofFromSnapshot(Event):
+    path: str
+    TEXT: ClassVar[str] = "There is no append only file yet: it begins with the data of {path}"
+
+
+@final
+class AofPlaceFound(Event):
+    replid: str
+    offset: int
+    TEXT: ClassVar[str] = "The append only file ends at offset {offset} of the stream {replid}: it can be continued"
+
+
+@final
+class AofRewriteStarted(Event):
+    child_pid: int
+    TEXT: ClassVar[str] = "Background append only file rewriting started by pid {child_pid}"
+
+
+@final
+class AofRewriteSucceeded(Event):
+    TEXT: ClassVar[str] = "Background AOF rewrite finished successfully"
+
+
+@final
+class AofRewriteFailed(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Background AOF rewrite failed, the files so far stay in use: {error}"
+
+
+@final
+class AofAutoRewrite(Event):
+    percent: int
+    TEXT: ClassVar[str] = "Starting automatic rewriting of AOF on {percent}% growth"
+
+
+@final
+class AofWriteFailed(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Error writing to the AOF file: {error}. Writes are refused until it can be written again"
+
+
+@final
+class AofWriteRecovered(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "AOF write error looks solved, the node can write again."
+
+
+@final
+class AofFatal(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Can't recover from AOF write error when the AOF fsync policy is 'always': {error}. Exiting, so that nothing "
+        "is acknowledged that is not on disk. Free disk space and start again."
+    )
+
+
 EVENTS: Final[tuple[type[Event], ...]] = tuple(
     kind
     for kind in list(globals().values())

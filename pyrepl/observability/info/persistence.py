@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from pyrepl.node.node import Node
-from pyrepl.node.persistence import Loading, Persistence
+from pyrepl.node.persistence import AofState, Loading, Persistence
 from pyrepl.observability.info.field import Field, Section, Value, constant, counter, flag, gauge, text
 
 
@@ -33,6 +33,18 @@ def _saved_percent(node: Node) -> float:
     if not persistence.bgsave_in_progress or not persistence.child_keys_total:
         return 0.0
     return 100.0 * persistence.child_keys_done / persistence.child_keys_total
+
+
+def _rewrite_s(node: Node) -> int:
+    started_at = node.persistence.aof.rewrite_started_at
+    return -1 if started_at is None else int(node.process.now - started_at)
+
+
+def _aof(name: str, read: Callable[[AofState], Value], help: str, unit: str = "") -> Field:
+    """A line that is there while an append-only file is kept."""
+    return gauge(
+        name, lambda node: read(node.persistence.aof), help, unit, when=lambda node: node.persistence.aof.enabled
+    )
 
 
 def _load(name: str, read: Callable[[Loading, float], Value], help: str, unit: str = "") -> Field:
@@ -78,18 +90,44 @@ PERSISTENCE: Final = Section(
         gauge("rdb_last_cow_size", _of(lambda p: p.last_cow_bytes), "Memory copied during the last one.", "bytes"),
         gauge("rdb_last_load_keys_expired", _of(lambda p: p.last_load_keys_expired), "Keys the last load left out."),
         gauge("rdb_last_load_keys_loaded", _of(lambda p: p.last_load_keys_loaded), "Keys the last load brought."),
-        constant("aof_enabled", 0, "There is no AOF."),
-        constant("aof_rewrite_in_progress", 0, "There is no AOF."),
-        constant("aof_rewrite_scheduled", 0, "There is no AOF."),
-        constant("aof_last_rewrite_time_sec", -1, "There is no AOF."),
-        constant("aof_current_rewrite_time_sec", -1, "There is no AOF."),
-        constant("aof_last_bgrewrite_status", "ok", "There is no AOF."),
-        constant("aof_rewrites", 0, "There is no AOF."),
-        constant("aof_rewrites_consecutive_failures", 0, "There is no AOF."),
-        constant("aof_last_write_status", "ok", "There is no AOF."),
-        constant("aof_last_cow_size", 0, "There is no AOF."),
+        flag("aof_enabled", lambda node: node.persistence.aof.enabled, "An append-only file is kept."),
+        flag(
+            "aof_rewrite_in_progress",
+            lambda node: node.persistence.aof.rewrite_started_at is not None,
+            "It is being rewritten.",
+        ),
+        flag(
+            "aof_rewrite_scheduled",
+            lambda node: node.persistence.aof.rewrite_scheduled,
+            "A rewrite waits for another child.",
+        ),
+        gauge("aof_last_rewrite_time_sec", _of(lambda p: p.aof.last_rewrite_s), "How long the last one took.", "s"),
+        gauge("aof_current_rewrite_time_sec", _rewrite_s, "For how long one runs; -1 if none does.", "s"),
+        text(
+            "aof_last_bgrewrite_status",
+            lambda node: "ok" if node.persistence.aof.last_rewrite_ok else "err",
+            "How the last rewrite ended.",
+        ),
+        counter("aof_rewrites", _of(lambda p: p.aof.rewrites), "Rewrites that succeeded since the start."),
+        gauge(
+            "aof_rewrites_consecutive_failures",
+            _of(lambda p: p.aof.consecutive_failures),
+            "Rewrites that failed since one succeeded.",
+        ),
+        text(
+            "aof_last_write_status",
+            lambda node: "err" if node.persistence.aof.write_error else "ok",
+            "How the last write to it went; err: writes are refused.",
+        ),
+        gauge("aof_last_cow_size", _of(lambda p: p.aof.last_cow_bytes), "Memory copied during the last one.", "bytes"),
         constant("module_fork_in_progress", 0, "There are no modules."),
         constant("module_fork_last_cow_size", 0, "There are no modules."),
+        _aof("aof_current_size", lambda aof: aof.current_bytes, "Size of its files together.", "bytes"),
+        _aof("aof_base_size", lambda aof: aof.base_bytes, "Their size after the last rewrite or start.", "bytes"),
+        _aof("aof_pending_rewrite", lambda aof: int(aof.rewrite_scheduled), "A rewrite waits for another child."),
+        _aof("aof_buffer_length", lambda aof: aof.buffer_bytes, "Bytes not written yet.", "bytes"),
+        _aof("aof_pending_bio_fsync", lambda aof: int(aof.is_syncing), "Fsyncs that run."),
+        _aof("aof_delayed_fsync", lambda aof: aof.delayed_fsyncs, "Writes that came while an fsync hung."),
         _load("loading_start_time", lambda load, now: load.started_unix_s, "Unix time at which it began.", "s"),
         _load("loading_total_bytes", lambda load, now: load.total_bytes, "Size, 0 if not known.", "bytes"),
         _load("loading_rdb_used_mem", lambda load, now: 0, "Memory used when it was made; not known.", "bytes"),

@@ -1,0 +1,90 @@
+"""The folder of an append-only file: manifest, places and leftovers on disk. What stands in them is `aof`'s.
+
+A manifest and a place appear under their names whole or not at all: written beside, fsynced, renamed.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import final
+
+from pyrepl.aof import manifest as manifests
+from pyrepl.aof import place as places
+from pyrepl.aof.manifest import Entry, FileType, Manifest
+from pyrepl.aof.naming import Names
+from pyrepl.aof.place import Place
+
+
+@final
+class AofFiles:
+    """One folder. Methods raise OSError."""
+
+    def __init__(self, folder: Path, stem: str) -> None:
+        """`folder` absolute, as `dir` may change; it need not exist."""
+        self.folder = folder
+        self.names = Names(stem)
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def size(self, name: str) -> int:
+        """Bytes; 0 for a file that is not there."""
+        path = self.path(name)
+        return path.stat().st_size if path.exists() else 0
+
+    def read_manifest(self) -> Manifest | None:
+        """None if there is none. Raises CorruptData."""
+        path = self.path(self.names.manifest)
+        return manifests.parse(path.read_bytes()) if path.exists() else None
+
+    def adopt_old(self, path: Path) -> Manifest | None:
+        """The one file of Redis before 7.0, if it is there: it becomes the base (`aofUpgradePrepare`)."""
+        if not path.is_file():
+            return None
+        manifest = Manifest(base=Entry(path.name, 1, FileType.BASE))
+        self.make_folder()
+        self.write_manifest(manifest)
+        path.rename(self.path(path.name))
+        sync_directory(self.folder)
+        return manifest
+
+    def make_folder(self) -> None:
+        self.folder.mkdir(mode=0o755, exist_ok=True)
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        self._write(self.names.manifest, manifests.render(manifest))
+
+    def read_place(self, incr: Entry) -> Place | None:
+        path = self.path(self.names.place(incr.seq))
+        place = places.parse(path.read_bytes()) if path.exists() else None
+        return place if place is not None and place.file == incr.name else None
+
+    def write_place(self, seq: int, place: Place) -> None:
+        self._write(self.names.place(seq), places.render(place))
+
+    def place_entry(self, incr: Entry) -> Entry:
+        """How the manifest speaks of an incr's place (place.py says why)."""
+        return Entry(self.names.place(incr.seq), incr.seq, FileType.HISTORY)
+
+    def remove(self, names: set[str]) -> None:
+        for name in names:
+            self.path(name).unlink(missing_ok=True)
+
+    def _write(self, name: str, text: bytes) -> None:
+        fresh = self.path(f"temp-{name}")
+        with fresh.open("wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.rename(self.path(name))
+        sync_directory(self.folder)
+
+
+def sync_directory(folder: Path) -> None:
+    """Make renames in it durable."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

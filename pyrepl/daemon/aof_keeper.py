@@ -1,0 +1,522 @@
+"""The node's append-only file while it runs: what is written when, and how its files follow each other.
+
+What is appended is the replication stream itself, read from the backlog like a replica reads it: so a place in the
+file is a place in the stream (aof/place.py), and the pings of the stream stand in the file too, where they do nothing.
+
+    off      appendonly no
+    waiting  the data is not what the files say (a full resync, CONFIG SET appendonly yes): a rewrite makes a new base
+             and incr, and only when both are whole the manifest names them; until then the old ones are the truth
+    on       the last incr of the manifest gets every byte of the stream
+
+Order on disk, so that a crash at any point loses nothing: the new incr and its place, then the manifest that names
+them, then the old files go. Source of the states: Redis 7.0 aof.c.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, final
+
+from pyrepl.aof.manifest import Entry, FileType, Manifest
+from pyrepl.aof.place import Place
+from pyrepl.daemon.aof_files import AofFiles
+from pyrepl.daemon.aof_load import AofLoad
+from pyrepl.daemon.aof_rewrite import AofRewrite
+from pyrepl.daemon.aof_writer import AofWriter
+from pyrepl.daemon.snapshot import Outcome
+from pyrepl.errors import ConfigError, CorruptData
+from pyrepl.observability import events
+from pyrepl.rdb.types.row import CannotHold
+from pyrepl.replication.backlog import Cursor
+from pyrepl.resp.encoder import encode_command
+from pyrepl.units import Offset
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.app import App
+
+_CHUNK_BYTES: Final = 1 << 20
+_FSYNC_EVERY_S: Final = 1.0
+_POSTPONE_S: Final = 2.0
+"""How long a write waits for an fsync that runs, as it would block the loop (Redis 2.4)."""
+_RETRY_S: Final = 5.0
+_PATIENT_FAILURES: Final = 3
+_MAX_RETRY_S: Final = 3600.0
+
+
+@final
+class AofKeeper:
+    """Invariants: `_writer` and `_cursor` are set together, and then `_incr` is the file written; `_manifest` is what
+    is on disk; `_cursor.at` is the cut behind the last byte written."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._node = app.node
+        self._state = app.node.persistence.aof
+        self._backlog = app.node.replication.backlog
+        self._history = app.node.replication.history
+        self._rewrite = AofRewrite(app.saver, self._rewritten)
+        self._files = self._new_files()
+        self._manifest = Manifest()
+        self._incr: Entry | None = None
+        self._base: Entry | None = None
+        """The base that the child writes."""
+        self._writer: AofWriter | None = None
+        self._cursor: Cursor | None = None
+        self._place: Place | None = None
+        self._other_bytes = 0
+        """Of the files that the manifest names, but the one being written."""
+        self._started = False
+        self._planned = False
+        self._unsynced = False
+        self._synced_at = 0.0
+        self._postponed_at: float | None = None
+        self._rewrite_at = 0.0
+        self._is_over = False
+
+    @property
+    def is_rewriting(self) -> bool:
+        return self._rewrite.child is not None
+
+    @property
+    def is_on(self) -> bool:
+        """The files on disk follow the data."""
+        return self._cursor is not None and self._incr in self._manifest.incrs
+
+    # ------------------------------------------------------------------ start
+
+    async def load_at_start(self) -> dict[bytes, bytes] | None:
+        """Load the node's append-only file; the place in a stream it holds, as a snapshot's fields say it. None if
+        there is none, or appendonly is no. Raises ConfigError."""
+        node = self._node
+        if not node.settings.appendonly:
+            return None
+        self._files = self._new_files()
+        manifest = self._read_manifest()
+        if manifest is None or not manifest.loaded:
+            return None
+        self._manifest = manifest
+        started_at = self._app.clock.now()
+        total = sum(self._files.size(entry.name) for entry in manifest.loaded)
+        loading = self._app.files.begin_loading(total, asynchronous=False)
+        load = self._new_load()
+        try:
+            for _ in load.steps(manifest):
+                loading.loaded_bytes = load.loaded_bytes
+                await asyncio.sleep(0)
+        finally:
+            self._app.files.end_loading(None)
+        node.persistence.dirty_at_last_save = node.keyspace.dirty
+        self._app.log(events.AofLoaded(self._app.clock.now() - started_at))
+        return self._fields(manifest, load)
+
+    def start(self, *, from_snapshot: bool) -> None:
+        """The data is loaded and the role is known: keep the file from now on. Raises ConfigError."""
+        self._started = True
+        settings = self._node.settings
+        self._state.enabled = settings.appendonly
+        if not settings.appendonly or not self._has_stream():
+            return
+        try:
+            if not self._manifest.loaded:
+                if from_snapshot:
+                    self._app.log(events.AofFromSnapshot(str(self._app.saver.dump_path)))
+                self._write_base_here()
+            self._open_last()
+        except (OSError, CannotHold) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ConfigError(f"Can't open or create the append-only files in {self._files.folder}: {reason}") from None
+        self._measure(as_base=True)
+
+    def reload(self) -> None:
+        """DEBUG LOADAOF. Raises ConfigError and OSError."""
+        self.flush()
+        if not self.is_on:
+            raise ConfigError("the append only file is not complete yet, a rewrite is due")
+        for db in self._node.keyspace.databases:
+            db.clear()
+        for _ in self._new_load().steps(self._manifest):
+            pass
+
+    # ------------------------------------------------------------------ writing
+
+    def plan(self) -> None:
+        """Something may have been added to the stream: see to it that it is written within this turn of the loop."""
+        if self._cursor is not None and not self._planned:
+            self._planned = True
+            asyncio.get_running_loop().call_soon(self._flush_planned)
+
+    def flush(self) -> None:
+        """Write what the stream has; with appendfsync always it is on disk when this returns."""
+        cursor, writer = self._cursor, self._writer
+        if cursor is None or writer is None or cursor.at == self._backlog.end or self._must_postpone(writer):
+            return
+        if self._place is not None and self._place.replid != self._history.replid:
+            # The bytes that follow belong to another name; a crash between the two leaves none.
+            self._drop_place()
+        try:
+            while cursor.at < self._backlog.end:
+                data = b"".join(self._backlog.read(cursor.at, _CHUNK_BYTES))
+                writer.append(data)
+                cursor.advance(len(data))
+                self._unsynced = True
+            if self._node.settings.appendfsync == "always":
+                writer.sync()
+                self._note_synced(cursor.at)
+            if self._place is None:
+                self._note_place()
+        except OSError as error:
+            self._failed(error.strerror or str(error))
+            return
+        self._state.current_bytes = self._other_bytes + writer.size
+        self._recovered()
+
+    def tick(self) -> None:
+        """Do what is due; call it about every 100 ms."""
+        if not self._started or self._is_over:
+            return
+        self.flush()
+        cursor = self._cursor
+        self._state.buffer_bytes = self._backlog.end - cursor.at if cursor is not None else 0
+        self._sync_if_due()
+        self._rewrite_if_due()
+        self._app.waitaof.look()
+
+    def _flush_planned(self) -> None:
+        self._planned = False
+        self.flush()
+
+    def _must_postpone(self, writer: AofWriter) -> bool:
+        if not writer.is_syncing or self._node.settings.appendfsync != "everysec":
+            self._postponed_at = None
+            return False
+        now = self._app.clock.now()
+        if self._postponed_at is None:
+            self._postponed_at = now
+        if now - self._postponed_at < _POSTPONE_S:
+            return True
+        self._postponed_at = None
+        self._state.delayed_fsyncs += 1
+        return False
+
+    def _sync_if_due(self) -> None:
+        writer, cursor = self._writer, self._cursor
+        settings = self._node.settings
+        if writer is None or cursor is None or not self._unsynced or writer.is_syncing:
+            return
+        if settings.appendfsync == "no" or (settings.no_appendfsync_on_rewrite and self._app.saver.is_busy):
+            return
+        now = self._app.clock.now()
+        if now - self._synced_at < _FSYNC_EVERY_S:
+            return
+        self._synced_at = now
+        self._unsynced = False
+        cut = cursor.at
+        self._state.is_syncing = True
+
+        def done(error: str) -> None:
+            self._state.is_syncing = False
+            if error:
+                self._unsynced = True
+                self._failed(error)
+            elif self._writer is writer:
+                self._note_synced(cut)
+                self.flush()
+                self._app.waitaof.look()
+
+        writer.sync_aside(done)
+
+    def _note_synced(self, cut: int) -> None:
+        self._state.synced_cut = max(cut, self._state.synced_cut)
+        if self._cursor is not None and self._cursor.at == cut:
+            self._unsynced = False
+
+    def _failed(self, error: str) -> None:
+        if self._node.settings.appendfsync == "always":
+            self._app.log(events.AofFatal(error))
+            os._exit(1)
+        if not self._state.write_error:
+            self._app.log(events.AofWriteFailed(error))
+        self._state.write_error = error
+        self._node.review_guard()
+
+    def _recovered(self) -> None:
+        if self._state.write_error:
+            self._state.write_error = ""
+            self._app.log(events.AofWriteRecovered())
+            self._node.review_guard()
+
+    # ------------------------------------------------------------------ changes of stream and settings
+
+    def settings_changed(self) -> None:
+        """CONFIG SET. Raises ConfigError."""
+        if not self._started or self._node.settings.appendonly == self._state.enabled:
+            return
+        if not self._node.settings.appendonly:
+            self.flush()
+            self._state.enabled = False
+            self._let_go()
+            return
+        self._files = self._new_files()
+        self._manifest = self._read_manifest() or Manifest()
+        self._state.enabled = True
+        self._rewrite_at = 0.0
+        self._rewrite_if_due()
+
+    def stream_ends(self) -> None:
+        """Our data and stream are about to be replaced: what is on disk stays as it is, until a rewrite."""
+        if self._cursor is not None:
+            self.flush()
+            self._let_go()
+
+    def stream_begins(self) -> None:
+        """They were replaced: a new base is due."""
+        self._state.synced_cut = 0
+        self._rewrite_at = 0.0
+        if self._started:
+            self._rewrite_if_due()
+
+    def close(self) -> None:
+        """The node ends: everything is on disk."""
+        self._is_over = True
+        self.flush()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Stop following the stream; a rewrite that runs comes to nothing."""
+        self._rewrite.stop(reap=True)
+        writer, self._writer = self._writer, None
+        cursor, self._cursor = self._cursor, None
+        if cursor is not None:
+            self._backlog.detach(cursor)
+        self._incr = self._place = None
+        if writer is not None:
+            try:
+                writer.close()
+            except OSError as error:
+                self._app.log(events.AofWriteFailed(error.strerror or str(error)))
+        self._state.write_error = ""
+        self._node.review_guard()
+
+    # ------------------------------------------------------------------ rewriting
+
+    def begin_rewrite(self) -> None:
+        """BGREWRITEAOF; no child runs (checked before). Raises OSError when it cannot begin."""
+        self._state.rewrite_scheduled = False
+        self.flush()
+        self._rewrite_at = self._app.clock.now() + _RETRY_S
+        if not self._state.enabled:
+            self._files = self._new_files()
+            self._manifest = self._read_manifest() or Manifest()
+        self._files.make_folder()
+        if self._has_stream() and self._state.enabled:
+            self._open_fresh()
+            self._measure(as_base=False)
+        self._base = Entry(self._files.names.base(self._manifest.next_base_seq), self._manifest.next_base_seq, _BASE)
+        try:
+            pid = self._rewrite.start(self._files.path(self._base.name))
+        except OSError:
+            self._state.last_rewrite_ok = False
+            if not self.is_on:
+                self._give_up_fresh()
+            raise
+        self._state.rewrite_started_at = self._app.clock.now()
+        self._node.stats.total_forks += 1
+        self._app.saver.on_child(True)
+        self._app.log(events.AofRewriteStarted(pid))
+
+    def _open_fresh(self) -> None:
+        """A new incr, from this cut on. If the files were in step, the manifest names it at once, as the last."""
+        was_on = self.is_on
+        seq = max(self._manifest.next_incr_seq, (self._incr.seq + 1) if self._incr is not None else 1)
+        incr = Entry(self._files.names.incr(seq), seq, FileType.INCR)
+        writer = AofWriter(self._files.path(incr.name), truncate=True)
+        db = self._stream_db()
+        try:
+            if db > 0:
+                writer.append(encode_command([b"SELECT", b"%d" % db]))
+            place = Place(self._history.replid, self._backlog.end, incr.name, writer.size)
+            self._files.write_place(seq, place)
+            if was_on:
+                assert self._writer is not None
+                self._writer.sync()
+                self._persist(self._manifest.base, (*self._manifest.incrs, incr))
+        except OSError:
+            writer.close()
+            self._files.remove({incr.name, self._files.names.place(seq)})
+            raise
+        if self._writer is not None:
+            self._writer.close()
+        self._writer, self._incr, self._place = writer, incr, place
+        if self._cursor is None:
+            self._cursor = self._backlog.attach(Offset(self._backlog.end))
+
+    def _rewritten(self, outcome: Outcome) -> None:
+        """The child has ended."""
+        state = self._state
+        base, self._base = self._base, None
+        state.rewrite_started_at = None
+        state.last_rewrite_s = int(outcome.seconds)
+        state.last_cow_bytes = outcome.cow_bytes
+        error = outcome.error
+        if not error and base is not None:
+            try:
+                self._persist(base, (self._incr,) if self._incr is not None else ())
+            except OSError as failure:
+                error = failure.strerror or str(failure)
+        self._app.saver.on_child(False)
+        state.last_rewrite_ok = not error
+        if error:
+            self._rewrite_failed(error, base)
+            return
+        state.rewrites += 1
+        state.consecutive_failures = 0
+        self._app.log(events.AofRewriteSucceeded())
+        self._measure(as_base=True)
+
+    def _rewrite_failed(self, error: str, base: Entry | None) -> None:
+        state = self._state
+        state.consecutive_failures += 1
+        doublings = min(10, max(0, state.consecutive_failures - _PATIENT_FAILURES))
+        delay_s = _RETRY_S if not doublings else min(_MAX_RETRY_S, 60.0 * 2 ** (doublings - 1))
+        self._rewrite_at = self._app.clock.now() + delay_s
+        self._app.log(events.AofRewriteFailed(error))
+        if base is not None:
+            self._files.remove({base.name} - {entry.name for entry in self._manifest.loaded})
+        if not self.is_on:
+            self._give_up_fresh()
+
+    def _give_up_fresh(self) -> None:
+        """The incr that no manifest names goes; the files of before stay what is loaded."""
+        incr = self._incr
+        if self._cursor is not None and self._rewrite.child is None:
+            self._let_go()
+        if incr is not None and incr not in self._manifest.incrs:
+            self._files.remove({incr.name, self._files.names.place(incr.seq)})
+
+    def _rewrite_if_due(self) -> None:
+        state = self._state
+        settings = self._node.settings
+        if self._app.saver.is_busy or self._node.persistence.loading is not None or self._is_over:
+            return
+        wanted = state.rewrite_scheduled
+        if state.enabled and self._app.clock.now() >= self._rewrite_at:
+            if self._cursor is None:
+                wanted = wanted or self._has_stream()
+            elif settings.auto_aof_rewrite_percentage and state.current_bytes > settings.auto_aof_rewrite_min_size:
+                percent = state.current_bytes * 100 // max(1, state.base_bytes) - 100
+                if percent >= settings.auto_aof_rewrite_percentage:
+                    self._app.log(events.AofAutoRewrite(percent))
+                    wanted = True
+        if wanted:
+            try:
+                self.begin_rewrite()
+            except OSError as error:
+                self._rewrite_failed(error.strerror or str(error), None)
+
+    # ------------------------------------------------------------------ files
+
+    def _write_base_here(self) -> None:
+        """The first base, before anybody is served: also the first write is durable then."""
+        self._files.make_folder()
+        base = Entry(self._files.names.base(1), 1, _BASE)
+        self._rewrite.write_here(self._files.path(base.name))
+        self._persist(base, ())
+
+    def _open_last(self) -> None:
+        """Go on in the last incr of the manifest; in a new one if it has none."""
+        if not self._manifest.incrs:
+            incr = Entry(self._files.names.incr(1), 1, FileType.INCR)
+            self._writer = AofWriter(self._files.path(incr.name), truncate=True)
+        else:
+            incr = self._manifest.incrs[-1]
+            self._writer = AofWriter(self._files.path(incr.name), truncate=False)
+        self._incr = incr
+        self._files.remove({self._files.names.place(incr.seq)})
+        db = self._stream_db()
+        if db > 0 and self._writer.size == 0:
+            self._writer.append(encode_command([b"SELECT", b"%d" % db]))
+        self._persist(self._manifest.base, (*self._manifest.incrs[:-1], incr))
+        self._cursor = self._backlog.attach(Offset(self._backlog.end))
+        self._note_place()
+        self._state.synced_cut = self._backlog.end
+
+    def _persist(self, base: Entry | None, incrs: tuple[Entry, ...]) -> None:
+        """Name these files in the manifest, and remove those that it named before."""
+        before = self._manifest
+        history = (self._files.place_entry(incrs[-1]),) if incrs else ()
+        after = Manifest(base, incrs, history)
+        self._files.write_manifest(after)
+        self._manifest = after
+        kept = {entry.name for entry in (*after.loaded, *history)}
+        self._files.remove({entry.name for entry in (*before.loaded, *before.history)} - kept)
+
+    def _note_place(self) -> None:
+        assert self._incr is not None and self._writer is not None and self._cursor is not None
+        place = Place(self._history.replid, self._cursor.at, self._incr.name, self._writer.size)
+        self._files.write_place(self._incr.seq, place)
+        self._place = place
+
+    def _drop_place(self) -> None:
+        assert self._incr is not None
+        self._place = None
+        self._files.remove({self._files.names.place(self._incr.seq)})
+
+    def _measure(self, *, as_base: bool) -> None:
+        state = self._state
+        state.current_bytes = sum(self._files.size(entry.name) for entry in self._manifest.loaded)
+        self._other_bytes = state.current_bytes - (self._writer.size if self._writer is not None else 0)
+        if as_base:
+            state.base_bytes = state.current_bytes
+
+    def _fields(self, manifest: Manifest, load: AofLoad) -> dict[bytes, bytes]:
+        """The place in a stream at the end of what was loaded, if it is known exactly."""
+        incr = manifest.incrs[-1] if manifest.incrs else None
+        place = self._files.read_place(incr) if incr is not None else None
+        named = {entry.name for entry in manifest.history}
+        if incr is None or place is None or self._files.names.place(incr.seq) not in named:
+            return {}
+        cut = place.cut_at(load.end)
+        if cut is None:
+            return {}
+        self._app.log(events.AofPlaceFound(place.replid, cut))
+        return {
+            b"repl-stream-db": b"%d" % load.db,
+            b"repl-id": place.replid.encode(),
+            b"repl-offset": b"%d" % cut,
+        }
+
+    def _has_stream(self) -> bool:
+        """Is there a stream to follow? A master's is made for the file if no replica came yet."""
+        replication = self._node.replication
+        if not replication.is_replica and not self._backlog.active:
+            self._backlog.create()
+        return self._backlog.active and (not replication.is_replica or replication.role.holds_stream)
+
+    def _stream_db(self) -> int:
+        """The database that the stream has selected at its end, -1 if its next command selects one anyway."""
+        replication = self._node.replication
+        client = replication.link_client
+        return replication.feed.db if client is None else client.db_index
+
+    def _read_manifest(self) -> Manifest | None:
+        files = self._files
+        try:
+            return files.read_manifest() or files.adopt_old(Path(files.names.stem).absolute())
+        except (OSError, CorruptData) as error:
+            raise ConfigError(
+                f"Can't load the append only file by {files.path(files.names.manifest)}: {error}. The files were left "
+                "as they are: mend the manifest, restore it from a backup, or move the folder away to start without it"
+            ) from None
+
+    def _new_files(self) -> AofFiles:
+        settings = self._node.settings
+        return AofFiles(Path(settings.appenddirname).absolute(), settings.appendfilename)
+
+    def _new_load(self) -> AofLoad:
+        app = self._app
+        return AofLoad(self._node, app.dispatcher, self._files, app.clock, app.log)
+
+
+_BASE: Final = FileType.BASE

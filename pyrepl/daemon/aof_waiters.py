@@ -1,0 +1,82 @@
+"""Clients that WAITAOF: held until their last write is fsynced here and on enough replicas, or their time is over."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from pyrepl.node.client import Client
+from pyrepl.replication.session import Session
+from pyrepl.resp.reply import NO_REPLY, Reply
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.app import App
+
+
+@dataclass(slots=True)
+class _Waiter:
+    client: Client
+    local: int
+    replicas: int
+    cut: int
+    timer: asyncio.TimerHandle | None
+
+
+@final
+class AofWaiters:
+    """Each waiting client is answered exactly once: [1 if fsynced here, replicas that have fsynced it]."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._waiting: dict[int, _Waiter] = {}
+
+    def wait(self, client: Client, local: int, replicas: int, timeout_ms: int) -> Reply:
+        """The reply at once, or NO_REPLY and the client is held; `timeout_ms` 0 waits without end."""
+        waiter = _Waiter(client, local, replicas, client.write_cut, None)
+        reached = self._reached(waiter.cut)
+        if client.in_exec or (reached[0] >= local and reached[1] >= replicas):
+            return list(reached)
+        self._app.clients.conns[client.id].hold()
+        client.is_blocked = True
+        if timeout_ms:
+            waiter.timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, self._answer, client.id)
+        self._waiting[client.id] = waiter
+        if replicas:
+            self._app.replicas.ask_for_acks()
+        return NO_REPLY
+
+    def look(self) -> None:
+        """Something was fsynced, here or there: answer those who have enough, forget those who left."""
+        for client_id, waiter in list(self._waiting.items()):
+            if client_id not in self._app.clients.conns:
+                self._take(client_id)
+                continue
+            reached = self._reached(waiter.cut)
+            if reached[0] >= waiter.local and reached[1] >= waiter.replicas:
+                self._answer(client_id)
+
+    def _reached(self, cut: int) -> tuple[int, int]:
+        node = self._app.node
+        here = node.settings.appendonly and node.persistence.aof.synced_cut >= cut
+        sessions = node.replication.roster.sessions.values()
+        return int(here), sum(1 for session in sessions if session.is_replica and _fsynced(session) >= cut)
+
+    def _take(self, client_id: int) -> _Waiter:
+        waiter = self._waiting.pop(client_id)
+        if waiter.timer is not None:
+            waiter.timer.cancel()
+        return waiter
+
+    def _answer(self, client_id: int) -> None:
+        waiter = self._take(client_id)
+        conn = self._app.clients.conns.get(client_id)
+        if conn is not None:
+            waiter.client.is_blocked = False
+            conn.answer(list(self._reached(waiter.cut)))
+
+
+def _fsynced(session: Session) -> int:
+    """The cut up to which a replica says (REPLCONF ACK ... FACK) that its file is on disk; -1 if it said nothing."""
+    cut = getattr(session, "fack_cut", None)
+    return -1 if cut is None else int(cut)

@@ -1,0 +1,113 @@
+"""The append-only file of a running node: what is on disk when, across rewrites, restarts and changes of role."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pyrepl.daemon.aof_writer import AofWriter
+from tests.unit.daemon.rig import in_loop, link_up, running, same_data, until
+
+
+def incr(tmp_path: Path, seq: int) -> bytes:
+    return (tmp_path / "appendonlydir" / f"appendonly.aof.{seq}.incr.aof").read_bytes()
+
+
+def names(tmp_path: Path) -> set[str]:
+    return {path.name.removeprefix("appendonly.aof.") for path in (tmp_path / "appendonlydir").iterdir()}
+
+
+@in_loop
+async def test_writes_are_in_the_file_when_they_are_answered(tmp_path: Path) -> None:
+    async with running(tmp_path, appendonly=True, appendfsync="always") as node:
+        await node.say("SET a 1")
+        assert incr(tmp_path, 1).endswith(b"SET\r\n$1\r\na\r\n$1\r\n1\r\n")
+        assert await node.say("WAITAOF 1 0 0") == [1, 0]
+        end, replid = node.app.node.stream_end, node.app.node.replication.history.replid
+    async with running(tmp_path, appendonly=True) as node:
+        assert await node.say("GET a") == b"1"
+        history = node.app.node.replication.history
+        assert (history.replid2, history.fork) == (replid, end)
+
+
+@in_loop
+async def test_a_rewrite_makes_a_base_and_a_new_incr(tmp_path: Path) -> None:
+    async with running(tmp_path, appendonly=True) as node:
+        await node.say("SET a 1")
+        assert str(await node.say("BGREWRITEAOF")) == "Background append only file rewriting started"
+        await node.say("SET b 2")
+        await until(lambda: node.app.node.persistence.aof.rewrites == 1, "the rewrite")
+        assert names(tmp_path) == {"2.base.rdb", "2.incr.aof", "2.stream", "manifest"}
+        assert b"SET" in incr(tmp_path, 2)
+        assert node.app.node.persistence.aof.last_rewrite_ok
+        digest = await node.say("DEBUG DIGEST")
+        await node.say("DEBUG LOADAOF")
+        assert await node.say("DEBUG DIGEST") == digest
+
+
+@in_loop
+async def test_it_can_be_switched_on_and_off(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        await node.say("SET a 1")
+        await node.say("CONFIG SET appendonly yes")
+        await until(lambda: node.app.aof.is_on, "the first rewrite")
+        await node.say("SET b 2")
+        assert b"SET" in incr(tmp_path, 1)
+        await node.say("CONFIG SET appendonly no")
+        await node.say("SET c 3")
+        assert b"$1\r\nc" not in incr(tmp_path, 1)
+    async with running(tmp_path, appendonly=True) as node:
+        assert await node.say("MGET a b c") == [b"1", b"2", None]
+
+
+@in_loop
+async def test_a_replica_begins_anew_after_a_full_sync_and_continues_after_a_restart(tmp_path: Path) -> None:
+    for name in ("m", "r"):
+        (tmp_path / name).mkdir()
+    async with running(tmp_path / "m") as master:
+        await master.say("SET a 1")
+        async with running(tmp_path / "r", appendonly=True) as replica:
+            await replica.say("SET mine 1")
+            await replica.say(f"REPLICAOF 127.0.0.1 {master.port}")
+            await link_up(replica)
+            await until(lambda: replica.app.aof.is_on, "the rewrite after the sync")
+            await master.say("SET b 2")
+            await same_data(master, replica)
+        os.chdir(tmp_path / "m")
+        async with running(tmp_path / "r", appendonly=True) as replica:
+            assert await replica.say("MGET a b mine") == [b"1", b"2", None]
+            assert replica.logged("it can be continued")
+
+
+@in_loop
+async def test_a_full_disk_stops_writes_until_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(tmp_path, appendonly=True) as node:
+        await node.say("SET a 1")
+
+        def fail(self: AofWriter, data: bytes) -> None:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(AofWriter, "append", fail)
+            await node.say("SET b 2")
+            peer = await node.peer()
+            assert await peer.error("SET c 3") == "MISCONF Errors writing to the AOF file: No space left on device"
+            assert await node.info("aof_last_write_status") == "err"
+        await until(lambda: not node.app.node.persistence.aof.write_error, "the next try")
+        await node.say("SET c 3")
+    async with running(tmp_path, appendonly=True) as node:
+        assert await node.say("MGET a b c") == [b"1", b"2", b"3"]
+
+
+@in_loop
+async def test_the_first_file_begins_with_the_snapshot(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        await node.say("SET a 1")
+        await node.say("SAVE")
+    async with running(tmp_path, appendonly=True) as node:
+        assert node.logged("it begins with the data of")
+    (tmp_path / "dump.rdb").unlink()
+    async with running(tmp_path, appendonly=True) as node:
+        assert await node.say("GET a") == b"1"
