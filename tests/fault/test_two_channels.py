@@ -30,7 +30,8 @@ from tests.peers.writer import Writer
 KEYS: Final = 2000
 VALUE_BYTES: Final = 200
 SLOW_US: Final = 800
-"""Per key: the snapshot takes about two seconds."""
+SLOWER_US: Final = 2000
+"""Per key: the snapshot takes about two seconds; with a real master more, as it writes in larger pieces."""
 OLD_KEYS: Final = 50
 HEAVY_REQUESTS: Final = 200_000
 """Of either kind, beside the snapshot: applying them takes a second or two."""
@@ -199,12 +200,17 @@ class Stage:
                 assert self.dump() == self.old_dump, "the file of the old data was touched before the new was complete"
             return
         wait_until("the replica noticed", lambda: self.is_idle(self.replica), 20)
-        if case.phase is Phase.APPLYING:
+        if case.phase is Phase.APPLYING or self._whole_snapshot_came():
             assert self.replica.call("GET", "key:0"), "the snapshot was loaded, and is gone"
         else:
             assert compare.digest(self.replica) == self.old_digest, f"not the data from before: {self.replica.tail()}"
             assert self.dump() == self.old_dump
         assert temporary_files(self.replica) == []
+
+    def _whole_snapshot_came(self) -> bool:
+        """The child of a killed Valkey lives on and writes its snapshot to the end, straight to the socket."""
+        outlives = self.case.victim is Victim.MASTER and self.case.master == "valkey8"
+        return outlives and "Done loading RDB" in self.replica.log()
 
     @staticmethod
     def is_idle(replica: Node) -> bool:
@@ -261,7 +267,7 @@ def stage(lab: Lab, case: Case) -> Iterator[Stage]:
     with master.connect() as wire:
         wire.pipeline([("SET", f"key:{number}", rng.randbytes(VALUE_BYTES)) for number in range(KEYS)])
     master.call("SAVE")
-    master.call("CONFIG", "SET", "rdb-key-save-delay", SLOW_US)
+    master.call("CONFIG", "SET", "rdb-key-save-delay", SLOW_US if case.master == "pyrepl" else SLOWER_US)
     with Proxy(master.port) as proxy:
         yield Stage(lab, case, proxy, master)
 
@@ -274,7 +280,7 @@ def writes(master: Node, heavy: bool) -> Iterator[None]:
     benchmark = None
     if heavy:
         command = [finder.tool("redis-benchmark"), "-h", HOST, "-p", master.port, "-t", "incr,sadd", "-P", 50]
-        command += ["-n", HEAVY_REQUESTS, "-r", 20_000, "-q"]
+        command += ["-n", HEAVY_REQUESTS, "-r", 200, "-q"]
         benchmark = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
