@@ -1,0 +1,111 @@
+"""One append-only file, several vendors: what one wrote, another starts from. Ours also has a place in the stream."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.interop.pair import BACKLOG
+from tests.peers import compare, dataset
+from tests.peers.lab import Lab, Node, wait_until
+
+SCALE = 1500
+AOF = {**BACKLOG, "appendonly": "yes", "appendfsync": "everysec"}
+
+
+def rewritten(node: Node) -> None:
+    """BGREWRITEAOF to its end."""
+    node.call("BGREWRITEAOF")
+    wait_until("the rewrite is over", lambda: node.info("persistence")["aof_rewrite_in_progress"] == "0")
+    assert node.info("persistence")["aof_last_bgrewrite_status"] == "ok"
+
+
+def filled(lab: Lab, kind: str, folder: Path) -> Node:
+    """A node whose file has a base with data, and commands behind it."""
+    node = lab.start(kind, directives=AOF, folder=folder)
+    wait_until("the file is open", lambda: node.info("persistence")["aof_rewrite_in_progress"] == "0")
+    dataset.fill(node, dataset.commands(SCALE))
+    rewritten(node)
+    compare.settle(node)
+    node.call("SET", "behind", "the base")
+    node.call("SELECT", "5")
+    node.call("INCR", "elsewhere")
+    return node
+
+
+@pytest.mark.parametrize("reader", ["redis7", "redis8", "valkey8", "pyrepl"])
+def test_others_start_from_our_file_and_we_go_on(lab: Lab, tmp_path: Path, reader: str) -> None:
+    ours = filled(lab, "pyrepl", tmp_path / "node")
+    before = compare.digest(ours)
+    ours.kill()
+    theirs = lab.start(reader, directives=AOF, folder=ours.folder)
+    theirs.wait_loaded()
+    assert compare.digest(theirs) == before
+    theirs.call("SET", "written by", reader)
+    theirs.terminate()
+    again = lab.start("pyrepl", directives=AOF, folder=ours.folder)
+    again.wait_loaded()
+    assert again.call("GET", "written by") == reader.encode()
+    assert ("it can be continued" in again.log()) is (reader == "pyrepl")
+
+
+@pytest.mark.parametrize("writer", ["redis7", "redis8", "valkey8"])
+def test_we_start_from_theirs(lab: Lab, tmp_path: Path, writer: str) -> None:
+    theirs = filled(lab, writer, tmp_path / "node")
+    before = compare.digest(theirs)
+    theirs.terminate()
+    ours = lab.start("pyrepl", directives=AOF, folder=theirs.folder)
+    ours.wait_loaded()
+    assert compare.digest(ours) == before
+    rewritten(ours)
+    ours.terminate()
+    again = lab.start(writer, directives=AOF, folder=theirs.folder)
+    again.wait_loaded()
+    assert compare.digest(again) == before
+
+
+def test_redis_check_aof_accepts_it(lab: Lab, tmp_path: Path) -> None:
+    ours = filled(lab, "pyrepl", tmp_path / "node")
+    ours.kill()
+    manifest = ours.folder / "appendonlydir" / "appendonly.aof.manifest"
+    done = subprocess.run(["redis-check-aof", str(manifest)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+    assert "All AOF files and manifest are valid" in done.stdout
+
+
+@pytest.mark.parametrize("master", ["pyrepl", "redis7", "redis8", "valkey8"])
+def test_a_killed_replica_continues_from_its_file_alone(lab: Lab, tmp_path: Path, master: str) -> None:
+    one = lab.start(master, directives=BACKLOG)
+    dataset.fill(one, dataset.commands(SCALE))
+    two = lab.start("pyrepl", one, directives=AOF, folder=tmp_path / "two")
+    two.wait_link_up()
+    wait_until("the file follows", lambda: int(two.info("persistence")["aof_rewrites"]) > 0)
+    one.call("SELECT", "3")
+    one.call("SET", "written", "before")
+    compare.settle(one, two)
+    two.kill()
+    one.call("SET", "written", "meanwhile")
+    again = lab.start("pyrepl", one, directives=AOF, folder=two.folder, port=two.port)
+    again.wait_link_up()
+    compare.settle(one, again)
+    compare.assert_equal(one, again)
+    assert (one.stat("sync_full"), one.stat("sync_partial_ok")) == (1, 1)
+
+
+@pytest.mark.parametrize("replica", ["pyrepl", "redis7", "redis8", "valkey8"])
+def test_replicas_continue_after_their_master_was_killed(lab: Lab, tmp_path: Path, replica: str) -> None:
+    one = lab.start("pyrepl", directives=AOF, folder=tmp_path / "one")
+    dataset.fill(one, dataset.commands(SCALE))
+    two = lab.start(replica, one, directives=BACKLOG)
+    two.wait_link_up()
+    one.call("SET", "written", "before")
+    compare.settle(one, two)
+    one.kill()
+    again = lab.start("pyrepl", directives=AOF, folder=one.folder, port=one.port)
+    two.wait_link_up()
+    again.call("SET", "written", "afterwards")
+    compare.settle(again, two)
+    compare.assert_equal(again, two)
+    assert (again.stat("sync_full"), again.stat("sync_partial_ok")) == (0, 1)
