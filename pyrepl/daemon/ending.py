@@ -1,7 +1,9 @@
 """How a node ends: SHUTDOWN, SIGTERM, SIGINT. Feeds the replicas to the last byte, saves when it is to, and stops.
 
 Redis's order (7.0, `prepareForShutdown`): pause writes, wait up to shutdown-timeout for lagging replicas, kill the
-snapshot child, save, say goodbye. A second signal ends at once.
+snapshot child, save, say goodbye. A second signal ends at once. A replica with replicas of its own waits for them too,
+which Redis does not, and takes nothing from its master meanwhile: what it saves then ends where they are, and they can
+be continued when it is back.
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ class Ending:
             return self._finish(mode, force=force)
         app.log(events.WaitingForReplicas())
         app.node.pause.hold_writes(Holder.SHUTDOWN)
+        app.roles.stop_listening()
         app.node.review_guard()
         self._task = asyncio.get_running_loop().create_task(self._wait(mode, force=force, limit_s=limit_s))
         return True
@@ -97,6 +100,7 @@ class Ending:
         self._task = None
         self._signalled = False
         app.node.pause.let_go(Holder.SHUTDOWN)
+        app.roles.listen_again()
         app.clients.pause_changed()
         waiting, self._waiting = self._waiting, []
         for client_id in waiting:

@@ -197,6 +197,16 @@ class Roles(LinkOwner):
         if self._shell is not None:
             self._shell.drop()
 
+    def stop_listening(self) -> None:
+        """The node is about to end: its stream stands still from here, so that its replicas can have all of it."""
+        if self._shell is not None:
+            self._shell.stop()
+
+    def listen_again(self) -> None:
+        """It does not end after all."""
+        if self._shell is not None and self._shell.link.state is machine.LinkState.IDLE:
+            self._shell.start()
+
     def stop(self) -> None:
         """The node ends."""
         self._stop_link()

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.daemon.rig import Peer, RunningNode, children, in_loop, running, soon, until
+from tests.unit.daemon.rig import (
+    Peer,
+    RunningNode,
+    children,
+    in_loop,
+    link_up,
+    running,
+    same_data,
+    soon,
+    until,
+)
 
 
 async def lagging_replica(node: RunningNode) -> Peer:
@@ -125,6 +135,32 @@ class TestWaiting:
             assert str(await operator.read()) == "ERR Errors trying to SHUTDOWN. Check logs."
             assert await writer.read() == "OK"
             assert await operator.say("PING") == "PONG"
+
+    @in_loop
+    async def test_a_replica_takes_nothing_more_while_its_own_replicas_catch_up(self, tmp_path: Path) -> None:
+        above, below = tmp_path / "above", tmp_path / "below"
+        above.mkdir()
+        below.mkdir()
+        async with running(above) as master, running(below, shutdown_timeout=10) as node:
+            await node.say(f"REPLICAOF 127.0.0.1 {master.port}")
+            await link_up(node)
+            peer = await node.peer()
+            history = node.app.node.replication.history
+            peer.send("PSYNC", history.replid, end_of_stream(node) + 1)
+            assert (await peer.line()).startswith(b"+CONTINUE")
+            await master.say("SET a 1")
+            await until(node.app.replicas.lagging)
+            operator = await node.peer()
+            operator.send("SHUTDOWN")
+            await until(lambda: node.logged("Waiting for replicas before shutting down"))
+            end = end_of_stream(node)
+            await master.say("SET a 2")
+            await asyncio.sleep(0.05)
+            assert end_of_stream(node) == end
+            assert await node.say("SHUTDOWN ABORT") == "OK"
+            await link_up(node)
+            await same_data(master, node)
+            assert await master.info("sync_full") == "1"
 
     @in_loop
     async def test_abort_answers_everybody_who_asked(self, tmp_path: Path) -> None:
