@@ -243,7 +243,7 @@ class Stage:
         compare.assert_equal(self.master, self.replica)
         for node in (self.master, self.replica):
             assert children(node) == []
-            if node.kind == "pyrepl" and self.case.victim is not Victim.REPLICA:
+            if node.kind == "pyrepl":
                 assert temporary_files(node) == [], f"left in the folder of {node.name}"
             if node.kind == "pyrepl" and node in self.descriptors:
                 expected = self.descriptors[node] + 1
