@@ -90,6 +90,7 @@ def test_full_buffer_is_no_failure(lab: Lab, kinds: tuple[str, str, str]) -> Non
     compare.assert_equal(master, replica)
     assert ALMOST <= buffer(replica, "peak") <= MB + READ_BYTES
     assert buffer(replica, "size") == 0
+    assert replica.log().count(said) == 1
     assert master.stat("sync_full") == 1
 
 

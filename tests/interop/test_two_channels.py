@@ -67,6 +67,7 @@ def judge(which: Pair, story: Story) -> None:
         assert watch.states == expected
     assert channels.expected_flags(which.master) - {"S"} <= watch.flags <= channels.expected_flags(which.master)
     assert "S" in watch.flags
+    assert "Write error" not in master.log(), "a good sync ends with a warning"
     buffers = {name: int(value) for name, value in replica.info("replication").items() if "_buffer_" in name}
     sizes = [value for name, value in buffers.items() if name.endswith("_size")]
     peaks = [value for name, value in buffers.items() if name.endswith("_peak")]
