@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pyrepl.errors import CommandError
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.events import (
     Apply,
@@ -28,18 +30,20 @@ from pyrepl.replication.events import (
     SyncDecided,
     SyncRequested,
 )
+from pyrepl.replication.failover import Failover, FailoverState, GaveUp
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.history import History
 from pyrepl.replication.link import Link, LinkOptions
 from pyrepl.replication.link_states import OldData
+from pyrepl.replication.psync import Cause
 from pyrepl.replication.role import Role
 from pyrepl.replication.roster import Roster, RosterOptions
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.replication.transfer import encode_mark_header
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.parser import Parser
-from pyrepl.units import ReplId
+from pyrepl.units import Offset, ReplId
 from tests.simulation.checkers.acks import AckWatch
 from tests.simulation.checkers.economy import check_economy
 from tests.simulation.checkers.memory import check_buffer, check_memory
@@ -82,6 +86,7 @@ class Node:
         options.session = SessionOptions(TIMEOUT_S, self.hard_limit_bytes, self.hard_limit_bytes // 2, 3.0)
         self.roster = Roster(self.history, self.backlog, self.feed, options, self.new_replid, self.clock.now)
         self.role = Role(self.history, self.backlog, self.feed, self.roster)
+        self.failover = Failover(self.roster, self.backlog)
         self.link: Link | None = None
         self.link_wire: Wire | None = None
         self.rdb_wire: Wire | None = None
@@ -129,6 +134,57 @@ class Node:
             ledger.begin(history.replid, at, history.replid2 if history.fork is not None else None)
             ledger.write(history.replid, at, raw)
 
+    @property
+    def takes_writes(self) -> bool:
+        return not self.role.is_replica and self.failover.state is FailoverState.NONE
+
+    def hand_over(self) -> None:
+        """FAILOVER, to whoever has everything first."""
+        at = self.backlog.end
+        try:
+            self.failover.begin(None, force=False, timeout_s=5.0, now=self.clock.now)
+        except CommandError:
+            return
+        self.record(at, b"".join(bytes(piece) for piece in self.backlog.read(at, 1 << 30)))
+        self.roster.is_quiet = True
+        self.log("looks for somebody to take over")
+        self._look_at_failover()
+
+    def abort(self) -> None:
+        """FAILOVER ABORT, if there is one."""
+        if self.failover.state is not FailoverState.NONE:
+            self.failover.abort()
+            self._carry_out_failover()
+
+    def _look_at_failover(self) -> None:
+        if self.is_gone or self.failover.state is not FailoverState.WAITING:
+            return
+        self.failover.tick(self.clock.now)
+        self._carry_out_failover()
+        self.clock.after(0.1, self._look_at_failover)
+
+    def _carry_out_failover(self) -> None:
+        for event in self.failover.events():
+            if isinstance(event, GaveUp):
+                self.log(f"failover given up: {event.text}")
+                self.roster.is_quiet = False
+                if event.was_handing_over:
+                    self.promote()
+            else:
+                self.log(f"hands over to port {event.port} at {self.backlog.end}")
+                self.follow(self.world.name_at(event.port), takes_over=True)
+
+    def _handed_over(self, refusal: str) -> None:
+        """How it went; later, as the link is in the middle of telling us."""
+
+        def end() -> None:
+            if not self.is_gone:
+                self.failover.ended(refusal)
+                self.roster.is_quiet = self.failover.state is not FailoverState.NONE
+                self._carry_out_failover()
+
+        self.clock.after(0.0, end)
+
     def promote(self) -> None:
         self.stop_link()
         self.role.promote(self.new_replid(), self.clock.now)
@@ -137,12 +193,21 @@ class Node:
             self.record(self.backlog.end)
         self.settle()
 
-    def follow(self, name: str) -> None:
+    def restore(self, snapshot: bytes, replid: str, cut: int, *, leads: bool) -> None:
+        """Started again with a snapshot that states its place in a stream. A master's goes on under a new name."""
+        self.data = Data.load(snapshot)
+        self.role.restore(ReplId(replid), Offset(cut))
+        if leads:
+            self.history.shift(self.new_replid(), Offset(cut))
+            self.record(cut)
+
+    def follow(self, name: str, *, takes_over: bool = False) -> None:
         self.stop_link()
         was_master = not self.role.is_replica
         position = self.role.follow(name, 6379, self.clock.now)
-        if was_master:
-            self.data.stream_db = max(0, self.feed.db)
+        position = replace(position, failover=takes_over)
+        if was_master and self.feed.db >= 0:
+            self.data.stream_db = self.feed.db
         redis, valkey = self.two_channels
         options = LinkOptions(
             Introduction(listening_port=self.world.port_of(self.name)),
@@ -276,6 +341,14 @@ class Node:
         return bool(events)
 
     def _decide(self, session: Session, event: SyncRequested) -> None:
+        if event.request.failover:
+            refusal = self.role.why_not_take_over(event.request)
+            if refusal is not None:
+                session.refuse(refusal)
+                return
+            self.log("takes over")
+            self.promote()
+            event = SyncRequested(replace(event.request, failover=False))
         if self.roster.refusal:
             self.roster.request_sync(session, event.request, self.clock.now)
             return
@@ -391,12 +464,15 @@ class Node:
         elif isinstance(event, SnapshotEnds):
             self._end_load(link)
         elif isinstance(event, LinkUp):
+            self._handed_over("")
             self.role.link_up()
         elif isinstance(event, Apply):
             self._apply(link, event)
         elif isinstance(event, Lost):
             self.log(f"lost: {event.reason} in {event.state}")
             self.load_serial += 1
+            if event.reason.cause is Cause.REFUSED:
+                self._handed_over(event.text)
             self.role.link_lost()
 
     def _begin_load(self, link: Link) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from pyrepl.replication.failover import FailoverState
 from pyrepl.replication.link_states import OldData
 from pyrepl.replication.roster import RosterOptions
 from tests.simulation.checkers.broken import Broken
@@ -48,6 +49,9 @@ class World:
 
     def port_of(self, name: str) -> int:
         return 7000 + self.names.index(name)
+
+    def name_at(self, port: int) -> str:
+        return self.names[port - 7000]
 
     def log(self, text: str) -> None:
         self.lines.append(f"{self.clock.now:9.3f} {text}")
@@ -115,7 +119,7 @@ class World:
         for _ in range(steps):
             self.clock.run_until(self.clock.now + self.rng.random() * 0.2)
             node = self.nodes[self.rng.choice(self.names)]
-            if not node.role.is_replica:
+            if node.takes_writes:
                 self._write(node)
             if self.rng.random() < 0.05:
                 self._harm(node)
@@ -132,7 +136,7 @@ class World:
         node.write(unit)
 
     def _harm(self, node: Node) -> None:
-        kind = self.rng.randint(0, 12)
+        kind = self.rng.randint(0, 15)
         if kind <= 3 and self.wires:
             self.rng.choice(self.wires).cut()
         elif kind <= 5 and self.wires:
@@ -146,12 +150,19 @@ class World:
         elif kind == 9:
             node.old_data = self.rng.choice(list(OldData))
             self.child_failures = self.rng.choice([0.0, 0.3])
+        elif kind == 12 and self.rng.random() < 0.5:
+            self._restart(node, keeps_data=False)
+        elif kind == 13:
+            self._restart(node, keeps_data=True)
+        elif kind == 14 and node.takes_writes:
+            node.hand_over()
+        elif node.failover.state is not FailoverState.NONE:
+            if kind == 15:
+                node.abort()
         elif kind == 10 and node.role.is_replica:
             node.promote()
         elif kind == 11:
             self._follow_somebody(node)
-        elif kind == 12 and self.rng.random() < 0.5:
-            self._restart(node)
 
     def _follow_somebody(self, node: Node) -> None:
         """Any other node that does not, by whatever chain, follow this one."""
@@ -168,15 +179,20 @@ class World:
                 return True
         return False
 
-    def _restart(self, node: Node) -> None:
-        """Killed and started again with nothing."""
-        node.log("restarts empty")
+    def _restart(self, node: Node, *, keeps_data: bool) -> None:
+        """Ended and started again: with a snapshot that states its place in the stream, or with nothing."""
+        saves = keeps_data and (node.role.holds_stream or not node.role.is_replica) and node.backlog.active
+        node.log(f"restarts {f'at {node.backlog.end}' if saves else 'empty'}")
         node.is_gone = True
         for wire in [*node.attached, node.link_wire, node.rdb_wire]:
             if wire is not None:
                 wire.cut()
         fresh = self._node(node.name)
         self.nodes[node.name] = fresh
+        if saves:
+            stream_db = node.data.stream_db if node.role.is_replica else max(0, node.feed.db)
+            snapshot = node.data.dump(stream_db)
+            fresh.restore(snapshot, node.history.replid, node.backlog.end, leads=node.role.master is None)
         if node.role.master is not None:
             fresh.follow(node.role.master.host)
 
@@ -186,6 +202,8 @@ class World:
         """No more faults; everyone ends up below one master, some behind another replica."""
         self.child_failures = 0.0
         self.unreachable_until.clear()
+        for node in self.nodes.values():
+            node.abort()
         for wire in self.wires:
             wire.stalled_until = 0.0
         for node in self.nodes.values():
