@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from pyrepl.node.client import Client
-from pyrepl.replication.session import Session
 from pyrepl.resp.reply import NO_REPLY, Reply
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class AofWaiters:
         node = self._app.node
         here = node.settings.appendonly and node.persistence.aof.synced_cut >= cut
         sessions = node.replication.roster.sessions.values()
-        return int(here), sum(1 for session in sessions if session.is_replica and _fsynced(session) >= cut)
+        return int(here), sum(1 for session in sessions if session.is_replica and session.fack_cut >= cut)
 
     def _take(self, client_id: int) -> _Waiter:
         waiter = self._waiting.pop(client_id)
@@ -74,9 +73,3 @@ class AofWaiters:
         if conn is not None:
             waiter.client.is_blocked = False
             conn.answer(list(self._reached(waiter.cut)))
-
-
-def _fsynced(session: Session) -> int:
-    """The cut up to which a replica says (REPLCONF ACK ... FACK) that its file is on disk; -1 if it said nothing."""
-    cut = getattr(session, "fack_cut", None)
-    return -1 if cut is None else int(cut)

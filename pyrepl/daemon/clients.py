@@ -175,22 +175,20 @@ class Clients:
         if self._pause_timer is not None:
             self._pause_timer.cancel()
             self._pause_timer = None
-        left_ms = self.node.pause.until_ms() - self._clock.unix_ms()
+        now_ms = self._clock.unix_ms()
         loop = asyncio.get_running_loop()
-        if left_ms > 0:
-            self._pause_timer = loop.call_later(left_ms / 1000, self._pause_over)
-        else:
+        next_ms = self.node.pause.next_end_ms(now_ms)
+        if next_ms is not None:
+            self._pause_timer = loop.call_later((next_ms - now_ms) / 1000, self._pause_over)
+        elif self.node.pause.until_ms() <= now_ms:
             loop.call_soon(self._pause_over)
 
     def _pause_over(self) -> None:
-        now_ms = self._clock.unix_ms()
+        """A pause has ended: whoever is held looks again, and waits on if another pause holds it."""
         pause = self.node.pause
-        if 0 < pause.until_ms() <= now_ms:
+        if 0 < pause.until_ms() <= self._clock.unix_ms():
             pause.end()
         self.node.review_guard()
-        if pause.until_ms() > now_ms:
-            self.pause_changed()
-            return
         paused, self._paused = self._paused, set()
         for client_id in sorted(paused):
             conn = self.conns.get(client_id)

@@ -216,6 +216,8 @@ class Roles(LinkOwner):
         settings = self._node.settings
         self._options.introduction = introduction(settings, self._node.process.tcp_port)
         self._options.timeout_s = float(settings.repl_timeout)
+        aof = self._node.persistence.aof
+        self._options.fsynced_cut = (lambda: aof.synced_cut) if settings.appendonly else None
         self._options.rdb_channel = settings.repl_rdb_channel
         self._options.dual_channel = settings.dual_channel_replication_enabled
         self._options.sync_buffer_limit_bytes = (
@@ -240,6 +242,8 @@ class Roles(LinkOwner):
         self._replicas.plan_pump()
 
     def data_goes(self) -> None:
+        # A master that sends its data has taken over, whatever we had hoped to keep.
+        self._tell_hand_over("")
         self.on_stream_ends()
         self._role.stream_lost(self._randomness.replid(), self._clock.now())
         self._replicas.plan_pump()

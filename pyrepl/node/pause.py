@@ -53,6 +53,10 @@ class Pause:
         """When the last of the pauses ends; 0 when there is none."""
         return FOREVER_MS if self._holders else max(self.all_until_ms, self.write_until_ms)
 
+    def next_end_ms(self, now_ms: int) -> int | None:
+        """When the next of CLIENT PAUSE's two ends comes; None if both are over, or were never begun."""
+        return min((end for end in (self.all_until_ms, self.write_until_ms) if end > now_ms), default=None)
+
     def holds(self, now_ms: int, *, may_write: bool) -> bool:
         """Must a command wait now?"""
         if now_ms < self.all_until_ms:

@@ -514,7 +514,9 @@ class Link(LinkBase):
             self._out.append(_KEEP_ALIVE)
 
     def _send_ack(self) -> None:
-        self._out.append(encode_command([b"REPLCONF", b"ACK", b"%d" % self._known_held]))
+        fsynced = self.options.fsynced_cut
+        fack = [] if fsynced is None else [b"FACK", b"%d" % fsynced()]
+        self._out.append(encode_command([b"REPLCONF", b"ACK", b"%d" % self._known_held, *fack]))
 
     def _phase(self) -> str:
         """Where we are, as precisely as a timeout or an error should say it."""

@@ -5,6 +5,7 @@ Not here: what they do (link.py), and the words of the handshake (handshake.py).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -32,6 +33,8 @@ class LinkOptions:
     """replica-full-sync-buffer-limit: with so much of the stream held the main connection is not read; 0 is no limit.
     That directive's own 0 means the hard limit of client-output-buffer-limit replica, which the shell puts in here."""
     slice_bytes: int = SLICE_BYTES
+    fsynced_cut: Callable[[], int] | None = None
+    """How much of the stream our AOF holds safely, told as FACK with each ACK; None without an AOF (Redis 7.2)."""
 
     @property
     def offers(self) -> tuple[Dialect, ...]:

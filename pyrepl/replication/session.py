@@ -148,6 +148,8 @@ class Session:
         self.cursor: Cursor | None = None
         self.target: SnapshotTarget | None = None
         self.ack_cut = Offset(0)
+        self.fack_cut = -1
+        """What it said to have fsynced in its AOF (WAITAOF); -1 if nothing."""
         self.ack_at = now
         """When an ACK or a keep-alive last came."""
         self.has_acked = False
@@ -427,6 +429,8 @@ class Session:
             option, value = argv[at].lower(), argv[at + 1]
             if option == b"ack":
                 self._receive_ack(value, now)
+                if len(argv) > at + 3 and argv[at + 2].lower() == b"fack":
+                    self._receive_fack(argv[at + 3])
                 return
             if option == b"getack":
                 return
@@ -475,11 +479,8 @@ class Session:
         self.is_rdb_channel = is_rdb_channel
 
     def _receive_ack(self, value: bytes, now: float) -> None:
-        """`REPLCONF ACK cut [FACK n]`; FACK, how much is in the replica's AOF, is not used yet.
-
-        A replica may have loaded what a child wrote to its socket before we hear of the child's end. It cannot have
-        applied what it was not handed: such a cut is no reason to believe any of it.
-        """
+        """A replica may have loaded what a child wrote to its socket before we hear of the child's end. It cannot have
+        applied what it was not handed: such a cut is no reason to believe any of it."""
         cut, cursor = parse_integer(value), self.cursor
         early = self.state is SessionState.WAIT_SNAPSHOT_END and self.target is SnapshotTarget.SOCKETS
         beside = self.state is SessionState.SEND_BULK_AND_STREAM
@@ -493,6 +494,12 @@ class Session:
         if beside:
             self._move(SessionState.ONLINE, now)
             self._events.append(WentOnline(full=True))
+
+    def _receive_fack(self, value: bytes) -> None:
+        """How much the replica has on its disk; no more than it has applied."""
+        cut = parse_integer(value)
+        if cut is not None and self.fack_cut < cut <= self.ack_cut:
+            self.fack_cut = cut
 
     def _receive_sync(self, argv: list[bytes]) -> None:
         """PSYNC or SYNC; a second one on a replica's connection is ignored, as in Redis."""

@@ -254,3 +254,14 @@ async def test_sizes_for_client_list(tmp_path: Path) -> None:
         node.app.clients.measure()
         (conn,) = node.app.clients.conns.values()
         assert conn.client.query_buffer_bytes >= 50
+
+
+@in_loop
+async def test_reads_go_on_when_their_pause_ends_before_that_of_writes(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        await node.say("CLIENT PAUSE 60000 WRITE")
+        await node.say("CLIENT PAUSE 100 ALL")
+        assert await soon(node.say("GET a")) is None
+        assert node.app.node.pause.until_ms() > 0
+        await node.say("CLIENT UNPAUSE")
+        assert await soon(node.say("SET a 1")) == "OK"

@@ -68,3 +68,11 @@ def test_what_an_operator_asked_for_outlives_a_holder() -> None:
     pause.hold_writes(Holder.FAILOVER)
     pause.let_go(Holder.FAILOVER)
     assert pause.holds(99, may_write=True) and not pause.holds(100, may_write=True)
+
+
+def test_the_next_end_is_the_earlier_one_to_come() -> None:
+    pause = Pause()
+    assert pause.next_end_ms(0) is None
+    pause.begin(100, writes_only=False)
+    pause.begin(300, writes_only=True)
+    assert (pause.next_end_ms(0), pause.next_end_ms(100), pause.next_end_ms(300)) == (100, 300, None)

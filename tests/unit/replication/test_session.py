@@ -325,3 +325,20 @@ def test_after_the_end_nothing_comes() -> None:
     assert bench.say("REPLCONF foo bar", "PSYNC ? -1") == ""
     assert bench.tick_to(1e6) == "" and bench.events() == []
     assert bench.session.next_deadline() is None
+
+
+def test_what_is_on_disk_is_believed_up_to_what_is_applied() -> None:
+    bench = Bench()
+    bench.online()
+    bench.hand_over(60)
+    assert bench.session.fack_cut == -1
+    for line, believed in (
+        ("REPLCONF ACK 50 FACK 40", 40),
+        ("REPLCONF ACK 50 FACK 30", 40),
+        ("REPLCONF ACK 50 FACK 51", 40),
+        ("REPLCONF ACK 60", 40),
+        ("REPLCONF ACK 60 FACK x", 40),
+        ("REPLCONF ACK 60 FACK 60", 60),
+    ):
+        bench.say(line)
+        assert bench.session.fack_cut == believed, line

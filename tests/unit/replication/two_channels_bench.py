@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -30,7 +30,7 @@ E = TypeVar("E", bound=LinkEvent)
 class Bench:
     """A link that offers one dialect (or both), and what it says on either connection."""
 
-    def __init__(self, dialect: str = REDIS, position: Request = ASK_FOR_ALL, **options: int) -> None:
+    def __init__(self, dialect: str = REDIS, position: Request = ASK_FOR_ALL, **options: Any) -> None:
         self.dialect = dialect
         self.options = LinkOptions(
             Introduction(listening_port=6380),

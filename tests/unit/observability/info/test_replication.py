@@ -69,7 +69,7 @@ class TestReplicationOfAMaster:
 
 class TestReplicationOfAReplica:
     def test_fields_and_order(self, rig: Rig) -> None:
-        """As redis-server 8.2.3 while its link is down, with Valkey's two names of the buffer and our own two fields besides."""
+        """As redis-server 8.2.3 while its link is down, with Valkey's names of the buffer and two fields of our own."""
         rig.follow()
         assert list(info(rig, "replication"))[:23] == [
             "role",

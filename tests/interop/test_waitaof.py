@@ -1,0 +1,27 @@
+"""WAITAOF counts the replicas that have a write on their disks, as they say with FACK."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.peers.lab import Lab
+
+PERSISTENT = {"appendonly": "yes", "appendfsync": "everysec"}
+
+
+@pytest.mark.parametrize(("master", "replica"), [("pyrepl", "pyrepl"), ("pyrepl", "redis8"), ("redis8", "pyrepl")])
+def test_here_and_there(lab: Lab, master: str, replica: str) -> None:
+    one = lab.start(master, directives=PERSISTENT)
+    two = lab.start(replica, one, directives=PERSISTENT)
+    two.wait_link_up()
+    with one.connect() as wire:
+        wire.call("SET", "a", "1")
+        assert wire.call("WAITAOF", "1", "1", "10000") == [1, 1]
+
+
+def test_a_replica_without_a_file_counts_for_nothing(lab: Lab) -> None:
+    one = lab.start("pyrepl", directives=PERSISTENT)
+    lab.start("pyrepl", one).wait_link_up()
+    with one.connect() as wire:
+        wire.call("SET", "a", "1")
+        assert wire.call("WAITAOF", "1", "1", "1500") == [1, 0]
