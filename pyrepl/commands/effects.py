@@ -214,7 +214,7 @@ class RewriteAof(Effect):
 @final
 @dataclass(frozen=True, slots=True)
 class WaitAof(Effect):
-    """WAITAOF: [1 if `call.client.write_cut` is fsynced here else 0, how many replicas have fsynced it].
+    """WAITAOF. The reply: [1 if `call.client.write_cut` is fsynced here else 0, how many replicas have fsynced it].
 
     Later: as soon as at least `local` and `replicas` are reached, or after `timeout_ms` (0: no limit).
     """

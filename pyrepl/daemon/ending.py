@@ -53,9 +53,7 @@ class Ending:
         if now or limit_s <= 0 or not app.replicas.lagging():
             return self._finish(mode, force=force)
         app.log(events.WaitingForReplicas())
-        app.node.pause.hold_writes(Holder.SHUTDOWN)
-        app.roles.stop_listening()
-        app.node.review_guard()
+        self._hold_writes()
         self._task = asyncio.get_running_loop().create_task(self._wait(mode, force=force, limit_s=limit_s))
         return True
 
@@ -99,19 +97,33 @@ class Ending:
         app = self._app
         self._task = None
         self._signalled = False
-        app.node.pause.let_go(Holder.SHUTDOWN)
-        app.roles.listen_again()
-        app.clients.pause_changed()
+        self._go_on()
         waiting, self._waiting = self._waiting, []
         for client_id in waiting:
             conn = app.clients.conns.get(client_id)
             if conn is not None and conn.held:
                 conn.fail("ERR Errors trying to SHUTDOWN. Check logs.")
 
+    def _hold_writes(self) -> None:
+        """From here on nothing changes: what is saved is what the replicas have."""
+        self._app.node.pause.hold_writes(Holder.SHUTDOWN)
+        self._app.roles.stop_listening()
+        self._app.node.review_guard()
+
+    def _go_on(self) -> None:
+        app = self._app
+        app.node.pause.let_go(Holder.SHUTDOWN)
+        app.node.replication.roster.is_quiet = False
+        app.roles.listen_again()
+        app.clients.pause_changed()
+
     def _finish(self, mode: SaveMode, *, force: bool) -> bool:
         """Save if that is wanted, and stop. False when saving failed and the node must go on."""
         app = self._app
         self._report_replicas()
+        # Between the save and the last closed connection the loop turns on: no write and no PING may come then.
+        self._hold_writes()
+        app.node.replication.roster.is_quiet = True
         app.saver.stop_for_good()
         wants_save = mode is SaveMode.SAVE or (mode is SaveMode.DEFAULT and bool(app.node.settings.save))
         if wants_save and not app.node.is_loading:
@@ -120,6 +132,7 @@ class Ending:
                 if not force:
                     app.log(events.CannotSaveBeforeExit())
                     app.saver.go_on()
+                    self._go_on()
                     return False
                 app.log(events.SavingBeforeExitFailed())
         self._end()
