@@ -147,10 +147,15 @@ class AofKeeper:
             self._planned = True
             asyncio.get_running_loop().call_soon(self._flush_planned)
 
-    def flush(self) -> None:
-        """Write what the stream has; with appendfsync always it is on disk when this returns."""
+    def flush(self, *, at_once: bool = False) -> None:
+        """Write what the stream has; with appendfsync always it is on disk when this returns.
+
+        `at_once`: also while an fsync is under way, as the file is about to be closed.
+        """
         cursor, writer = self._cursor, self._writer
-        if cursor is None or writer is None or cursor.at == self._backlog.end or self._must_postpone(writer):
+        if cursor is None or writer is None or cursor.at == self._backlog.end:
+            return
+        if not at_once and self._must_postpone(writer):
             return
         if self._place is not None and self._place.replid != self._history.replid:
             # The bytes that follow belong to another name; a crash between the two leaves none.
@@ -254,7 +259,7 @@ class AofKeeper:
         if not self._started or self._node.settings.appendonly == self._state.enabled:
             return
         if not self._node.settings.appendonly:
-            self.flush()
+            self.flush(at_once=True)
             self._state.enabled = False
             self._let_go()
             return
@@ -267,7 +272,7 @@ class AofKeeper:
     def stream_ends(self) -> None:
         """Our data and stream are about to be replaced: what is on disk stays as it is, until a rewrite."""
         if self._cursor is not None:
-            self.flush()
+            self.flush(at_once=True)
             self._let_go()
 
     def stream_begins(self) -> None:
@@ -280,7 +285,7 @@ class AofKeeper:
     def close(self) -> None:
         """The node ends: everything is on disk."""
         self._is_over = True
-        self.flush()
+        self.flush(at_once=True)
         self._let_go()
 
     def _let_go(self) -> None:
