@@ -134,8 +134,7 @@ class AofKeeper:
         self.flush()
         if not self.is_on:
             raise ConfigError("the append only file is not complete yet, a rewrite is due")
-        for db in self._node.keyspace.databases:
-            db.clear()
+        self._node.keyspace.clear()
         for _ in self._new_load().steps(self._manifest):
             pass
 

@@ -135,8 +135,7 @@ class Files:
         """DEBUG RELOAD: load the file at once, into empty databases if `flush`. Raises OSError and CorruptData."""
         node = self._node
         if flush:
-            for db in node.keyspace.databases:
-                db.clear()
+            node.keyspace.clear()
         loader = self.loader(node.keyspace, merge=merge)
         with path.open("rb") as file:
             while data := file.read(MAX_SLICE_BYTES):

@@ -12,7 +12,7 @@ from typing import final
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.snapshot import Outcome, Snapshot, Target, ToFile, save_to_file
-from pyrepl.keyspace.snapshot import SnapshotJob, count_keys, needs_version
+from pyrepl.keyspace.snapshot import SnapshotJob, needs_version
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.rdb.settings import PackingSettings
@@ -87,7 +87,7 @@ class Saver:
         persistence.bgsave_target = "disk" if isinstance(target, ToFile) else "socket"
         persistence.child_pid = child.pid
         persistence.child_keys_done = 0
-        persistence.child_keys_total = count_keys(node.keyspace)
+        persistence.child_keys_total = node.keyspace.key_count
         node.stats.total_forks += 1
         node.stats.latest_fork_usec = child.fork_us
         self._for_replicas = for_replicas

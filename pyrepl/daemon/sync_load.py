@@ -57,7 +57,7 @@ def choose(
     size = total_bytes or 0
     if how == "swapdb":
         return BesideLoad(node, files, log, size, done, failed)
-    if how == "on-empty-db" and not any(db.values for db in node.keyspace.databases):
+    if how == "on-empty-db" and not node.keyspace.key_count:
         return DirectLoad(node, files, log, size, done, failed, emptying)
     return FileLoad(node, files, log, done, failed, emptying)
 
@@ -77,12 +77,6 @@ def _touch_watched(old: Database, new: Database) -> None:
         if key in new.values:
             for watcher in watchers:
                 watcher.dirty_cas = True
-
-
-def empty(keyspace: Keyspace) -> None:
-    """Drop everything, for a master's data in its place."""
-    for db in keyspace.databases:
-        db.clear()
 
 
 @final
@@ -120,7 +114,7 @@ class FileLoad:
         self._is_over = True
         if self._task is not None:
             self._task.cancel()
-            empty(self._node.keyspace)
+            self._node.keyspace.clear()
         self._remove()
 
     async def _load(self) -> None:
@@ -131,13 +125,13 @@ class FileLoad:
             synced.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._log(events.FlushingOldData())
             self._emptying()
-            empty(self._node.keyspace)
+            self._node.keyspace.clear()
             self._log(events.SyncLoading())
             loader = await self._files.load(self._temporary, self._node.keyspace)
             await synced
             self._keep_file()
         except (OSError, CorruptData, MemoryError) as error:
-            empty(self._node.keyspace)
+            self._node.keyspace.clear()
             self._fail(error)
             return
         self._is_over = True
@@ -253,7 +247,7 @@ class DirectLoad(SocketLoad):
         self._keyspace = node.keyspace
         log(events.FlushingOldData())
         emptying()
-        empty(node.keyspace)
+        node.keyspace.clear()
         log(events.SyncLoading())
         super().__init__(files, node.keyspace, total_bytes, done, failed, asynchronous=False)
 
@@ -261,7 +255,7 @@ class DirectLoad(SocketLoad):
         """It is there already."""
 
     def _throw_away(self) -> None:
-        empty(self._keyspace)
+        self._keyspace.clear()
 
 
 @final

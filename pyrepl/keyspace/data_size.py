@@ -116,7 +116,7 @@ class DataSize:
         self._round_growth = 0
 
     def _end_round(self) -> None:
-        keys = sum(len(db.values) for db in self._keyspace.databases)
+        keys = self._keyspace.key_count
         if not self._round_keys:
             self.noted_bytes = 0 if not keys else self.total_bytes
         else:

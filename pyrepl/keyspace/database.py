@@ -78,6 +78,16 @@ class Keyspace:
         """Where HSCAN, SSCAN and ZSCAN stand."""
         self.databases.extend(Database(self, index) for index in range(count))
 
+    @property
+    def key_count(self) -> int:
+        """Keys of all databases, expired ones that are still there included."""
+        return sum(len(db.values) for db in self.databases)
+
+    def clear(self) -> None:
+        """Empty every database."""
+        for db in self.databases:
+            db.clear()
+
     def swap(self, first: int, second: int) -> None:
         """Exchange the contents of two databases; whoever WATCHes a key that either held is told."""
         one, two = self.databases[first], self.databases[second]

@@ -63,10 +63,6 @@ class SnapshotJob:
         return max(1, min(_BATCH_KEYS, _SLOW_BATCH_US // self.key_save_delay_us))
 
 
-def count_keys(keyspace: Keyspace) -> int:
-    return sum(len(db.values) for db in keyspace.databases)
-
-
 def needs_version(keyspace: Keyspace, *, valkey: bool = False) -> int:
     """The lowest RDB version that can hold the data; `valkey` asks for the one Valkey 9 reads."""
     return lowest_version(field_ttls=any(_has_field_ttls(db) for db in keyspace.databases), valkey=valkey)

@@ -20,6 +20,7 @@ from pyrepl.node.replication import Replication
 from pyrepl.node.slowlog import Slowlog
 from pyrepl.node.stats import Stats
 from pyrepl.resp.reply import Reply, Simple
+from pyrepl.words import quote_word
 
 REDACTED: Final = b"(redacted)"
 
@@ -171,24 +172,7 @@ class Node:
         now_ms = self.keyspace.now_ms
         where = "lua" if client.is_master_link and not client.addr else client.addr
         words = [argv[0], *([REDACTED] * (len(argv) - 1))] if secret else argv
-        shown = b" ".join(b'"%b"' % escaped(word) for word in words)
+        shown = b" ".join(quote_word(word) for word in words)
         head = b"%d.%06d [%d %b] " % (now_ms // 1000, now_ms % 1000 * 1000, client.db_index, where.encode())
         line = Simple(head + shown)
         self.deliveries.extend((monitor, line) for monitor in self.monitors)
-
-
-def escaped(word: bytes) -> bytes:
-    """A word as Redis prints it between double quotes: printable ASCII as it is, the rest escaped."""
-    if word.isascii() and word.isalnum():
-        return word
-    return b"".join(_ESCAPES[byte] for byte in word)
-
-
-def _escape(byte: int) -> bytes:
-    named = {0x22: b'\\"', 0x5C: b"\\\\", 0x0A: b"\\n", 0x0D: b"\\r", 0x09: b"\\t", 0x07: b"\\a", 0x08: b"\\b"}
-    if byte in named:
-        return named[byte]
-    return bytes([byte]) if 0x20 <= byte < 0x7F else b"\\x%02x" % byte
-
-
-_ESCAPES: Final = [_escape(byte) for byte in range(256)]

@@ -76,5 +76,5 @@ def memory_use(node: Node) -> MemoryUse:
         backlog=kept,
         replicas=stream - kept + of_replicas,
         clients=of_others,
-        keys=sum(len(db.values) for db in node.keyspace.databases),
+        keys=node.keyspace.key_count,
     )

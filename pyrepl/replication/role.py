@@ -14,8 +14,9 @@ PSYNC, since the old name stays valid up to the fork. Source: Redis 7.0 `replica
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
+from pyrepl.config.kinds import MasterAddress
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.events import Continued
 from pyrepl.replication.feed import Feed
@@ -26,13 +27,6 @@ from pyrepl.units import Offset, ReplId
 
 FAILOVER_TO_STRANGER: Final = "ERR PSYNC FAILOVER replid must match my replid."
 NO_MASTER_LINK: Final = "NOMASTERLINK Can't SYNC while not connected with my master"
-
-
-class MasterAddress(NamedTuple):
-    """Whom we follow."""
-
-    host: str
-    port: int
 
 
 @final

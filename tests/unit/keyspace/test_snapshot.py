@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from pyrepl.keyspace.database import Keyspace
-from pyrepl.keyspace.snapshot import SnapshotJob, count_keys, needs_version
+from pyrepl.keyspace.snapshot import SnapshotJob, needs_version
 from pyrepl.keyspace.values import HashValue
 from pyrepl.rdb.settings import DEFAULT_PACKING
 from pyrepl.rdb.types.row import CannotHold
@@ -32,7 +32,7 @@ def test_blocks_are_bounded_and_count_the_keys(keyspace: Keyspace) -> None:
     assert max(len(block) for block, _ in blocks) < 1024 * 1024
     counts = [count for _, count in blocks]
     assert counts == sorted(counts)
-    assert counts[-1] == count_keys(keyspace) == 6000
+    assert counts[-1] == keyspace.key_count == 6000
     assert blocks[0][0].startswith(b"REDIS0010")
 
 

@@ -6,12 +6,13 @@ import pytest
 
 from pyrepl.config.settings import Settings
 from pyrepl.node.client import Client
-from pyrepl.node.node import Node, Process, escaped
+from pyrepl.node.node import Node, Process
 from pyrepl.node.persistence import Loading
 from pyrepl.node.replication import Replication
 from pyrepl.replication.roster import RosterOptions
 from pyrepl.resp.reply import Simple
 from pyrepl.units import ReplId
+from pyrepl.words import quote_word
 
 
 def node(**settings: object) -> Node:
@@ -129,4 +130,4 @@ class TestMonitors:
 )
 def test_escaped(word: bytes, shown: bytes) -> None:
     """As redis-cli and MONITOR print a word between double quotes (sdscatrepr)."""
-    assert escaped(word) == shown
+    assert quote_word(word) == b'"%b"' % shown

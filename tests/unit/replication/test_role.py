@@ -6,12 +6,13 @@ import itertools
 
 import pytest
 
+from pyrepl.config.kinds import MasterAddress
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.events import Continued, SessionState
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.psync import ASK_FOR_ALL, FAILOVER_TO_MASTER, Request
-from pyrepl.replication.role import FAILOVER_TO_STRANGER, NO_MASTER_LINK, MasterAddress, Role
+from pyrepl.replication.role import FAILOVER_TO_STRANGER, NO_MASTER_LINK, Role
 from pyrepl.replication.roster import Roster, RosterOptions
 from pyrepl.replication.session import Session
 from pyrepl.units import Offset, ReplId
