@@ -1,6 +1,7 @@
-"""What every log-worthy event is: a record with a level, fields and a sentence; and the two forms it is written in.
+"""What every event of the text log is: a record with a level, fields and a sentence; and the line it is written in.
 
-The records themselves are in events.py; when they are written and where to is the daemon's log_sink.
+The records themselves are in events.py; when they are written and where to is the daemon's log_sink. What machines
+read of the same story, with the numbers, is eventlog.
 """
 
 from __future__ import annotations
@@ -8,10 +9,7 @@ from __future__ import annotations
 import enum
 import inspect
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any, ClassVar, Final, dataclass_transform
 
 
 class Level(enum.IntEnum):
@@ -72,7 +70,7 @@ class Event:
 
     @property
     def name(self) -> str:
-        """The record's name in the event log: `ReplicaLost` is `replica_lost`."""
+        """The record's name: `ReplicaLost` is `replica_lost`."""
         return snake_case(type(self).__name__)
 
     def field_values(self) -> dict[str, str | int | float | bool]:
@@ -111,15 +109,3 @@ def log_line(event: Event, *, pid: int, role: str, at_ms: int, utc_offset_s: int
     at = datetime.fromtimestamp(seconds, timezone(timedelta(seconds=utc_offset_s)))
     day = f"{at.day:02d} {_MONTHS[at.month - 1]} {at.year}"
     return f"{pid}:{role} {day} {at:%H:%M:%S}.{ms:03d} {event.LEVEL.mark} {event.text()}"
-
-
-def log_record(event: Event, *, pid: int, role: str, at_ms: int) -> Mapping[str, str | int | float | bool]:
-    """The event as one line of the JSON event log holds it: at_ms, pid, role, level, event, then its fields."""
-    head: dict[str, str | int | float | bool] = {
-        "at_ms": at_ms,
-        "pid": pid,
-        "role": role,
-        "level": event.LEVEL.name.lower(),
-        "event": event.name,
-    }
-    return head | event.field_values()

@@ -1184,4 +1184,4 @@ EVENTS: Final[tuple[type[Event], ...]] = tuple(
     for kind in list(globals().values())
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
 )
-"""Every record above, in order: the schema of the event log and its table in the documentation derive from it."""
+"""Every record above, in order."""

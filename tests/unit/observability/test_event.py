@@ -1,13 +1,12 @@
-"""The base of events: levels, lines for people, records for machines."""
+"""The base of events: levels, and lines for people."""
 
 from __future__ import annotations
 
 import pytest
 
-from pyrepl.observability.event import Level, log_line, log_record, one_line, snake_case
+from pyrepl.observability.event import Level, log_line, one_line, snake_case
 from pyrepl.observability.events import (
     CannotFork,
-    ClientAccepted,
     ReplicaAsksForSync,
     ReplicaLost,
     ReplicaSyncProgress,
@@ -41,19 +40,7 @@ def test_levels_by_the_directive() -> None:
         Level.named("loud")
 
 
-def test_record_holds_head_and_fields() -> None:
-    record = log_record(ClientAccepted("1.2.3.4:5"), pid=7, role="M", at_ms=AT_MS)
-    assert record == {
-        "at_ms": AT_MS,
-        "pid": 7,
-        "role": "M",
-        "level": "verbose",
-        "event": "client_accepted",
-        "addr": "1.2.3.4:5",
-    }
-
-
-def test_numbers_are_formatted_for_people_and_kept_for_machines() -> None:
+def test_numbers_are_formatted_for_people_and_kept_as_they_are() -> None:
     event = ReplicaSyncProgress("r:1", 512, 1024, 50.0, 99)
     assert event.text() == "Sending snapshot to replica r:1: 512 of 1024 bytes (50.0%), 99 bytes/s"
     assert event.field_values()["percent"] == 50.0

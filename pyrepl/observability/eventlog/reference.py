@@ -1,0 +1,62 @@
+"""The reference page of the event log, made of the records themselves."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Final
+
+from pyrepl.observability.eventlog import records
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.schema import COLUMNS, VERSION
+
+_INTRODUCTION: Final = """\
+# The event log
+
+<!-- Made by: python -m pyrepl.observability.eventlog > docs/event-log.md -->
+
+With `event-log FILE` a node writes what happens to it for machines: one JSON object a line, ASCII, appended to FILE.
+Each line has the head's fields and `event`; what else it has depends on the event. A field that is not known is left
+out. Every field has one type and one meaning wherever it occurs. Readers skip fields and events they do not know.
+
+Schema version {version} (`v` on each line). At `event-log-max-bytes` the file is renamed to one with the time of that
+in its name (UTC), which is never written again; the newest `event-log-keep` of them are kept. No line holds a password,
+a key or a value.
+"""
+
+
+def reference() -> str:
+    """The whole page, as Markdown."""
+    return "\n".join(
+        [
+            _INTRODUCTION.format(version=VERSION),
+            "## One sync\n",
+            _story(records.__doc__ or ""),
+            "## Events\n",
+            *(_event(record) for record in records.RECORDS),
+            "## Fields\n",
+            *_fields(),
+            "",
+        ]
+    )
+
+
+def _story(text: str) -> str:
+    """The part of the records' docstring that shows how the events of a sync follow each other."""
+    before, shown, behind = text[text.index("One sync") :].strip().split("\n\n")
+    return f"{before}\n\n```\n{inspect.cleandoc(shown)}\n```\n\n{behind}\n"
+
+
+def _event(record: type[Record]) -> str:
+    fields = ", ".join(f"`{name}`" + ("?" if name in record.OPTIONAL else "") for name in record.FIELDS)
+    return f"### {record.event()}\n\n{(record.__doc__ or '').strip()}\n\n{fields}\n"
+
+
+def _fields() -> Iterator[str]:
+    """One row a field; the head's say so."""
+    yield "A question mark above: only where it is known.\n"
+    yield "| Field | Type | Unit | Meaning |"
+    yield "|---|---|---|---|"
+    for column in COLUMNS:
+        where = "Every line. " if column.required else ""
+        yield f"| `{column.name}` | {column.type} | {column.unit} | {where}{column.help} |"
