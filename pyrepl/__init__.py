@@ -7,7 +7,7 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
 
     cli                                   the command line (installed as pyrepl_cli)
     daemon                                the process: loop, sockets, files, children, clocks, randomness
-    commands                              one row per command, the dispatcher, one file per family
+    commands | metrics                    one row per command, the dispatcher | what syncs cost, by Spark from logs
     observability | topology              events and their words, INFO and its fields | many nodes, as INFO shows them
     node                                  the state of one node, put together
     replication                           PSYNC, pure: history, backlog, link, session, roster, role
@@ -24,6 +24,7 @@ Where do I add ...?
     an INFO field      one row in observability/info/<section>.py
     an RDB type        one pair in rdb/types/
     a log line         one record in observability/events.py
+    a metric           one column in metrics/results.py, and its expression beside its table's others
     a reply to master or replica
                        replication/handshake.py, link.py (replica's end), session.py, roster.py (master's end)
 

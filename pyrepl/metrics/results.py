@@ -1,0 +1,295 @@
+"""Every result table with unit and exact rule of each column: the one place where the metrics are defined.
+
+Made from the canonical tables (tables.py) by jobs.py. Times are of the master's clock where both ends were logged, else
+of the end that was. A null means: the logs do not tell. Ratios are between 0 and 1. Percentiles are exact ones of the
+samples, linearly interpolated.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.metrics.column import Table, count, flag, number, text
+
+SYNCS: Final = Table(
+    "syncs",
+    "one row per attempt that reached a verdict (continue, or a full resync was announced), both ends joined",
+    (
+        text("sync", "its id: the event log's, else one made of pair and begin"),
+        text("day", "the UTC day of at_us"),
+        text("node", "the master's node, or its address when no log of it was read"),
+        text("replica", "the replica's node, or its address when no log of it was read"),
+        text("ends", "whose logs told: both, master, replica"),
+        count("at_us", "us", "begin: the replica's connect where logged, else the request at the master"),
+        count(
+            "end_us",
+            "us",
+            "online at the master or the stream caught up at the replica, whichever is later; or failure",
+        ),
+        text("mode", "continue, full_disk, full_diskless, rdb_channel (Redis), dual_channel (Valkey)"),
+        flag("ok", "true online, false failed, null still running or the log ends"),
+        text("cause", "of a full resync: first, no_backlog, offset_out_of_backlog, id_mismatch, forced, ... (CAUSES)"),
+        text("failure", "why it failed (CAUSES); null when it did not"),
+        text("failure_detail", "the same in the log's own words"),
+        flag("asked_with_id", "the replica asked to be continued (PSYNC with an id, not ?)"),
+        count("asked_offset", "bytes", "first byte it asked for, from 1"),
+        count("offset", "bytes", "the cut of the snapshot, or the first byte continued from"),
+        count("gap_bytes", "bytes", "how many bytes more the backlog should have reached back; null when unknown"),
+        number("handshake_ms", "ms", "from begin to the verdict"),
+        number("wait_bgsave_ms", "ms", "from the verdict to the start of the snapshot that served it (master)"),
+        number("transfer_ms", "ms", "from the snapshot's start, or the first byte received, to the last byte"),
+        number(
+            "load_ms", "ms", "from the begin of loading to its end (replica); overlaps transfer when parsed on the fly"
+        ),
+        number(
+            "catch_up_ms",
+            "ms",
+            "two channels: from load end until the held stream is applied; else from the end of "
+            "load (or transfer) to online",
+        ),
+        number("total_ms", "ms", "from at_us to end_us"),
+        count("bytes", "bytes", "snapshot bytes; of a continue the bytes of backlog sent"),
+        number("mb_per_s", "MB/s", "bytes / 10^6 / transfer seconds; null below 1 ms"),
+        count("keys", "", "keys loaded"),
+        count("master_buffer_peak", "bytes", "largest output buffer of that replica seen during the sync"),
+        count("replica_buffer_peak", "bytes", "most of the stream that the replica held while loading"),
+        text("rdb_version", "RDB version of the snapshot where told"),
+    ),
+    days=True,
+)
+
+TOTALS: Final = Table(
+    "totals",
+    "one row: the counts of the whole, and for the JSON's top level",
+    (
+        count("syncs", "", "attempts that reached a verdict: rows of syncs"),
+        count("full_ok", "", "full resyncs, of any mode, that ended online"),
+        count("full_failed", "", "full resyncs that failed"),
+        count("full_open", "", "full resyncs whose end no log tells"),
+        count("partial_ok", "", "continued"),
+        count("partial_refused", "", "asked with an id and got a full resync"),
+        number("partial_ratio", "", "partial_ok / (partial_ok + partial_refused); null when neither"),
+        count("connect_failures", "", "attempts that ended before a verdict"),
+        count("unparsed_lines", "", "rows of unparsed"),
+        count("nodes", "", "rows of nodes"),
+    ),
+)
+
+MODES: Final = Table(
+    "modes",
+    "one row per mode that occurred",
+    (text("mode", "as in syncs"), count("count", "", "syncs of it"), count("ok", "", "of them online")),
+)
+
+FULL_CAUSES: Final = Table(
+    "full_causes",
+    "one row per cause of full resyncs",
+    (
+        text("cause", "as in syncs"),
+        count("count", "", "full resyncs, failed ones included"),
+        count("bytes", "bytes", "snapshot bytes they moved"),
+        number("seconds", "s", "their total_ms, summed"),
+        count("gap_p50", "bytes", "median of gap_bytes, where known"),
+        count("gap_max", "bytes", "largest gap_bytes, where known"),
+    ),
+)
+
+LOOPS: Final = Table(
+    "loops",
+    "one row per pair and reason that failed three times or more in a row, with no success between",
+    (
+        text("node", "the master"),
+        text("replica", "the replica"),
+        text("reason", "the failure all of them share (CAUSES)"),
+        text("detail", "the last one's own words"),
+        count("count", "", "failures in the longest such row"),
+        count("first_us", "us", "begin of the first"),
+        count("last_us", "us", "end of the last"),
+        number("every_s", "s", "mean time from one to the next"),
+        count("bytes", "bytes", "snapshot bytes moved in vain, where known"),
+        flag("over", "a sync of the pair succeeded afterwards"),
+    ),
+)
+
+RETRIES: Final = Table(
+    "retries",
+    "one row per pair with at least one failed attempt",
+    (
+        text("node", "the master"),
+        text("replica", "the replica"),
+        text("reason", "why attempts failed (CAUSES)"),
+        count("count", "", "attempts that failed so, before or after a verdict"),
+        count("first_us", "us", "begin of the first"),
+        count("last_us", "us", "end of the last"),
+    ),
+)
+
+CUTS: Final = Table(
+    "cuts",
+    "one row per established link (stream flowing, or snapshot under way) that ended; both ends joined",
+    (
+        text("day", "the UTC day of at_us"),
+        text("node", "the master"),
+        text("replica", "the replica"),
+        count("at_us", "us", "when the first end noticed"),
+        text("ends", "whose logs told: both, master, replica"),
+        text("cause", "output_buffer, timeout, load_failed, rdb_version, shutdown, role_change, connection_lost, ..."),
+        text("phase", "stream, or the phase of the sync it interrupted"),
+        text("detail", "the log's own words"),
+        count("output_buffer_bytes", "bytes", "what had piled up at the master, where told"),
+        number("down_s", "s", "until the pair's next sync that ended well; null when none did"),
+    ),
+    days=True,
+)
+
+CUT_CAUSES: Final = Table(
+    "cut_causes", "one row per cause of cuts", (text("cause", "as in cuts"), count("count", "", "cuts by it"))
+)
+
+AVAILABILITY: Final = Table(
+    "availability",
+    "one row per pair of master and replica",
+    (
+        text("node", "the master"),
+        text("replica", "the replica"),
+        number("observed_s", "s", "from the pair's first event to the end of the logs of its ends"),
+        number("online_s", "s", "of these with the stream flowing: from a sync's end to the next cut"),
+        number("availability", "", "online_s / observed_s"),
+        count("cuts", "", "rows of cuts"),
+        number("longest_outage_s", "s", "longest span between two online spans"),
+        count("samples", "", "samples of its lag"),
+        number("lag_bytes_p50", "bytes", "median of lag_bytes"),
+        number("lag_bytes_p90", "bytes", "90th percentile"),
+        number("lag_bytes_p99", "bytes", "99th percentile"),
+        number("lag_bytes_max", "bytes", "largest"),
+        number("lag_s_p50", "s", "median of lag_s"),
+        number("lag_s_p90", "s", "90th percentile"),
+        number("lag_s_p99", "s", "99th percentile"),
+        number("lag_s_max", "s", "largest"),
+        count("output_buffer_max", "bytes", "largest output buffer at the master"),
+    ),
+)
+
+WRITE_RATE: Final = Table(
+    "write_rate",
+    "one row per node: what it writes to its stream, and what its backlog covers",
+    (
+        text("node", "the node"),
+        text("source", "samples (event log) or syncs (offsets that text logs name, between two of one replid)"),
+        number("observed_s", "s", "spans between two known offsets of one replid, summed"),
+        count("stream_bytes", "bytes", "stream written in them"),
+        number("bytes_per_s_mean", "bytes/s", "stream_bytes / observed_s"),
+        number("bytes_per_s_p50", "bytes/s", "median over the spans"),
+        number("bytes_per_s_p99", "bytes/s", "99th percentile over the spans"),
+        number("bytes_per_s_max", "bytes/s", "fastest span"),
+        number("writes_per_s_p50", "1/s", "median of the samples' commands per second"),
+        number("writes_per_s_p99", "1/s", "99th percentile"),
+        count("backlog_size", "bytes", "capacity of the backlog, the last one told"),
+        number("cover_mean_s", "s", "backlog_size / bytes_per_s_mean: how long a replica may be away"),
+        number("cover_p99_s", "s", "backlog_size / bytes_per_s_p99: the same while writes are heavy"),
+    ),
+)
+
+FORKS: Final = Table(
+    "forks",
+    "one row per snapshot child",
+    (
+        text("day", "the UTC day of at_us"),
+        text("node", "who forked"),
+        count("pid", "", "the child"),
+        count("at_us", "us", "its start"),
+        text("target", "disk or socket"),
+        text("why", "sync when replicas wait for it, else save"),
+        flag("ok", "its end; null when the log does not tell"),
+        number("seconds", "s", "from start to end"),
+        count("bytes", "bytes", "snapshot bytes, where told"),
+        count("keys", "", "keys written, where told"),
+        count("private_bytes", "bytes", "memory the child had for itself (copy-on-write), where told"),
+        count("replicas", "", "syncs it served"),
+    ),
+    days=True,
+)
+
+SKEW: Final = Table(
+    "skew",
+    "one row per node: how its clock stands to the reference node's",
+    (
+        text("node", "the node"),
+        text(
+            "reference", "the node whose clock counts: of each group that syncs tie together, the one with most links"
+        ),
+        number("skew_ms", "ms", "its clock minus the reference's; subtracted from its times before ends are joined"),
+        number(
+            "spread_ms", "ms", "half the width of what the events allow: the true skew is within skew_ms +- spread_ms"
+        ),
+        count("pairs", "", "pairs of events used: cause at one end, effect at the other"),
+    ),
+)
+
+NODES: Final = Table(
+    "nodes",
+    "one row per node whose log was read",
+    (
+        text("node", "its name"),
+        text("kind", "pyrepl, redis, valkey; null when no start was logged"),
+        text("version", "the last one it started as"),
+        count("port", "", "where it listens"),
+        count("runs", "", "processes seen"),
+        count("first_us", "us", "first event"),
+        count("last_us", "us", "last event"),
+        count("events", "", "rows of events"),
+    ),
+)
+
+BACKLOG_WHAT_IF: Final = Table(
+    "backlog_what_if",
+    "one row per node and size of interest: what a larger repl-backlog-size would have done",
+    (
+        text("node", "the master"),
+        count(
+            "backlog_size", "bytes", "the size tried: each that turns one more avoidable full resync into a partial one"
+        ),
+        count("avoided", "", "full resyncs by offset_out_of_backlog or no_backlog that it would have made partial"),
+        count("avoidable", "", "all such with a known gap_bytes"),
+        number("share", "", "avoided / avoidable"),
+        count("saved_bytes", "bytes", "snapshot bytes of those avoided, less the stream sent instead"),
+        number("saved_s", "s", "their total_ms, summed"),
+    ),
+)
+
+STORMS: Final = Table(
+    "storms",
+    "one row per time in which two or more full resyncs of one master ran at once and not from one snapshot",
+    (
+        text("node", "the master"),
+        count("at_us", "us", "begin of the first"),
+        count("end_us", "us", "end of the last"),
+        count("syncs", "", "full resyncs in it"),
+        count("snapshots", "", "children forked for them"),
+        number("delay_s", "s", "repl-diskless-sync-delay with which one snapshot would have served all"),
+    ),
+)
+
+ADVICE: Final = Table(
+    "advice",
+    "one row per piece of advice, the gravest first",
+    (
+        text("kind", "backlog_size, output_buffer, rdb_channel, storm, version_mismatch, loop, log_gaps"),
+        text("severity", "act, consider, fine"),
+        text("node", "whom it concerns"),
+        text("replica", "the other end, where it concerns a pair"),
+        text("directive", "what to set, as in the configuration file; null when nothing is to be set"),
+        text("value", "to what"),
+        number("share", "", "of the trouble that it would have prevented"),
+        count("count", "", "cases behind it"),
+        count("saved_bytes", "bytes", "what it would have saved"),
+        number("saved_s", "s", "what it would have saved"),
+        text("text", "the whole in a sentence or two, with its numbers"),
+    ),
+)
+
+RESULTS: Final = (
+    TOTALS, SYNCS, MODES, FULL_CAUSES, LOOPS, RETRIES, CUTS, CUT_CAUSES, AVAILABILITY, WRITE_RATE, FORKS, SKEW, NODES,
+    BACKLOG_WHAT_IF, STORMS, ADVICE,
+)  # fmt: skip
+"""All of them, in the order of a report."""
