@@ -10,7 +10,7 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     commands | metrics                    one row per command, the dispatcher | what syncs cost, by Spark from logs
     observability | topology              events and their words, INFO and its fields | many nodes, as INFO shows them
     node                                  the state of one node, put together
-    replication                           PSYNC, pure: history, backlog, link, session, roster, role
+    replication | streams                 PSYNC, pure: history, backlog, link, session, roster, role | change streams
     keyspace | aof                        databases, value types, expiry, digest | the append-only file, its parts
     resp | rdb | config                   the wire, the snapshot format, the directives
     units | glob
