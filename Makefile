@@ -1,18 +1,32 @@
 # What people and CI run. `make` alone tells what there is.
 #
 # Everything is installed into .venv (packages) and .peers (real servers to test against); `make clean` removes both.
+# The hot modules (pyproject.toml, [tool.pyrepl.kernels]) are compiled where there is a C compiler, and again whenever
+# one of them changes; with PYREPL_PURE=1 in the environment they run as they are written.
 
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
-SOURCES := pyrepl cli bench tests
+SOURCES := pyrepl cli bench tests setup.py
+FORM := $(if $(filter-out 0,$(PYREPL_PURE)),pure,compiled)
+LIST_KERNELS := import tomllib; \
+	tools = tomllib.load(open("pyproject.toml", "rb"))["tool"]["pyrepl"]["kernels"]; \
+	print(*(name.replace(".", "/") + ".py" for names in tools.values() for name in names))
+KERNELS := $(shell $(PYTHON) -c '$(LIST_KERNELS)' 2>/dev/null) $(wildcard pyrepl/*/*.pxd pyrepl/*/*/*.pxd)
+PIP := $(BIN)/pip install -q --disable-pip-version-check
+
+# What is run on the pure form besides the compiled one: all that needs no other process, and the pairs with real servers.
+PURE_TESTS := tests/unit tests/property tests/scenario tests/house tests/interop/test_matrix.py tests/interop/test_chain.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test matrix bench lint format peers clean
+.NOTPARALLEL:
+.PHONY: help demo build test test-pure matrix bench lint format peers clean
 
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
+	@echo "make build    compile the hot modules, or with PYREPL_PURE=1 run them as they are written"
 	@echo "make test     all tests but the full-size ones"
+	@echo "make test-pure  those that are run on the pure form as well"
 	@echo "make matrix   interop with real servers at full size, and every sync broken at every point"
 	@echo "make bench    figures against Redis 8.2, side by side (BENCH='commands fullsync rdbchannel', ROUNDS=3, SCALE=1)"
 	@echo "make lint     ruff, mypy --strict, import rules"
@@ -24,34 +38,53 @@ $(BIN)/python:
 		{ echo "pyrepl needs Python 3.11 or later: make PYTHON=/path/to/python3.11 ..."; exit 1; }
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "No venv module here; on Debian: apt-get install python3-venv"; exit 1; }
 
+# Packages first, always pure and quick; the form comes last, so that nothing is compiled twice.
 .venv/.installed: $(BIN)/python setup.cfg
-	$(BIN)/pip install -q --disable-pip-version-check -e .
+	@rm -f .venv/.form-*
+	PYREPL_PURE=1 $(PIP) -e .
 	@touch $@
 
 .venv/.for-tests: .venv/.installed
-	$(BIN)/pip install -q --disable-pip-version-check -e '.[test]'
+	@rm -f .venv/.form-*
+	PYREPL_PURE=1 $(PIP) -e '.[test]'
 	@touch $@
+
+.venv/.for-bench: .venv/.for-tests
+	@rm -f .venv/.form-*
+	PYREPL_PURE=1 $(PIP) -e '.[bench]'
+	@touch $@
+
+.venv/.form-$(FORM): .venv/.installed setup.py pyproject.toml $(KERNELS)
+	@rm -f .venv/.form-*
+	@$(BIN)/pip install -v --disable-pip-version-check --no-deps -e . >.venv/build.log 2>&1 || \
+		{ tail -n 30 .venv/build.log; exit 1; }
+	@grep '^ *pyrepl: ' .venv/build.log || true
+	@$(BIN)/pyrepl --version
+	@touch $@
+
+build: .venv/.form-$(FORM)
 
 peers: .venv/.for-tests
 	$(BIN)/python -m tests.peers.finder
 
-demo: .venv/.installed
+demo: build
 	$(BIN)/python -m bench.demo
 
-test: peers
+test: peers build
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-matrix: peers
-	$(BIN)/python -m pytest -m matrix -n $(WORKERS) --dist worksteal
+test-pure: export PYREPL_PURE := 1
+test-pure: peers
+	$(MAKE) build
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PURE_TESTS)
 
-.venv/.for-bench: .venv/.for-tests
-	$(BIN)/pip install -q --disable-pip-version-check -e '.[bench]'
-	@touch $@
+matrix: peers build
+	$(BIN)/python -m pytest -m matrix -n $(WORKERS) --dist worksteal
 
 BENCH ?= commands fullsync rdbchannel
 ROUNDS ?= 3
 SCALE ?= 1
-bench: peers .venv/.for-bench
+bench: peers .venv/.for-bench build
 	$(BIN)/python -m bench $(BENCH) --rounds $(ROUNDS) --scale $(SCALE)
 
 lint: .venv/.for-tests
@@ -65,4 +98,5 @@ format: .venv/.for-tests
 	$(BIN)/ruff format $(SOURCES)
 
 clean:
-	rm -rf .venv .peers
+	rm -rf .venv .peers build pyrepl/kernels.json
+	find pyrepl -name '*.so' -delete

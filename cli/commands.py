@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from pyrepl import VERSION
+from pyrepl.kernels import form
 
 from .completion import SHELLS, TakesDirectives, script_for, words_of
 
@@ -24,7 +25,7 @@ _DIRECTIVES = click.argument("directives", nargs=-1, type=click.UNPROCESSED, she
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(VERSION, prog_name="pyrepl")
+@click.version_option(VERSION, prog_name="pyrepl", message=f"%(prog)s, version %(version)s ({form()})")
 def cli() -> None:
     """A replication daemon that speaks Redis's PSYNC.
 

@@ -27,6 +27,12 @@ def main() -> None:
     if complaint is not None:
         sys.stderr.write(complaint + "\n")
         sys.exit(1)
+    from pyrepl.kernels import why_not_fresh
+
+    complaint = why_not_fresh()
+    if complaint is not None:
+        sys.stderr.write(f"pyrepl: {complaint}\n")
+        sys.exit(1)
     from .commands import cli
 
     cli(prog_name="pyrepl")

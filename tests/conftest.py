@@ -7,7 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from pyrepl.kernels import form, why_not_fresh
 from tests.peers.lab import Lab
+
+
+def pytest_configure() -> None:
+    """Tests of compiled modules that no longer are what their sources say would prove nothing."""
+    complaint = why_not_fresh()
+    if complaint is not None:
+        raise pytest.UsageError(complaint)
+
+
+def pytest_report_header() -> str:
+    """Which form the run is about."""
+    return f"pyrepl: {form()}"
 
 
 @pytest.fixture

@@ -193,8 +193,11 @@ class Parser:
             self._rest_bytes = 0
         self._need = 0
         self._parse(data, batch)
-        self._is_between = not (self._left or self._rest_bytes or self._done_bytes or self._error or self._overflow)
+        self._note_place()
         return batch
+
+    def _note_place(self) -> None:
+        self._is_between = not (self._left or self._rest_bytes or self._done_bytes or self._error or self._overflow)
 
     def _read_alone(self, data: bytes, batch: Batch) -> bool:
         """The usual read of a client that waits for each reply: one whole command. False if it is anything else."""

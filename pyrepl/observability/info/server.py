@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pyrepl import VERSION
+from pyrepl.kernels import form
 from pyrepl.node.node import Node
 from pyrepl.observability.info.field import Section, constant, gauge, text
 from pyrepl.observability.version import REDIS_VERSION
@@ -23,6 +24,7 @@ SERVER: Final = Section(
         constant("redis_version", REDIS_VERSION, "The version of Redis whose behaviour clients may expect."),
         constant("server_name", "pyrepl", "What this server is, as Valkey prints it."),
         constant("pyrepl_version", VERSION, "Our own version."),
+        constant("pyrepl_build", form(), "Whether the hot modules run compiled, or pure as they are written."),
         constant("redis_git_sha1", "00000000", "There is no commit of Redis."),
         constant("redis_git_dirty", 0, "There is no commit of Redis."),
         constant("redis_build_id", "0", "There is no build of Redis."),

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from cli.commands import cli, split_address
 from pyrepl import VERSION
+from pyrepl.kernels import form
 
 ROOT = Path(__file__).parents[3]
 
@@ -41,7 +42,7 @@ class TestHelp:
         assert ("--master HOST:PORT" in result.output) is (name == "replica")
 
     def test_version(self) -> None:
-        assert run("--version").output == f"pyrepl, version {VERSION}\n"
+        assert run("--version").output == f"pyrepl, version {VERSION} ({form()})\n"
 
 
 class TestAddress:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl import VERSION
+from pyrepl.kernels import form
 from tests.unit.commands.rig import START_MS, Rig
 from tests.unit.observability.info.reading import info
 
@@ -19,6 +20,7 @@ class TestServer:
         shown = info(rig, "server")
         assert shown["redis_version"] == "7.2.4"
         assert (shown["server_name"], shown["pyrepl_version"]) == ("pyrepl", VERSION)
+        assert shown["pyrepl_build"] == form()
 
     def test_uptime(self, rig: Rig) -> None:
         rig.pass_s(90_000.5)
