@@ -208,7 +208,7 @@ class Stage:
         assert temporary_files(self.replica) == []
 
     def _whole_snapshot_came(self) -> bool:
-        """The child of a killed Redis or Valkey may live on and write its snapshot to the end, straight to the socket."""
+        """The child of a killed Redis or Valkey may live on and write its snapshot to the end, to the socket."""
         outlives = self.case.victim is Victim.MASTER and self.case.master != "pyrepl"
         return outlives and "Done loading RDB" in self.replica.log()
 
