@@ -1,0 +1,93 @@
+"""Why a node ends a subscription: the code that begins an ERROR line, and the exception that a subscriber gets for it.
+
+Pure; a node words its errors from these codes, a client reads them. As in Redis the first word is for programs, the
+rest for people: `ERROR TOOOLD 4096 token 12 of stream keys is older than ...`.
+
+| code | what it means | a subscriber |
+|---|---|---|
+| NOAUTH, WRONGPASS | a password is wanted, or another one | gives up: WrongPassword |
+| NOSTREAM | no such stream here | gives up: UnknownStream |
+| TOOOLD oldest | the rows after the token are not kept any more; `oldest` still is | gives up: TokenTooOld |
+| FORKED fork | the token is of a history that went another way at `fork` | gives up: ForkedHistory |
+| AHEAD | the token is not reached here yet, as on a replica that lags | comes again |
+| LOADING, BUSY, SLOW, anything else | not now: loading, too many subscribers, it read too slowly | comes again |
+
+"Gives up" is said of a node; a subscriber that knows several asks the others first (roundabout.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.errors import PyreplError
+
+NOAUTH: Final = "NOAUTH"
+WRONGPASS: Final = "WRONGPASS"
+NOSTREAM: Final = "NOSTREAM"
+TOOOLD: Final = "TOOOLD"
+FORKED: Final = "FORKED"
+AHEAD: Final = "AHEAD"
+LOADING: Final = "LOADING"
+BUSY: Final = "BUSY"
+SLOW: Final = "SLOW"
+
+
+class Refused(PyreplError):
+    """No node that could be reached goes on with this subscription; the text is the first one's, for people."""
+
+
+class WrongPassword(Refused):
+    """The node asks for a password, or for another one (`stream-requirepass`)."""
+
+
+class UnknownStream(Refused):
+    """The node has no such stream."""
+
+
+class TokenTooOld(Refused):
+    """Rows after the token are not kept any more: what changed since has to be had in another way.
+
+    `oldest`: the oldest token from which the node can go on; None when it did not say.
+    """
+
+    def __init__(self, text: str, oldest: int | None = None) -> None:
+        super().__init__(text)
+        self.oldest = oldest
+
+
+class ForkedHistory(Refused):
+    """The token is of a history that the node has left: what came after the fork may never have happened here.
+
+    `fork`: the newest token that both have; None when it did not say.
+    """
+
+    def __init__(self, text: str, fork: int | None = None) -> None:
+        super().__init__(text)
+        self.fork = fork
+
+
+class AnotherServer(Refused):
+    """The node is not the one that was expected."""
+
+
+class BatchTooLarge(Refused):
+    """The rows of one token do not fit into the memory that the application allows."""
+
+
+def refusal_of(text: str) -> Refused | None:
+    """The exception for an ERROR line's text; None where it is worth to come again."""
+    code, _, rest = text.partition(" ")
+    if code in (NOAUTH, WRONGPASS):
+        return WrongPassword(text)
+    if code == NOSTREAM:
+        return UnknownStream(text)
+    if code == TOOOLD:
+        return TokenTooOld(text, _first_number(rest))
+    if code == FORKED:
+        return ForkedHistory(text, _first_number(rest))
+    return None
+
+
+def _first_number(words: str) -> int | None:
+    word = words.partition(" ")[0]
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 20 else None

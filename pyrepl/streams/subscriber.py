@@ -1,0 +1,280 @@
+"""The subscriber's machine for one connection: greets, asks for a stream from a place, gathers the rows of each token.
+
+Pure; the socket, the queue to the application and the next connection are client.py's, the node's end of the
+conversation is subscription.py's.
+
+    > SERVER node-a 8371445e...          may come again later: the history got another name
+    > PING 1490197665618                 from here on 15 s of silence end the connection
+    < NAME my-worker                     all four at once: nothing is gained by waiting
+    < AUTH secret
+    < PING 1490197665618
+    < REPLICATE keys 5021 8371445e...
+    > RDATA keys batch [0,"user:7","hset"]
+    > RDATA keys 5174 [0,"user:8","del"]   one Batch of two rows; the place moves to 5174
+    > POSITION keys 5174                   one Batch of none: everything up to here is had
+
+The rows of a token are handed on together or not at all: a connection that breaks amid them leaves the place before
+them, and the next one brings them again. Rows at or below the place were had and are dropped, so a node that repeats
+some repeats nothing to the application.
+
+A subscriber that does not read for a while (`hold`) does not count the node's silence meanwhile; it goes on sending
+PING, so the node counts ours neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias, final
+
+from pyrepl.errors import PeerError
+from pyrepl.streams.batches import Batch
+from pyrepl.streams.codec import LineSplitter, parse_line, render
+from pyrepl.streams.place import Place
+from pyrepl.streams.refusals import AnotherServer, BatchTooLarge, Refused, refusal_of
+from pyrepl.streams.rows import Json, decode_row
+from pyrepl.streams.verbs import (
+    Auth,
+    Error,
+    LineCommand,
+    Name,
+    Ping,
+    Position,
+    Rdata,
+    Replicate,
+    Server,
+    Side,
+)
+
+PING_EVERY_S: Final = 5.0
+SILENCE_S: Final = 15.0
+GREETING_S: Final = 15.0
+"""For SERVER to come: whatever listens at a wrong port may say nothing at all."""
+
+_BESIDES_ROW_BYTES: Final = 1024
+"""Of a line: the verb, the names of stream and writer, the token; a node's ERROR."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriberOptions:
+    """What a subscriber says of itself and how much it takes."""
+
+    name: str = ""
+    """For people who look at the node's subscribers; empty: none is said."""
+    password: str = ""
+    expect_node: str = ""
+    """The name the node must state in SERVER; empty: any."""
+    most_batch_bytes: int = 256 * 1024 * 1024
+    """Inclusive, of the rows of one token as they come."""
+
+    def __repr__(self) -> str:
+        return f"SubscriberOptions(name={self.name!r}, ...)"
+
+
+class Greeted(NamedTuple):
+    """The node has named itself; again when its history got another name."""
+
+    node: str
+    history: str
+
+
+class Ended(NamedTuple):
+    """The connection has no future: close it. `refusal` is set when another try at this node makes no sense."""
+
+    why: str
+    refusal: Refused | None
+
+
+SubscriberEvent: TypeAlias = Greeted | Batch | Ended
+
+
+@final
+class Subscriber:
+    """One connection's conversation about one stream.
+
+    Shell's contract: `connected` first; after every call send `data_to_send()` and take `events()`; call `tick` at
+    `next_deadline()`; close after Ended.
+
+    Invariants: `held` never goes down; `_rows` are rows of one token that is above `held`; after Ended nothing is
+    parsed, sent or awaited any more.
+    """
+
+    def __init__(self, stream: str, place: Place, options: SubscriberOptions, unix_ms: Callable[[float], int]) -> None:
+        """`unix_ms(now)` gives the wall clock for PING."""
+        self._stream: Final = stream
+        self._place: Final = place
+        self._options: Final = options
+        self._unix_ms: Final = unix_ms
+        self._splitter: Final = LineSplitter(options.most_batch_bytes + _BESIDES_ROW_BYTES)
+        self.held = place.token
+        self.history = ""
+        self._rows: list[Json] = []
+        self._rows_bytes = 0
+        self._out: list[bytes] = []
+        self._events: list[SubscriberEvent] = []
+        self._is_greeted = False
+        self._is_timed = False
+        self._is_held_back = False
+        self._is_over = False
+        self._heard_at = 0.0
+        self._sent_at = 0.0
+
+    def connected(self, now: float) -> None:
+        """The connection stands."""
+        assert not self._out and not self._is_greeted
+        self._heard_at = now
+        options = self._options
+        if options.name:
+            self._send(Name(options.name), now)
+        if options.password:
+            self._send(Auth(options.password), now)
+        self._send(Ping(self._unix_ms(now)), now)
+        place = self._place
+        self._send(Replicate(self._stream, place.token, replid=place.history if place.token is not None else ""), now)
+
+    def receive(self, data: bytes, now: float) -> None:
+        """Bytes have come."""
+        if self._is_over:
+            return
+        self._heard_at = now
+        try:
+            lines = self._splitter.feed(data)
+        except PeerError:
+            self._end_too_large()
+            return
+        try:
+            for line in lines:
+                self._take(parse_line(line, Side.SERVER))
+                if self._is_over:
+                    return
+        except PeerError as error:
+            self._send(Error(str(error)), now)
+            self._end(f"the node broke the protocol: {error}")
+
+    def data_to_send(self) -> list[bytes]:
+        """What has to be written, once."""
+        out, self._out = self._out, []
+        return out
+
+    def events(self) -> list[SubscriberEvent]:
+        """What has happened, once, in order."""
+        events, self._events = self._events, []
+        return events
+
+    def next_deadline(self) -> float | None:
+        """When `tick` is due; None when it never is."""
+        if self._is_over:
+            return None
+        silent_at = self._silent_at()
+        ping_at = self._sent_at + PING_EVERY_S
+        return ping_at if silent_at is None else min(ping_at, silent_at)
+
+    def tick(self, now: float) -> None:
+        """Time has passed."""
+        if self._is_over:
+            return
+        silent_at = self._silent_at()
+        if silent_at is not None and now >= silent_at:
+            span = SILENCE_S if self._is_greeted else GREETING_S
+            self._send(Error(f"ping timeout: nothing came for {span:g} s"), now)
+            self._end(f"the node was silent for {span:g} s")
+        elif now >= self._sent_at + PING_EVERY_S:
+            self._send(Ping(self._unix_ms(now)), now)
+
+    def hold(self) -> None:
+        """From now on nothing is read: the application has enough to do."""
+        self._is_held_back = True
+
+    def release(self, now: float) -> None:
+        """It is read again."""
+        self._is_held_back = False
+        self._heard_at = now
+
+    # ------------------------------------------------------------------ what the node says
+
+    def _take(self, command: LineCommand) -> None:
+        if isinstance(command, Rdata):
+            self._on_row(command)
+        elif isinstance(command, Position):
+            self._on_position(command)
+        elif isinstance(command, Ping):
+            self._is_timed = True
+        elif isinstance(command, Server):
+            self._on_greeting(command)
+        elif isinstance(command, Error):
+            self._end(f"the node ended it: {command.text}", refusal_of(command.text))
+
+    def _on_greeting(self, command: Server) -> None:
+        expected = self._options.expect_node
+        if expected and command.name != expected:
+            text = f"expected node {expected}, got {command.name}"
+            self._end(text, AnotherServer(text))
+            return
+        self._is_greeted = True
+        self.history = command.replid
+        self._events.append(Greeted(command.name, command.replid))
+
+    def _on_row(self, command: Rdata) -> None:
+        if command.stream != self._stream:
+            return
+        if command.token is not None and self._had(command.token):
+            self._forget_rows()
+            return
+        self._rows_bytes += len(command.row)
+        if self._rows_bytes > self._options.most_batch_bytes:
+            self._end_too_large()
+            return
+        self._rows.append(_parsed(command.row))
+        if command.token is not None:
+            self._hand_on(command.token)
+
+    def _on_position(self, command: Position) -> None:
+        if command.stream != self._stream or self._had(command.token):
+            return
+        if self._rows:
+            raise PeerError(f"expected the last row of a token of stream {self._stream}, got POSITION {command.token}")
+        self._hand_on(command.token)
+
+    def _had(self, token: int) -> bool:
+        return self.held is not None and token <= self.held
+
+    def _hand_on(self, token: int) -> None:
+        assert not self._had(token)
+        self.held = token
+        self._events.append(Batch(self._stream, "", token, tuple(self._rows), self._rows_bytes, self.history))
+        self._forget_rows()
+
+    def _forget_rows(self) -> None:
+        self._rows.clear()
+        self._rows_bytes = 0
+
+    # ------------------------------------------------------------------ the rest
+
+    def _silent_at(self) -> float | None:
+        """When silence is too long; None while it may last."""
+        if self._is_held_back:
+            return None
+        if not self._is_greeted:
+            return self._heard_at + GREETING_S
+        return self._heard_at + SILENCE_S if self._is_timed else None
+
+    def _send(self, command: LineCommand, now: float) -> None:
+        self._out.append(render(command))
+        self._sent_at = now
+
+    def _end_too_large(self) -> None:
+        text = f"the rows of one token are more than {self._options.most_batch_bytes} bytes (most_batch_bytes)"
+        self._end(text, BatchTooLarge(text))
+
+    def _end(self, why: str, refusal: Refused | None = None) -> None:
+        assert not self._is_over
+        self._is_over = True
+        self._forget_rows()
+        self._events.append(Ended(why, refusal))
+
+
+def _parsed(row: str) -> Json:
+    try:
+        return decode_row(row)
+    except (ValueError, RecursionError):
+        raise PeerError(f"expected a row as JSON, got {row!r:.100}") from None
