@@ -92,6 +92,29 @@ class General:
         "How much to log; notice suits production.",
     )
     logfile = Directive(Text(), "", "File to log to; empty: standard output.", mutable=False)
+    event_log = Directive(
+        Text(),
+        "none",
+        "File for what happens to the node, as JSON lines with the numbers of every sync; none: no such log."
+        " `pyrepl metrics` reads it. Not in Redis.",
+        mutable=False,
+    )
+    event_log_max_bytes = Directive(
+        Memory(),
+        64 * MB,
+        "Begin a new event log at so many bytes, the full one gets the time into its name; 0: never. Not in Redis.",
+    )
+    event_log_keep = Directive(Integer(), 16, "Full event logs that are kept, the newest; 0: all. Not in Redis.")
+    event_log_sample_period = Directive(
+        Integer(),
+        10,
+        "Seconds between two samples of lag, buffers and backlog in the event log; 0: none. Not in Redis.",
+    )
+    event_log_node = Directive(
+        Text(),
+        "",
+        "The node's name in its event log; empty: replica-announce-ip or the host's name, and the port. Not in Redis.",
+    )
     pidfile = Directive(Text(), "", "File to write the process id to; empty: none.", mutable=False)
     supervised = Directive(
         Choice("upstart", "systemd", "auto", "no"),

@@ -22,6 +22,8 @@ from pyrepl.daemon.clock import Clock, Randomness
 from pyrepl.daemon.config_files import rewrite_file
 from pyrepl.daemon.cron import Cron
 from pyrepl.daemon.ending import Ending
+from pyrepl.daemon.event_log import EventLog
+from pyrepl.daemon.event_sampler import EventSampler
 from pyrepl.daemon.failovers import Failovers
 from pyrepl.daemon.files import Files, remove_leftovers
 from pyrepl.daemon.listener import Listener
@@ -36,6 +38,8 @@ from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
 from pyrepl.observability import events
 from pyrepl.observability.event import Event, Level
+from pyrepl.observability.eventlog.records import BacklogResized, NodeReady, NodeStarted, NodeStopped
+from pyrepl.observability.eventlog.state import settings_in_force
 from pyrepl.replication.roster import RosterOptions
 
 if TYPE_CHECKING:
@@ -66,14 +70,18 @@ class App:
         replication = Replication(settings.repl_backlog_size, self._options, self.randomness.replid, now)
         self.node = Node(settings, process, replication)
         self.log = Log(self.clock, lambda: "S" if replication.is_replica else "M")
+        self.event_log = EventLog(self.node, self.clock, self.log)
         self._performer = Performer(self)
         self.dispatcher = Dispatcher(
             self.node, Table(FAMILIES), self.randomness, self._performer.perform, self.clock.precise
         )
         self.clients = Clients(self.node, self.dispatcher, self.clock, self.log)
         self.saver = Saver(self.node, self.clock, self.log)
+        self.saver.tell = self.event_log
         self.files = Files(self.node, self.clock, self.log)
-        self.replicas = Replicas(self.node, self.clients, self.saver, self.clock, self.randomness, self.log)
+        self.replicas = Replicas(
+            self.node, self.clients, self.saver, self.clock, self.randomness, self.log, self.event_log
+        )
         self.roles = Roles(
             self.node,
             self.clients,
@@ -83,13 +91,17 @@ class App:
             self.clock,
             self.randomness,
             self.log,
+            self.event_log,
         )
         self.supervision = Supervision(settings.supervised, os.environ)
         process.supervised = self.supervision.kind
-        self.failovers = Failovers(self.node, self.clients, self.replicas, self.roles, self.clock, self.log)
+        self.failovers = Failovers(
+            self.node, self.clients, self.replicas, self.roles, self.clock, self.log, self.event_log
+        )
         self.aof = AofKeeper(self)
         self.waitaof = AofWaiters(self)
         self._feed_aof()
+        self.sampler = EventSampler(self)
         self.cron = Cron(self)
         self._tcp = Listener(self.clients.make_protocol)
         self._unix = Listener(self.clients.make_protocol)
@@ -108,6 +120,9 @@ class App:
         if self.supervision.missing:
             self.log(events.SupervisorMissing())
         self._listen()
+        self.event_log.open()
+        self.event_log(NodeStarted(VERSION, os.getpid(), self.node.process.tcp_port))
+        self.event_log(settings_in_force(settings))
         self.roles.settings_changed()
         self.log(events.ModeRunning(self.node.process.tcp_port))
         self._write_pidfile()
@@ -139,6 +154,7 @@ class App:
         if "appendonly" in names:
             self.aof.settings_changed()
         self.log(events.ConfigSet(", ".join(names)))
+        self.event_log(settings_in_force(self.node.settings))
         if not _CREDENTIALS.isdisjoint(names):
             self.roles.hurry()
         self.replicas.plan_pump()
@@ -171,6 +187,8 @@ class App:
         if settings.unixsocket:
             self.log(events.ReadyToAcceptConnections("unix"))
         self.supervision.ready(self.node)
+        startup_ms = round((self.clock.now() - self.node.process.started_at) * 1000)
+        self.event_log(NodeReady(self.node.keyspace.key_count, startup_ms))
 
     async def _leave(self) -> None:
         """Close what is open, in the order in which others depend on it."""
@@ -186,6 +204,8 @@ class App:
         if settings.pidfile:
             self.log(events.PidFileRemoved())
             Path(settings.pidfile).unlink(missing_ok=True)
+        self.event_log(NodeStopped(round(self.clock.now() - self.node.process.started_at, 3)))
+        self.event_log.close()
         if self.ending.ended:
             self.log(events.ByeBye())
 
@@ -302,10 +322,13 @@ class App:
         session.soft_limit_s = float(limit.soft_seconds)
         backlog = self.node.replication.backlog
         if backlog.capacity != settings.repl_backlog_size:
+            before = backlog.capacity
             backlog.resize(settings.repl_backlog_size)
+            self.event_log(BacklogResized(backlog.capacity, before, backlog.start))
         self.node.process.hz = settings.hz
         self.node.review_settings()
         self.node.review_guard()
         self.log.level = Level.named(settings.loglevel)
+        self.event_log.settings_changed()
         self.clients.settings_changed()
         self.roles.settings_changed()

@@ -255,9 +255,10 @@ def peer_name(transport: asyncio.BaseTransport, unix_path: str) -> tuple[str, st
     own: Any = transport.get_extra_info("sockname")
     if not isinstance(peer, tuple) or not isinstance(own, tuple):
         return f"{unix_path}:0", f"{unix_path}:0"
-    return _host_port(peer), _host_port(own)
+    return host_port(peer), host_port(own)
 
 
-def _host_port(address: tuple[Any, ...]) -> str:
+def host_port(address: tuple[Any, ...]) -> str:
+    """A socket's address for people: `ip:port`, `[ip6]:port`."""
     host, port = str(address[0]), address[1]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -68,6 +68,7 @@ class Cron:
             self._guarded(self._sample)
             self._guarded(app.saver.tick)
             self._guarded(app.aof.tick)
+            self._guarded(app.sampler.tick)
         if now >= self._next_slow_at:
             self._next_slow_at = now + _SLOW_EVERY_S
             self._guarded(self._slow)

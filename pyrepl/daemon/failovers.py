@@ -5,6 +5,7 @@ The hand-over itself, following the former replica, is `roles`'.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import final
 
 from pyrepl.daemon.clients import Clients
@@ -16,6 +17,8 @@ from pyrepl.keyspace.database import Expiry
 from pyrepl.node.node import Node
 from pyrepl.node.pause import Holder
 from pyrepl.observability import events
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.records import FailoverStep
 from pyrepl.replication.failover import FailoverState, GaveUp, HandOver
 
 
@@ -27,13 +30,24 @@ class Failovers:
     is hidden instead of deleted: a DEL would move the end of the stream.
     """
 
-    def __init__(self, node: Node, clients: Clients, replicas: Replicas, roles: Roles, clock: Clock, log: Log) -> None:
+    def __init__(
+        self,
+        node: Node,
+        clients: Clients,
+        replicas: Replicas,
+        roles: Roles,
+        clock: Clock,
+        log: Log,
+        tell: Callable[[Record], None],
+    ) -> None:
+        """`tell` is the event log."""
         self._node = node
         self._clients = clients
         self._replicas = replicas
         self._roles = roles
         self._clock = clock
         self._log = log
+        self._tell = tell
         self._machine = node.replication.failover
         replicas.on_ack = self.tick
         roles.on_hand_over = self._handed_over
@@ -43,6 +57,7 @@ class Failovers:
         timeout_s = None if timeout_ms is None else timeout_ms / 1000
         self._machine.begin(target, force=force, timeout_s=timeout_s, now=self._clock.now())
         self._log(events.FailoverRequested("any replica" if target is None else f"{target[0]}:{target[1]}"))
+        self._tell(FailoverStep("requested", None if target is None else f"{target[0]}:{target[1]}"))
         self._node.replication.roster.is_quiet = True
         self._node.pause.hold_writes(Holder.FAILOVER)
         self._node.keyspace.expiry = Expiry.HIDE
@@ -64,12 +79,14 @@ class Failovers:
         self._machine.ended(refusal)
         if not refusal:
             self._log(events.FailoverDone())
+            self._tell(FailoverStep("done"))
         self._carry_out()
 
     def _carry_out(self) -> None:
         for event in self._machine.events():
             if isinstance(event, HandOver):
                 self._log(events.FailoverBegins(f"{event.host}:{event.port}", event.forced))
+                self._tell(FailoverStep("begun", f"{event.host}:{event.port}"))
                 self._roles.hand_over(event.host, event.port)
             else:
                 self._give_up(event)
@@ -78,6 +95,7 @@ class Failovers:
 
     def _give_up(self, event: GaveUp) -> None:
         self._log(events.FailoverGivenUp(event.text))
+        self._tell(FailoverStep("given_up", error=event.text))
         if event.was_handing_over:
             self._roles.take_back()
 

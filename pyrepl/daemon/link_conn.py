@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast, final
 
+from pyrepl.daemon.client_conn import host_port
 from pyrepl.daemon.clients import keep_alive
 
 
@@ -34,9 +35,9 @@ class LinkConn(asyncio.Protocol):
 
     @property
     def local_address(self) -> str:
-        """`ip:port` of our end; empty while there is none."""
+        """`ip:port` or `[ip6]:port` of our end; empty while there is none."""
         name: Any = self._transport.get_extra_info("sockname") if self._transport is not None else None
-        return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else ""
+        return host_port(name) if isinstance(name, tuple) else ""
 
     def open(self, host: str, port: int) -> None:
         """Begin to connect; `on_made` or `on_lost` follows."""

@@ -20,6 +20,8 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.loader import Loader
 from pyrepl.observability import events
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.replica_end import ReplicaEnd
 from pyrepl.replication import events as machine
 from pyrepl.replication.backoff import STEADY_S
 from pyrepl.replication.link import Link, OldData
@@ -69,8 +71,11 @@ class MasterLink:
         files: Files,
         clock: Clock,
         log: Log,
+        tell: Callable[[Record], None],
     ) -> None:
+        """`tell` is the event log."""
         self.link = link
+        self.story = ReplicaEnd(tell, link, clock.now())
         self.client = client
         """What commands of the stream run as; CLIENT LIST shows it with flag M."""
         self._owner = owner
@@ -186,6 +191,7 @@ class MasterLink:
         return LinkConn(on_made, on_data, on_lost, self._node.settings.tcp_keepalive or _KEEPALIVE_S)
 
     def _on_connect(self, event: machine.Connect) -> None:
+        self.story.connecting(self._clock.now())
         self._log(events.ConnectingToMaster(self.address))
         self._log(events.SyncStarted())
         self._main = self._conn(self._main_made, self._main_data, self._main_lost)
@@ -217,6 +223,7 @@ class MasterLink:
 
     def _on_open_rdb_channel(self, event: machine.OpenRdbChannel) -> None:
         self._buffer_was_full = False
+        self.story.rdb_channel_opened(event.dialect)
         self._log(events.RdbChannelOpened(event.dialect))
         self._rdb = self._conn(self._rdb_made, self._rdb_data, self._rdb_lost)
         self._rdb.open(event.host, event.port)
@@ -247,10 +254,12 @@ class MasterLink:
     def _on_sync_buffer_full(self, event: machine.SyncBufferFull) -> None:
         if not self._buffer_was_full:
             self._buffer_was_full = True
+            self.story.buffer_full(event.limit_bytes)
             self._log(events.SyncBufferFull(event.limit_bytes))
 
     def _on_catch_up_begins(self, event: machine.CatchUpBegins) -> None:
         self._catch_up_from = self.link.held or 0
+        self.story.catch_up_started(event.buffered_bytes, self._clock.now())
         self._log(events.CatchUpStarted(event.buffered_bytes))
 
     def _on_state_changed(self, event: machine.StateChanged) -> None:
@@ -262,6 +271,7 @@ class MasterLink:
     def _on_sync_asked(self, event: machine.SyncAsked) -> None:
         self._log(events.MasterRepliedToPing())
         request = event.request
+        self.story.asked(request, self.client.laddr, self._clock.now())
         if request.replid is None:
             self._log(events.NothingToContinue())
         else:
@@ -270,6 +280,7 @@ class MasterLink:
     # ------------------------------------------------------------------ the snapshot
 
     def _on_announced(self, event: machine.FullResyncAnnounced) -> None:
+        self.story.announced(event)
         self._log(events.FullResyncFromMaster(event.replid, event.cut, str(event.reason)))
 
     def _on_begins(self, event: machine.FullResyncBegins) -> None:
@@ -287,9 +298,12 @@ class MasterLink:
             )
         except OSError as error:
             self.link.keep_old_data(OldData.GOES_AT_LAST_BYTE)
-            self.link.load_failed("disk", self._clock.now(), f"cannot write the snapshot file: {error}")
+            text = f"cannot write the snapshot file: {error}"
+            self.story.load_failed("disk", text, self._clock.now())
+            self.link.load_failed("disk", self._clock.now(), text)
             return
         self._load = load
+        self.story.delivery_started(event.cut, event.total_bytes, load.how, self._clock.now())
         self.link.keep_old_data(load.old_data)
         where = "disk" if isinstance(load, sync_load.FileLoad) else "parser"
         if self.link.uses_two_channels:
@@ -310,6 +324,9 @@ class MasterLink:
 
     def _on_ends(self, event: machine.SnapshotEnds) -> None:
         load = self._load
+        self.story.delivery_ended(event.size_bytes, self._clock.now())
+        if load is not None:
+            self.story.load_started(load.how, self._clock.now())
         wait_s = self._slow_until - self._clock.now()
         if load is not None and wait_s > 0:
             self._loop.call_later(wait_s, self._end_load, load)
@@ -326,6 +343,7 @@ class MasterLink:
         announced = self._announced
         assert announced is not None
         self._load = self._announced = None
+        self.story.loaded(loader.loaded_keys, loader.expired_keys, self._clock.now())
         stream_db = loader.aux.get(b"repl-stream-db", b"0")
         self.client.db_index = int(stream_db) if stream_db.isdigit() else 0
         self._call.db = self._node.keyspace.databases[self.client.db_index]
@@ -335,6 +353,7 @@ class MasterLink:
 
     def _load_failed(self, word: str, text: str) -> None:
         self._load = self._announced = None
+        self.story.load_failed(word, text, self._clock.now())
         self._log(events.SyncLoadFailed(text, f"{Cause.LOAD_FAILED} ({word})"))
         self.link.load_failed(word, self._clock.now(), text)
         self._pump()
@@ -358,6 +377,7 @@ class MasterLink:
     # ------------------------------------------------------------------ the stream
 
     def _on_continued(self, event: machine.Continued) -> None:
+        self.story.continued()
         self._log(events.PartialResyncSucceeded())
         if event.new_replid is not None:
             self._log(events.MasterIdChanged(event.new_replid))
@@ -367,6 +387,7 @@ class MasterLink:
     def _on_up(self, event: machine.LinkUp) -> None:
         self._up_at = self._clock.now()
         self._owner.link_up()
+        self.story.up(self._up_at)
         if event.full:
             self._log(events.SyncFinished())
         if self._catch_up_from is not None:
@@ -436,6 +457,7 @@ class MasterLink:
         if self._load is not None:
             self._load.abandon()
             self._load = self._announced = None
+        self.story.lost(event, self._clock.now())
         cause = str(event.reason)
         if event.state is machine.LinkState.CONNECTED:
             self._log(events.MasterLost(cause))
@@ -452,5 +474,6 @@ class MasterLink:
         if self._up_at is not None and self._clock.now() - self._up_at >= STEADY_S:
             self._failures = 1
         self._up_at = None
+        self.story.try_again(event.in_s, self._failures)
         if event.in_s > 0:
             self._log(events.NextTry(self.address, event.in_s, self._failures, self.link.progress.last_sync_error))

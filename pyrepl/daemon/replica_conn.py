@@ -39,9 +39,10 @@ class ReplicaConn:
         self.session = session
         self.sent_bytes = 0
         """Of the snapshot file."""
+        self.file_bytes = 0
+        """Its size."""
         self._backlog = backlog
         self._file: BinaryIO | None = None
-        self._file_bytes = 0
         self._file_since = 0.0
         self._max_bytes_per_s = 0
         self._now = now
@@ -68,7 +69,7 @@ class ReplicaConn:
         self._max_bytes_per_s = max_bytes_per_s
         self._file_since = self._now()
         self._file = path.open("rb")
-        self._file_bytes = os.fstat(self._file.fileno()).st_size
+        self.file_bytes = os.fstat(self._file.fileno()).st_size
         self.sent_bytes = 0
 
     def push(self) -> int:
@@ -93,7 +94,7 @@ class ReplicaConn:
 
     def file_is_out(self) -> bool:
         """Was the last byte of the file handed to the transport? Then the file is closed."""
-        if self._file is None or self.sent_bytes < self._file_bytes:
+        if self._file is None or self.sent_bytes < self.file_bytes:
             return False
         self.close_file()
         return True
@@ -118,7 +119,7 @@ class ReplicaConn:
         transport = self.conn.transport
         while transport.get_write_buffer_size() < HIGH_WATER_BYTES:
             try:
-                data = file.read(min(_CHUNK_BYTES, self._file_bytes - self.sent_bytes, self._paced_bytes()))
+                data = file.read(min(_CHUNK_BYTES, self.file_bytes - self.sent_bytes, self._paced_bytes()))
             except OSError:
                 # The replica has part of a snapshot that cannot be completed: only a new sync helps it.
                 self.close(flush=False)

@@ -29,6 +29,9 @@ from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
+from pyrepl.observability.eventlog.master_end import MasterEnd
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.records import BacklogCreated, BacklogFreed
 from pyrepl.rdb.versions import DEFAULT_VERSION
 from pyrepl.replication import events as machine
 from pyrepl.replication.psync import Cause, Request
@@ -48,8 +51,16 @@ class Replicas:
     """
 
     def __init__(
-        self, node: Node, clients: Clients, saver: Saver, clock: Clock, randomness: Randomness, log: Log
+        self,
+        node: Node,
+        clients: Clients,
+        saver: Saver,
+        clock: Clock,
+        randomness: Randomness,
+        log: Log,
+        tell: Callable[[Record], None],
     ) -> None:
+        """`tell` is the event log."""
         self._node = node
         self._clients = clients
         self._saver = saver
@@ -58,6 +69,8 @@ class Replicas:
         self._log = log
         self._roster = node.replication.roster
         self._backlog = node.replication.backlog
+        self._tell = tell
+        self.story = MasterEnd(tell, self._backlog)
         self._loop = asyncio.get_running_loop()
         self._replicas: dict[int, ReplicaConn] = {}
         self.on_ack: Callable[[], None] = lambda: None
@@ -67,6 +80,8 @@ class Replicas:
         self._pump_planned = False
         self._sync_file = saver.dump_path
         """The snapshot file made last for replicas."""
+        self._sync_snapshot = 0
+        """The number of that snapshot."""
         self._pause_at = ReplPausePoint.CLEAR
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             machine.SyncDecided: self._on_decided,
@@ -92,6 +107,9 @@ class Replicas:
         session.receive_command(argv, self._clock.now())
         if session.may_stream and not streamed:
             self._log(events.ReplicaSynchronized(session.address))
+            self.story.went_online(session, self._clock.now(), full=True)
+        elif streamed:
+            self.story.acked(session, self._clock.now())
         if self._waiters.waiting:
             self._waiters.look()
         self.on_ack()
@@ -125,6 +143,10 @@ class Replicas:
                 session.refuse(refusal)
                 return
             request = replace(request, failover=False)
+        refusal = self._roster.refusal
+        if refusal:
+            addr = self._replicas[session.id].conn.client.addr
+            self.story.refused(session, request, addr, refusal, self._clock.now())
         self._roster.request_sync(session, request, self._clock.now())
 
     def _set_nodelay(self, replica: ReplicaConn) -> None:
@@ -142,9 +164,11 @@ class Replicas:
             return
         replica.close_file()
         was_replica = replica.session.is_replica
+        by_us = replica.session.end_reason is not None
         self._roster.remove(replica.session, self._clock.now())
         if was_replica:
             self._log_lost(replica.session)
+        self.story.lost(replica.session, replica.session.end_reason, self._clock.now(), by_us=by_us)
         self._plan_pump_now()
 
     def _log_lost(self, session: Session) -> None:
@@ -231,6 +255,7 @@ class Replicas:
     def _carry_out(self, replica: ReplicaConn) -> None:
         session = replica.session
         if replica.is_sending_file and replica.file_is_out():
+            self.story.delivery_ended(session.id, self._clock.now(), delivered_bytes=replica.sent_bytes)
             session.file_sent(self._clock.now())
             self._delete_sync_file()
             self._plan_pump_now()
@@ -245,8 +270,10 @@ class Replicas:
     def _went_online(self, session: Session, event: machine.WentOnline) -> None:
         if event.full and session.target is machine.SnapshotTarget.SOCKETS and not session.uses_sync:
             self._log(events.ReplicaWaitsForAck(session.address))
-        elif event.full:
-            self._log(events.ReplicaSynchronized(session.address))
+        else:
+            if event.full:
+                self._log(events.ReplicaSynchronized(session.address))
+            self.story.went_online(session, self._clock.now(), full=event.full)
         self._plan_pump_now()
 
     def _send_file(self, replica: ReplicaConn) -> None:
@@ -256,6 +283,9 @@ class Replicas:
             self._log(events.CannotSendSnapshot(replica.session.address, error.strerror or str(error)))
             replica.close(flush=False)
             return
+        session = replica.session
+        cut = session.cursor.at if session.cursor is not None else 0
+        self.story.delivery_started(session, self._sync_snapshot, cut, self._clock.now(), replica.file_bytes)
         self._plan_pump_now()
 
     def _delete_sync_file(self) -> None:
@@ -322,6 +352,8 @@ class Replicas:
             self._roster.snapshot_ended(False, self._clock.now(), detail="fork")
             self._plan_pump_now()
             return
+        for session in sessions if not disk else ():
+            self.story.delivery_started(session, self._saver.number, self._backlog.end, self._clock.now())
         pid = self._node.persistence.child_pid or 0
         self._log(events.SavingStarted(pid) if disk else events.TransferStarted(pid))
         if self._pause_at is ReplPausePoint.AFTER_FORK:
@@ -351,7 +383,7 @@ class Replicas:
         ok = not outcome.error
         size = 0
         if isinstance(outcome.target, ToFile):
-            self._sync_file = outcome.target.path
+            self._sync_file, self._sync_snapshot = outcome.target.path, self._saver.number
             try:
                 size = self._sync_file.stat().st_size if ok else 0
             except OSError as error:
@@ -362,6 +394,8 @@ class Replicas:
         else:
             self._log(events.CannotWriteSnapshot("socket", outcome.error))
             self._log(events.TransferKilled(outcome.signal) if outcome.signal else events.TransferFailed())
+        if not isinstance(outcome.target, ToFile):
+            self._tell_delivered(outcome, ids)
         failed = [ids[fd] for fd in outcome.lost]
         for fd, why in outcome.lost.items():
             replica = self._replicas.get(ids[fd])
@@ -370,6 +404,12 @@ class Replicas:
         self._roster.snapshot_ended(ok, self._clock.now(), size_bytes=size, detail=_word(outcome.error), failed=failed)
         # At once, so that the file is opened before anything else can replace it.
         self.pump()
+
+    def _tell_delivered(self, outcome: Outcome, ids: dict[int, int]) -> None:
+        for fd, session_id in ids.items():
+            error = outcome.error or outcome.lost.get(fd, "")
+            size = None if error else outcome.written_bytes
+            self.story.delivery_ended(session_id, self._clock.now(), delivered_bytes=size, error=error)
 
     def _on_stop_snapshot(self, event: machine.StopSnapshot) -> None:
         self._log(events.NobodyWaitsForSnapshot())
@@ -386,6 +426,7 @@ class Replicas:
         if replica is None:
             return
         address = replica.session.address
+        self.story.decided(replica.session, event, replica.conn.client.addr, self._clock.now())
         self._log(events.ReplicaAsksForSync(address))
         if event.reason is None:
             self._log(events.PartialResyncAccepted(address, event.missing_bytes, event.request.held + 1))
@@ -408,6 +449,7 @@ class Replicas:
     def _on_rdb_channel_asks(self, event: machine.RdbChannelAsks) -> None:
         replica = self._replicas.get(event.session_id)
         if replica is not None:
+            self.story.rdb_channel_asks(replica.session, event, replica.conn.client.addr)
             self._log(events.RdbChannelAsksForSync(replica.session.address))
             self._log_wait(event.wait)
 
@@ -417,6 +459,7 @@ class Replicas:
             self._log(events.DeliveringBoth(replica.session.address))
 
     def _on_psync_wait_over(self, event: machine.PsyncWaitOver) -> None:
+        self.story.psync_wait_over(event, self._clock.now())
         self._log(events.PsyncWaitOver(event.session_id, str(event.reason)))
 
     def _log_refusal(self, address: str, event: machine.SyncDecided) -> None:
@@ -435,9 +478,11 @@ class Replicas:
             self._log(events.ReplicaAheadOfUs(address))
 
     def _on_backlog_created(self, event: machine.BacklogCreated) -> None:
+        self._tell(BacklogCreated(self._backlog.capacity))
         self._log(events.BacklogCreated(event.replid, self._node.replication.history.replid2))
 
     def _on_backlog_freed(self, event: machine.BacklogFreed) -> None:
+        self._tell(BacklogFreed("ttl"))
         self._log(events.BacklogFreed(event.after_s))
 
     def _replica(self, conn: ClientConn) -> ReplicaConn:

@@ -6,7 +6,8 @@ The link's bytes are `master_link`'s, our own replicas `replicas`'.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, final
 
@@ -24,6 +25,9 @@ from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.records import BacklogCreated, BacklogFreed, FailoverStep, RoleChanged
+from pyrepl.observability.eventlog.syncs import role_name
 from pyrepl.replication import events as machine
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.history import is_replid
@@ -51,7 +55,9 @@ class Roles(LinkOwner):
         clock: Clock,
         randomness: Randomness,
         log: Log,
+        tell: Callable[[Record], None],
     ) -> None:
+        """`tell` is the event log."""
         self._node = node
         self._clients = clients
         self._replicas = replicas
@@ -60,6 +66,7 @@ class Roles(LinkOwner):
         self._clock = clock
         self._randomness = randomness
         self._log = log
+        self._tell = tell
         self._role = node.replication.role
         self._options = LinkOptions()
         self._shell: MasterLink | None = None
@@ -117,6 +124,8 @@ class Roles(LinkOwner):
         self, host: str, port: int, stream_db: int, *, at_start: bool = False, takes_over: bool = False
     ) -> None:
         node = self._node
+        before = role_name(is_replica=self._role.is_replica)
+        cause = CONFIGURED if at_start else "failover" if takes_over else "replicaof"
         position = self._role.follow(host, port, self._clock.now(), at_start=at_start)
         if takes_over:
             position = replace(position, failover=True)
@@ -127,10 +136,11 @@ class Roles(LinkOwner):
         client.db_index = stream_db if stream_db < node.settings.databases else 0
         client.review_guard()
         link = Link(host, port, self._options, position, self._randomness.fraction, node.replication.buffer_use)
-        shell = MasterLink(link, client, self, node, self._dispatcher, self._files, self._clock, self._log)
+        shell = MasterLink(link, client, self, node, self._dispatcher, self._files, self._clock, self._log, self._tell)
         self._shell = shell
         node.replication.link, node.replication.link_client = link, client
         node.review_guard()
+        self._tell(RoleChanged(before, cause, f"{host}:{port}"))
         shell.start()
         self._replicas.plan_pump()
 
@@ -143,7 +153,7 @@ class Roles(LinkOwner):
 
     def promote(self, *, by: Client) -> None:
         """Be a master from now on."""
-        self._lead()
+        self._lead("replicaof")
         self._log(events.MasterModeEnabled(self._name(by)))
 
     def hand_over(self, host: str, port: int) -> None:
@@ -155,7 +165,7 @@ class Roles(LinkOwner):
     def take_back(self) -> None:
         """The hand-over came to nothing: be the master again."""
         self._handing_over = False
-        self._lead()
+        self._lead("failover_given_up")
 
     def take_over(self, request: Request) -> str | None:
         """Our master wants us in its place; why not, or None when we are the master now."""
@@ -164,17 +174,20 @@ class Roles(LinkOwner):
             self._log(
                 events.FailoverAsked(f"{self._node.replication.master_host}:{self._node.replication.master_port}")
             )
-            self._lead()
+            self._tell(FailoverStep("taken_over"))
+            self._lead("failover")
         return refusal
 
-    def _lead(self) -> None:
+    def _lead(self, cause: str) -> None:
         node = self._node
+        before = role_name(is_replica=self._role.is_replica)
         self._stop_link()
         old = node.replication.history.replid
         self._role.promote(self._randomness.replid(), self._clock.now())
         node.settings.replicaof = None
         node.keyspace.expiry = Expiry.DELETE
         node.review_guard()
+        self._tell(RoleChanged(before, cause))
         history = node.replication.history
         if history.replid2 == old:
             self._log(events.SecondaryIdSet(old, (history.fork or 0) + 1, history.replid))
@@ -238,19 +251,22 @@ class Roles(LinkOwner):
         self._node.review_guard()
 
     def link_continued(self, event: machine.Continued) -> None:
-        self._role.continued(event, self._clock.now())
+        with self._backlog_told():
+            self._role.continued(event, self._clock.now())
         self._replicas.plan_pump()
 
     def data_goes(self) -> None:
         # A master that sends its data has taken over, whatever we had hoped to keep.
         self._tell_hand_over("")
         self.on_stream_ends()
-        self._role.stream_lost(self._randomness.replid(), self._clock.now())
+        with self._backlog_told():
+            self._role.stream_lost(self._randomness.replid(), self._clock.now())
         self._replicas.plan_pump()
 
     def snapshot_loaded(self, replid: str, cut: int) -> None:
         self.on_stream_ends()
-        self._role.snapshot_loaded(ReplId(replid), Offset(cut), self._clock.now())
+        with self._backlog_told():
+            self._role.snapshot_loaded(ReplId(replid), Offset(cut), self._clock.now())
         self.on_stream_begins()
         self._replicas.plan_pump()
 
@@ -262,6 +278,17 @@ class Roles(LinkOwner):
             self._clients.deliver()
 
     # ------------------------------------------------------------------ inside
+
+    @contextmanager
+    def _backlog_told(self) -> Iterator[None]:
+        """A replica's backlog comes and goes with its data: say so if it does."""
+        backlog = self._node.replication.backlog
+        was_active = backlog.active
+        yield
+        if backlog.active and not was_active:
+            self._tell(BacklogCreated(backlog.capacity))
+        elif was_active and not backlog.active:
+            self._tell(BacklogFreed("full_resync"))
 
     def _stop_link(self) -> None:
         shell, self._shell = self._shell, None

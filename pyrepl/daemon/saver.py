@@ -15,6 +15,8 @@ from pyrepl.daemon.snapshot import Outcome, Snapshot, Target, ToFile, save_to_fi
 from pyrepl.keyspace.snapshot import SnapshotJob, needs_version
 from pyrepl.node.node import Node
 from pyrepl.observability import events
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.records import SnapshotEnded, SnapshotStarted
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.row import CannotHold
 
@@ -37,6 +39,10 @@ class Saver:
         """Told when a child that is not for replicas begins (True) or ends."""
         self.is_rewriting: Callable[[], bool] = lambda: False
         """Does the child of the append-only file run?"""
+        self.tell: Callable[[Record], None] = lambda record: None
+        """The event log."""
+        self.number = 0
+        """Of the snapshot begun last, from 1."""
         self._child: Snapshot | None = None
         self._on_end: Callable[[Outcome], None] | None = None
         self._for_replicas = False
@@ -91,9 +97,37 @@ class Saver:
         node.stats.total_forks += 1
         node.stats.latest_fork_usec = child.fork_us
         self._for_replicas = for_replicas
+        self._tell_started(child)
         if not for_replicas:
             self.on_child(True)
         return True
+
+    @property
+    def _purpose(self) -> str:
+        return "replicas" if self._for_replicas else "bgsave"
+
+    def _tell_started(self, child: Snapshot) -> None:
+        self.number += 1
+        node = self._node
+        target, keys = node.persistence.bgsave_target, node.persistence.child_keys_total
+        cut = node.stream_end
+        self.tell(SnapshotStarted(self.number, self._purpose, target, child.pid, keys, child.fork_us, cut))
+
+    def _tell_ended(self, outcome: Outcome) -> None:
+        self.tell(
+            SnapshotEnded(
+                self.number,
+                self._purpose,
+                self._node.persistence.bgsave_target,
+                ok=not outcome.error,
+                snapshot_ms=round(outcome.seconds * 1000),
+                keys=outcome.keys,
+                written_bytes=outcome.written_bytes,
+                private_bytes=outcome.cow_bytes,
+                signal=outcome.signal or None,
+                error=outcome.error or None,
+            )
+        )
 
     def stop(self, reason: str) -> None:
         """Kill the child; its end is told as usual."""
@@ -200,6 +234,7 @@ class Saver:
     def _receive_end(self, outcome: Outcome) -> None:
         on_end, self._on_end = self._on_end, None
         self._child = None
+        self._tell_ended(outcome)
         persistence = self._node.persistence
         persistence.bgsave_started_at = None
         persistence.bgsave_target = ""

@@ -6,6 +6,7 @@ killed when nobody waits for it any more. It reports on a pipe, in lines:
 
     keys <done>         progress, ten times a second at most
     lost <fd> <why>     this replica's socket failed
+    done <keys> <bytes> the snapshot is written, so large
     cow <bytes>         private memory at the end
     error <text>        why the snapshot failed
 
@@ -66,6 +67,8 @@ class Outcome:
     """What killed the child, 0 if it ended by itself."""
     seconds: float
     cow_bytes: int = 0
+    keys: int = 0
+    written_bytes: int = 0
     lost: dict[int, str] = field(default_factory=dict)
     """Sockets that failed on the way, and why; those not named here have the whole snapshot."""
 
@@ -84,6 +87,8 @@ class Snapshot:
         self._unread = b""
         self._error = ""
         self._cow_bytes = 0
+        self._keys = 0
+        self._written_bytes = 0
         self._lost: dict[int, str] = {}
         self.pid = 0
         self.fork_us = 0
@@ -148,6 +153,9 @@ class Snapshot:
         elif word == "lost":
             fd, _, why = rest.partition(" ")
             self._lost[int(fd)] = why
+        elif word == "done":
+            keys, _, size = rest.partition(" ")
+            self._keys, self._written_bytes = int(keys), int(size)
         elif word == "cow":
             self._cow_bytes = int(rest)
         else:
@@ -165,7 +173,8 @@ class Snapshot:
         elif code > 0 and not error:
             error = f"the child exited with code {code}"
         self._remove_rest()
-        self._on_end(Outcome(self._target, error, max(0, -code), seconds, self._cow_bytes, self._lost))
+        size = (self._keys, self._written_bytes)
+        self._on_end(Outcome(self._target, error, max(0, -code), seconds, self._cow_bytes, *size, lost=self._lost))
 
     def _remove_rest(self) -> None:
         """A child that was killed leaves its temporary file."""
@@ -200,26 +209,29 @@ class _Reporter:
         os.set_blocking(self._fd, False)
 
 
-def save_to_file(job: SnapshotJob, path: Path, on_keys: Callable[[int], None]) -> None:
-    """Write the snapshot in this very process (SAVE). Raises OSError; the file of that name stays then."""
+def save_to_file(job: SnapshotJob, path: Path, on_keys: Callable[[int], None]) -> tuple[int, int]:
+    """Write the snapshot in this very process (SAVE); how many keys and bytes it has. Raises OSError; the file of that
+    name stays then."""
     sink = FileSink(path)
     try:
-        _write(job, sink, on_keys)
+        return _write(job, sink, on_keys)
     except BaseException:
         sink.abandon()
         raise
 
 
-def _write(job: SnapshotJob, sink: Sink, on_keys: Callable[[int], None]) -> None:
+def _write(job: SnapshotJob, sink: Sink, on_keys: Callable[[int], None]) -> tuple[int, int]:
     delay_s = job.key_save_delay_us / 1e6
-    written = 0
+    written = size = 0
     for block, done in job.blocks():
         sink.write(block)
+        size += len(block)
         if delay_s:
             time.sleep(delay_s * (done - written))
         written = done
         on_keys(done)
     sink.finish()
+    return written, size
 
 
 def _child_main(parent: int, job: SnapshotJob, target: Target, report_fd: int) -> None:
@@ -229,13 +241,13 @@ def _child_main(parent: int, job: SnapshotJob, target: Target, report_fd: int) -
     try:
         _settle_in(parent, report_fd, target)
         if isinstance(target, ToFile):
-            save_to_file(job, target.path, reporter.keys)
+            keys, size = save_to_file(job, target.path, reporter.keys)
         else:
             sink = _sockets_sink(target, reporter)
             if target.max_bytes_per_s:
-                _write(job, PacedSink(sink, target.max_bytes_per_s, time.monotonic, time.sleep), reporter.keys)
-            else:
-                _write(job, sink, reporter.keys)
+                sink = PacedSink(sink, target.max_bytes_per_s, time.monotonic, time.sleep)
+            keys, size = _write(job, sink, reporter.keys)
+        reporter.say(f"done {keys} {size}")
         reporter.say(f"cow {_private_bytes()}")
         code = 0
     except NobodyWaits:
@@ -248,7 +260,7 @@ def _child_main(parent: int, job: SnapshotJob, target: Target, report_fd: int) -
         os._exit(code)
 
 
-def _sockets_sink(target: ToSockets, reporter: _Reporter) -> SocketsSink:
+def _sockets_sink(target: ToSockets, reporter: _Reporter) -> Sink:
     def lost(fd: int, why: str) -> None:
         reporter.say(f"lost {fd} {why}")
 

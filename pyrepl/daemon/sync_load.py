@@ -29,6 +29,8 @@ class SyncLoad(Protocol):
     """The load of one snapshot that comes over a link."""
 
     old_data: ClassVar[OldData]
+    how: ClassVar[str]
+    """In a word, for the event log."""
 
     def feed(self, data: bytes) -> float:
         """Take the next bytes; seconds to wait before the following ones (key-load-delay)."""
@@ -84,6 +86,7 @@ class FileLoad:
     """To a file first, which then becomes dump.rdb; the old data stays until the file is whole."""
 
     old_data: ClassVar[OldData] = OldData.GOES_AT_LAST_BYTE
+    how: ClassVar[str] = "file"
 
     def __init__(self, node: Node, files: Files, log: Log, done: Done, failed: Failed, emptying: Emptying) -> None:
         self._emptying = emptying
@@ -169,6 +172,7 @@ class SocketLoad(ABC):
     """What the two ways have in common that load while the bytes come. `_is_over` after the last callback."""
 
     old_data: ClassVar[OldData]
+    how: ClassVar[str]
 
     def __init__(
         self,
@@ -233,6 +237,7 @@ class DirectLoad(SocketLoad):
     """From the socket into the emptied databases; clients get -LOADING meanwhile."""
 
     old_data: ClassVar[OldData] = OldData.GOES_AT_FIRST_BYTE
+    how: ClassVar[str] = "direct"
 
     def __init__(
         self,
@@ -263,6 +268,7 @@ class BesideLoad(SocketLoad):
     """Beside the old data, which is served meanwhile and replaced at once when the new data is complete."""
 
     old_data: ClassVar[OldData] = OldData.STAYS_UNTIL_LOADED
+    how: ClassVar[str] = "beside"
 
     def __init__(self, node: Node, files: Files, log: Log, total_bytes: int, done: Done, failed: Failed) -> None:
         self._log = log

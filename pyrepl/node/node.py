@@ -12,6 +12,7 @@ from typing import Final, final
 from pyrepl.config.settings import Settings
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client
+from pyrepl.node.event_log import EventLogUse
 from pyrepl.node.memory_limit import MemoryLimit
 from pyrepl.node.pause import Pause
 from pyrepl.node.persistence import Persistence
@@ -81,6 +82,7 @@ class Node:
         self.stats = Stats()
         self.slowlog = Slowlog(settings.slowlog_log_slower_than, settings.slowlog_max_len)
         self.persistence = Persistence(process.started_unix_s)
+        self.event_log = EventLogUse()
         self.pubsub = PubSub()
         self.pause = Pause()
         self.clients: dict[int, Client] = {}

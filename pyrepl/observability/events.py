@@ -223,6 +223,41 @@ class DebugLog(Event):
     TEXT: ClassVar[str] = "DEBUG LOG: {message}"
 
 
+@final
+class EventLogFailed(Event):
+    """What happened meanwhile waits, as much as there is room for."""
+
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "The event log cannot be written: {error}. Its lines wait in memory, 4 MB of them at most, and are tried again "
+        "each second. Make room on the disk, or see to the file's permissions; the node itself goes on."
+    )
+
+
+@final
+class EventLogRecovered(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "The event log is written again, the lines that waited are in it."
+
+
+@final
+class EventLogDrops(Event):
+    """Once for a row of drops; how many there were stands in the event log and in INFO."""
+
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "The event log drops lines: the disk takes none and 4 MB wait already. INFO's event_log_dropped counts them."
+    )
+
+
+@final
+class EventLogIncomplete(Event):
+    dropped: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "{dropped} lines of this run are missing in the event log, as the disk did not take them."
+
+
 # --- clients -------------------------------------------------------------------------------------------------------
 
 

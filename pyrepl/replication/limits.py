@@ -33,17 +33,24 @@ class Excess(NamedTuple):
 class OutputWatch:
     """One replica's pending bytes against the limits. Invariant: `_soft_since` is set while the soft one is passed."""
 
-    __slots__ = ("_limits", "_soft_since")
+    __slots__ = ("_limits", "_soft_since", "last_bytes", "peak_bytes")
 
     def __init__(self, limits: Limits) -> None:
         self._limits: Final = limits
         self._soft_since: float | None = None
+        self.last_bytes = 0
+        """What was pending at the last check."""
+        self.peak_bytes = 0
+        """The most that was; who tells of it puts it back to 0."""
 
     def check(self, pending_bytes: int, floor_bytes: int, now: float) -> Excess | None:
         """Is the replica slower than allowed? A backlog has `floor_bytes`.
 
         A hard limit below the backlog's size counts as that size (Redis 7.0), as those bytes are kept anyway.
         """
+        self.last_bytes = pending_bytes
+        if pending_bytes > self.peak_bytes:
+            self.peak_bytes = pending_bytes
         limits = self._limits
         hard = limits.hard_limit_bytes
         if hard and pending_bytes >= max(hard, floor_bytes):

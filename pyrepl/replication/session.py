@@ -159,7 +159,7 @@ class Session:
         self.waiting_since = now
         self._awaits_ack = False
         self._introducer: Final = introducer
-        self._output: Final = OutputWatch(options)
+        self.output: Final = OutputWatch(options)
         self._last_sent_at = now
         self._parser = Parser()
         self._out: list[bytes] = []
@@ -353,7 +353,7 @@ class Session:
 
     def check_output_buffer(self, end: int, floor_bytes: int, now: float) -> None:
         """Cut the replica if it is slower than allowed; the stream ends at `end`, a backlog has `floor_bytes`."""
-        excess = self._output.check(self.pending_bytes(end), floor_bytes, now)
+        excess = self.output.check(self.pending_bytes(end), floor_bytes, now)
         if excess is not None:
             self.close(excess.reason, excess.text)
 
@@ -375,7 +375,7 @@ class Session:
             return self._last_sent_at + KEEP_ALIVE_PERIOD_S
         if self.state is SessionState.CLOSED:
             return None
-        deadlines = [self._output.deadline]
+        deadlines = [self.output.deadline]
         if self._must_give_signs:
             deadlines.append(self.ack_at + self.options.timeout_s)
         if self._misses_rdb_channel:

@@ -16,12 +16,14 @@ from typing import Final, final
 class BufferUse:
     """How much such buffers hold: replica_full_sync_buffer_size and _peak. Outlives links and buffers."""
 
-    __slots__ = ("peak_bytes", "size_bytes")
+    __slots__ = ("peak_bytes", "size_bytes", "sync_peak_bytes")
 
     def __init__(self) -> None:
         self.size_bytes = 0
         self.peak_bytes = 0
         """The most there ever was."""
+        self.sync_peak_bytes = 0
+        """The most there was in the present sync; who tells of it puts it back to 0."""
 
 
 @final
@@ -82,4 +84,5 @@ class SyncBuffer:
         use = self._use
         use.size_bytes += by_bytes
         use.peak_bytes = max(use.peak_bytes, use.size_bytes)
+        use.sync_peak_bytes = max(use.sync_peak_bytes, use.size_bytes)
         assert self.size_bytes >= 0

@@ -98,7 +98,7 @@ HELP: Final[dict[str, str]] = {
     "target": "disk or socket.",
     "child_pid": "Process id of the child.",
     "fork_us": "How long the fork held the node up.",
-    "replicas": "How many replicas: served by the snapshot, or attached.",
+    "replicas": "Replicas attached.",
     "snapshot_ms": "From the fork to the child's end.",
     "written_bytes": "Bytes of the snapshot.",
     "private_bytes": "Memory that the child did not share with its parent at its end.",

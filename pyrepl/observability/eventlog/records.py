@@ -328,7 +328,7 @@ class ReplicaDown(Record):
 
 @final
 class SnapshotStarted(Record):
-    """A child was forked that writes a snapshot."""
+    """A child was forked that writes a snapshot. The delivery_started lines with its number tell for whom."""
 
     snapshot: int
     purpose: str
@@ -336,7 +336,6 @@ class SnapshotStarted(Record):
     child_pid: int
     keys: int
     fork_us: int
-    replicas: int
     snapshot_offset: int
 
 
@@ -374,9 +373,9 @@ class BacklogResized(Record):
 
 @final
 class BacklogFreed(Record):
-    """Nobody wanted it for repl-backlog-ttl: the stream is not kept any more."""
+    """The stream is not kept any more: no replica for repl-backlog-ttl (ttl), or our own data goes (full_resync)."""
 
-    backlog_ttl_s: int
+    cause: str
 
 
 # --- samples -------------------------------------------------------------------------------------------------------
@@ -418,7 +417,6 @@ class EventsDropped(Record):
     """So many records before this one were not written: the disk was full or slow. Their `seq` are missing."""
 
     dropped: int
-    error: str | None = None
 
 
 RECORDS: Final[tuple[type[Record], ...]] = tuple(

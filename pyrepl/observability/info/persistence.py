@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from pyrepl.node.event_log import EventLogUse
 from pyrepl.node.node import Node
 from pyrepl.node.persistence import AofState, Loading, Persistence
 from pyrepl.observability.info.field import Field, Section, Value, constant, counter, flag, gauge, text
@@ -45,6 +46,11 @@ def _aof(name: str, read: Callable[[AofState], Value], help: str, unit: str = ""
     return gauge(
         name, lambda node: read(node.persistence.aof), help, unit, when=lambda node: node.persistence.aof.enabled
     )
+
+
+def _event_log(name: str, read: Callable[[EventLogUse], Value], help: str, unit: str = "") -> Field:
+    """A line that is there while an event log is written."""
+    return gauge(name, lambda node: read(node.event_log), help, unit, when=lambda node: node.event_log.enabled)
 
 
 def _load(name: str, read: Callable[[Loading, float], Value], help: str, unit: str = "") -> Field:
@@ -128,6 +134,14 @@ PERSISTENCE: Final = Section(
         _aof("aof_buffer_length", lambda aof: aof.buffer_bytes, "Bytes not written yet.", "bytes"),
         _aof("aof_pending_bio_fsync", lambda aof: int(aof.is_syncing), "Fsyncs that run."),
         _aof("aof_delayed_fsync", lambda aof: aof.delayed_fsyncs, "Writes that came while an fsync hung."),
+        flag("event_log_enabled", lambda node: node.event_log.enabled, "An event log is written."),
+        _event_log("event_log_current_size", lambda use: use.file_bytes, "Size of its present file.", "bytes"),
+        _event_log("event_log_written", lambda use: use.written, "Lines written since the start."),
+        _event_log("event_log_dropped", lambda use: use.dropped, "Lines lost, as the disk did not take them."),
+        _event_log("event_log_buffer_length", lambda use: use.waiting_bytes, "Bytes not written yet.", "bytes"),
+        _event_log(
+            "event_log_last_write_status", lambda use: "err" if use.write_error else "ok", "How the last write went."
+        ),
         _load("loading_start_time", lambda load, now: load.started_unix_s, "Unix time at which it began.", "s"),
         _load("loading_total_bytes", lambda load, now: load.total_bytes, "Size, 0 if not known.", "bytes"),
         _load("loading_rdb_used_mem", lambda load, now: 0, "Memory used when it was made; not known.", "bytes"),

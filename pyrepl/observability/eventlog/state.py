@@ -1,0 +1,91 @@
+"""A node's settings and state as records of the event log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import final
+
+from pyrepl.config.settings import Settings
+from pyrepl.node.node import Node
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.records import ReplicaSample, Sample, SettingsInForce
+from pyrepl.replication.session import Session
+
+
+def settings_in_force(settings: Settings) -> SettingsInForce:
+    """What decides the cost of a sync; no secret is among it."""
+    limit = settings.client_output_buffer_limit.replica
+    return SettingsInForce(
+        backlog_size_bytes=settings.repl_backlog_size,
+        backlog_ttl_s=settings.repl_backlog_ttl,
+        output_hard_bytes=limit.hard_bytes,
+        output_soft_bytes=limit.soft_bytes,
+        output_soft_s=limit.soft_seconds,
+        sync_buffer_limit_bytes=settings.replica_full_sync_buffer_limit or limit.hard_bytes,
+        repl_timeout_s=settings.repl_timeout,
+        diskless=settings.repl_diskless_sync,
+        diskless_delay_s=settings.repl_diskless_sync_delay,
+        diskless_load=settings.repl_diskless_load,
+        rdb_channel=settings.repl_rdb_channel,
+        dual_channel=settings.dual_channel_replication_enabled,
+        max_concurrent_syncs=settings.repl_max_concurrent_syncs,
+        sync_max_bytes_per_s=settings.repl_sync_max_bytes_per_second,
+        maxmemory_bytes=settings.maxmemory,
+        sample_period_s=settings.event_log_sample_period,
+    )
+
+
+@final
+class Sampler:
+    """Takes samples; rates are those since the one before."""
+
+    def __init__(self, node: Node, sync_of: Callable[[int], str | None], now: float) -> None:
+        """`sync_of` gives the name of the sync by which the replica with a session's id came."""
+        self._node = node
+        self._sync_of = sync_of
+        self._last_at = now
+        self._last_changes = node.keyspace.dirty
+        self._last_end = node.replication.backlog.end
+
+    def take(self, now: float) -> Iterator[Record]:
+        """The node, then each of its replicas."""
+        yield self._sample(now)
+        end = self._node.replication.backlog.end
+        for session in self._node.replication.roster.sessions.values():
+            yield self._replica(session, end, now)
+
+    def _sample(self, now: float) -> Sample:
+        node = self._node
+        replication = node.replication
+        backlog, roster = replication.backlog, replication.roster
+        elapsed_s = max(1e-6, now - self._last_at)
+        changes, end = node.keyspace.dirty - self._last_changes, backlog.end - self._last_end
+        self._last_at, self._last_changes, self._last_end = now, node.keyspace.dirty, backlog.end
+        link = replication.link
+        last_io_at = link.progress.last_io_at if link is not None else None
+        return Sample(
+            backlog_start_offset=backlog.start,
+            backlog_bytes=backlog.end - backlog.start,
+            backlog_size_bytes=backlog.capacity,
+            replicas=len(roster.sessions),
+            output_bytes=roster.pending_bytes,
+            sync_buffer_bytes=replication.buffer_use.size_bytes,
+            rss_bytes=node.process.rss_bytes,
+            keys=node.keyspace.key_count,
+            clients=len(node.clients),
+            # A stream that begins anew may stand further left than the one before it.
+            writes_per_s=round(max(0, changes) / elapsed_s, 3),
+            stream_bytes_per_s=round(max(0, end) / elapsed_s, 3),
+            link_up=link.is_up if link is not None else None,
+            link_idle_s=round(now - last_io_at, 3) if last_io_at is not None else None,
+        )
+
+    def _replica(self, session: Session, end: int, now: float) -> ReplicaSample:
+        return ReplicaSample(
+            peer=session.address,
+            phase=session.state.wire_name,
+            lag_bytes=max(0, end - session.ack_cut),
+            lag_s=round(session.lag_s(now), 3),
+            output_bytes=session.pending_bytes(end),
+            sync=self._sync_of(session.id),
+        )

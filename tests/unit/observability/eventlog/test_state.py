@@ -1,0 +1,51 @@
+"""Settings and samples of a node as records."""
+
+from __future__ import annotations
+
+from pyrepl.config.settings import Settings
+from pyrepl.observability.eventlog.records import ReplicaSample, Sample
+from pyrepl.observability.eventlog.state import Sampler, settings_in_force
+from pyrepl.replication.psync import ASK_FOR_ALL
+from tests.unit.daemon.rig import bare_node
+
+
+def test_settings_are_those_in_force() -> None:
+    settings = Settings()
+    settings.assign("repl-backlog-size", 1 << 24)
+    told = settings_in_force(settings)
+    assert told.backlog_size_bytes == 1 << 24
+    assert told.output_hard_bytes == told.sync_buffer_limit_bytes == 256 << 20, "0 means the hard limit"
+    settings.assign("replica-full-sync-buffer-limit", 77)
+    assert settings_in_force(settings).sync_buffer_limit_bytes == 77
+
+
+def test_no_setting_that_is_secret_is_among_them() -> None:
+    values = Settings(requirepass=b"sesame", masterauth=b"sesame", masteruser=b"sesame")
+    assert "sesame" not in repr(settings_in_force(values))
+
+
+def test_rates_are_those_since_the_sample_before() -> None:
+    node = bare_node()
+    node.replication.backlog.create()
+    sampler = Sampler(node, lambda session_id: None, 10.0)
+    node.keyspace.dirty += 30
+    node.replication.backlog.append(b"x" * 500)
+    (first,) = sampler.take(15.0)
+    assert isinstance(first, Sample)
+    assert (first.writes_per_s, first.stream_bytes_per_s) == (6.0, 100.0)
+    assert (first.backlog_start_offset, first.backlog_bytes, first.backlog_size_bytes) == (0, 500, 1 << 20)
+    assert first.link_up is None and first.link_idle_s is None and first.replicas == 0
+    (second,) = sampler.take(16.0)
+    assert isinstance(second, Sample)
+    assert second.writes_per_s == second.stream_bytes_per_s == 0.0
+
+
+def test_one_record_a_replica() -> None:
+    node = bare_node()
+    roster, backlog = node.replication.roster, node.replication.backlog
+    session = roster.open_session(5, "10.0.0.9", 1.0)
+    session.receive_command([b"REPLCONF", b"listening-port", b"7001"], 1.0)
+    roster.request_sync(session, ASK_FOR_ALL, 1.0)
+    backlog.append(b"x" * 9)
+    _, told = Sampler(node, {5: "c/?"}.get, 1.0).take(2.0)
+    assert told == ReplicaSample("10.0.0.9:7001", "wait_bgsave", 9, 0.0, 0, "c/?")
