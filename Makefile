@@ -20,7 +20,7 @@ PURE_TESTS := tests/unit tests/property tests/scenario tests/house tests/interop
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo build test test-pure matrix bench lint format peers clean
+.PHONY: help demo build test test-pure matrix simulate bench lint format peers clean
 
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
@@ -28,6 +28,7 @@ help:
 	@echo "make test     all tests but the full-size ones"
 	@echo "make test-pure  those that are run on the pure form as well"
 	@echo "make matrix   interop with real servers at full size, and every sync broken at every point"
+	@echo "make simulate  thousands of seeded histories on a bad network (SEEDS=5000; FIRST=n to begin there, or repeat one)"
 	@echo "make bench    figures against Redis 8.2, side by side (BENCH='commands fullsync rdbchannel', ROUNDS=3, SCALE=1)"
 	@echo "make lint     ruff, mypy --strict, import rules"
 	@echo "make format   ruff, rewriting"
@@ -80,6 +81,10 @@ test-pure: peers
 
 matrix: peers build
 	$(BIN)/python -m pytest -m matrix -n $(WORKERS) --dist worksteal
+
+SEEDS ?= 5000
+simulate: .venv/.for-tests build
+	$(BIN)/python -m tests.simulation.many --seeds $(SEEDS) --workers $(WORKERS) $(if $(FIRST),--first $(FIRST))
 
 BENCH ?= commands fullsync rdbchannel
 ROUNDS ?= 3

@@ -42,3 +42,10 @@ class Ledger:
 
     def knows(self, replid: str) -> bool:
         return replid in self._streams
+
+    def name_at(self, replid: str, cut: int) -> str:
+        """Under which name the byte left of `cut` was written, for one who calls its stream `replid`."""
+        stream = self._streams.get(replid)
+        while stream is not None and cut <= stream.base and stream.parent is not None:
+            replid, stream = stream.parent, self._streams.get(stream.parent)
+        return replid

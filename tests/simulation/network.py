@@ -29,7 +29,7 @@ class Wire:
         self.stalled_until = 0.0
         self._clock = clock
         self._rng = rng
-        self._ends = ends
+        self.ends = ends
         self._max_delay_s = max_delay_s
         self._flying: tuple[deque[bytes], deque[bytes]] = (deque(), deque())
         self._arrives = [0.0, 0.0]
@@ -60,7 +60,7 @@ class Wire:
         self.is_open = False
         for side in (0, 1):
             self._flying[side].clear()
-            end = self._ends[side]
+            end = self.ends[side]
             self._clock.after(self._rng.random() * 2, lambda end=end: end.wire_lost(self))  # type: ignore[misc]
 
     def _ends_heard(self, side: int, when: float) -> None:
@@ -69,7 +69,7 @@ class Wire:
                 self._clock.after(POLL_S, hear)
                 return
             self.is_open = False
-            self._ends[side].wire_lost(self)
+            self.ends[side].wire_lost(self)
 
         self._clock.at(when, hear)
 
@@ -77,7 +77,7 @@ class Wire:
         flying = self._flying[side]
         if not flying or not self.is_open:
             return
-        receiver = self._ends[1 - side]
+        receiver = self.ends[1 - side]
         if self._clock.now < self.stalled_until or not receiver.wire_wants_data(self):
             self._arrives[side] = max(self._arrives[side], self._clock.now + POLL_S)
             self._clock.after(POLL_S, lambda: self._deliver(side))

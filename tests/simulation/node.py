@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyrepl.errors import CommandError
 from pyrepl.replication.backlog import Backlog
@@ -17,6 +17,7 @@ from pyrepl.replication.events import (
     Disconnect,
     FullResyncBegins,
     LinkEvent,
+    LinkState,
     LinkUp,
     Lost,
     OpenRdbChannel,
@@ -24,7 +25,6 @@ from pyrepl.replication.events import (
     SendFile,
     SnapshotBytes,
     SnapshotEnds,
-    SnapshotTarget,
     StartSnapshot,
     StopSnapshot,
     SyncDecided,
@@ -40,15 +40,17 @@ from pyrepl.replication.psync import Cause
 from pyrepl.replication.role import Role
 from pyrepl.replication.roster import Roster, RosterOptions
 from pyrepl.replication.session import Session, SessionOptions
-from pyrepl.replication.transfer import encode_mark_header
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.parser import Parser
 from pyrepl.units import Offset, ReplId
-from tests.simulation.checkers.acks import AckWatch
+from tests.simulation.checkers.acks import AckWatch, check_honest
 from tests.simulation.checkers.economy import check_economy
 from tests.simulation.checkers.memory import check_buffer, check_memory
 from tests.simulation.checkers.prefix import check_prefix
+from tests.simulation.checkers.room import check_room
+from tests.simulation.checkers.switch import check_switch
 from tests.simulation.checkers.units import check_units
+from tests.simulation.child import Child
 from tests.simulation.data import Data
 from tests.simulation.network import Wire
 
@@ -58,6 +60,14 @@ if TYPE_CHECKING:
 WINDOW_BYTES = 4096
 """What a simulated socket takes before the shell waits."""
 TIMEOUT_S = 12.0
+
+
+class Saved(NamedTuple):
+    """What is on a node's disk: a snapshot, and where in which stream it stands, if anywhere."""
+
+    snapshot: bytes
+    replid: ReplId
+    cut: int | None
 
 
 class Attached:
@@ -78,6 +88,9 @@ class Node:
         self.rng: random.Random = world.rng
         self.clock = world.clock
         self.is_gone = False
+        self.frozen_until = 0.0
+        self.saved: Saved | None = None
+        self.born_at = self.clock.now
         self.data = Data()
         self.history = History(self.new_replid())
         self.backlog = Backlog(backlog_bytes)
@@ -93,16 +106,19 @@ class Node:
         self.rdb_attempt = 0
         self.two_channels = self.rng.choice([(False, False), (True, False), (False, True), (True, True)])
         """Which ways a link of this node offers: Redis's, Valkey's."""
-        self.two_channel_syncs = 0
         self.old_data = OldData.GOES_AT_LAST_BYTE
         self.fails_loads = False
         self.received = b""
         self.load_serial = 0
         self.attached: dict[Wire, Attached] = {}
         self.full_syncs = 0
+        self.held_peaks: dict[str, int] = {}
+        """The most that was ever held of each stream, by name."""
+        self.handing_over_since = 0.0
+        self.hands_over_by_force = False
         self._acks = AckWatch()
         self._next_id = 0
-        self._child_serial = 0
+        self._child = Child(self)
         self._tick_at = float("inf")
 
     def new_replid(self) -> ReplId:
@@ -110,6 +126,11 @@ class Node:
 
     def log(self, text: str) -> None:
         self.world.log(f"{self.name}: {text}")
+
+    @property
+    def is_frozen(self) -> bool:
+        """Its process is stopped (SIGSTOP): it reads nothing, writes nothing, hears no clock."""
+        return self.clock.now < self.frozen_until
 
     # ------------------------------------------------------------------ the master's work
 
@@ -120,6 +141,7 @@ class Node:
         if self.backlog.active:
             self.append(self.feed.feed_unit([(db, encode_command(argv)) for db, argv in unit]))
             self.roster.check_output_buffers(self.clock.now)
+            self.world.states.note(self.history, self.backlog.end, self.data)
         self.settle()
 
     def append(self, raw: bytes) -> None:
@@ -136,18 +158,21 @@ class Node:
 
     @property
     def takes_writes(self) -> bool:
-        return not self.role.is_replica and self.failover.state is FailoverState.NONE
+        return not self.role.is_replica and self.failover.state is FailoverState.NONE and not self.is_frozen
 
     def hand_over(self) -> None:
-        """FAILOVER, to whoever has everything first."""
+        """FAILOVER, to whoever has everything first, to one alone, or to one by force when the time is over."""
         at = self.backlog.end
+        choices = [("sim", session.listening_port) for session in self.roster.sessions.values()]
+        target = self.rng.choice(choices) if choices and self.rng.random() < 0.5 else None
+        force = target is not None and self.rng.random() < 0.5
         try:
-            self.failover.begin(None, force=False, timeout_s=5.0, now=self.clock.now)
+            self.failover.begin(target, force=force, timeout_s=self.rng.choice([0.3, 5.0]), now=self.clock.now)
         except CommandError:
             return
         self.record(at, b"".join(bytes(piece) for piece in self.backlog.read(at, 1 << 30)))
         self.roster.is_quiet = True
-        self.log("looks for somebody to take over")
+        self.log(f"looks for somebody to take over: {target}{' by force' if force else ''}")
         self._look_at_failover()
 
     def abort(self) -> None:
@@ -159,19 +184,24 @@ class Node:
     def _look_at_failover(self) -> None:
         if self.is_gone or self.failover.state is not FailoverState.WAITING:
             return
-        self.failover.tick(self.clock.now)
-        self._carry_out_failover()
+        if not self.is_frozen:
+            self.failover.tick(self.clock.now)
+            self._carry_out_failover()
         self.clock.after(0.1, self._look_at_failover)
 
     def _carry_out_failover(self) -> None:
         for event in self.failover.events():
             if isinstance(event, GaveUp):
                 self.log(f"failover given up: {event.text}")
+                self.world.seen["failover given up"] += 1
                 self.roster.is_quiet = False
                 if event.was_handing_over:
                     self.promote()
             else:
                 self.log(f"hands over to port {event.port} at {self.backlog.end}")
+                self.world.seen["hand-over by force" if event.forced else "hand-over"] += 1
+                self.handing_over_since = self.clock.now
+                self.hands_over_by_force = event.forced
                 self.follow(self.world.name_at(event.port), takes_over=True)
 
     def _handed_over(self, refusal: str) -> None:
@@ -189,22 +219,33 @@ class Node:
         self.stop_link()
         self.role.promote(self.new_replid(), self.clock.now)
         self.log(f"promoted at {self.backlog.end}")
+        self.world.seen["promotion"] += 1
         if self.backlog.active:
             self.record(self.backlog.end)
         self.settle()
 
-    def restore(self, snapshot: bytes, replid: str, cut: int, *, leads: bool) -> None:
-        """Started again with a snapshot that states its place in a stream. A master's goes on under a new name."""
-        self.data = Data.load(snapshot)
-        self.role.restore(ReplId(replid), Offset(cut))
-        if leads:
-            self.history.shift(self.new_replid(), Offset(cut))
-            self.record(cut)
+    def save(self) -> None:
+        """SAVE: what a restart finds. Who holds no stream, or feeds nobody, has no place in one."""
+        holds = (self.role.holds_stream or not self.role.is_replica) and self.backlog.active
+        stream_db = self.data.stream_db if self.role.is_replica else max(0, self.feed.db)
+        self.saved = Saved(self.data.dump(stream_db), self.history.replid, self.backlog.end if holds else None)
 
-    def follow(self, name: str, *, takes_over: bool = False) -> None:
+    def restore(self, saved: Saved, *, leads: bool) -> None:
+        """Started again with a snapshot. A master's stream goes on from its place under a new name."""
+        self.saved = saved
+        self.data = Data.load(saved.snapshot)
+        if saved.cut is None:
+            return
+        self.role.restore(saved.replid, Offset(saved.cut))
+        self._note_held(saved.replid, saved.cut)
+        if leads:
+            self.history.shift(self.new_replid(), Offset(saved.cut))
+            self.record(saved.cut)
+
+    def follow(self, name: str, *, takes_over: bool = False, at_start: bool = False) -> None:
         self.stop_link()
         was_master = not self.role.is_replica
-        position = self.role.follow(name, 6379, self.clock.now)
+        position = self.role.follow(name, 6379, self.clock.now, at_start=at_start)
         position = replace(position, failover=takes_over)
         if was_master and self.feed.db >= 0:
             self.data.stream_db = self.feed.db
@@ -235,6 +276,8 @@ class Node:
         self.attached[wire] = Attached(self.roster.open_session(self._next_id, "sim", self.clock.now), wire)
 
     def wire_wants_data(self, wire: Wire) -> bool:
+        if self.is_frozen:
+            return False
         return wire is not self.link_wire or self.link is None or self.link.wants_data
 
     def wire_received(self, wire: Wire, data: bytes) -> None:
@@ -247,6 +290,9 @@ class Node:
         self.settle()
 
     def wire_lost(self, wire: Wire) -> None:
+        if self.is_frozen:
+            self.clock.at(self.frozen_until, lambda: self.wire_lost(wire))
+            return
         attached = self.attached.pop(wire, None)
         if attached is not None:
             self.roster.remove(attached.session, self.clock.now)
@@ -263,6 +309,9 @@ class Node:
         if session.is_replica:
             session.receive(data, self.clock.now)
             self._acks.check(self.name, session, self.backlog.end)
+            replica = attached.wire.ends[0]
+            assert isinstance(replica, Node)
+            check_honest(self.name, session, replica.name, replica.held_peaks.get(self.history.replid, 0))
             return
         for argv in attached.parser.feed(data).commands:
             if argv[0] == b"PING":
@@ -275,6 +324,9 @@ class Node:
     def settle(self) -> None:
         """Until nobody wants anything more; then plan the next tick."""
         if self.is_gone:
+            return
+        if self.is_frozen:
+            self.clock.at(self.frozen_until, self.settle)
             return
         busy = True
         while busy:
@@ -299,6 +351,7 @@ class Node:
         check_memory(self.name, self.backlog, self.hard_limit_bytes, 4 * WINDOW_BYTES)
         if self.link is not None:
             check_buffer(self.name, self.link, 2 * WINDOW_BYTES)
+        check_room(self.name, self.roster)
         self._plan_tick()
 
     def _plan_tick(self) -> None:
@@ -310,6 +363,10 @@ class Node:
 
     def _tick(self) -> None:
         if self.is_gone or self.clock.now < self._tick_at:
+            return
+        if self.is_frozen:
+            self._tick_at = self.frozen_until
+            self.clock.at(self._tick_at, self._tick)
             return
         self._tick_at = float("inf")
         if self.link is not None:
@@ -335,6 +392,7 @@ class Node:
                 session.file_sent(self.clock.now)
             elif isinstance(event, CloseSession):
                 self.log(f"closes {session.address}: {event.reason}")
+                self.world.seen[f"closed: {event.reason.cause}"] += 1
                 self.attached.pop(wire, None)
                 wire.close(1)
                 self.roster.remove(session, self.clock.now)
@@ -347,6 +405,7 @@ class Node:
                 session.refuse(refusal)
                 return
             self.log("takes over")
+            self._check_switch(session, event.request.held)
             self.promote()
             event = SyncRequested(replace(event.request, failover=False))
         if self.roster.refusal:
@@ -363,59 +422,31 @@ class Node:
             if isinstance(each, SyncDecided):
                 self.log(f"{session.address} asks {each.request.held}: {each.reason or 'continued'} {each.wait}")
                 self.full_syncs += each.reason is not None
+                self._count_decision(each)
             self._on_roster(each)
         if not before[0]:
             self.record(self.backlog.end)
 
+    def _count_decision(self, decided: SyncDecided) -> None:
+        seen, of_replica = self.world.seen, " of a sub-replica" if self.role.is_replica else ""
+        if decided.reason is None:
+            seen[f"partial{of_replica}"] += 1
+        else:
+            seen[f"full: {decided.reason.cause}"] += 1
+            seen[f"full{of_replica}"] += 1
+        seen["joined"] += decided.wait == "joined"
+
+    def _check_switch(self, session: Session, held: int) -> None:
+        old = self.world.nodes[self.world.name_at(session.listening_port)]
+        if old.handing_over_since >= self.born_at and not old.hands_over_by_force:
+            check_switch(self.name, self.backlog.end, held)
+            self.world.seen["switch"] += 1
+
     def _on_roster(self, event: RosterEvent) -> None:
         if isinstance(event, StartSnapshot):
-            self._fork(event.target)
+            self._child.fork(event.target)
         elif isinstance(event, StopSnapshot):
-            self._child_serial += 1
-            self.clock.after(0.01, lambda: self._reap(False, self._child_serial))
-
-    def _fork(self, target: SnapshotTarget) -> None:
-        self._child_serial += 1
-        serial = self._child_serial
-        if self.rng.random() < self.world.child_failures:
-            self.roster.snapshot_ended(False, self.clock.now, detail="fork")
-            return
-        stream_db = self.data.stream_db if self.role.is_replica else 0
-        served = self.roster.snapshot_started(self.clock.now, stream_db=stream_db)
-        if not served:
-            return
-        snapshot = self.data.dump(stream_db)
-        took_s = self.rng.random() * 3
-        if target is SnapshotTarget.DISK:
-            self.world.files[self.name] = snapshot
-            ok = self.rng.random() >= self.world.child_failures
-            self.clock.after(took_s, lambda: self._reap(ok, serial, len(snapshot)))
-            return
-        mark = b"%040x" % self.rng.getrandbits(160)
-        wires = {attached.session: attached.wire for attached in self.attached.values()}
-        payload = encode_mark_header(mark) + snapshot + mark
-        for session in served:
-            for piece in session.data_to_send():
-                wires[session].send(1, piece)
-        half = self.rng.randint(0, len(payload))
-        for session in served:
-            wires[session].send(1, payload[:half])
-
-        def finish() -> None:
-            if serial == self._child_serial and not self.is_gone:
-                ok = self.rng.random() >= self.world.child_failures
-                failed = [session.id for session in served if not wires[session].is_open]
-                for session in served if ok else []:
-                    wires[session].send(1, payload[half:])
-                self.clock.after(self.rng.random() * 2, lambda: self._reap(ok, serial, failed=failed))
-
-        self.clock.after(took_s, finish)
-
-    def _reap(self, ok: bool, serial: int, size_bytes: int = 0, failed: list[int] | None = None) -> None:
-        if serial == self._child_serial and not self.is_gone and self.roster.running is not None:
-            self._child_serial += 1
-            self.roster.snapshot_ended(ok, self.clock.now, size_bytes=size_bytes, failed=failed or [])
-            self.settle()
+            self._child.stop()
 
     def _feed_replica(self, attached: Attached) -> None:
         session, wire = attached.session, attached.wire
@@ -446,7 +477,7 @@ class Node:
             if wire is not None:
                 wire.close(0)
         elif isinstance(event, OpenRdbChannel):
-            self.two_channel_syncs += 1
+            self.world.seen[f"two channels of {event.dialect}"] += 1
             self.rdb_attempt += 1
             self.world.connect_rdb_channel(self, event.host, self.rdb_attempt)
         elif isinstance(event, CloseRdbChannel):
@@ -457,6 +488,7 @@ class Node:
         elif isinstance(event, Continued):
             self.log(f"continued at {event.held}")
             self.role.continued(event, self.clock.now)
+            self._note_held(event.replid, event.held)
         elif isinstance(event, FullResyncBegins):
             self._begin_load(link)
         elif isinstance(event, SnapshotBytes):
@@ -495,14 +527,20 @@ class Node:
         def finish() -> None:
             if serial != self.load_serial or self.is_gone or self.link is not link:
                 return
+            if self.is_frozen:
+                self.clock.at(self.frozen_until, finish)
+                return
             if self.fails_loads:
+                self.world.seen["load failed"] += 1
                 link.load_failed("corrupt", self.clock.now)
             else:
                 self.data = Data.load(self.received)
                 announced = link.announced
                 assert announced is not None
                 self.role.snapshot_loaded(announced.replid, announced.cut, self.clock.now)
+                self._note_held(announced.replid, announced.cut)
                 link.loaded(self.clock.now)
+                self.world.seen[f"loaded: {self.loading_kind.value}"] += 1
                 self.log(f"loaded at {announced.cut}")
             self.settle()
 
@@ -516,5 +554,21 @@ class Node:
         for argv in event.commands:
             self.data.apply(argv)
         self.role.receive_stream(event.raw)
+        self._note_held(link.replid, event.end)
         self.roster.check_output_buffers(self.clock.now)
         link.applied(event.end)
+
+    def _note_held(self, replid: ReplId, cut: int) -> None:
+        """Our data is the stream up to `cut`: so it is compared, and may be acknowledged."""
+        self.held_peaks[replid] = max(cut, self.held_peaks.get(replid, 0))
+        self.world.states.check(self.name, replid, cut, self.data)
+
+    def lie(self) -> None:
+        """Tell our master that we hold what we cannot hold."""
+        wire, link = self.link_wire, self.link
+        if wire is not None and link is not None and link.state is LinkState.CONNECTED:
+            cut = self.rng.choice(
+                [b"-1", b"0", b"%d" % (1 << 40), b"9223372036854775807", b"99999999999999999999", b"x"]
+            )
+            wire.send(0, encode_command([b"REPLCONF", b"ACK", cut, b"FACK", cut]))
+            self.world.seen["lie"] += 1

@@ -17,3 +17,9 @@ class AckWatch:
         if not before <= session.ack_cut <= end:
             raise Broken(f"ack: {who} had {before}, now {session.ack_cut}, the stream ends at {end}")
         self._seen[session] = session.ack_cut
+
+
+def check_honest(who: str, session: Session, replica: str, held_peak: int) -> None:
+    """What a master believes to be acknowledged was held by the replica at some time: WAIT counts nothing else."""
+    if session.has_acked and session.ack_cut > held_peak:
+        raise Broken(f"ack: {who} believes that {replica} holds {session.ack_cut}, it never held more than {held_peak}")
