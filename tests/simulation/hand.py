@@ -115,11 +115,11 @@ class Hand:
 
     def _hand_over(self, node: Node) -> None:
         if node.takes_writes:
-            node.hand_over()
+            node.handing.begin()
 
     def _abort(self, node: Node) -> None:
         if not node.is_frozen:
-            node.abort()
+            node.handing.abort()
 
     def _obeys(self, node: Node) -> bool:
         """REPLICAOF is refused during a failover, and who is frozen hears nothing."""

@@ -6,7 +6,6 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from pyrepl.errors import CommandError
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.events import (
     Apply,
@@ -30,7 +29,7 @@ from pyrepl.replication.events import (
     SyncDecided,
     SyncRequested,
 )
-from pyrepl.replication.failover import Failover, FailoverState, GaveUp
+from pyrepl.replication.failover import Failover, FailoverState
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.history import History
@@ -52,6 +51,7 @@ from tests.simulation.checkers.switch import check_switch
 from tests.simulation.checkers.units import check_units
 from tests.simulation.child import Child
 from tests.simulation.data import Data
+from tests.simulation.handing import Handing
 from tests.simulation.network import Wire
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 WINDOW_BYTES = 4096
 """What a simulated socket takes before the shell waits."""
 TIMEOUT_S = 12.0
+LIES = (b"-1", b"0", b"1000000000000", b"9223372036854775807", b"99999999999999999999", b"x")
 
 
 class Saved(NamedTuple):
@@ -100,6 +101,7 @@ class Node:
         self.roster = Roster(self.history, self.backlog, self.feed, options, self.new_replid, self.clock.now)
         self.role = Role(self.history, self.backlog, self.feed, self.roster)
         self.failover = Failover(self.roster, self.backlog)
+        self.handing = Handing(self)
         self.link: Link | None = None
         self.link_wire: Wire | None = None
         self.rdb_wire: Wire | None = None
@@ -114,8 +116,6 @@ class Node:
         self.full_syncs = 0
         self.held_peaks: dict[str, int] = {}
         """The most that was ever held of each stream, by name."""
-        self.handing_over_since = 0.0
-        self.hands_over_by_force = False
         self._acks = AckWatch()
         self._next_id = 0
         self._child = Child(self)
@@ -159,61 +159,6 @@ class Node:
     @property
     def takes_writes(self) -> bool:
         return not self.role.is_replica and self.failover.state is FailoverState.NONE and not self.is_frozen
-
-    def hand_over(self) -> None:
-        """FAILOVER, to whoever has everything first, to one alone, or to one by force when the time is over."""
-        at = self.backlog.end
-        choices = [("sim", session.listening_port) for session in self.roster.sessions.values()]
-        target = self.rng.choice(choices) if choices and self.rng.random() < 0.5 else None
-        force = target is not None and self.rng.random() < 0.5
-        try:
-            self.failover.begin(target, force=force, timeout_s=self.rng.choice([0.3, 5.0]), now=self.clock.now)
-        except CommandError:
-            return
-        self.record(at, b"".join(bytes(piece) for piece in self.backlog.read(at, 1 << 30)))
-        self.roster.is_quiet = True
-        self.log(f"looks for somebody to take over: {target}{' by force' if force else ''}")
-        self._look_at_failover()
-
-    def abort(self) -> None:
-        """FAILOVER ABORT, if there is one."""
-        if self.failover.state is not FailoverState.NONE:
-            self.failover.abort()
-            self._carry_out_failover()
-
-    def _look_at_failover(self) -> None:
-        if self.is_gone or self.failover.state is not FailoverState.WAITING:
-            return
-        if not self.is_frozen:
-            self.failover.tick(self.clock.now)
-            self._carry_out_failover()
-        self.clock.after(0.1, self._look_at_failover)
-
-    def _carry_out_failover(self) -> None:
-        for event in self.failover.events():
-            if isinstance(event, GaveUp):
-                self.log(f"failover given up: {event.text}")
-                self.world.seen["failover given up"] += 1
-                self.roster.is_quiet = False
-                if event.was_handing_over:
-                    self.promote()
-            else:
-                self.log(f"hands over to port {event.port} at {self.backlog.end}")
-                self.world.seen["hand-over by force" if event.forced else "hand-over"] += 1
-                self.handing_over_since = self.clock.now
-                self.hands_over_by_force = event.forced
-                self.follow(self.world.name_at(event.port), takes_over=True)
-
-    def _handed_over(self, refusal: str) -> None:
-        """How it went; later, as the link is in the middle of telling us."""
-
-        def end() -> None:
-            if not self.is_gone:
-                self.failover.ended(refusal)
-                self.roster.is_quiet = self.failover.state is not FailoverState.NONE
-                self._carry_out_failover()
-
-        self.clock.after(0.0, end)
 
     def promote(self) -> None:
         self.stop_link()
@@ -438,7 +383,7 @@ class Node:
 
     def _check_switch(self, session: Session, held: int) -> None:
         old = self.world.nodes[self.world.name_at(session.listening_port)]
-        if old.handing_over_since >= self.born_at and not old.hands_over_by_force:
+        if old.handing.since >= self.born_at and not old.handing.is_forced:
             check_switch(self.name, self.backlog.end, held)
             self.world.seen["switch"] += 1
 
@@ -496,7 +441,7 @@ class Node:
         elif isinstance(event, SnapshotEnds):
             self._end_load(link)
         elif isinstance(event, LinkUp):
-            self._handed_over("")
+            self.handing.ended("")
             self.role.link_up()
         elif isinstance(event, Apply):
             self._apply(link, event)
@@ -504,7 +449,7 @@ class Node:
             self.log(f"lost: {event.reason} in {event.state}")
             self.load_serial += 1
             if event.reason.cause is Cause.REFUSED:
-                self._handed_over(event.text)
+                self.handing.ended(event.text)
             self.role.link_lost()
 
     def _begin_load(self, link: Link) -> None:
@@ -567,8 +512,6 @@ class Node:
         """Tell our master that we hold what we cannot hold."""
         wire, link = self.link_wire, self.link
         if wire is not None and link is not None and link.state is LinkState.CONNECTED:
-            cut = self.rng.choice(
-                [b"-1", b"0", b"%d" % (1 << 40), b"9223372036854775807", b"99999999999999999999", b"x"]
-            )
+            cut = self.rng.choice(LIES)
             wire.send(0, encode_command([b"REPLCONF", b"ACK", cut, b"FACK", cut]))
             self.world.seen["lie"] += 1

@@ -150,7 +150,7 @@ class World:
         for node in self.nodes.values():
             node.frozen_until = 0.0
             node.settle()
-            node.abort()
+            node.handing.abort()
         for wire in self.wires:
             wire.stalled_until = 0.0
         for node in self.nodes.values():
