@@ -16,7 +16,7 @@ from tests.fault.follower import Follower
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.wire import ErrorReply, Wire, Word, encode
 
-AOF: Final = {"appendonly": "yes", "auto-aof-rewrite-percentage": "0"}
+AOF: Final = {"appendonly": "yes", "auto-aof-rewrite-percentage": "0", "shutdown-timeout": "0"}
 WITH_SAVE: Final = {"save": "3600 1000000"}
 MOST: Final = 80
 """So many commands there are."""
@@ -220,14 +220,14 @@ def _write(run: Run) -> None:
 
 
 def _rewrite(run: Run) -> None:
-    run.write(4)
+    run.write(2)
     assert run.node is not None
     node = run.node
     run.wire().call("BGREWRITEAOF")
-    run.write(6)
+    run.write(3)
     wait_until("the rewrite", lambda: node.info("persistence")["aof_rewrite_in_progress"] == "0")
     run.fsynced()
-    run.write(2)
+    run.write(1)
 
 
 def _rewrite_twice(run: Run) -> None:
