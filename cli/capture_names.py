@@ -1,13 +1,15 @@
 """The names of captured files: which tokens each holds, and what a folder of them has so far. Pure.
 
-    keys-00000000000000005021-00000000000000005174.jsonl     rows with 5021 < token <= 5174
-    .keys-00000000000000005174.jsonl.part                    being written; worth nothing until it is renamed
-    .keys.token                                              how far we have come where no rows were (TokenFile)
-    .keys.lock                                               held by the process that writes here
+    keys-00000000000000005021-00000000000000005174-8371445e....jsonl     rows with 5021 < token <= 5174
+    .keys-00000000000000005174.jsonl.part    being written; worth nothing until it is renamed
+    .keys.token                              how far we have come since, where no rows were (a TokenFile)
+    .keys.lock                               locked by the process that writes here
 
-Tokens have twenty digits, so that names sort as tokens do. Names with a point in front are not read by Spark, DuckDB or
-`ls`. A file is renamed when it is whole and on disk, so the names alone say what there is: nothing is counted twice,
-whenever we are killed.
+Tokens have twenty digits, so that names sort as tokens do. Behind them stands the replid under which the last one is
+valid, if the node has said one. Names with a dot in front are read neither by Spark nor by DuckDB nor by `ls *`.
+
+A file is renamed when it is whole and on disk, so the names alone say what there is, whenever we were killed; and each
+file begins where the one before ends, so they show that nothing is missing either.
 """
 
 from __future__ import annotations
@@ -17,9 +19,13 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final, NamedTuple, final
 
+from pyrepl.streams.place import Place
+
 DIGITS: Final = 20
-_FINISHED: Final = re.compile(r"(?P<stream>[^.].*)-(?P<first>\d{20})-(?P<last>\d{20})\.(?P<suffix>jsonl|parquet)")
-_SAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
+_FINISHED: Final = re.compile(
+    r"(?P<stream>[^.].*)-(?P<after>\d{20})-(?P<last>\d{20})(?:-(?P<history>[^-.]+))?\.(?:jsonl|parquet)", re.ASCII
+)
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class Span(NamedTuple):
@@ -28,22 +34,29 @@ class Span(NamedTuple):
     name: str
     after: int
     last: int
+    history: str
+
+    @property
+    def place(self) -> Place:
+        """Where its end lies."""
+        return Place(self.last, self.history)
 
 
 @final
 class FolderError(Exception):
-    """The files in a folder cannot be what we wrote; the text says which, and what to do."""
+    """The files in a folder cannot be what we wrote, or somebody else writes there; the text says what to do."""
 
 
-def safe(stream: str) -> str:
+def safe(word: str) -> str:
     """A stream's name as part of a file's name."""
-    return _SAFE.sub(lambda match: f"%{ord(match[0]):02x}", stream)
+    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02x}", word)
 
 
-def finished_name(stream: str, after: int, last: int, suffix: str) -> str:
+def finished_name(stream: str, after: int, end: Place, suffix: str) -> str:
     """The name of a whole file."""
-    assert 0 <= after < last
-    return f"{safe(stream)}-{after:0{DIGITS}d}-{last:0{DIGITS}d}.{suffix}"
+    assert end.token is not None and 0 <= after < end.token
+    history = f"-{end.history}" if end.history.isalnum() else ""
+    return f"{safe(stream)}-{after:0{DIGITS}d}-{end.token:0{DIGITS}d}{history}.{suffix}"
 
 
 def part_name(stream: str, after: int, suffix: str) -> str:
@@ -52,7 +65,7 @@ def part_name(stream: str, after: int, suffix: str) -> str:
 
 
 def is_part(name: str, stream: str) -> bool:
-    """Is it a file of this stream that somebody was writing?"""
+    """Was this file of the stream being written?"""
     return re.fullmatch(rf"\.{re.escape(safe(stream))}-\d{{{DIGITS}}}\.(jsonl|parquet)\.part", name) is not None
 
 
@@ -71,14 +84,23 @@ def finished(names: Iterable[str], stream: str) -> list[Span]:
 
     Raises FolderError when two hold the same tokens, which no run of ours makes.
     """
-    matches = filter(None, map(_FINISHED.fullmatch, names))
-    ours = [match for match in matches if match["stream"] == safe(stream)]
-    spans = [Span(match[0], int(match["first"]), int(match["last"])) for match in ours]
-    spans.sort(key=lambda span: span[1:])
+    matches = [match for match in map(_FINISHED.fullmatch, names) if match and match["stream"] == safe(stream)]
+    spans = [Span(match[0], int(match["after"]), int(match["last"]), match["history"] or "") for match in matches]
+    spans.sort(key=lambda span: (span.after, span.last))
     for before, span in pairwise(spans):
         if span.after < before.last:
             raise FolderError(
-                f"{before.name} and {span.name} overlap: they are of two captures. "
-                "Give each a folder of its own, or move one away."
+                f"{before.name} and {span.name} hold the same tokens: they are of two captures. "
+                "Give each a folder of its own"
             )
     return spans
+
+
+def place_of(spans: list[Span], saved: Place | None) -> Place | None:
+    """Where to go on: behind the last file, or where nothing had come since; None in a new folder."""
+    if not spans:
+        return saved
+    end = spans[-1].place
+    if saved is not None and saved.token is not None and end.token is not None and saved.token > end.token:
+        return saved
+    return end

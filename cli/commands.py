@@ -13,6 +13,7 @@ from pyrepl import VERSION
 from pyrepl.kernels import form
 
 from .completion import SHELLS, TakesDirectives, script_for, words_of
+from .tail_command import tail
 
 _PASS_ON: Final[dict[str, Any]] = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 _CONFIG = click.option(
@@ -33,9 +34,13 @@ def cli() -> None:
         pyrepl master --config conf/master.conf
         pyrepl replica --master 127.0.0.1:6379 --port 6380
         pyrepl status 127.0.0.1:6379
+        pyrepl tail 127.0.0.1:7379
 
     Either end may be a real Redis or Valkey server.
     """
+
+
+cli.add_command(tail)
 
 
 @cli.command(cls=TakesDirectives, context_settings=_PASS_ON)

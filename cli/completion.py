@@ -61,5 +61,16 @@ def words_of(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     return [CompletionItem(value) for value in values if value.startswith(incomplete)]
 
 
+def streams_of(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The streams that every node has; those of applications are known to their nodes alone."""
+    return [CompletionItem(name, help=what) for name, what in _STREAMS.items() if name.startswith(incomplete)]
+
+
+_STREAMS: Final = {
+    "keys": "each key changed",
+    "commands": "each command as it was propagated",
+    "caches": "cache entries to be dropped",
+    "sync": "replication events of the node",
+}
 _PATHS: Final = frozenset({"dir", "logfile", "pidfile", "unixsocket"})
 _NO_COMMAND: Final = click.Command(PROGRAM)

@@ -141,7 +141,7 @@ def subscribe(
 
 @final
 class Subscription:
-    """Rows of a stream, for `async for`; or whole tokens, from `batches()`. For one task at a time.
+    """Rows of a stream, for `async for`; or whole tokens, from `batches()` or `next_batch()`. For one task at a time.
 
     Ends by an exception only: Refused (TokenTooOld, ForkedHistory, WrongPassword, UnknownStream, ...), or what the
     token store raised; and by `aclose`. Cancelling a wait loses nothing: ask again.
@@ -177,20 +177,26 @@ class Subscription:
         while True:
             for row in self._rows:
                 return row
-            self._rows = (await self._next()).each()
+            self._rows = (await self.next_batch()).each()
 
-    async def batches(self, *, moves: bool = False) -> AsyncIterator[Batch]:
-        """Whole tokens, each with all its rows; with `moves` also those of no rows, by which only the place moves."""
-        while not self._is_closed:
+    async def batches(self) -> AsyncIterator[Batch]:
+        """Whole tokens, each with all its rows."""
+        while True:
             try:
-                batch = await self._next()
+                batch = await self.next_batch()
             except StopAsyncIteration:
                 return
-            if batch.rows or moves:
+            if batch.rows:
                 yield batch
 
+    def confirm(self) -> None:
+        """What was handed out last has been had, though no more is asked for."""
+        if self._handed is not None:
+            self._had(self._handed)
+            self._handed = None
+
     async def aclose(self) -> None:
-        """Disconnect, and store the place. What was handed out last counts as not had."""
+        """Disconnect, and store the place. What was handed out last counts as not had, unless confirmed."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -199,19 +205,21 @@ class Subscription:
             await asyncio.gather(self._task, return_exceptions=True)
             await self._save()
 
-    async def _next(self) -> Batch:
-        """The next token. Asking for it says that the one before has been had."""
+    async def next_batch(self) -> Batch:
+        """The next token, with all its rows; with none where only the place has moved.
+
+        Asking for it says that the one before has been had. Raises StopAsyncIteration once closed.
+        """
         if self._is_closed:
             raise StopAsyncIteration
         if self._task is None:
             await self._begin()
-        if self._handed is not None:
-            self._had(self._handed)
-            self._handed = None
+        self.confirm()
         await self._save_if_due()
+        await self._feed.give_turn()
         while (batch := self._feed.take()) is None:
             await self._wait()
-        await self._feed.give_turn()
+        # No wait from here on: what is taken must be handed out, even to a task that is being cancelled.
         self._handed = batch
         return batch
 

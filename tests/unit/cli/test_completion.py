@@ -25,7 +25,7 @@ def offered(*words: str) -> list[str]:
 
 
 def test_commands() -> None:
-    assert offered("") == ["completion", "master", "replica", "status"]
+    assert offered("") == ["completion", "master", "replica", "status", "tail"]
     assert offered("re") == ["replica"]
 
 
@@ -37,6 +37,15 @@ def test_every_directive(command: str) -> None:
     assert offered(command, "--port", "7000", "--logl") == ["--loglevel"]
     hidden = {f"--{name}" for name, row in ROWS.items() if row.hidden}
     assert hidden and not hidden & set(offered(command, "--"))
+
+
+def test_streams_and_formats() -> None:
+    assert offered("tail", "--stream", "") == ["keys", "commands", "caches", "sync"]
+    assert offered("tail", "h:1", "--stream", "ca") == ["caches"]
+    assert offered("tail", "--format", "") == ["lines", "json", "table", "parquet"]
+    assert {"--from", "--match", "--save-token", "--to", "--roll-bytes"} <= set(offered("tail", "--"))
+    (folder,) = ShellComplete(cli, {}, PROGRAM, VARIABLE).get_completions(["tail", "--to"], "cap")
+    assert (folder.type, folder.value) == ("dir", "cap")
 
 
 def test_values() -> None:

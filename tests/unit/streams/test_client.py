@@ -89,11 +89,19 @@ def test_batches() -> None:
     async def conversation() -> None:
         async with FakeNode(LOG) as node, subscribe([node.address], "keys", 10, options=QUICK) as changes:
             found: list[Batch] = []
-            async for batch in changes.batches(moves=True):
+            async for batch in changes.batches():
                 found.append(batch)
                 if len(found) == 2:
                     break
             assert [(batch.token, batch.rows) for batch in found] == [(25, (["b"], ["c"], ["d"])), (31, (["e"],))]
+
+    run(conversation())
+
+
+def test_moves_without_rows_are_batches_of_none() -> None:
+    async def conversation() -> None:
+        async with FakeNode(LOG) as node, subscribe([node.address], "keys", options=QUICK) as changes:
+            assert await changes.next_batch() == Batch("keys", "", 31, (), 0, REPLID)
 
     run(conversation())
 

@@ -1,0 +1,257 @@
+"""`pyrepl tail`: a stream of a node on the screen, row by row, or into files (capture.py)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import ssl
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple, final
+
+from pyrepl.errors import PyreplError
+from pyrepl.streams.batches import Row
+from pyrepl.streams.client import ClientOptions, Connected, Notice, Subscription, subscribe
+from pyrepl.streams.place import Place
+from pyrepl.streams.refusals import ForkedHistory, TokenTooOld, UnknownStream, WrongPassword
+from pyrepl.streams.rows import Json, encode_row
+from pyrepl.streams.token_file import TokenFile
+
+from .capture import Capture, Folder, Rolling
+from .capture_formats import JSON_LINES, PARQUET, why_not_here
+from .capture_names import FolderError
+from .capture_records import columns_of, record_of
+from .matching import Matching
+
+FINE: Final = 0
+FAILED: Final = 1
+NOT_TO_BE_HAD: Final = 3
+
+LINES: Final = "lines"
+JSON: Final = "json"
+TABLE: Final = "table"
+
+_WIDTHS: Final = {"token": 14, "part": 4, "db": 3, "command": 12, "cache": 24}
+_DEFAULT_WIDTH: Final = 40
+_SCREENFUL: Final = 40
+"""Rows between two headings of a table."""
+
+
+class Options(NamedTuple):
+    """What the command line asked for."""
+
+    nodes: tuple[str, ...]
+    stream: str
+    start: Place
+    pattern: str
+    form: str
+    most_rows: int
+    """Rows after which it ends; 0: never."""
+    token_file: Path | None
+    folder: Path | None
+    rolling: Rolling
+    name: str
+    password: str
+    tls: ssl.SSLContext | None
+    quiet: bool
+
+    def __repr__(self) -> str:
+        return f"Options(nodes={self.nodes!r}, stream={self.stream!r}, ...)"
+
+
+def tls_context(ca_file: str | None) -> ssl.SSLContext:
+    """Trusts the system's authorities, or those in a file. Raises ValueError when there are none in it."""
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except ssl.SSLError:
+        raise ValueError(f"{ca_file}: expected certificates in PEM form") from None
+
+
+def run(options: Options) -> int:
+    """Follow the stream until Ctrl-C, or what ends it; the exit status."""
+    try:
+        return asyncio.run(_until_signalled(options))
+    except BrokenPipeError:
+        # Whoever read along (`| head`) has gone; Python must not stumble over that again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except (TokenTooOld, ForkedHistory) as refusal:
+        _say(f"{refusal}{_advice(refusal, options)}")
+        return NOT_TO_BE_HAD
+    except (PyreplError, FolderError, ValueError) as error:
+        _say(f"{error}{_advice(error, options)}")
+        return FAILED
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _say(f"{where}{error.strerror or error}. What was finished is kept; start again to go on behind it")
+        return FAILED
+
+
+async def _until_signalled(options: Options) -> int:
+    """SIGINT and SIGTERM end it as it would have ended by itself: rows taken are kept, the token is saved."""
+    following = asyncio.ensure_future(_capture(options) if options.folder is not None else _show(options))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, following.cancel)
+    with suppress(asyncio.CancelledError):
+        await following
+    return FINE
+
+
+def _subscription(options: Options, start: Place, store: TokenFile | None) -> Subscription:
+    return subscribe(
+        options.nodes,
+        options.stream,
+        start,
+        store=store,
+        name=options.name,
+        password=options.password,
+        options=ClientOptions(tls=options.tls),
+        notice=_ignore if options.quiet else _Telling(),
+    )
+
+
+async def _show(options: Options) -> None:
+    store = TokenFile(options.token_file) if options.token_file is not None else None
+    matching = Matching(options.pattern)
+    screen = _SCREENS[options.form](options.stream)
+    shown = 0
+    async with _subscription(options, options.start, store) as rows:
+        while True:
+            batch = await rows.next_batch()
+            wanted = [row for row in batch.each() if matching.takes(row)]
+            if wanted:
+                sys.stdout.write("".join(f"{line}\n" for row in wanted for line in screen.lines(row)))
+                sys.stdout.flush()
+                shown += len(wanted)
+            # Shown is had: Ctrl-C must not bring it again.
+            rows.confirm()
+            if options.most_rows and shown >= options.most_rows:
+                return
+
+
+async def _capture(options: Options) -> None:
+    assert options.folder is not None
+    suffix = PARQUET if options.form == PARQUET else JSON_LINES
+    missing = why_not_here(suffix)
+    if missing is not None:
+        raise FolderError(missing)
+    with Folder(options.folder, options.stream, suffix) as folder:
+        folder.begin(options.start)
+        start = folder.place or options.start
+        if not options.quiet:
+            _say(f"{options.folder}: from token {start}")
+        capture = Capture(folder, options.rolling, Matching(options.pattern))
+        async with _subscription(options, start, None) as changes:
+            await capture.run(changes)
+
+
+# ---------------------------------------------------------------------- the screen
+
+
+@final
+class _Lines:
+    """The token and the row as the node sent it."""
+
+    def __init__(self, stream: str) -> None:
+        pass
+
+    def lines(self, row: Row) -> list[str]:
+        return [f"{row.token} {encode_row(row.data)}"]
+
+
+@final
+class _JsonRecords:
+    """A JSON object a row."""
+
+    def __init__(self, stream: str) -> None:
+        self._columns = columns_of(stream)
+
+    def lines(self, row: Row) -> list[str]:
+        return [json.dumps(record_of(row, self._columns))]
+
+
+@final
+class _Table:
+    """Columns for people, with a heading now and then. Control characters are escaped: a key may hold any."""
+
+    def __init__(self, stream: str) -> None:
+        self._columns = [column for column in columns_of(stream) if column.name != "part"]
+        self._shown = 0
+
+    def lines(self, row: Row) -> list[str]:
+        cells = [_cell(column.read(row)).ljust(_WIDTHS.get(column.name, _DEFAULT_WIDTH)) for column in self._columns]
+        heading = []
+        if self._shown % _SCREENFUL == 0:
+            heading = ["  ".join(c.name.ljust(_WIDTHS.get(c.name, _DEFAULT_WIDTH)) for c in self._columns).rstrip()]
+        self._shown += 1
+        return [*heading, "  ".join(cells).rstrip()]
+
+
+_SCREENS: Final[dict[str, Callable[[str], _Lines | _JsonRecords | _Table]]] = {
+    LINES: _Lines,
+    JSON: _JsonRecords,
+    TABLE: _Table,
+}
+
+
+def _cell(value: Json) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in value)
+    return encode_row(value)
+
+
+# ---------------------------------------------------------------------- what is said beside
+
+
+@final
+class _Telling:
+    """Connections made and lost, on stderr; the same failure again and again only once."""
+
+    def __init__(self) -> None:
+        self._said = ""
+
+    def __call__(self, notice: Notice) -> None:
+        if isinstance(notice, Connected):
+            history = f", history {notice.history}" if notice.history else ""
+            text = f"{notice.address}: connected to {notice.node}{history}"
+        else:
+            text = f"{notice.address}: {notice.why}"
+            if notice.retry_s is not None:
+                text += "; trying again"
+        if text != self._said:
+            self._said = text
+            _say(text)
+
+
+def _ignore(notice: Notice) -> None:
+    pass
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"pyrepl tail: {text}\n")
+    sys.stderr.flush()
+
+
+def _advice(error: Exception, options: Options) -> str:
+    """What to do about it."""
+    if isinstance(error, TokenTooOld):
+        where = "another folder" if options.folder is not None else "without the saved token"
+        oldest = f"; --from {error.oldest} is the oldest that can be had" if error.oldest is not None else ""
+        return (
+            f". Changes since are lost: copy the data anew, then go on in {where} with --from NOW{oldest}. "
+            "A larger repl-backlog-size on the node bridges longer pauses"
+        )
+    if isinstance(error, ForkedHistory):
+        return ". What came after the fork is not in this node's data: compare, then start anew"
+    if isinstance(error, WrongPassword):
+        return ". Set PYREPL_STREAM_PASSWORD, or give --password"
+    if isinstance(error, UnknownStream):
+        return ". --stream names one of those"
+    return ""
