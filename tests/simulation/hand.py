@@ -26,6 +26,7 @@ class Hand:
         self._kinds = (
             (4, self._cut),
             (2, self._stall),
+            (1, self._swallow),
             (1, self._make_unreachable),
             (1, self._spoil_loads),
             (1, self._resize_backlog),
@@ -82,6 +83,11 @@ class Hand:
         if self._world.wires:
             self._world.seen["stall"] += 1
             self._rng.choice(self._world.wires).stalled_until = self._clock.now + self._rng.random() * 30
+
+    def _swallow(self, node: Node) -> None:
+        if self._world.wires:
+            self._world.seen["black hole"] += 1
+            self._rng.choice(self._world.wires).goes_nowhere = True
 
     def _make_unreachable(self, node: Node) -> None:
         self._world.unreachable_until[node.name] = self._clock.now + self._rng.random() * 10

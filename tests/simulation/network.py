@@ -27,6 +27,8 @@ class Wire:
     def __init__(self, clock: Clock, rng: random.Random, ends: tuple[End, End], max_delay_s: float) -> None:
         self.is_open = True
         self.stalled_until = 0.0
+        self.goes_nowhere = False
+        """A black hole: nothing arrives any more, and nobody is told, not even of the other end's closing."""
         self._clock = clock
         self._rng = rng
         self.ends = ends
@@ -50,7 +52,9 @@ class Wire:
 
     def close(self, side: int) -> None:
         """One side hangs up: what it sent still arrives, then the other side hears of it."""
-        if self.is_open:
+        if self.goes_nowhere:
+            self.is_open = False
+        elif self.is_open:
             self._ends_heard(1 - side, max(self._arrives[side], self._clock.now))
 
     def cut(self) -> None:
@@ -65,6 +69,8 @@ class Wire:
 
     def _ends_heard(self, side: int, when: float) -> None:
         def hear() -> None:
+            if self.goes_nowhere:
+                return
             if self._flying[1 - side] and self.is_open:
                 self._clock.after(POLL_S, hear)
                 return
@@ -75,7 +81,7 @@ class Wire:
 
     def _deliver(self, side: int) -> None:
         flying = self._flying[side]
-        if not flying or not self.is_open:
+        if not flying or not self.is_open or self.goes_nowhere:
             return
         receiver = self.ends[1 - side]
         if self._clock.now < self.stalled_until or not receiver.wire_wants_data(self):

@@ -13,6 +13,7 @@ from tests.simulation.history import run
 
 SEEDS = range(1, 41)
 MUST_HAPPEN = {
+    "black hole",
     "crash",
     "cut",
     "freeze",
