@@ -6,8 +6,11 @@ The moves, and what each of them must cost:
     graft      a replica moves anywhere outside its own branch, in a quiet moment   nothing: all are at the same byte
     switch     FAILOVER from the root to a child, under writes                      nothing, by design
     promote    REPLICAOF NO ONE at a child in a quiet moment, the root follows it   nothing: both are at the fork
-    split      the same, but the old root writes on before it follows              the old root is past the fork, and so
-                                                                                    is all that still hangs below it
+    split      the same, but the old root writes on before it follows              past_fork, for the old root, and
+                                                                                    id_mismatch for each below it, as
+                                                                                    its master got another stream
+
+Where a pyrepl sends the data its own count by cause must agree; real servers count without causes.
 """
 
 from __future__ import annotations
@@ -15,10 +18,12 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections import Counter
 from typing import Final
 
 import pytest
 
+from pyrepl.replication.psync import FULL_RESYNC_CAUSES
 from tests.interop.pair import BACKLOG
 from tests.interop.writing import Writing
 from tests.peers import compare
@@ -39,12 +44,14 @@ class Tree:
         self.nodes = [lab.start(kind, directives=CALM) for kind in KINDS]
         self.root = self.nodes[0]
         self.master: dict[Node, Node] = {}
-        self.demanded = 0
+        self.demanded: Counter[tuple[Node, str]] = Counter()
+        """By who has to send the data, and why."""
         self.done: list[str] = []
         self.root.call("SET", "first", "1")
         for node in self.nodes[1:]:
             self.attach(node, self.rng.choice([each for each in self.possible(node) if each in self.attached]))
-            self.demanded += 1
+            # It was a master until now, so it names a stream: its own.
+            self.demanded[self.master[node], "id_mismatch"] += 1
             node.wait_link_up()
         self.writing = Writing(self.root, random.Random(seed))
 
@@ -76,10 +83,34 @@ class Tree:
         node.call("REPLICAOF", HOST, str(master.port))
 
     def note(self, move: str, *nodes: Node) -> None:
-        self.done.append(f"{move} {' '.join(node.name for node in nodes)}, full resyncs demanded: {self.demanded}")
+        self.done.append(
+            f"{move} {' '.join(node.name for node in nodes)}, full resyncs demanded: {self.demanded.total()}"
+        )
 
     def full_resyncs(self) -> int:
         return sum(node.stat("sync_full") for node in self.nodes)
+
+    def check_full_resyncs(self) -> None:
+        """Each node has sent its data as often as the rules demand; a pyrepl says why, and is right."""
+        for node in self.nodes:
+            stats = node.info("stats")
+            demanded = {cause: count for (sender, cause), count in self.demanded.items() if sender is node}
+            assert int(stats["sync_full"]) == sum(demanded.values()), (node.name, demanded, stats)
+            if node.kind == "pyrepl":
+                causes = {cause: int(stats[f"sync_full_{cause}"]) for cause in FULL_RESYNC_CAUSES}
+                assert {cause: count for cause, count in causes.items() if count} == demanded, node.name
+
+    def summary(self) -> str:
+        """How many full resyncs there were and why, and how many moves of which kind."""
+        causes: Counter[str] = Counter()
+        for (_, cause), count in self.demanded.items():
+            causes[cause] += count
+        moves = Counter(line.split()[0] for line in self.done if not line.startswith(" "))
+        partial = sum(node.stat("sync_partial_ok") for node in self.nodes)
+        return (
+            f"{moves.total()} moves {dict(moves)}, {self.writing.written} writes; {causes.total()} full resyncs"
+            f" {dict(causes)}, as many as demanded; {partial} partial ones"
+        )
 
     def settle(self, *, offsets: bool = True) -> None:
         """All are linked, at the same byte of the same stream; without `offsets` only the stream's id counts."""
@@ -104,7 +135,7 @@ class Tree:
         self.rng.choice([self.climb, self.climb, self.graft, self.graft, self.switch, self.promote, self.split])()
         self.settle(offsets=False)
         self.done.append(f"  full resyncs: {self.full_resyncs()}")
-        assert self.full_resyncs() == self.demanded, causes(self)
+        self.check_full_resyncs()
 
     def climb(self) -> None:
         node = self.rng.choice(list(self.master))
@@ -153,7 +184,9 @@ class Tree:
                 old.call("SET", "lost", str(number))
             self.crown(heir)
             if lost_writes:
-                self.demanded += 1 + len(self.below(old))
+                self.demanded[heir, "past_fork"] += 1
+                for deeper in self.below(old):
+                    self.demanded[self.master[deeper], "id_mismatch"] += 1
             self.note("split" if lost_writes else "promote", old, heir)
             old.call("REPLICAOF", HOST, str(heir.port))
             self.writing.root = heir
@@ -179,18 +212,9 @@ def test_rebuilt_at_random(lab: Lab, seconds: int) -> None:
         for node in tree.nodes:
             if node is not tree.root:
                 compare.assert_equal(tree.root, node)
-        assert tree.full_resyncs() == tree.demanded, causes(tree)
+        tree.check_full_resyncs()
+        print(f"PYREPL_TREE_SEED={seed}: {tree.summary()}")
         assert tree.writing.written > 50 * seconds
     except BaseException as error:
         error.add_note("\n".join([f"PYREPL_TREE_SEED={seed}", *tree.done]))
         raise
-
-
-def causes(tree: Tree) -> dict[str, dict[str, str]]:
-    """Why there were full resyncs, where the master says so."""
-    return {
-        node.name: {
-            name: count for name, count in node.info("stats").items() if name.startswith("sync_full_") and count != "0"
-        }
-        for node in tree.nodes
-    }
