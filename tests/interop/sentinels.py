@@ -1,8 +1,8 @@
 """A town to fail over in: a master, two replicas, and three sentinels of any kind that watch it by the name `m`.
 
 Each node has a configuration file, so that what Sentinel makes of it (REPLICAOF, CONFIG REWRITE) outlives a restart.
-Three ways for a master to go: killed, frozen (SIGSTOP), and by SENTINEL FAILOVER, with nothing wrong. A client by
-redis-py's Sentinel support writes all the time; what WAIT has acknowledged for both replicas must never be lost.
+Three ways for a master to go: killed, frozen (SIGSTOP), and by SENTINEL FAILOVER, with nothing wrong. The clients that
+write meanwhile are in sentinel_clients.py.
 """
 
 from __future__ import annotations
@@ -10,15 +10,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-import redis
-from redis.sentinel import Sentinel as RedisPySentinel
+from typing import Final, NamedTuple
 
 from tests.peers import finder
 from tests.peers.lab import HOST, Lab, Node, die_with_parent, free_port, wait_until
@@ -135,11 +131,8 @@ class Town:
         return Times(way, detected_s, switched_s)
 
     def restart(self, node: Node) -> Node:
-        """Start a pyrepl that has ended again, from its own file."""
-        assert node.kind == "pyrepl"
-        fresh = self._lab.start(
-            node.kind, directives=self._directives(node.kind, node.folder), port=node.port, folder=node.folder
-        )
+        """Start a node that has ended again, from its own file."""
+        fresh = self._lab.start(node.kind, directives=_directives(node.folder), port=node.port, folder=node.folder)
         self.nodes[node.port] = fresh
         return fresh
 
@@ -157,14 +150,9 @@ class Town:
         folder = self._lab.folder / f"town-{len(self.nodes)}"
         folder.mkdir()
         (folder / "node.conf").write_text("" if master is None else f"replicaof {HOST} {master.port}\n")
-        real_master = master if kind != "pyrepl" else None
-        node = self._lab.start(kind, real_master, directives=self._directives(kind, folder), folder=folder)
+        node = self._lab.start(kind, directives=_directives(folder), folder=folder)
         self.nodes[node.port] = node
         return node
-
-    def _directives(self, kind: str, folder: Path) -> dict[str, str]:
-        """A real server takes its file in another way; here it has none, and Sentinel lives with that."""
-        return {"config": str(folder / "node.conf")} if kind == "pyrepl" else {}
 
     def _is_watched(self) -> bool:
         known = [sentinel.master() for sentinel in self.sentinels]
@@ -212,6 +200,10 @@ class Town:
         return len(ports) == 1 and old_port not in ports
 
 
+def _directives(folder: Path) -> dict[str, str]:
+    return {"config": str(folder / "node.conf")}
+
+
 def _info(node: Node) -> dict[str, str]:
     try:
         return node.info("replication")
@@ -236,52 +228,3 @@ def town(lab: Lab, kinds: tuple[str, ...], sentinel_kind: str, folder: Path) -> 
             made.end()
             for sentinel in made.sentinels:
                 print(f"--- sentinel {sentinel.port}\n{sentinel.log_path.read_text()[-3000:]}")
-
-
-class Client:
-    """Writes numbered keys to whoever Sentinel calls the master; goes on over a failover, as applications do."""
-
-    def __init__(self, sentinels: list[Sentinel]) -> None:
-        addresses = [(HOST, sentinel.port) for sentinel in sentinels]
-        # redis-py's own hints leave these two untyped.
-        make: Any = RedisPySentinel
-        self._redis: Any = make(addresses, sentinel_kwargs={"socket_timeout": 1.0}).master_for("m", socket_timeout=1.0)
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._write, daemon=True)
-        self.safe: list[int] = []
-        """Keys that both replicas had acknowledged."""
-        self.written = 0
-        self.errors = 0
-
-    def __enter__(self) -> Client:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """Write no more."""
-        self._ended.set()
-        self._thread.join()
-
-    def wait_for_more(self, count: int = 20) -> None:
-        """Until so many more are written and safe: the client goes on."""
-        goal = len(self.safe) + count
-        wait_until("the client goes on", lambda: len(self.safe) >= goal, SWITCH_S)
-
-    def _write(self) -> None:
-        number = 0
-        while not self._ended.is_set():
-            number += 1
-            try:
-                with self._redis.pipeline(transaction=False) as pipe:
-                    _, replicas = pipe.set(f"n:{number}", number).wait(2, 500).execute()
-            except redis.RedisError:
-                self.errors += 1
-                time.sleep(0.05)
-                continue
-            self.written += 1
-            if replicas >= 2:
-                self.safe.append(number)
-            time.sleep(0.002)

@@ -4,26 +4,28 @@ turns the rest to it; the old master returns as a replica, and clients that ask 
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 
 import pytest
 
-from tests.interop.sentinels import WAYS, Client, Times, Town, town
+from tests.interop.sentinel_clients import Client, IoRedis, RedisPy
+from tests.interop.sentinels import WAYS, Times, Town, town
 from tests.peers.lab import Lab, wait_until
 
 KINDS = ("pyrepl", "pyrepl", "pyrepl")
 MIXED = ("pyrepl", "pyrepl", "redis7")
+OTHERS = ("valkey8", "pyrepl", "pyrepl")
 MANY = 20
 
 
 def assert_nothing_is_lost(made: Town, client: Client) -> None:
     """All nodes hold every key that both replicas had acknowledged."""
     assert client.safe
-    keys = [f"n:{number}" for number in client.safe]
     for node in made.nodes.values():
-        held = node.call("MGET", *keys)
-        lost = [key for key, value in zip(keys, held, strict=True) if value is None]
-        assert not lost, f"{node.name} lost {lost[:10]}"
+        held = node.call("MGET", *client.safe)
+        lost = [key for key, value in zip(client.safe, held, strict=True) if value is None]
+        assert not lost, f"{node.name} lost {lost[:10]} of {client.library}"
 
 
 def assert_equal(made: Town) -> None:
@@ -40,14 +42,18 @@ def assert_equal(made: Town) -> None:
     [("redis7", "kill", KINDS), ("redis7", "freeze", MIXED), ("valkey8", "command", KINDS)],
 )
 def test_failover(lab: Lab, tmp_path: Path, sentinel_kind: str, way: str, kinds: tuple[str, ...]) -> None:
-    with town(lab, kinds, sentinel_kind, tmp_path) as made, Client(made.sentinels) as client:
-        client.wait_for_more()
-        old = made.master
-        print(made.fail_over(way))
-        assert made.master.port != old.port
-        client.wait_for_more()
-        client.stop()
-        assert_nothing_is_lost(made, client)
+    with town(lab, kinds, sentinel_kind, tmp_path) as made:
+        with RedisPy(made.sentinels) as one, IoRedis(made.sentinels) as other:
+            clients: tuple[Client, ...] = (one, other)
+            for client in clients:
+                client.wait_for_more()
+            old = made.master
+            print(made.fail_over(way))
+            assert made.master.port != old.port
+            for client in clients:
+                client.wait_for_more()
+        for client in clients:
+            assert_nothing_is_lost(made, client)
         assert_equal(made)
         check_roles_are_kept(made)
 
@@ -55,7 +61,7 @@ def test_failover(lab: Lab, tmp_path: Path, sentinel_kind: str, way: str, kinds:
 def check_roles_are_kept(made: Town) -> None:
     """Sentinel had each node rewrite its file: started from it, all are what they were, by partial resyncs."""
     full = made.master.stat("sync_full")
-    for node in [node for node in made.nodes.values() if node.kind == "pyrepl"]:
+    for node in list(made.nodes.values()):
         says = (node.folder / "node.conf").read_text()
         if node is made.master:
             assert "replicaof" not in says
@@ -70,24 +76,35 @@ def check_roles_are_kept(made: Town) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.timeout(1800)
-def test_many_failovers(lab: Lab, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sentinel_kind", "kinds"), [("redis7", KINDS), ("valkey8", OTHERS)])
+def test_many_failovers(lab: Lab, tmp_path: Path, sentinel_kind: str, kinds: tuple[str, ...]) -> None:
     """In turn by kill, freeze and command; the times are printed."""
     times: list[Times] = []
-    with town(lab, KINDS, "redis7", tmp_path) as made, Client(made.sentinels) as client:
-        for number in range(MANY):
-            client.wait_for_more()
-            times.append(made.fail_over(WAYS[number % len(WAYS)]))
-            print(f"{number + 1:3} {times[-1]}", flush=True)
-        client.wait_for_more()
-        client.stop()
-        assert_nothing_is_lost(made, client)
+    with town(lab, kinds, sentinel_kind, tmp_path) as made:
+        with RedisPy(made.sentinels) as one, IoRedis(made.sentinels) as other:
+            clients: tuple[Client, ...] = (one, other)
+            for number in range(MANY):
+                for client in clients:
+                    client.wait_for_more()
+                times.append(made.fail_over(WAYS[number % len(WAYS)]))
+                print(f"{number + 1:3} {times[-1]}", flush=True)
+            for client in clients:
+                client.wait_for_more()
+        for client in clients:
+            assert_nothing_is_lost(made, client)
+            print(
+                f"{client.library}: {len(client.safe)} writes acknowledged by both replicas, none lost;"
+                f" {client.errors} errors on the way"
+            )
         assert_equal(made)
-        print(f"{len(client.safe)} writes acknowledged by both replicas, none lost; {client.errors} errors on the way")
     for way in WAYS:
         of_way = [one for one in times if one.way == way]
-        detected = sorted(one.detected_s for one in of_way)
-        switched = sorted(one.switched_s for one in of_way)
+        detected, switched = [one.detected_s for one in of_way], [one.switched_s for one in of_way]
         print(
-            f"{way:8} {len(of_way)} times: detected {detected[0]:.2f} to {detected[-1]:.2f} s,"
-            f" switched {switched[0]:.2f} to {switched[-1]:.2f} s"
+            f"{way:8} {len(of_way)} times: detected after {span(detected)}, switched after {span(switched)}", flush=True
         )
+
+
+def span(seconds: list[float]) -> str:
+    """For people."""
+    return f"{statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})"

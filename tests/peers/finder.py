@@ -52,7 +52,8 @@ PEERS: Final[dict[str, Peer]] = {
 TOOLS: Final = ("redis-cli", "redis-benchmark", "redis-check-rdb")
 """Redis 7.0's tools: with every kind of server the same ones, so that a difference is the server's."""
 
-NODE_REDIS: Final = "redis@5"
+NODE_CLIENTS: Final = {"redis": "redis@5", "ioredis": "ioredis@5"}
+"""Client libraries for Node.js: folder in node_modules, and what npm installs."""
 
 NOT_NEEDED: Final = frozenset({"adduser", "lsb-base", "init-system-helpers"})
 
@@ -85,16 +86,17 @@ def tool(name: str) -> Path:
 
 
 @functools.cache
-def node_redis() -> tuple[Path, Path]:
-    """The Node.js executable and the folder of node_modules that holds node-redis, from npm."""
+def node_clients() -> tuple[Path, Path]:
+    """The Node.js executable and the folder of node_modules that holds NODE_CLIENTS, from npm."""
     with _locked():
         if not (shutil.which("node") and shutil.which("npm")):
             PEERS_DIR.mkdir(parents=True, exist_ok=True)
             _apt(["install", "-y", "--no-install-recommends", "nodejs", "npm"], PEERS_DIR)
         modules = PEERS_DIR / "node" / "node_modules"
-        if not (modules / "redis" / "package.json").exists():
+        missing = [each for name, each in NODE_CLIENTS.items() if not (modules / name / "package.json").exists()]
+        if missing:
             modules.parent.mkdir(parents=True, exist_ok=True)
-            command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(modules.parent), NODE_REDIS]
+            command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(modules.parent), *missing]
             done = subprocess.run(command, cwd=modules.parent, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise PeerMissing(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
@@ -248,7 +250,8 @@ def main() -> None:
             print(f"{kind:8} {version(kind):10} {server(kind)}")
         for name in TOOLS:
             print(f"{name:19} {tool(name)}")
-        print(f"{'node-redis':19} {node_redis()[1]}")
+        for name in NODE_CLIENTS:
+            print(f"{name:19} {node_clients()[1] / name}")
     except PeerMissing as missing:
         sys.exit(str(missing))
 

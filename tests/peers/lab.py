@@ -292,14 +292,18 @@ class Lab:
 
 
 def command_line(kind: str, master_port: int | None, settings: Mapping[str, str]) -> list[str]:
-    """How a node of this kind is started; the same directives mean the same with all of them."""
-    flags = [part for name, value in settings.items() for part in (f"--{name}", value)]
+    """How a node of this kind is started; the same directives mean the same with all of them.
+
+    `config` is a file to be read first; real servers take its name before all else.
+    """
+    file = [settings["config"]] if kind != "pyrepl" and "config" in settings else []
+    flags = [part for name, value in settings.items() if [value] != file for part in (f"--{name}", value)]
     if kind == "pyrepl":
         role = ["master"] if master_port is None else ["replica", "--master", f"{HOST}:{master_port}"]
         return [*pyrepl_command(), *role, *flags]
     if master_port is not None:
         flags += ["--replicaof", HOST, str(master_port)]
-    return [str(finder.server(kind)), *flags]
+    return [str(finder.server(kind)), *file, *flags]
 
 
 def pyrepl_command() -> list[str]:
