@@ -6,6 +6,7 @@ A manifest and a place appear under their names whole or not at all: written bes
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import final
 
@@ -14,6 +15,8 @@ from pyrepl.aof import place as places
 from pyrepl.aof.manifest import Entry, FileType, Manifest
 from pyrepl.aof.naming import Names
 from pyrepl.aof.place import Place
+from pyrepl.daemon.files import remove_leftovers, sync_directory
+from pyrepl.errors import ConfigError, CorruptData
 
 
 @final
@@ -38,16 +41,38 @@ class AofFiles:
         path = self.path(self.names.manifest)
         return manifests.parse(path.read_bytes()) if path.exists() else None
 
-    def adopt_old(self, path: Path) -> Manifest | None:
+    def open_manifest(self) -> Manifest | None:
+        """The manifest; one for the old file if that is what there is; None if there is neither. Raises ConfigError."""
+        old = Path(self.names.stem).absolute()
+        try:
+            manifest = self.read_manifest()
+            if manifest is None:
+                return self._adopt_old(old)
+            self._finish_adoption(manifest, old)
+            return manifest
+        except (OSError, CorruptData) as error:
+            raise ConfigError(
+                f"Can't load the append only file by {self.path(self.names.manifest)}: {error}. The files were left "
+                "as they are: mend the manifest, restore it from a backup, or move the folder away to start without it"
+            ) from None
+
+    def _adopt_old(self, path: Path) -> Manifest | None:
         """The one file of Redis before 7.0, if it is there: it becomes the base (`aofUpgradePrepare`)."""
         if not path.is_file():
             return None
         manifest = Manifest(base=Entry(path.name, 1, FileType.BASE))
         self.make_folder()
         self.write_manifest(manifest)
-        path.rename(self.path(path.name))
-        sync_directory(self.folder)
+        self._finish_adoption(manifest, path)
         return manifest
+
+    def _finish_adoption(self, manifest: Manifest, path: Path) -> None:
+        """Bring the old file where the manifest has it; a crash may have come between the two."""
+        base = manifest.base
+        if base is not None and base.name == path.name and path.is_file() and not self.path(base.name).exists():
+            path.rename(self.path(base.name))
+            sync_directory(self.folder)
+            sync_directory(path.parent)
 
     def make_folder(self) -> None:
         self.folder.mkdir(mode=0o755, exist_ok=True)
@@ -71,6 +96,22 @@ class AofFiles:
         for name in names:
             self.path(name).unlink(missing_ok=True)
 
+    def remove_leftovers(self, manifest: Manifest) -> None:
+        """Unlink what a crash left; where that cannot be done, it stays."""
+        with suppress(OSError):
+            remove_leftovers(self.folder)
+            self._remove_unfinished(manifest)
+
+    def _remove_unfinished(self, manifest: Manifest) -> None:
+        """What a crash left of files in the making: those that the next rewrite would make under the same names, and
+        places that belong to no incr. Without a manifest nothing is known to be in the making."""
+        if not manifest.loaded or not self.folder.is_dir():
+            return
+        named = {entry.name for entry in (*manifest.loaded, *manifest.history)}
+        for path in self.folder.iterdir():
+            if path.name not in named and self.names.is_in_the_making(path.name, manifest):
+                path.unlink(missing_ok=True)
+
     def _write(self, name: str, text: bytes) -> None:
         fresh = self.path(f"temp-{name}")
         with fresh.open("wb") as file:
@@ -79,12 +120,3 @@ class AofFiles:
             os.fsync(file.fileno())
         fresh.rename(self.path(name))
         sync_directory(self.folder)
-
-
-def sync_directory(folder: Path) -> None:
-    """Make renames in it durable."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

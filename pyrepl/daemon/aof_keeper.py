@@ -8,14 +8,16 @@ file is a place in the stream (aof/place.py), and the pings of the stream stand 
              and incr, and only when both are whole the manifest names them; until then the old ones are the truth
     on       the last incr of the manifest gets every byte of the stream
 
-Order on disk, so that a crash at any point loses nothing: the new incr and its place, then the manifest that names
-them, then the old files go. Source of the states: Redis 7.0 aof.c.
+Order on disk, so that a crash at any point loses nothing and leaves nothing for ever: the new incr and its place, then
+the manifest that names them, with the old files as history, then those go, then the manifest forgets them. Source of
+the states: Redis 7.0 aof.c.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
@@ -23,15 +25,16 @@ from pyrepl.aof.manifest import Entry, FileType, Manifest
 from pyrepl.aof.place import Place
 from pyrepl.daemon.aof_files import AofFiles
 from pyrepl.daemon.aof_load import AofLoad
+from pyrepl.daemon.aof_place import AofPlace, FoundPlace, find_place
 from pyrepl.daemon.aof_rewrite import AofRewrite
 from pyrepl.daemon.aof_writer import AofWriter
 from pyrepl.daemon.snapshot import Outcome
-from pyrepl.errors import ConfigError, CorruptData
+from pyrepl.errors import ConfigError
 from pyrepl.observability import events
 from pyrepl.rdb.types.row import CannotHold
 from pyrepl.replication.backlog import Cursor
 from pyrepl.resp.encoder import encode_command
-from pyrepl.units import Offset
+from pyrepl.units import Offset, ReplId
 
 if TYPE_CHECKING:
     from pyrepl.daemon.app import App
@@ -64,7 +67,9 @@ class AofKeeper:
         """The base that the child writes."""
         self._writer: AofWriter | None = None
         self._cursor: Cursor | None = None
-        self._place: Place | None = None
+        self._place: AofPlace | None = None
+        self._found: FoundPlace | None = None
+        """Where the files that were loaded at the start end."""
         self._other_bytes = 0
         """Of the files that the manifest names, but the one being written."""
         self._started = False
@@ -93,7 +98,8 @@ class AofKeeper:
         if not node.settings.appendonly:
             return None
         self._files = self._new_files()
-        manifest = self._read_manifest()
+        manifest = self._files.open_manifest()
+        self._files.remove_leftovers(manifest or Manifest())
         if manifest is None or not manifest.loaded:
             return None
         self._manifest = manifest
@@ -109,7 +115,11 @@ class AofKeeper:
             self._app.files.end_loading(None)
         node.persistence.dirty_at_last_save = node.keyspace.dirty
         self._app.log(events.AofLoaded(self._app.clock.now() - started_at))
-        return self._fields(manifest, load)
+        found = self._found = find_place(self._files, manifest, load.end)
+        if found is None:
+            return {}
+        self._app.log(events.AofPlaceFound(found.place.replid, found.cut))
+        return found.fields(load.db)
 
     def start(self, *, from_snapshot: bool) -> None:
         """The data is loaded and the role is known: keep the file from now on. Raises ConfigError."""
@@ -119,11 +129,12 @@ class AofKeeper:
         if not settings.appendonly or not self._has_stream():
             return
         try:
+            base = self._manifest.base
             if not self._manifest.loaded:
                 if from_snapshot:
                     self._app.log(events.AofFromSnapshot(str(self._app.saver.dump_path)))
-                self._write_base_here()
-            self._open_last()
+                base = self._write_base_here()
+            self._open_last(base)
         except (OSError, CannotHold) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ConfigError(f"Can't open or create the append-only files in {self._files.folder}: {reason}") from None
@@ -152,14 +163,15 @@ class AofKeeper:
         `at_once`: also while an fsync is under way, as the file is about to be closed.
         """
         cursor, writer = self._cursor, self._writer
-        if cursor is None or writer is None or cursor.at == self._backlog.end:
+        if cursor is None or writer is None:
+            return
+        if cursor.at == self._backlog.end and not self._is_name_told():
             return
         if not at_once and self._must_postpone(writer):
             return
-        if self._place is not None and self._place.replid != self._history.replid:
-            # The bytes that follow belong to another name; a crash between the two leaves none.
-            self._drop_place()
         try:
+            assert self._place is not None
+            self._place.follow(self._history.replid)
             while cursor.at < self._backlog.end:
                 data = b"".join(self._backlog.read(cursor.at, _CHUNK_BYTES))
                 writer.append(data)
@@ -168,8 +180,6 @@ class AofKeeper:
             if self._node.settings.appendfsync == "always":
                 writer.sync()
                 self._note_synced(cursor.at)
-            if self._place is None:
-                self._note_place()
         except OSError as error:
             self._failed(error.strerror or str(error))
             return
@@ -263,7 +273,7 @@ class AofKeeper:
             self._let_go()
             return
         self._files = self._new_files()
-        self._manifest = self._read_manifest() or Manifest()
+        self._manifest = self._files.open_manifest() or Manifest()
         self._state.enabled = True
         self._rewrite_at = 0.0
         self._rewrite_if_due()
@@ -292,6 +302,7 @@ class AofKeeper:
         self._rewrite.stop(reap=True)
         writer, self._writer = self._writer, None
         cursor, self._cursor = self._cursor, None
+        self._place = None
         if cursor is not None:
             self._backlog.detach(cursor)
         self._incr = self._place = None
@@ -312,7 +323,7 @@ class AofKeeper:
         self._rewrite_at = self._app.clock.now() + _RETRY_S
         if not self._state.enabled:
             self._files = self._new_files()
-            self._manifest = self._read_manifest() or Manifest()
+            self._manifest = self._files.open_manifest() or Manifest()
         self._files.make_folder()
         if self._has_stream() and self._state.enabled:
             self._open_fresh()
@@ -340,8 +351,8 @@ class AofKeeper:
         try:
             if db > 0:
                 writer.append(encode_command([b"SELECT", b"%d" % db]))
-            place = Place(self._history.replid, self._backlog.end, incr.name, writer.size)
-            self._files.write_place(seq, place)
+            stands = Place(self._history.replid, self._backlog.end, incr.name, writer.size)
+            place = AofPlace.note(self._files, incr, stands)
             if was_on:
                 assert self._writer is not None
                 self._writer.sync()
@@ -421,51 +432,62 @@ class AofKeeper:
 
     # ------------------------------------------------------------------ files
 
-    def _write_base_here(self) -> None:
+    def _write_base_here(self) -> Entry:
         """The first base, before anybody is served: also the first write is durable then."""
         self._files.make_folder()
         base = Entry(self._files.names.base(1), 1, _BASE)
         self._rewrite.write_here(self._files.path(base.name))
-        self._persist(base, ())
+        return base
 
-    def _open_last(self) -> None:
+    def _open_last(self, base: Entry | None) -> None:
         """Go on in the last incr of the manifest; in a new one if it has none."""
-        if not self._manifest.incrs:
-            incr = Entry(self._files.names.incr(1), 1, FileType.INCR)
-            self._writer = AofWriter(self._files.path(incr.name), truncate=True)
-        else:
-            incr = self._manifest.incrs[-1]
-            self._writer = AofWriter(self._files.path(incr.name), truncate=False)
+        is_new = not self._manifest.incrs
+        incr = Entry(self._files.names.incr(1), 1, FileType.INCR) if is_new else self._manifest.incrs[-1]
+        writer = self._writer = AofWriter(self._files.path(incr.name), truncate=is_new)
         self._incr = incr
-        self._files.remove({self._files.names.place(incr.seq)})
-        db = self._stream_db()
-        if db > 0 and self._writer.size == 0:
-            self._writer.append(encode_command([b"SELECT", b"%d" % db]))
-        self._persist(self._manifest.base, (*self._manifest.incrs[:-1], incr))
+        if not self._takes_up(incr):
+            db = self._stream_db()
+            select = encode_command([b"SELECT", b"%d" % db]) if db > 0 and not writer.size else b""
+            # Before the SELECT, which is no part of the stream.
+            at = writer.size + len(select)
+            stands = Place(self._history.replid, self._backlog.end, incr.name, at)
+            self._place = AofPlace.note(self._files, incr, stands)
+            writer.append(select)
+        self._persist(base, (*self._manifest.incrs[:-1], incr))
         self._cursor = self._backlog.attach(Offset(self._backlog.end))
-        self._note_place()
         self._state.synced_cut = self._backlog.end
+
+    def _takes_up(self, incr: Entry) -> bool:
+        """Does our stream go on where the file ends? Then what the file has of it is our backlog."""
+        found = self._found
+        if found is None or found.cut != self._backlog.end or not self._history.knows(ReplId(found.place.replid)):
+            return False
+        if self._backlog.start == self._backlog.end:
+            self._backlog.refill(found.tail(self._files.path(incr.name), self._backlog.capacity))
+        self._place = AofPlace(self._files, incr, found.place)
+        return True
+
+    def _is_name_told(self) -> bool:
+        """Has our stream a new name that others may know already, and the place does not?"""
+        replication = self._node.replication
+        named = self._place is None or self._place.place.replid == self._history.replid
+        return not named and bool(replication.roster.sessions)
 
     def _persist(self, base: Entry | None, incrs: tuple[Entry, ...]) -> None:
         """Name these files in the manifest, and remove those that it named before."""
         before = self._manifest
-        history = (self._files.place_entry(incrs[-1]),) if incrs else ()
-        after = Manifest(base, incrs, history)
-        self._files.write_manifest(after)
-        self._manifest = after
-        kept = {entry.name for entry in (*after.loaded, *history)}
-        self._files.remove({entry.name for entry in (*before.loaded, *before.history)} - kept)
-
-    def _note_place(self) -> None:
-        assert self._incr is not None and self._writer is not None and self._cursor is not None
-        place = Place(self._history.replid, self._cursor.at, self._incr.name, self._writer.size)
-        self._files.write_place(self._incr.seq, place)
-        self._place = place
-
-    def _drop_place(self) -> None:
-        assert self._incr is not None
-        self._place = None
-        self._files.remove({self._files.names.place(self._incr.seq)})
+        place = (self._files.place_entry(incrs[-1]),) if incrs else ()
+        after = Manifest(base, incrs, place)
+        kept = {entry.name for entry in (*after.loaded, *place)}
+        gone = tuple(entry for entry in (*before.loaded, *before.history) if entry.name not in kept)
+        if gone:
+            history = (*place, *(replace(entry, type=FileType.HISTORY) for entry in gone))
+            self._files.write_manifest(Manifest(base, incrs, history))
+            self._manifest = Manifest(base, incrs, history)
+            self._files.remove({entry.name for entry in gone})
+        if self._manifest != after:
+            self._files.write_manifest(after)
+            self._manifest = after
 
     def _measure(self, *, as_base: bool) -> None:
         state = self._state
@@ -473,23 +495,6 @@ class AofKeeper:
         self._other_bytes = state.current_bytes - (self._writer.size if self._writer is not None else 0)
         if as_base:
             state.base_bytes = state.current_bytes
-
-    def _fields(self, manifest: Manifest, load: AofLoad) -> dict[bytes, bytes]:
-        """The place in a stream at the end of what was loaded, if it is known exactly."""
-        incr = manifest.incrs[-1] if manifest.incrs else None
-        place = self._files.read_place(incr) if incr is not None else None
-        named = {entry.name for entry in manifest.history}
-        if incr is None or place is None or self._files.names.place(incr.seq) not in named:
-            return {}
-        cut = place.cut_at(load.end)
-        if cut is None:
-            return {}
-        self._app.log(events.AofPlaceFound(place.replid, cut))
-        return {
-            b"repl-stream-db": b"%d" % load.db,
-            b"repl-id": place.replid.encode(),
-            b"repl-offset": b"%d" % cut,
-        }
 
     def _has_stream(self) -> bool:
         """Is there a stream to follow? A master's is made for the file if no replica came yet."""
@@ -503,16 +508,6 @@ class AofKeeper:
         replication = self._node.replication
         client = replication.link_client
         return replication.feed.db if client is None else client.db_index
-
-    def _read_manifest(self) -> Manifest | None:
-        files = self._files
-        try:
-            return files.read_manifest() or files.adopt_old(Path(files.names.stem).absolute())
-        except (OSError, CorruptData) as error:
-            raise ConfigError(
-                f"Can't load the append only file by {files.path(files.names.manifest)}: {error}. The files were left "
-                "as they are: mend the manifest, restore it from a backup, or move the folder away to start without it"
-            ) from None
 
     def _new_files(self) -> AofFiles:
         settings = self._node.settings

@@ -19,7 +19,7 @@ from pyrepl.daemon.aof_keeper import AofKeeper
 from pyrepl.daemon.aof_waiters import AofWaiters
 from pyrepl.daemon.clients import Clients
 from pyrepl.daemon.clock import Clock, Randomness
-from pyrepl.daemon.config_files import rewrite_file
+from pyrepl.daemon.config_files import remove_unfinished, rewrite_file
 from pyrepl.daemon.cron import Cron
 from pyrepl.daemon.ending import Ending
 from pyrepl.daemon.event_log import EventLog
@@ -174,6 +174,8 @@ class App:
         """Load what is on disk, follow whom we are to follow, and say that we are ready."""
         settings = self.node.settings
         remove_leftovers(self.saver.dump_path.parent)
+        if self.config_file is not None:
+            remove_unfinished(self.config_file)
         place = await self.aof.load_at_start()
         loader = await self.files.load_at_start(self.saver.dump_path) if place is None else None
         aux = loader.aux if loader is not None else place or {}
@@ -223,6 +225,7 @@ class App:
 
         self.clients.after_batch = grown
         self.clients.before_replies = self.aof.flush
+        self.replicas.before_feed = self.aof.flush
         self.replicas.on_ack = acked
         self.roles.on_stream = self.aof.plan
         self.roles.on_stream_ends = self.aof.stream_ends

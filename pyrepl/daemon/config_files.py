@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pyrepl.config.loading import Loaded, load
 from pyrepl.config.parser import Line, read_argv, read_file
 from pyrepl.config.render import rewrite
 from pyrepl.config.settings import Settings
+from pyrepl.daemon.files import remove_leftovers, sync_directory
 from pyrepl.errors import ConfigError
 
 
@@ -40,6 +43,12 @@ def read_included(path: str) -> list[tuple[str, bytes]]:
     return [(name, Path(name).read_bytes()) for name in found]
 
 
+def remove_unfinished(path: Path) -> None:
+    """Unlink what `rewrite_file` leaves of itself when it is killed in the middle."""
+    with suppress(OSError):
+        remove_leftovers(path.absolute().parent, re.compile(rf"{re.escape(path.name)}\.(\d+)\.tmp"))
+
+
 def rewrite_file(path: Path, settings: Settings) -> None:
     """Bring the file up to date with what is in force, in one step: whoever reads it sees the old or the new one.
 
@@ -57,6 +66,7 @@ def rewrite_file(path: Path, settings: Settings) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        sync_directory(path.absolute().parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

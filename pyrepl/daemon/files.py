@@ -29,23 +29,37 @@ MAX_SLICE_BYTES: Final = 256 * 1024
 _LEFTOVER: Final = re.compile(r"temp-(?:\d+\.)?(\d+)\.rdb")
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Unlink half-written snapshots of processes that were killed, by the process id in their names."""
-    for path in folder.glob("temp-*.rdb"):
-        match = _LEFTOVER.fullmatch(path.name)
+def remove_leftovers(folder: Path, name: re.Pattern[str] = _LEFTOVER) -> None:
+    """Unlink half-written files of processes that were killed, by the process id in their names (the first group of
+    `name`): by default snapshots. Call it before we write any ourselves: in a container our own id is often that of
+    the process before us."""
+    for path in list(folder.iterdir()) if folder.is_dir() else []:
+        match = name.fullmatch(path.name)
         if match is not None and not _is_running(int(match[1])):
             with suppress(OSError):
                 path.unlink()
 
 
-def _is_running(pid: int) -> bool:
+def sync_directory(folder: Path) -> None:
+    """Make renames in it durable."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _is_running(pid: int) -> bool:
+    """Not so a zombie: in a container often nobody reaps the children of a node that was killed."""
+    if pid == os.getpid():
+        return False
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
         return False
     except OSError:
         return True
-    return True
+    return stat.rpartition(b") ")[2][:1] not in (b"Z", b"X")
 
 
 @final

@@ -74,6 +74,8 @@ class Replicas:
         self._loop = asyncio.get_running_loop()
         self._replicas: dict[int, ReplicaConn] = {}
         self.on_ack: Callable[[], None] = lambda: None
+        self.before_feed: Callable[[], None] = lambda: None
+        """Called before the stream goes out: what replicas have, we are to have after a crash."""
         self.on_take_over: Callable[[Request], str | None] = lambda request: None
         """Our master hands over to us: be the master, or say why not."""
         self._waiters = Waiters(self._roster, self._answer_wait)
@@ -241,6 +243,7 @@ class Replicas:
         self._pump_planned = False
         for event in self._roster.events():
             self._handlers[type(event)](event)
+        self.before_feed()
         sent = 0
         for replica in list(self._replicas.values()):
             sent += replica.push()

@@ -90,6 +90,17 @@ class Backlog:
         self.end = at
         self._clear()
 
+    def refill(self, data: bytes) -> None:
+        """The bytes left of `end`, read back from where they were kept, for those who had less than that when we were
+        restarted. Only while nothing is held; no more than the capacity is taken."""
+        assert self.active and self.start == self.end and not self._tail
+        data = data[max(0, len(data) - self.capacity) :]
+        assert len(data) <= self.end
+        if data:
+            self.start = self.end - len(data)
+            self._blocks.append(data)
+            self._block_starts.append(self.start)
+
     def append(self, data: bytes) -> None:
         """Add bytes at `end`. Called once per batch of writes, or with a master's bytes as they came."""
         assert self.active

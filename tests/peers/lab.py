@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -247,13 +247,15 @@ class Lab:
         dump: Path | None = None,
         port: int | None = None,
         folder: Path | None = None,
+        program: Sequence[str] | None = None,
     ) -> Node:
         """Start a node and wait until it answers.
 
         `master` is the node, or the port on loopback, that it follows. `dump` becomes its dump.rdb. A `folder` given is
-        used as it is, as after a restart. Raises LabError when it does not come up.
+        used as it is, as after a restart. `program` stands in for the command `pyrepl`. Raises LabError when it does
+        not come up.
         """
-        node = self.launch(kind, master, directives, dump, port, folder)
+        node = self.launch(kind, master, directives, dump, port, folder, program)
         node.wait_ready()
         return node
 
@@ -265,6 +267,7 @@ class Lab:
         dump: Path | None = None,
         port: int | None = None,
         folder: Path | None = None,
+        program: Sequence[str] | None = None,
     ) -> Node:
         """As `start`, without waiting."""
         name = f"{len(self.nodes)}-{kind}"
@@ -278,7 +281,7 @@ class Lab:
         log_path = self.folder / f"{name}.log"
         with log_path.open("ab") as log:
             process = subprocess.Popen(
-                command_line(kind, master_port, settings),
+                command_line(kind, master_port, settings, program),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -291,7 +294,9 @@ class Lab:
         return node
 
 
-def command_line(kind: str, master_port: int | None, settings: Mapping[str, str]) -> list[str]:
+def command_line(
+    kind: str, master_port: int | None, settings: Mapping[str, str], program: Sequence[str] | None = None
+) -> list[str]:
     """How a node of this kind is started; the same directives mean the same with all of them.
 
     `config` is a file to be read first; real servers take its name before all else.
@@ -300,7 +305,7 @@ def command_line(kind: str, master_port: int | None, settings: Mapping[str, str]
     flags = [part for name, value in settings.items() if [value] != file for part in (f"--{name}", value)]
     if kind == "pyrepl":
         role = ["master"] if master_port is None else ["replica", "--master", f"{HOST}:{master_port}"]
-        return [*pyrepl_command(), *role, *flags]
+        return [*(program or pyrepl_command()), *role, *flags]
     if master_port is not None:
         flags += ["--replicaof", HOST, str(master_port)]
     return [str(finder.server(kind)), *file, *flags]

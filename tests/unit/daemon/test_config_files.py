@@ -10,7 +10,7 @@ import pytest
 
 from pyrepl.config.parser import Line
 from pyrepl.config.settings import Settings
-from pyrepl.daemon.config_files import load_settings, read_included, rewrite_file
+from pyrepl.daemon.config_files import load_settings, read_included, remove_unfinished, rewrite_file
 from pyrepl.errors import ConfigError
 
 
@@ -116,3 +116,11 @@ class TestRewrite:
         with pytest.raises(OSError):
             rewrite_file(folder / "no" / "a.conf", Settings())
         assert os.listdir(folder) == ["a.conf"]
+
+
+def test_what_a_killed_rewrite_left_goes(folder: Path) -> None:
+    path = write(folder / "a.conf", "port 1\n")
+    for name in (f"a.conf.{os.getpid()}.tmp", "b.conf.1.tmp", "a.conf.old.tmp"):
+        write(folder / name, "")
+    remove_unfinished(path)
+    assert sorted(file.name for file in folder.iterdir()) == ["a.conf", "a.conf.old.tmp", "b.conf.1.tmp"]

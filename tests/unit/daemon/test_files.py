@@ -176,10 +176,13 @@ async def test_what_clients_hear_during_a_load(tmp_path: Path) -> None:
 
 
 def test_leftovers_of_the_dead_go(tmp_path: Path) -> None:
-    child = subprocess.Popen(["true"])
-    child.wait()
-    mine = (f"temp-{os.getpid()}.rdb", "temp-x.rdb", "dump.rdb")
-    for name in (f"temp-{child.pid}.rdb", f"temp-1700000000.{child.pid}.rdb", *mine):
+    dead, zombie = subprocess.Popen(["true"]), subprocess.Popen(["true"])
+    dead.wait()
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+    mine = (f"temp-{os.getppid()}.rdb", "temp-x.rdb", "dump.rdb")
+    theirs = (f"temp-{dead.pid}.rdb", f"temp-1700000000.{dead.pid}.rdb", f"temp-{zombie.pid}.rdb")
+    for name in (*theirs, f"temp-{os.getpid()}.rdb", *mine):
         (tmp_path / name).write_bytes(b"half")
     remove_leftovers(tmp_path)
+    zombie.wait()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(mine)

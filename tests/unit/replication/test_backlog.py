@@ -116,3 +116,18 @@ def test_memory_is_bounded_by_capacity_and_a_block() -> None:
     for _ in range(20_000):
         backlog.append(b"x" * 100)
     assert backlog.memory_bytes <= BLOCK_SIZE * 4 + 2 * BLOCK_SIZE + 64 * (BLOCK_SIZE // 100 + 10)
+
+
+def test_a_refilled_one_continues_who_was_behind() -> None:
+    backlog = Backlog(4)
+    backlog.restart(Offset(100))
+    backlog.create()
+    backlog.refill(b"abcdef")
+    assert (backlog.start, backlog.end) == (96, 100), "no more than the capacity"
+    backlog.append(b"g")
+    assert b"".join(backlog.read(97, 100)) == b"defg"
+    assert not backlog.covers(96)
+    empty = Backlog(4)
+    empty.create()
+    empty.refill(b"")
+    assert empty.start == empty.end == 0
