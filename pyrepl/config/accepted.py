@@ -15,7 +15,7 @@ _NAMES: Final = """
     acl-pubsub-default acllog-max-len active-defrag-cycle-max active-defrag-cycle-min active-defrag-ignore-bytes
     active-defrag-max-scan-fields active-defrag-threshold-lower active-defrag-threshold-upper activedefrag
     activerehashing always-show-logo aof-disable-auto-gc aof-rewrite-cpulist
-    aof-rewrite-incremental-fsync aof-timestamp-enabled aof-use-rdb-preamble aof_rewrite_cpulist
+    aof-rewrite-incremental-fsync aof-timestamp-enabled aof_rewrite_cpulist
     availability-zone
     bgsave-cpulist bgsave_cpulist bind-source-addr bio-cpulist bio_cpulist busy-reply-threshold
     cluster-allow-pubsubshard-when-down cluster-allow-reads-when-down cluster-allow-replica-migration

@@ -228,6 +228,11 @@ class Snapshots:
         Integer(), 100, "Rewrite the append-only file once it grew by so many percent; 0: never by itself."
     )
     auto_aof_rewrite_min_size = Directive(Memory(), 64 * MB, "But not below so many bytes.")
+    aof_use_rdb_preamble = Directive(
+        YesNo(),
+        True,
+        "A rewrite begins the append-only file with a snapshot: small and quick to load. no: with commands, as text.",
+    )
     aof_load_truncated = Directive(
         YesNo(), True, "Start with a file that was cut by a crash: up to its last whole command. no: refuse to start."
     )

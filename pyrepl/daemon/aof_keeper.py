@@ -328,9 +328,11 @@ class AofKeeper:
         if self._has_stream() and self._state.enabled:
             self._open_fresh()
             self._measure(as_base=False)
-        self._base = Entry(self._files.names.base(self._manifest.next_base_seq), self._manifest.next_base_seq, _BASE)
+        preamble = self._uses_preamble
+        seq = self._manifest.next_base_seq
+        self._base = Entry(self._files.names.base(seq, preamble=preamble), seq, _BASE)
         try:
-            pid = self._rewrite.start(self._files.path(self._base.name))
+            pid = self._rewrite.start(self._files.path(self._base.name), preamble=preamble)
         except OSError:
             self._state.last_rewrite_ok = False
             if not self.is_on:
@@ -435,9 +437,15 @@ class AofKeeper:
     def _write_base_here(self) -> Entry:
         """The first base, before anybody is served: also the first write is durable then."""
         self._files.make_folder()
-        base = Entry(self._files.names.base(1), 1, _BASE)
-        self._rewrite.write_here(self._files.path(base.name))
+        preamble = self._uses_preamble
+        base = Entry(self._files.names.base(1, preamble=preamble), 1, _BASE)
+        self._rewrite.write_here(self._files.path(base.name), preamble=preamble)
         return base
+
+    @property
+    def _uses_preamble(self) -> bool:
+        """Functions, which we keep for others and cannot load as commands, need the snapshot."""
+        return self._node.settings.aof_use_rdb_preamble or bool(self._node.functions)
 
     def _open_last(self, base: Entry | None) -> None:
         """Go on in the last incr of the manifest; in a new one if it has none."""

@@ -1,4 +1,5 @@
-"""The child that writes a new base: a snapshot file like dump.rdb, marked as the beginning of an append-only file."""
+"""The child that writes a new base: a snapshot file like dump.rdb, marked as the beginning of an append-only file; or
+commands, if aof-use-rdb-preamble is no."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Final, final
 
 from pyrepl.daemon.saver import Saver
 from pyrepl.daemon.snapshot import Outcome, Snapshot, ToFile, save_to_file
-from pyrepl.keyspace.snapshot import SnapshotJob
+from pyrepl.keyspace.as_commands import CommandsJob, Job
 
 _MARK: Final = (b"aof-base", b"1")
 
@@ -23,11 +24,11 @@ class AofRewrite:
         self._done = done
         self.child: Snapshot | None = None
 
-    def start(self, path: Path) -> int:
-        """Fork; the child's pid. Raises OSError."""
+    def start(self, path: Path, *, preamble: bool = True) -> int:
+        """Fork; the child's pid. `preamble`: a snapshot, else commands. Raises OSError."""
         assert self.child is None
         child = Snapshot(lambda keys: None, self._ended)
-        child.start(self._job(), ToFile(path))
+        child.start(self._job(preamble), ToFile(path))
         self.child = child
         return child.pid
 
@@ -40,13 +41,15 @@ class AofRewrite:
         else:
             self.child.kill("it is not wanted any more")
 
-    def write_here(self, path: Path) -> None:
+    def write_here(self, path: Path, *, preamble: bool = True) -> None:
         """Write the base in this process. Raises OSError and CannotHold."""
-        save_to_file(self._job(), path, lambda keys: None)
+        save_to_file(self._job(preamble), path, lambda keys: None)
 
-    def _job(self) -> SnapshotJob:
+    def _job(self, preamble: bool) -> Job:
         """As Redis does, without our place in the stream: that is the place file's."""
         job = self._saver.job()
+        if not preamble:
+            return CommandsJob(job.keyspace, job.key_save_delay_us)
         kept = tuple(field for field in job.aux if not field[0].startswith(b"repl-") and field[0] != b"aof-base")
         return replace(job, aux=(*kept, _MARK))
 

@@ -10,7 +10,7 @@ killed when nobody waits for it any more. It reports on a pipe, in lines:
     cow <bytes>         private memory at the end
     error <text>        why the snapshot failed
 
-What is written stands in `keyspace.snapshot`, where to in `snapshot_sinks`.
+What is written stands in `keyspace.snapshot` and `keyspace.as_commands`, where to in `snapshot_sinks`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final, final
 
 from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, PacedSink, Sink, SocketsSink
-from pyrepl.keyspace.snapshot import SnapshotJob
+from pyrepl.keyspace.as_commands import Job
 
 _PR_SET_PDEATHSIG: Final = 1
 _REPORT_EVERY_S: Final = 0.1
@@ -93,7 +93,7 @@ class Snapshot:
         self.pid = 0
         self.fork_us = 0
 
-    def start(self, job: SnapshotJob, target: Target) -> None:
+    def start(self, job: Job, target: Target) -> None:
         """Fork. Raises OSError when the system cannot."""
         self._target = target
         _load_prctl()
@@ -209,7 +209,7 @@ class _Reporter:
         os.set_blocking(self._fd, False)
 
 
-def save_to_file(job: SnapshotJob, path: Path, on_keys: Callable[[int], None]) -> tuple[int, int]:
+def save_to_file(job: Job, path: Path, on_keys: Callable[[int], None]) -> tuple[int, int]:
     """Write the snapshot in this very process (SAVE); how many keys and bytes it has. Raises OSError; the file of that
     name stays then."""
     sink = FileSink(path)
@@ -220,7 +220,7 @@ def save_to_file(job: SnapshotJob, path: Path, on_keys: Callable[[int], None]) -
         raise
 
 
-def _write(job: SnapshotJob, sink: Sink, on_keys: Callable[[int], None]) -> tuple[int, int]:
+def _write(job: Job, sink: Sink, on_keys: Callable[[int], None]) -> tuple[int, int]:
     delay_s = job.key_save_delay_us / 1e6
     written = size = 0
     for block, done in job.blocks():
@@ -234,7 +234,7 @@ def _write(job: SnapshotJob, sink: Sink, on_keys: Callable[[int], None]) -> tupl
     return written, size
 
 
-def _child_main(parent: int, job: SnapshotJob, target: Target, report_fd: int) -> None:
+def _child_main(parent: int, job: Job, target: Target, report_fd: int) -> None:
     """All of the child's life; never returns."""
     code = 1
     reporter = _Reporter(report_fd)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+import re
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.interop.pair import BACKLOG
+from tests.interop.writing import Writing
 from tests.peers import compare, dataset
 from tests.peers.lab import Lab, Node, wait_until
 
@@ -20,6 +24,11 @@ def rewritten(node: Node) -> None:
     node.call("BGREWRITEAOF")
     wait_until("the rewrite is over", lambda: node.info("persistence")["aof_rewrite_in_progress"] == "0")
     assert node.info("persistence")["aof_last_bgrewrite_status"] == "ok"
+
+
+def has_rewritten(node: Node) -> bool:
+    """Is its file that of its data?"""
+    return node.info("persistence")["aof_rewrite_in_progress"] == "0"
 
 
 def filled(lab: Lab, kind: str, folder: Path) -> Node:
@@ -49,6 +58,23 @@ def test_others_start_from_our_file_and_we_go_on(lab: Lab, tmp_path: Path, reade
     again.wait_loaded()
     assert again.call("GET", "written by") == reader.encode()
     assert ("it can be continued" in again.log()) is (reader == "pyrepl")
+
+
+@pytest.mark.parametrize("reader", ["redis7", "redis8", "valkey8"])
+def test_others_start_from_a_base_of_commands(lab: Lab, tmp_path: Path, reader: str) -> None:
+    ours = lab.start("pyrepl", directives={**AOF, "aof-use-rdb-preamble": "no"}, folder=tmp_path / "node")
+    dataset.fill(ours, dataset.commands(SCALE))
+    compare.settle(ours)
+    rewritten(ours)
+    ours.kill()
+    assert len(list((ours.folder / "appendonlydir").glob("*.base.aof"))) == 1
+    again = lab.start("pyrepl", directives=AOF, folder=ours.folder)
+    again.wait_loaded()
+    before = compare.digest(again)
+    again.kill()
+    theirs = lab.start(reader, directives=AOF, folder=ours.folder)
+    theirs.wait_loaded()
+    assert compare.digest(theirs) == before
 
 
 @pytest.mark.parametrize("writer", ["redis7", "redis8", "valkey8"])
@@ -109,3 +135,38 @@ def test_replicas_continue_after_their_master_was_killed(lab: Lab, tmp_path: Pat
     compare.settle(again, two)
     compare.assert_equal(again, two)
     assert (again.stat("sync_full"), again.stat("sync_partial_ok")) == (0, 1)
+
+
+@pytest.mark.parametrize(("fsync", "end"), [("always", "pyrepl"), ("no", "redis8"), ("no", "valkey8")])
+def test_each_node_of_a_chain_killed_in_turn(lab: Lab, tmp_path: Path, fsync: str, end: str) -> None:
+    """SIGKILL under writes, an append-only file and no snapshot: nobody is sent the data anew.
+
+    What a replica holds is in its master's file, since that is written first; what it lacks is read back from there.
+    With everysec a write may wait for an fsync, and who got it before the kill is ahead of its master: a full resync.
+    """
+    directives = {**AOF, "appendfsync": fsync}
+    chain = [lab.start("pyrepl", directives=directives, folder=tmp_path / "0")]
+    dataset.fill(chain[0], dataset.commands(SCALE))
+    for number, kind in enumerate(("pyrepl", end), start=1):
+        follower = lab.start(kind, chain[-1], directives=directives, folder=tmp_path / str(number))
+        follower.wait_link_up()
+        wait_until("its file follows", partial(has_rewritten, follower))
+        chain.append(follower)
+    compare.settle(*chain)
+    writing = Writing(chain[0], random.Random(4))
+    for at in (0, 1, 2, 0) if end == "pyrepl" else (0, 1, 0):
+        wait_until("some are written", partial(writing.has_written, writing.written + 400))
+        old = chain[at]
+        old.kill()
+        master = chain[at - 1] if at else None
+        chain[at] = lab.start("pyrepl", master, directives=directives, folder=old.folder, port=old.port)
+        writing.root = chain[0]
+        for node in chain[1:]:
+            node.wait_link_up()
+    wait_until("writes go on", partial(writing.has_written, writing.written + 400))
+    writing.end()
+    compare.settle(*chain)
+    for node in chain[1:]:
+        compare.assert_equal(chain[0], node)
+    logs = "".join(path.read_text() for path in lab.folder.glob("*pyrepl.log"))
+    assert len(re.findall(r"Full resync requested by replica \S+ \(cause", logs)) == 2, "those of the beginning"

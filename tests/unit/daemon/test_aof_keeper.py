@@ -24,7 +24,9 @@ async def test_writes_are_in_the_file_when_they_are_answered(tmp_path: Path) -> 
     async with running(tmp_path, appendonly=True, appendfsync="always") as node:
         await node.say("SET a 1")
         assert incr(tmp_path, 1).endswith(b"SET\r\n$1\r\na\r\n$1\r\n1\r\n")
-        assert await node.say("WAITAOF 1 0 0") == [1, 0]
+        peer = await node.peer()
+        await peer.say("SET a 1")
+        assert await peer.say("WAITAOF 1 0 0") == [1, 0]
         end, replid = node.app.node.stream_end, node.app.node.replication.history.replid
     async with running(tmp_path, appendonly=True) as node:
         assert await node.say("GET a") == b"1"
@@ -111,3 +113,76 @@ async def test_the_first_file_begins_with_the_snapshot(tmp_path: Path) -> None:
     (tmp_path / "dump.rdb").unlink()
     async with running(tmp_path, appendonly=True) as node:
         assert await node.say("GET a") == b"1"
+
+
+EVERY_TYPE = (
+    "SET s 1",
+    "RPUSH l a b",
+    "SADD t a b",
+    "ZADD z 0.1 a -inf b",
+    "HSET h f v g w",
+    "HPEXPIREAT h 4102444800000 FIELDS 1 g",
+    "XADD x 5-1 f v",
+    "XADD x 5-2 f v",
+    "XGROUP CREATE x group 0 ENTRIESREAD 0",
+    "XREADGROUP GROUP group me COUNT 1 STREAMS x >",
+    "XDEL x 5-2",
+    "XADD empty 7-7 f v",
+    "XTRIM empty MAXLEN 0",
+    "PEXPIREAT s 4102444800000",
+    "SELECT 3",
+    "SET elsewhere 1",
+)
+
+
+@in_loop
+async def test_a_base_of_commands_holds_every_type(tmp_path: Path) -> None:
+    asked = ("XINFO STREAM x FULL", "XINFO STREAM empty", "HPEXPIRETIME h FIELDS 2 f g", "PEXPIRETIME s")
+    async with running(tmp_path, appendonly=True, aof_use_rdb_preamble=False) as node:
+        for line in EVERY_TYPE:
+            await node.say(line)
+        await node.say("BGREWRITEAOF")
+        await until(lambda: node.app.node.persistence.aof.rewrites == 1, "the rewrite")
+        assert names(tmp_path) == {"2.base.aof", "2.incr.aof", "2.stream", "manifest"}
+        digest = await node.say("DEBUG DIGEST")
+        await node.say("SELECT 0")
+        before = [str(await node.say(line)).replace("seen-time", "") for line in asked]
+    async with running(tmp_path, appendonly=True) as node:
+        assert await node.say("DEBUG DIGEST") == digest
+        after = [str(await node.say(line)).replace("seen-time", "") for line in asked]
+    assert before[1:] == after[1:]
+
+
+@in_loop
+async def test_it_is_rewritten_by_itself_when_it_has_grown(tmp_path: Path) -> None:
+    async with running(
+        tmp_path, appendonly=True, auto_aof_rewrite_min_size=2000, auto_aof_rewrite_percentage=100
+    ) as node:
+        state = node.app.node.persistence.aof
+        for _ in range(20):
+            await node.say("SET a " + "x" * 50)
+        assert state.rewrites == 0, "not below the least size"
+        for _ in range(40):
+            await node.say("SET a " + "x" * 50)
+        await until(lambda: state.rewrites == 1, "the rewrite")
+        assert node.logged("Starting automatic rewriting of AOF on ")
+        assert state.base_bytes < 2000
+        await node.say("CONFIG SET auto-aof-rewrite-percentage 0")
+        for _ in range(200):
+            await node.say("SET a " + "x" * 50)
+        node.app.aof.tick()
+        assert not node.app.aof.is_rewriting
+
+
+@pytest.mark.parametrize("never", [False, True])
+@in_loop
+async def test_no_fsync_while_a_child_writes_if_so_wished(tmp_path: Path, never: bool) -> None:
+    async with running(tmp_path, appendonly=True, rdb_key_save_delay=500_000, no_appendfsync_on_rewrite=never) as node:
+        peer = await node.peer()
+        await peer.say("MSET a 1 b 2 c 3 d 4 e 5 f 6 g 7 h 8 i 9 j 10")
+        assert await peer.say("WAITAOF 1 0 0") == [1, 0]
+        await peer.say("BGREWRITEAOF")
+        await peer.say("SET k 1")
+        reply = await peer.say("WAITAOF 1 0 2000")
+        assert node.app.aof.is_rewriting
+        assert reply == [0 if never else 1, 0]

@@ -1,0 +1,115 @@
+"""The data set as the commands that make it: a base of the append-only file without a snapshot in it.
+
+For readers that want text they can follow (aof-use-rdb-preamble no). A snapshot is smaller and loads faster, which is
+what snapshot.py makes. One command holds no more than ITEMS of a collection, so that no reader is stopped for long.
+Source: Redis 7.0 `rewriteAppendOnlyFileRio`; fields with a time to live as Redis 7.4 does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Final, TypeAlias
+
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.snapshot import SnapshotJob
+from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
+from pyrepl.rdb.values import ENTRIES_READ_UNKNOWN, StreamGroup, StreamId, StreamValue
+from pyrepl.resp.doubles import format_double
+from pyrepl.resp.encoder import encode_command
+
+ITEMS: Final = 64
+_BLOCK_BYTES: Final = 256 * 1024
+
+Command = Sequence[bytes]
+
+
+@dataclass(frozen=True)
+class CommandsJob:
+    """What to write, in place of a SnapshotJob."""
+
+    keyspace: Keyspace
+    key_save_delay_us: int = 0
+
+    def blocks(self) -> Iterator[tuple[bytes, int]]:
+        """Yields (bytes, keys written so far)."""
+        parts: list[bytes] = []
+        size = done = 0
+        for db in self.keyspace.databases:
+            if db.values:
+                parts.append(encode_command([b"SELECT", b"%d" % db.index]))
+            for key, value in db.values.items():
+                for command in commands_of(key, value, db.expires.get(key)):
+                    encoded = encode_command(command)
+                    parts.append(encoded)
+                    size += len(encoded)
+                done += 1
+                if size >= _BLOCK_BYTES or self.key_save_delay_us:
+                    yield b"".join(parts), done
+                    parts.clear()
+                    size = 0
+        yield b"".join(parts), done
+
+
+Job: TypeAlias = SnapshotJob | CommandsJob
+"""Whatever a child writes."""
+
+
+def commands_of(key: bytes, value: Value, expires_ms: int | None) -> Iterator[Command]:
+    """The commands that make one key; `expires_ms` is Unix ms, None for never."""
+    if isinstance(value, bytes):
+        yield [b"SET", key, value]
+    elif isinstance(value, ListValue):
+        yield from _in_parts([b"RPUSH", key], ([item] for item in value.items))
+    elif isinstance(value, SetValue):
+        yield from _in_parts([b"SADD", key], ([member] for member in value.members))
+    elif isinstance(value, ZsetValue):
+        pairs = ([format_double(score), member] for member, score in value.scores.items())
+        yield from _in_parts([b"ZADD", key], pairs)
+    elif isinstance(value, HashValue):
+        yield from _hash(key, value)
+    else:
+        yield from _stream(key, value)
+    if expires_ms is not None:
+        yield [b"PEXPIREAT", key, b"%d" % expires_ms]
+
+
+def _in_parts(head: list[bytes], items: Iterable[list[bytes]]) -> Iterator[Command]:
+    """`head` with some of the items, again and again until all are out."""
+    rest = iter(items)
+    while part := list(islice(rest, ITEMS)):
+        yield [*head, *chain.from_iterable(part)]
+
+
+def _hash(key: bytes, value: HashValue) -> Iterator[Command]:
+    yield from _in_parts([b"HSET", key], ([field, content] for field, content in value.fields.items()))
+    for field, at_ms in (value.expires or {}).items():
+        yield [b"HPEXPIREAT", key, b"%d" % at_ms, b"FIELDS", b"1", field]
+
+
+def _stream(key: bytes, value: StreamValue) -> Iterator[Command]:
+    for entry_id, fields in value.entries:
+        yield [b"XADD", key, _id(entry_id), *fields]
+    if not value.entries:
+        # There is no other way to an empty stream: an entry that is trimmed at once.
+        yield [b"XADD", key, b"MAXLEN", b"0", _id(max(value.last_id, (0, 1))), b"x", b"y"]
+    counters = [b"ENTRIESADDED", b"%d" % value.entries_added, b"MAXDELETEDID", _id(value.max_deleted_id)]
+    yield [b"XSETID", key, _id(value.last_id), *counters]
+    for name, group in value.groups.items():
+        yield from _group(key, name, group)
+
+
+def _group(key: bytes, name: bytes, group: StreamGroup) -> Iterator[Command]:
+    known = group.entries_read != ENTRIES_READ_UNKNOWN
+    read = [b"ENTRIESREAD", b"%d" % group.entries_read] if known else []
+    yield [b"XGROUP", b"CREATE", key, name, _id(group.last_id), *read]
+    for consumer in group.consumers:
+        yield [b"XGROUP", b"CREATECONSUMER", key, name, consumer]
+    for entry_id, pending in group.pending.items():
+        when = [b"TIME", b"%d" % pending.delivery_ms, b"RETRYCOUNT", b"%d" % pending.delivery_count]
+        yield [b"XCLAIM", key, name, pending.consumer, b"0", _id(entry_id), *when, b"JUSTID", b"FORCE"]
+
+
+def _id(entry_id: StreamId) -> bytes:
+    return b"%d-%d" % entry_id

@@ -1,0 +1,60 @@
+"""The data set as commands: each type, in parts of bounded size. That they are loaded again: test_aof_keeper.py."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import pairwise
+
+from pyrepl.keyspace.as_commands import ITEMS, CommandsJob, commands_of
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
+from pyrepl.rdb.values import PendingEntry, StreamConsumer, StreamGroup, StreamValue
+
+
+def shown(value: Value, expires_ms: int | None = None) -> list[str]:
+    return [b" ".join(command).decode() for command in commands_of(b"k", value, expires_ms)]
+
+
+def test_each_type() -> None:
+    assert shown(b"v") == ["SET k v"]
+    assert shown(b"v", 77) == ["SET k v", "PEXPIREAT k 77"]
+    assert shown(ListValue(deque([b"a", b"b"]))) == ["RPUSH k a b"]
+    assert shown(SetValue({b"a"})) == ["SADD k a"]
+    assert shown(ZsetValue({b"a": 1.5, b"b": float("-inf")})) == ["ZADD k 1.5 a -inf b"]
+    assert shown(HashValue({b"f": b"v", b"g": b"w"}, {b"g": 5})) == [
+        "HSET k f v g w",
+        "HPEXPIREAT k 5 FIELDS 1 g",
+    ]
+
+
+def test_a_stream_with_its_groups() -> None:
+    pending = {(1, 1): PendingEntry(1000, 3, b"me")}
+    groups = {b"g": StreamGroup((1, 1), 1, pending, {b"me": StreamConsumer(5, 5)}), b"h": StreamGroup((0, 0))}
+    stream = StreamValue([((1, 1), (b"f", b"v"))], (2, 0), (1, 1), (2, 0), 2, groups)
+    assert shown(stream) == [
+        "XADD k 1-1 f v",
+        "XSETID k 2-0 ENTRIESADDED 2 MAXDELETEDID 2-0",
+        "XGROUP CREATE k g 1-1 ENTRIESREAD 1",
+        "XGROUP CREATECONSUMER k g me",
+        "XCLAIM k g me 0 1-1 TIME 1000 RETRYCOUNT 3 JUSTID FORCE",
+        "XGROUP CREATE k h 0-0",
+    ]
+    assert shown(StreamValue())[0] == "XADD k MAXLEN 0 0-1 x y"
+
+
+def test_large_ones_come_in_parts() -> None:
+    value = ListValue(deque(b"%d" % number for number in range(2 * ITEMS + 1)))
+    assert [len(command) - 2 for command in commands_of(b"k", value, None)] == [ITEMS, ITEMS, 1]
+
+
+def test_blocks_are_bounded_and_count_the_keys() -> None:
+    keyspace = Keyspace(3)
+    for number in range(9000):
+        keyspace.databases[2].put(b"k%d" % number, b"x" * 100)
+    blocks = list(CommandsJob(keyspace).blocks())
+    assert blocks[0][0].startswith(b"*2\r\n$6\r\nSELECT\r\n$1\r\n2\r\n*3\r\n")
+    assert blocks[-1][1] == 9000 and len(blocks) > 3
+    assert max(len(block) for block, _ in blocks) < 512 * 1024
+    slow = [done for _, done in CommandsJob(keyspace, key_save_delay_us=5).blocks()]
+    assert max(b - a for a, b in pairwise(slow)) == 1
+    assert list(CommandsJob(Keyspace(3)).blocks()) == [(b"", 0)]
