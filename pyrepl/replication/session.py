@@ -184,6 +184,11 @@ class Session:
         return self.state is SessionState.ONLINE and not self._awaits_ack
 
     @property
+    def only_keeps_stream(self) -> bool:
+        """Is the stream of no use to the replica yet? It loads the snapshot from its other connection."""
+        return self.state is SessionState.SEND_BULK_AND_STREAM and not self.snapshot_is_out
+
+    @property
     def takes_snapshot(self) -> bool:
         """A snapshot is being made for its replica or sent to it; of a pair one connection says so."""
         if self.state is SessionState.WAIT_SNAPSHOT_END:

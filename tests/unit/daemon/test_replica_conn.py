@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.daemon.replica_conn import HIGH_WATER_BYTES, ReplicaConn
+from pyrepl.daemon.replica_conn import BATCH_BYTES, BATCH_S, HIGH_WATER_BYTES, ReplicaConn
 from pyrepl.replication.psync import Request
 from pyrepl.units import Offset
 from tests.unit.daemon.rig import Peer, RunningNode, in_loop, open_fds, running, until
@@ -82,6 +82,31 @@ class TestStream:
             assert subject.replica.push() == 0
             assert not subject.replica.is_flushed, "no child may write to it"
             await until(lambda: not node.app.clients.conns)
+
+
+class TestBehindASnapshot:
+    """While the replica loads the snapshot of its other connection."""
+
+    @in_loop
+    async def test_in_batches_until_the_snapshot_is_out(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            subject = await bench(node)
+            at_s = 0.0
+            replica = ReplicaConn(subject.replica.conn, subject.session, subject.backlog, lambda: at_s)
+            subject.session.stream_behind_snapshot(subject.backlog.attach(Offset(0)), subject.now)
+            subject.backlog.append(b"a" * 10)
+            assert replica.push() == 0, "few and fresh"
+            at_s += BATCH_S
+            assert replica.push() == 10, "few, but they have waited"
+            subject.backlog.append(b"b" * (BATCH_BYTES - 1))
+            assert replica.push() == 0
+            subject.backlog.append(b"b")
+            assert replica.push() == BATCH_BYTES, "many"
+            subject.session.rdb_channel_done(subject.now)
+            subject.backlog.append(b"c")
+            assert replica.push() == 1, "the replica applies them now"
+            sent = b"a" * 10 + b"b" * BATCH_BYTES + b"c"
+            assert await subject.peer.exactly(len(sent)) == sent
 
 
 class TestFile:
