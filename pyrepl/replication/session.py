@@ -42,13 +42,7 @@ from pyrepl.replication.events import (
     WentOnline,
 )
 from pyrepl.replication.limits import OutputWatch
-from pyrepl.replication.psync import (
-    Cause,
-    Reason,
-    decode_request,
-    encode_continue,
-    encode_full_resync,
-)
+from pyrepl.replication.psync import Cause, Reason, decode_request, encode_continue, encode_full_resync
 from pyrepl.replication.transfer import encode_size_header
 from pyrepl.resp.numbers import parse_integer
 from pyrepl.resp.parser import Parser
@@ -193,9 +187,7 @@ class Session:
         """A snapshot is being made for its replica or sent to it; of a pair one connection says so."""
         if self.state is SessionState.WAIT_SNAPSHOT_END:
             return self.partner is None
-        if self.state is SessionState.SEND_BULK_AND_STREAM:
-            return not self.snapshot_is_out
-        return self.state is SessionState.SEND_BULK
+        return self.only_keeps_stream or self.state is SessionState.SEND_BULK
 
     @property
     def channel(self) -> Channel:
