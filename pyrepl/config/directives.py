@@ -17,6 +17,7 @@ from pyrepl.config.kinds import (
     Addresses,
     BufferLimit,
     BufferLimits,
+    CacheRules,
     Choice,
     Integer,
     KeyspaceEvents,
@@ -34,6 +35,7 @@ from pyrepl.config.kinds import (
 
 KB: Final = 1024
 MB: Final = 1024 * 1024
+GB: Final = 1024 * 1024 * 1024
 
 _NO_LAZY_FREE: Final = "pyrepl frees memory at once, whatever the command"
 
@@ -341,6 +343,55 @@ class Replication:
     )
 
 
+class Streams:
+    """Change streams"""
+
+    stream_port = Directive(
+        Integer(0, 65535),
+        0,
+        "TCP port on which programs, or a person with netcat, follow what changes here, line by line, and go on where"
+        " they were cut; 0 opens none. Not in Redis, like all of stream-*.",
+        mutable=False,
+    )
+    stream_bind = Directive(
+        Addresses(), (), "Addresses of the stream port, as in bind; empty: those of bind.", mutable=False
+    )
+    stream_name = Directive(
+        Text(),
+        "",
+        "What the node calls itself there, and as a writer of streams: no two nodes may share it, and it should stay"
+        " the same when the node restarts. Empty: its host's name and port.",
+        mutable=False,
+    )
+    stream_requirepass = Directive(
+        Secret(),
+        b"",
+        "The password that subscribers must give first: AUTH <password>, or NAME <name> <password>. Without it and with"
+        " protected-mode, only this machine may subscribe.",
+        secret=True,
+    )
+    stream_maxclients = Directive(Integer(1, 2**31 - 1), 10000, "Subscribers at once; more are refused.")
+    stream_line_limit = Directive(Memory(64, GB), 16 * KB, "Close a subscriber that sends a longer line, in bytes.")
+    stream_row_limit = Directive(
+        Memory(0), 64 * MB, "Close a subscriber rather than send it a longer line, in bytes; 0: no limit."
+    )
+    stream_output_buffer_limit = Directive(
+        Memory(1),
+        MB,
+        "Bytes that may wait for a subscriber which follows live and does not read; beyond, it gets an ERROR and is"
+        " closed, and may come back with its token. One that catches up is given as much as it reads.",
+    )
+    stream_cache_rule = Directive(
+        CacheRules(),
+        (),
+        "Pairs of a pattern of keys and the name of a cache: a change of such a key is a row of the stream caches."
+        " Several lines add up.",
+    )
+    stream_sync_rows = Directive(
+        Integer(1), 10000, "Rows of the stream sync, the events of this node, that are kept in memory.", mutable=False
+    )
+
+
 class Encodings:
     """Compact encodings"""
 
@@ -375,13 +426,13 @@ class Encodings:
     stream_node_max_entries = Directive(Integer(0, LONG_MAX), 100, "Entries in a node of a stream; 0: no limit.")
 
 
-class Directives(Network, General, Snapshots, Replication, Encodings):
+class Directives(Network, General, Snapshots, Replication, Streams, Encodings):
     """All rows, as attributes."""
 
 
 GROUPS: Final[tuple[tuple[str, tuple[Directive[Any], ...]], ...]] = tuple(
     (group.__doc__ or "", tuple(row for row in vars(group).values() if isinstance(row, Directive)))
-    for group in (Network, General, Snapshots, Replication, Encodings)
+    for group in (Network, General, Snapshots, Replication, Streams, Encodings)
 )
 """(title, rows) in the order of this file."""
 

@@ -294,6 +294,37 @@ def _save_number(word: bytes) -> int:
     return int(word)
 
 
+class CacheRule(NamedTuple):
+    """Keys that match `pattern` are keys of the cache of this name."""
+
+    pattern: bytes
+    cache: bytes
+
+
+@final
+class CacheRules(Kind[tuple[CacheRule, ...]]):
+    """Pairs of a pattern and a name. An empty word means none; the lines of a file add up."""
+
+    many_words = True
+
+    def parse(self, words: Sequence[bytes], current: tuple[CacheRule, ...]) -> tuple[CacheRule, ...]:
+        if not words or list(words) == [b""]:
+            return ()
+        if len(words) % 2 or not all(words):
+            raise ConfigError("argument must be pairs of a pattern of keys and the name of a cache")
+        return tuple(CacheRule(pattern, cache) for pattern, cache in zip(words[::2], words[1::2]))
+
+    def again(self, words: Sequence[bytes], current: tuple[CacheRule, ...]) -> tuple[CacheRule, ...]:
+        rules = self.parse(words, current)
+        return current + rules if rules else ()
+
+    def text(self, value: tuple[CacheRule, ...]) -> bytes:
+        return b" ".join(b"%b %b" % rule for rule in value)
+
+    def lines(self, value: tuple[CacheRule, ...]) -> list[list[bytes]]:
+        return [list(rule) for rule in value]
+
+
 class BufferLimit(NamedTuple):
     """When a client with unread replies is cut: at once above `hard_bytes`, or `soft_seconds` above `soft_bytes`.
 

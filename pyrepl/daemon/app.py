@@ -44,6 +44,7 @@ from pyrepl.replication.roster import RosterOptions
 
 if TYPE_CHECKING:
     from pyrepl.daemon.progress_bar import ProgressBar
+    from pyrepl.daemon.stream_server import StreamServer
 
 _CREDENTIALS: Final = frozenset({"masterauth", "masteruser"})
 _FLUSH_S: Final = 1.0
@@ -55,6 +56,7 @@ class App:
 
     def __init__(self, settings: Settings, config_file: Path | None) -> None:
         """Must be made inside the loop it is to run in."""
+        self.streams: StreamServer | None = None
         self.clock = Clock()
         self.randomness = Randomness()
         self.config_file = config_file
@@ -102,6 +104,7 @@ class App:
         self.waitaof = AofWaiters(self)
         self._feed_aof()
         self.sampler = EventSampler(self)
+        self.streams = self._stream_server()
         self.cron = Cron(self)
         self._tcp = Listener(self.clients.make_protocol)
         self._unix = Listener(self.clients.make_protocol)
@@ -130,6 +133,8 @@ class App:
         self._watch_signals()
         await self._tcp.serve()
         await self._unix.serve()
+        if self.streams is not None:
+            await self.streams.serve()
         self.cron.start()
         bar = self._progress_bar()
         beginning = asyncio.get_running_loop().create_task(self._begin())
@@ -184,6 +189,8 @@ class App:
         else:
             self.roles.lead_at_start(aux)
         self.aof.start(from_snapshot=loader is not None)
+        if self.streams is not None:
+            self.streams.stream_begins()
         if settings.port:
             self.log(events.ReadyToAcceptConnections("tcp"))
         if settings.unixsocket:
@@ -196,6 +203,8 @@ class App:
         """Close what is open, in the order in which others depend on it."""
         self.supervision.stopping()
         self.cron.stop()
+        if self.streams is not None:
+            self.streams.stop()
         self.roles.stop()
         self.saver.stop_for_good()
         self.aof.close()
@@ -231,6 +240,36 @@ class App:
         self.roles.on_stream_ends = self.aof.stream_ends
         self.roles.on_stream_begins = self.aof.stream_begins
         self.saver.is_rewriting = lambda: self.aof.is_rewriting
+
+    def _stream_server(self) -> StreamServer | None:
+        """The stream port, if one is wanted; it hears of the stream as the append-only file does."""
+        if not self.node.settings.stream_port:
+            return None
+        from pyrepl.daemon.stream_server import StreamServer
+
+        streams = StreamServer(self)
+        after_batch, on_stream = self.clients.after_batch, self.roles.on_stream
+        ends, begins = self.roles.on_stream_ends, self.roles.on_stream_begins
+
+        def grown() -> None:
+            after_batch()
+            streams.plan()
+
+        def applied() -> None:
+            on_stream()
+            streams.plan()
+
+        def stream_ends() -> None:
+            ends()
+            streams.stream_ends()
+
+        def stream_begins() -> None:
+            begins()
+            streams.stream_begins()
+
+        self.clients.after_batch, self.roles.on_stream = grown, applied
+        self.roles.on_stream_ends, self.roles.on_stream_begins = stream_ends, stream_begins
+        return streams
 
     def _progress_bar(self) -> ProgressBar | None:
         """Somebody watches: show how a sync goes."""
@@ -272,6 +311,8 @@ class App:
             self._unix.bind_unix(settings.unixsocket, settings.unixsocketperm, settings.tcp_backlog)
         if not settings.port and not settings.unixsocket:
             raise ConfigError("Configured to not listen anywhere: set 'port' or 'unixsocket'")
+        if self.streams is not None:
+            self.streams.bind()
 
     def _listen_anew(self) -> None:
         """CONFIG SET port or bind: the new sockets first, so that a failure leaves the old ones."""
@@ -316,8 +357,9 @@ class App:
         options.rdb_channel = settings.repl_rdb_channel
         options.dual_channel = settings.dual_channel_replication_enabled
         options.ping_period_s = float(settings.repl_ping_replica_period)
-        # The append-only file is a reader of the stream, so the stream stays while there is one.
-        options.backlog_ttl_s = 0 if settings.appendonly else settings.repl_backlog_ttl
+        # The append-only file and subscribers are readers of the stream, so it stays while there may be one.
+        kept = settings.appendonly or bool(settings.stream_port)
+        options.backlog_ttl_s = 0 if kept else settings.repl_backlog_ttl
         session = options.session
         session.timeout_s = float(settings.repl_timeout)
         limit = settings.client_output_buffer_limit.replica
@@ -335,3 +377,5 @@ class App:
         self.event_log.settings_changed()
         self.clients.settings_changed()
         self.roles.settings_changed()
+        if self.streams is not None:
+            self.streams.settings_changed()

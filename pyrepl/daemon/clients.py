@@ -245,7 +245,7 @@ class Clients:
         settings = self.node.settings
         if len(self.conns) >= settings.maxclients:
             return MAX_CLIENTS_TEXT
-        if settings.protected_mode and not settings.requirepass and not _is_local(addr):
+        if settings.protected_mode and not settings.requirepass and not is_local(addr):
             return DENIED_TEXT
         return None
 
@@ -271,7 +271,7 @@ def keep_alive(sock: socket.socket, seconds: int) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
 
 
-def _is_local(addr: str) -> bool:
+def is_local(addr: str) -> bool:
     """Loopback, or a unix socket (whose `addr` is `path:0`)."""
     host = addr.rpartition(":")[0].strip("[]")
     try:

@@ -69,6 +69,8 @@ class Cron:
             self._guarded(app.saver.tick)
             self._guarded(app.aof.tick)
             self._guarded(app.sampler.tick)
+            if app.streams is not None:
+                self._guarded(app.streams.tick)
         if now >= self._next_slow_at:
             self._next_slow_at = now + _SLOW_EVERY_S
             self._guarded(self._slow)

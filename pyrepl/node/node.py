@@ -20,6 +20,7 @@ from pyrepl.node.pubsub import PubSub
 from pyrepl.node.replication import Replication
 from pyrepl.node.slowlog import Slowlog
 from pyrepl.node.stats import Stats
+from pyrepl.node.streams import StreamState
 from pyrepl.resp.reply import Reply, Simple
 from pyrepl.words import quote_word
 
@@ -85,6 +86,7 @@ class Node:
         self.event_log = EventLogUse()
         self.pubsub = PubSub()
         self.pause = Pause()
+        self.streams = StreamState()
         self.clients: dict[int, Client] = {}
         self.monitors: set[int] = set()
         self.deliveries: list[tuple[int, Reply]] = []

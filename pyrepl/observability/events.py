@@ -1214,6 +1214,46 @@ class AofFatal(Event):
     )
 
 
+# --- change streams ------------------------------------------------------------------------------------------------
+
+
+@final
+class StreamPortOpened(Event):
+    port: int
+    TEXT: ClassVar[str] = "Change streams can be followed on port {port}"
+
+
+@final
+class StreamFollowed(Event):
+    """`client` is `ip:port`, `name` what it calls itself."""
+
+    client: str
+    name: str
+    stream: str
+    token: int
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "Subscriber {client} {name} follows the stream {stream} from token {token}"
+
+
+@final
+class StreamClientLeft(Event):
+    client: str
+    name: str
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "Subscriber {client} {name} closed its connection"
+
+
+@final
+class StreamClientRefused(Event):
+    client: str
+    name: str
+    reason: str
+    TEXT: ClassVar[str] = "Subscriber {client} {name} got an ERROR and was closed: {reason}"
+
+
+STREAM_EVENTS: Final = (StreamFollowed, StreamClientLeft, StreamClientRefused)
+"""What subscribers cause, which is no row of the stream sync: following it would feed itself."""
+
 EVENTS: Final[tuple[type[Event], ...]] = tuple(
     kind
     for kind in list(globals().values())

@@ -25,8 +25,11 @@ def encode_row(row: Json) -> str:
 
 
 def decode_row(text: str) -> Json:
-    """The value of a row. Raises ValueError if `text` is no JSON."""
-    row: Json = json.loads(text)
+    """The value of a row. Raises ValueError if `text` is no JSON, or nested too deep for this reader."""
+    try:
+        row: Json = json.loads(text)
+    except RecursionError:
+        raise ValueError("expected JSON, got lists or objects nested too deep") from None
     return row
 
 

@@ -16,6 +16,7 @@ from pyrepl.observability.info.persistence import PERSISTENCE
 from pyrepl.observability.info.replication import REPLICATION
 from pyrepl.observability.info.server import SERVER
 from pyrepl.observability.info.stats import STATS
+from pyrepl.observability.info.streams import STREAMS
 
 SECTIONS: Final[tuple[Section, ...]] = (
     SERVER,
@@ -30,8 +31,9 @@ SECTIONS: Final[tuple[Section, ...]] = (
     ERRORSTATS,
     CLUSTER,
     KEYSPACE,
+    STREAMS,
 )
-"""In the order in which Redis 8.2 prints them, whatever the order they are asked in."""
+"""In the order in which Redis 8.2 prints them, whatever the order they are asked in; ours behind."""
 
 
 def info_text(node: Node, names: Sequence[str] = ()) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.daemon.clients import DENIED_TEXT, MAX_CLIENTS_TEXT, _is_local, keep_alive
+from pyrepl.daemon.clients import DENIED_TEXT, MAX_CLIENTS_TEXT, is_local, keep_alive
 from tests.peers.wire import encode
 from tests.unit.daemon.rig import Peer, RunningNode, in_loop, running, soon, until
 
@@ -41,7 +41,7 @@ class TestAdmission:
     async def test_protected_mode(self, tmp_path: Path) -> None:
         address = other_address()
         if address is None:
-            assert not _is_local("192.0.2.1:5")
+            assert not is_local("192.0.2.1:5")
             return
         async with running(tmp_path, bind=("127.0.0.1", address)) as node:
             foreign = await soon(Peer.to(node.port, address))
@@ -63,8 +63,8 @@ class TestAdmission:
             ("[::ffff:10.0.0.1]:1", False),
         ],
     )
-    def test_what_is_local(self, addr: str, local: bool) -> None:
-        assert _is_local(addr) is local
+    def test_whatis_local(self, addr: str, local: bool) -> None:
+        assert is_local(addr) is local
 
     def test_keep_alive(self) -> None:
         with socket.socket() as sock:

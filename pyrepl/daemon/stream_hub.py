@@ -1,0 +1,203 @@
+"""All change streams of a node in one place: what there is, reads on demand, news to whoever follows live.
+
+Connections are stream_conn's, the sources' answers are `streams`. Two rules keep the node's other clients fast:
+
+- Nothing is done for a write. News is decoded once for all subscribers, and so seldom that it costs a small part of
+  the time: after a pump that took t seconds, the next one begins 1 / _SHARE * t later at the earliest.
+- Whoever catches up is served piece by piece, one in each turn of the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, final
+
+from pyrepl.streams.block import Block
+from pyrepl.streams.replicated_source import ReplicatedSource
+from pyrepl.streams.source import Source
+from pyrepl.streams.subscription import Wanted
+from pyrepl.streams.unavailable import Unavailable
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.clock import Clock
+    from pyrepl.daemon.stream_conn import StreamConn
+
+WANT_BYTES: Final = 48 * 1024
+"""About how much of a stream is read for a subscriber that catches up, before others have their turn."""
+_SHARE: Final = 0.2
+_MAX_DELAY_S: Final = 0.1
+_CACHED_BLOCKS: Final = 16
+
+
+@final
+class StreamHub:
+    """The Catalog of every subscription.
+
+    Invariant: a turn is planned while `_wanted` is not empty; a pump is planned while `_pump_timer` is set.
+    """
+
+    def __init__(
+        self, name: str, replicated: ReplicatedSource, clock: Clock, current_replid: Callable[[], str]
+    ) -> None:
+        self.name = name
+        self.replicated = replicated
+        self.sources: list[Source] = [replicated]
+        self.conns: dict[int, StreamConn] = {}
+        self._clock = clock
+        self._current_replid = current_replid
+        self._loop = asyncio.get_running_loop()
+        self._wanted: deque[tuple[StreamConn, Wanted]] = deque()
+        self._turn_planned = False
+        self._pump_timer: asyncio.Handle | None = None
+        self._next_pump_at = 0.0
+        self._blocks: OrderedDict[tuple[str, str | None, int], Block] = OrderedDict()
+        """Whole blocks read last: subscribers that were cut together come back with the same tokens."""
+
+    # ------------------------------------------------------------------ Catalog
+
+    @property
+    def replid(self) -> str:
+        return self._current_replid()
+
+    def streams(self) -> list[str]:
+        return [stream for source in self.sources for stream in source.streams()]
+
+    def writers(self, stream: str) -> list[str]:
+        source = self._source(stream)
+        return [] if source is None else source.writers(stream)
+
+    def head(self, stream: str, writer: str | None) -> int | None:
+        source = self._source(stream)
+        return None if source is None else source.head(stream, writer)
+
+    def why_not(self, stream: str, writer: str | None, token: int | None, replid: str) -> str | None:
+        source = self._source(stream)
+        if source is None:
+            return "there is no such stream"
+        return source.why_not(stream, writer, token, replid)
+
+    # ------------------------------------------------------------------ reads on demand
+
+    def want(self, conn: StreamConn, wanted: Wanted) -> None:
+        """`conn` is to get rows; it is answered in a later turn of the loop."""
+        self._wanted.append((conn, wanted))
+        self._plan_turn()
+
+    def _plan_turn(self) -> None:
+        if not self._turn_planned:
+            self._turn_planned = True
+            self._loop.call_soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._turn_planned = False
+        conn, wanted = self._wanted.popleft()
+        if self._wanted:
+            self._plan_turn()
+        if conn.subscription.ended:
+            return
+        try:
+            block = self._read(wanted)
+        except Unavailable as error:
+            conn.refused(wanted, str(error))
+            return
+        conn.rows(block, wanted.writer)
+        self.review_live(wanted.stream)
+
+    def _read(self, wanted: Wanted) -> Block:
+        key = (wanted.stream, wanted.writer, wanted.after)
+        block = self._blocks.get(key)
+        if block is not None:
+            return block
+        source = self._source(wanted.stream)
+        if source is None:
+            raise Unavailable(f"there is no stream {wanted.stream} any more")
+        block = source.read(wanted.stream, wanted.writer, wanted.after, WANT_BYTES)
+        if block.facts and block.upto < (source.head(wanted.stream, wanted.writer) or 0):
+            self._blocks[key] = block
+            if len(self._blocks) > _CACHED_BLOCKS:
+                self._blocks.popitem(last=False)
+        return block
+
+    # ------------------------------------------------------------------ news
+
+    def review_live(self, stream: str) -> None:
+        """Somebody may have caught up with `stream`: from here on it is pumped."""
+        if stream in self.replicated.makers and not self.replicated.is_pumped and self._live_streams():
+            self.replicated.go_live()
+
+    def plan_pump(self) -> None:
+        """There may be news for those who follow live."""
+        if self._pump_timer is None and self.replicated.has_news:
+            now = self._clock.now()
+            if now >= self._next_pump_at:
+                self._pump_timer = self._loop.call_soon(self._pump_planned)
+            else:
+                self._pump_timer = self._loop.call_later(self._next_pump_at - now, self._pump_planned)
+
+    def _pump_planned(self) -> None:
+        self._pump_timer = None
+        began_at = self._clock.now()
+        self.pump(None)
+        ended_at = self._clock.now()
+        self._next_pump_at = ended_at + min(_MAX_DELAY_S, (ended_at - began_at) * (1 / _SHARE - 1))
+        self.plan_pump()
+
+    def pump(self, upto: int | None) -> None:
+        """Hand out the next piece of news; all of it up to the cut `upto` if one is given."""
+        streams = self._live_streams()
+        if not streams:
+            self.replicated.stop_live()
+            return
+        try:
+            blocks = self.replicated.pump(streams, upto)
+            while blocks:
+                for block in blocks:
+                    self.hand_out(block)
+                blocks = self.replicated.pump(streams, upto) if upto is not None else []
+        except Unavailable as error:
+            self.history_lost(str(error))
+
+    def hand_out(self, block: Block) -> None:
+        """A block of a stream whose order is the same with and without named writers."""
+        for conn in list(self.conns.values()):
+            conn.live(block)
+
+    def _live_streams(self) -> list[str]:
+        """The replicated streams that somebody follows live."""
+        makers = self.replicated.makers
+        return sorted(
+            {
+                stream
+                for conn in self.conns.values()
+                for stream, writer in conn.subscription.followed
+                if stream in makers and conn.subscription.is_live(stream, writer)
+            }
+        )
+
+    # ------------------------------------------------------------------ changes of the history
+
+    def renamed(self, old_replid: str) -> None:
+        """The history goes on under another name; all that was before the fork has been handed out."""
+        self._blocks.clear()
+        for conn in list(self.conns.values()):
+            conn.renamed(old_replid)
+
+    def history_lost(self, reason: str) -> None:
+        """The replicated streams' tokens mean nothing any more: whoever follows one is told and closed."""
+        self.replicated.stop_live()
+        self._blocks.clear()
+        streams = self.replicated.streams()
+        for conn in list(self.conns.values()):
+            conn.history_lost(streams, reason)
+
+    def close(self) -> None:
+        """Nothing more is planned."""
+        self.replicated.stop_live()
+        self._wanted.clear()
+        if self._pump_timer is not None:
+            self._pump_timer.cancel()
+
+    def _source(self, stream: str) -> Source | None:
+        return next((source for source in self.sources if stream in source.streams()), None)

@@ -1,0 +1,49 @@
+"""INFO streams: the stream port and each of its subscribers. Not in Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from pyrepl.node.node import Node
+from pyrepl.node.streams import Subscriber
+from pyrepl.observability.info.field import Rows, Section, counter, gauge, text
+
+_UNSAFE: Final = str.maketrans(",=:\r\n ", "______")
+
+
+def _subscribers(node: Node) -> Iterator[tuple[str, str]]:
+    for number, one in enumerate(node.streams.subscribers.values()):
+        yield f"stream_client{number}", _line(one, node.process.now)
+
+
+def _line(one: Subscriber, now: float) -> str:
+    subscription = one.subscription
+    followed = "|".join(
+        f"{stream}/{subscription.where(stream, writer)}{'' if subscription.is_live(stream, writer) else '*'}"
+        for stream, writer in subscription.followed
+    )
+    return (
+        f"id={one.id},addr={one.addr},name={subscription.name.translate(_UNSAFE)},age={max(0, int(now - one.since))},"
+        f"rows={subscription.rows_sent},lines_in={subscription.lines_received},output_bytes={subscription.unsent_bytes},"
+        f"streams={followed}"
+    )
+
+
+STREAMS: Final = Section(
+    "Streams",
+    (
+        gauge("stream_port", lambda node: node.streams.port, "Where change streams are followed; 0: nowhere."),
+        text("stream_name", lambda node: node.streams.name, "What this node calls itself there."),
+        gauge("stream_clients", lambda node: len(node.streams.subscribers), "Subscribers."),
+        counter("stream_total_connections", lambda node: node.streams.total_connections, "Subscribers that ever came."),
+        counter("stream_rejected_connections", lambda node: node.streams.rejected_connections, "Those not let in."),
+        counter("stream_rows_sent", lambda node: node.streams.rows_sent, "Rows sent to all of them."),
+        counter("stream_errors_sent", lambda node: node.streams.errors_sent, "Subscribers ended with an ERROR."),
+        counter(
+            "stream_output_limit_disconnections", lambda node: node.streams.cut_for_output, "Of them, too slow to read."
+        ),
+        gauge("stream_output_bytes", lambda node: node.streams.output_bytes, "What waits to be read by all.", "bytes"),
+        Rows("stream_client<n>", _subscribers, "Per subscriber; its streams with its token, * while it catches up."),
+    ),
+)

@@ -1,0 +1,155 @@
+"""The streams made of the replication stream, as a source: `keys`, `commands`, `caches`.
+
+Not here: parsing (replication_log.py), rows (replicated.py).
+
+Their writer, in the form that names writers, is the replication id: whoever makes the stream goes by that name, and a
+promotion shows as a new writer. While somebody follows live, a cursor holds the bytes that were not handed out yet;
+all live subscribers share it, and what is decoded once goes to all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol, final
+
+from pyrepl.streams.block import Block
+from pyrepl.streams.replicated import RowMaker
+from pyrepl.streams.replication_log import HeldBytes, ReplicationLog
+from pyrepl.streams.unavailable import Unavailable
+
+PUMP_BYTES: Final = 256 * 1024
+"""Stream bytes decoded at once for live subscribers."""
+
+_NO_STREAM: Final = (
+    "LOADING this node has no stream yet: it waits for its first sync with its master, or loads data; come back later"
+)
+
+
+class Names(Protocol):
+    """The names of the present history: `fork` is the cut up to which `replid2` is valid too, None without one."""
+
+    @property
+    def replid(self) -> str: ...
+    @property
+    def replid2(self) -> str: ...
+    @property
+    def fork(self) -> int | None: ...
+
+
+class Pin(Protocol):
+    """Holds the bytes from `at` on."""
+
+    @property
+    def at(self) -> int: ...
+
+    def advance(self, size: int) -> None:
+        """`size` more bytes are not needed any more."""
+        ...
+
+
+@final
+class ReplicatedSource:
+    """Invariant: with a pin, every live subscriber is at `pin.at`; without one nobody is live."""
+
+    def __init__(
+        self,
+        held: HeldBytes,
+        log: ReplicationLog,
+        names: Callable[[], Names],
+        makers: dict[str, RowMaker],
+        attach: Callable[[int], Pin],
+        detach: Callable[[Pin], None],
+    ) -> None:
+        """`attach(cut)` makes a pin on the held bytes, `detach` ends it; `makers` by the names of the streams."""
+        self._held = held
+        self._log = log
+        self._names = names
+        self.makers = makers
+        self._attach = attach
+        self._detach = detach
+        self._pin: Pin | None = None
+
+    def streams(self) -> list[str]:
+        return list(self.makers)
+
+    def writers(self, stream: str) -> list[str]:
+        return [self._names().replid]
+
+    def head(self, stream: str, writer: str | None) -> int | None:
+        if stream not in self.makers or writer not in (None, self._names().replid):
+            return None
+        return self._end
+
+    @property
+    def _end(self) -> int:
+        return self._held.end if self._pin is None else self._pin.at
+
+    def why_not(self, stream: str, writer: str | None, token: int | None, replid: str) -> str | None:
+        if not self._held.active:
+            return _NO_STREAM
+        if token is None:
+            return None
+        names = self._names()
+        named = replid or (writer or "")
+        if named and named.lower() != names.replid.lower():
+            if names.fork is None or named.lower() != names.replid2.lower():
+                return (
+                    f"FORKED token {token} is of another history, {named}: this node's is {names.replid};"
+                    " read your data anew and go on from NOW"
+                )
+            if token > names.fork:
+                return (
+                    f"FORKED {names.fork} token {token} lies beyond the fork: {named} is valid here up to {names.fork},"
+                    f" where {names.replid} goes on without what you have seen since; read your data anew and go on"
+                    f" from NOW, or undo what came after {names.fork} and go on from there"
+                )
+        if named and token > self._held.end:
+            # The same history, and we only lag behind the node the token is from: its rows will come.
+            return None
+        return self._log.why_not(token)
+
+    def read(self, stream: str, writer: str | None, after: int, want_bytes: int) -> Block:
+        maker = self.makers.get(stream)
+        if maker is None:
+            raise Unavailable(f"there is no stream {stream} any more")
+        replid = self._names().replid
+        if after >= self._end:
+            return Block(stream, replid, after, after, ())
+        units, end = self._log.read(after, self._end, want_bytes)
+        return Block(stream, replid, after, end, maker.facts(units))
+
+    # ------------------------------------------------------------------ live
+
+    @property
+    def is_pumped(self) -> bool:
+        """Somebody follows live."""
+        return self._pin is not None
+
+    @property
+    def has_news(self) -> bool:
+        """Bytes came that live subscribers have not seen."""
+        return self._pin is not None and self._pin.at < self._held.end
+
+    def go_live(self) -> None:
+        """Somebody has caught up with the head and is to get what follows as it comes."""
+        if self._pin is None and self._held.active:
+            self._pin = self._attach(self._held.end)
+
+    def stop_live(self) -> None:
+        """Nobody follows live any more; nothing is held."""
+        pin, self._pin = self._pin, None
+        if pin is not None:
+            self._detach(pin)
+
+    def pump(self, streams: Iterable[str], upto: int | None = None) -> list[Block]:
+        """The next piece of news, not beyond the boundary `upto`, for live subscribers of these streams: a block for
+        each stream; then it is theirs. [] if there is none."""
+        pin = self._pin
+        until = self._held.end if upto is None else min(upto, self._held.end)
+        if pin is None or pin.at >= until:
+            return []
+        at = pin.at
+        units, end = self._log.read(at, until, PUMP_BYTES)
+        pin.advance(end - at)
+        replid = self._names().replid
+        return [Block(stream, replid, at, end, self.makers[stream].facts(units)) for stream in streams]

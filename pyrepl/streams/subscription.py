@@ -1,0 +1,486 @@
+"""One subscriber's connection, the node's end: lines in, lines out, what it follows and how far it is.
+
+Not here: sockets, where rows come from (the shell answers `Wanted` with `rows`, and hands live blocks to all), tokens'
+meaning (the Catalog). Time is an argument; the machine has the five windows of every connection.
+
+What is followed goes through two phases, each for itself:
+
+| phase | on | then |
+|---|---|---|
+| catching up | rows(block) short of the head | its lines; Wanted again once what was sent has left us |
+| catching up | rows(block) up to the head | its lines, POSITION, live |
+| live | live(block) that begins where it is | its lines |
+| live | live(block) that begins elsewhere | catching up; nothing if it is further already |
+| either | refused | ERROR, closed |
+
+Catching up is paced by the reader: nothing is read ahead of it. Live lines are buffered for a reader that is slow up
+to a limit, then it gets ERROR and is closed; it comes back with its token and catches up at its own pace.
+
+A live stream that moves on without rows is told as a POSITION every PING_PERIOD_S, so that the reader's token does not
+grow too old.
+
+Signs of life: PING at once, then something at least every PING_PERIOD_S. From the first PING received on, silence of
+TIMEOUT_S closes; before it there is no timeout, so that a person at netcat may take their time.
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias, final
+
+from pyrepl.errors import PeerError
+from pyrepl.streams.block import Block
+from pyrepl.streams.codec import DEFAULT_LINE_BYTES, LineSplitter, parse_line, render
+from pyrepl.streams.verbs import (
+    Auth,
+    Error,
+    FederationAck,
+    InvalidateCache,
+    LineCommand,
+    Name,
+    Ping,
+    Position,
+    RemoteServerUp,
+    RemovePusher,
+    Replicate,
+    Server,
+    Side,
+    Sync,
+    UserSync,
+)
+
+PING_PERIOD_S: Final = 5.0
+TIMEOUT_S: Final = 15.0
+LOW_WATER_BYTES: Final = 64 * 1024
+"""A subscriber that catches up gets more rows when less than this waits to leave us."""
+SAID_BEFORE_LOGIN: Final = (Name, Auth, Ping, Error)
+
+
+class Catalog(Protocol):
+    """What a node offers, as far as it is known without reading a row."""
+
+    name: str
+
+    @property
+    def replid(self) -> str:
+        """The present name of the node's history."""
+        ...
+
+    def streams(self) -> list[str]:
+        """All names."""
+        ...
+
+    def head(self, stream: str, writer: str | None) -> int | None:
+        """How far rows can be read now: of one writer, or with None of the stream in one order. None: no such."""
+        ...
+
+    def writers(self, stream: str) -> list[str]:
+        """Who writes to the stream."""
+        ...
+
+    def why_not(self, stream: str, writer: str | None, token: int | None, replid: str) -> str | None:
+        """Why nobody can go on from this token, of the history `replid` if not empty, or from now on with None; None if
+        one can."""
+        ...
+
+
+@final
+class SubscriptionOptions:
+    """Limits; the shell may change them at any time."""
+
+    def __init__(self) -> None:
+        self.line_bytes = DEFAULT_LINE_BYTES
+        self.row_bytes = 0
+        """Longest line sent, its end included; 0: any."""
+        self.output_bytes = 1 << 20
+        """What may wait for a live subscriber that does not read when more comes; inclusive."""
+        self.password = b""
+        """Empty: none is asked for."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Rows of a stream after a token, to be answered with `rows` or `refused`."""
+
+    stream: str
+    writer: str | None
+    after: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A client said something that others may act on."""
+
+    command: UserSync | FederationAck | RemovePusher | InvalidateCache | RemoteServerUp
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """It follows a stream now."""
+
+    stream: str
+    writer: str | None
+    token: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The connection is to be closed when what data_to_send gives has left, or soon. `is_fault`: not as usual."""
+
+    reason: str
+    is_fault: bool
+
+
+SubscriptionEvent: TypeAlias = Wanted | Heard | Subscribed | Ended
+
+
+@final
+class _Following:
+    """A stream that is followed; `at` is where the subscriber is."""
+
+    __slots__ = ("asked", "at", "is_live", "named", "since", "told")
+
+    def __init__(self, at: int, *, named: bool) -> None:
+        self.at = at
+        self.told = at
+        """The token of the last RDATA or POSITION sent."""
+        self.since = at
+        """Where the subscription, or the catching up, began."""
+        self.named = named
+        self.is_live = False
+        self.asked = False
+        """Rows are wanted and did not come yet."""
+
+
+_Key: TypeAlias = tuple[str, str | None]
+
+
+@final
+class Subscription:
+    """The machine of one connection.
+
+    Invariants: nothing is followed, sent or said after `ended`; each followed stream is live, or rows of it are asked
+    for, or are to be asked for when less waits to leave us.
+    """
+
+    def __init__(self, catalog: Catalog, options: SubscriptionOptions, now: float, unix_ms: int) -> None:
+        """`unix_ms` is the Unix time at `now`, for PING."""
+        self._catalog = catalog
+        self._options = options
+        self._splitter = LineSplitter(options.line_bytes)
+        self._unix_offset_ms = unix_ms - int(now * 1000)
+        self._following: dict[_Key, _Following] = {}
+        self._out: list[bytes] = []
+        self._out_bytes = 0
+        self._unsent_bytes = 0
+        self._events: list[SubscriptionEvent] = []
+        self._sent_at = now
+        self._told_at = now
+        self._heard_at = now
+        self._ping_seen = False
+        self._follows_all: bool | None = None
+        """New streams and writers are followed too: True in the form that names writers, False without."""
+        self.is_authenticated = not options.password
+        self.ended = ""
+        """Why, once it has ended."""
+        self.name = ""
+        self.rows_sent = 0
+        self.lines_received = 0
+        self._send(Server(catalog.name, catalog.replid))
+        self._ping(now)
+
+    # ------------------------------------------------------------------ the five windows
+
+    def receive(self, data: bytes, now: float) -> None:
+        """Bytes of the client."""
+        if self.ended:
+            return
+        self._heard_at = now
+        self._splitter.max_line_bytes = self._options.line_bytes
+        try:
+            for line in self._splitter.feed(data):
+                self.lines_received += 1
+                self._obey(parse_line(line, Side.CLIENT))
+                if self.ended:
+                    return
+        except PeerError as error:
+            self._fail(str(error))
+
+    def data_to_send(self) -> list[bytes]:
+        """What is to be written; each piece is whole lines."""
+        out, self._out = self._out, []
+        self._unsent_bytes += self._out_bytes
+        self._out_bytes = 0
+        return out
+
+    def events(self) -> list[SubscriptionEvent]:
+        """What happened since the last call."""
+        events, self._events = self._events, []
+        return events
+
+    def next_deadline(self) -> float | None:
+        """When `tick` is due; None once ended."""
+        if self.ended:
+            return None
+        due_at = min(self._sent_at, self._told_at) + PING_PERIOD_S
+        return min(due_at, self._heard_at + TIMEOUT_S) if self._ping_seen else due_at
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        if self.ended:
+            return
+        if self._ping_seen and now - self._heard_at >= TIMEOUT_S:
+            self._fail(f"nothing was heard for {TIMEOUT_S:.0f} s: send PING at least every {PING_PERIOD_S:.0f} s")
+            return
+        if self._unsent_bytes:
+            # It does not read; more to read would not help it.
+            self._sent_at = max(self._sent_at, now - PING_PERIOD_S / 2)
+            self._told_at = max(self._told_at, now - PING_PERIOD_S / 2)
+            return
+        if now - self._told_at >= PING_PERIOD_S:
+            self._told_at = now
+            self._tell_positions(now)
+        if now - self._sent_at >= PING_PERIOD_S:
+            self._ping(now)
+
+    # ------------------------------------------------------------------ rows
+
+    def rows(self, block: Block, writer: str | None, now: float) -> None:
+        """The answer to Wanted(block.stream, writer, block.previous)."""
+        following = self._following.get((block.stream, writer))
+        if self.ended or following is None or following.is_live or block.previous != following.at:
+            return
+        following.asked = False
+        self._emit(block, following, now)
+        if self.ended:
+            return
+        head = self._catalog.head(block.stream, writer)
+        if head is not None and following.at >= head:
+            following.is_live = True
+            self._tell((block.stream, writer), following)
+        self._want((block.stream, writer), following)
+
+    def refused(self, stream: str, writer: str | None, reason: str) -> None:
+        """The other answer to Wanted: the rows cannot be had (any more)."""
+        if (stream, writer) in self._following:
+            self._fail(f"{reason} (stream {stream})")
+
+    def live(self, block: Block, writer: str | None, now: float) -> None:
+        """New rows, handed to every subscriber; those who do not follow the stream, or are not so far, ignore them."""
+        following = self._following.get((block.stream, writer))
+        if self.ended or following is None or not following.is_live:
+            return
+        if following.at == block.previous:
+            # What waits already counts, not the block: one large row is no fault of the reader.
+            if self.unsent_bytes > self._options.output_bytes:
+                self._fail(
+                    f"SLOW {self.unsent_bytes} bytes wait to be read, {self._options.output_bytes} may"
+                    f" (stream-output-buffer-limit); come back with your token"
+                )
+                return
+            self._emit(block, following, now)
+        elif following.at < block.upto:
+            # It was told of late, or came with a token that this node had not reached yet.
+            following.is_live = False
+            following.since = following.at
+            self._want((block.stream, writer), following)
+
+    def note_unsent(self, unsent_bytes: int) -> None:
+        """So many bytes of what data_to_send gave wait in the connection."""
+        self._unsent_bytes = unsent_bytes
+        for key, following in self._following.items():
+            self._want(key, following)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes that wait to leave us."""
+        return self._unsent_bytes + self._out_bytes
+
+    def where(self, stream: str, writer: str | None) -> int | None:
+        """How far the subscriber is in a stream it follows, None if it does not."""
+        following = self._following.get((stream, writer))
+        return None if following is None else following.at
+
+    @property
+    def followed(self) -> list[_Key]:
+        """(stream, writer or None) of all that is followed."""
+        return list(self._following)
+
+    def is_live(self, stream: str, writer: str | None) -> bool:
+        following = self._following.get((stream, writer))
+        return following is not None and following.is_live
+
+    # ------------------------------------------------------------------ changes at the node
+
+    def renamed(self, old_replid: str) -> None:
+        """The history goes on under another name (a promotion): tokens from here on are of that name, and who follows
+        it as a writer is told that the new one begins where it is."""
+        if self.ended:
+            return
+        self._send(Server(self._catalog.name, self._catalog.replid))
+        for stream, writer in self.followed:
+            if writer == old_replid:
+                following = self._following.pop((stream, writer))
+                self._following[stream, self._catalog.replid] = following
+                self._send(Position(stream, following.at, self._catalog.replid, following.at))
+                following.asked = False
+                self._want((stream, self._catalog.replid), following)
+
+    def appeared(self, stream: str, writer: str) -> None:
+        """A stream or writer that was not there before; who follows everything follows it from its beginning."""
+        if self.ended or self._follows_all is None:
+            return
+        key = (stream, writer if self._follows_all else None)
+        if key not in self._following:
+            self._follow(key, 0, named=self._follows_all)
+
+    def history_lost(self, streams: list[str], reason: str) -> None:
+        """The tokens of these streams mean nothing any more."""
+        if any(stream in streams for stream, _ in self._following):
+            self._fail(reason)
+
+    def refuse(self, reason: str) -> None:
+        """What this client said cannot be done."""
+        self._fail(reason)
+
+    def say(self, command: LineCommand) -> None:
+        """A line for this client."""
+        if not self.ended and self.is_authenticated:
+            self._send(command)
+
+    def close(self, reason: str) -> None:
+        """The node ends the connection."""
+        self._end(reason, is_fault=False)
+
+    # ------------------------------------------------------------------ inside
+
+    def _obey(self, command: LineCommand) -> None:
+        if not self.is_authenticated and not isinstance(command, SAID_BEFORE_LOGIN):
+            self._fail("NOAUTH a password is needed first: AUTH <password>, or NAME <name> <password>")
+        elif isinstance(command, Replicate):
+            self._replicate(command)
+        elif isinstance(command, Ping):
+            self._ping_seen = True
+        elif isinstance(command, Name):
+            self._introduce(command.text)
+        elif isinstance(command, Auth):
+            self._log_in(command.password)
+        elif isinstance(command, Error):
+            self._events.append(Ended(f"the client says: {command.text}", is_fault=True))
+            self.ended = command.text or "error"
+        elif isinstance(command, Sync):
+            self._send(command)
+        elif isinstance(command, UserSync | FederationAck | RemovePusher | InvalidateCache | RemoteServerUp):
+            self._events.append(Heard(command))
+
+    def _introduce(self, text: str) -> None:
+        name, _, password = text.rpartition(" ")
+        if self.is_authenticated or not name:
+            self.name = text
+        else:
+            self.name = name
+            self._log_in(password)
+
+    def _log_in(self, password: str) -> None:
+        wanted = self._options.password
+        if wanted and not hmac.compare_digest(password.encode("utf-8", "surrogatepass"), wanted):
+            self._fail("WRONGPASS the password is not the one of stream-requirepass")
+            return
+        self.is_authenticated = True
+
+    def _replicate(self, command: Replicate) -> None:
+        catalog = self._catalog
+        if command.stream is None:
+            self._follows_all = command.is_bare
+            for stream in catalog.streams():
+                reason = catalog.why_not(stream, None, None, "")
+                if reason is not None:
+                    self._fail(f"{reason} (stream {stream})")
+                    return
+                for writer in catalog.writers(stream) if command.is_bare else [None]:
+                    self._follow((stream, writer), catalog.head(stream, writer) or 0, named=command.is_bare)
+            return
+        head = catalog.head(command.stream, command.writer)
+        if head is None:
+            what = "stream" if catalog.head(command.stream, None) is None else f"writer of {command.stream}"
+            word = command.stream if command.writer is None or what == "stream" else command.writer
+            known = ", ".join(catalog.streams() if what == "stream" else catalog.writers(command.stream))
+            self._fail(f"NOSTREAM unknown {what} {word}; known here: {known}")
+            return
+        reason = catalog.why_not(command.stream, command.writer, command.token, command.replid)
+        if reason is not None:
+            self._fail(f"{reason} (stream {command.stream})")
+            return
+        at = head if command.token is None else command.token
+        self._follow((command.stream, command.writer), at, named=command.writer is not None)
+
+    def _follow(self, key: _Key, at: int, *, named: bool) -> None:
+        following = self._following[key] = _Following(at, named=named)
+        self._events.append(Subscribed(*key, at))
+        self._want(key, following)
+
+    def _want(self, key: _Key, following: _Following) -> None:
+        if following.is_live or following.asked or self.ended or self.unsent_bytes >= LOW_WATER_BYTES:
+            return
+        following.asked = True
+        self._events.append(Wanted(*key, following.at))
+
+    def _emit(self, block: Block, following: _Following, now: float) -> None:
+        following.at = block.upto
+        if not block.facts:
+            return
+        lines = block.lines(named=following.named)
+        limit = self._options.row_bytes
+        if limit and len(lines) > limit and block.longest_line(named=following.named) > limit:
+            self._fail(
+                f"a row of {block.stream} up to token {block.upto} is longer than {limit} bytes (stream-row-limit)"
+            )
+            return
+        self._out.append(lines)
+        self._out_bytes += len(lines)
+        self._sent_at = now
+        following.told = block.facts[-1][0]
+        self.rows_sent += block.rows
+
+    def _tell(self, key: _Key, following: _Following) -> None:
+        self._send(_position(*key, following))
+        following.told = following.since = following.at
+
+    def _tell_positions(self, now: float) -> None:
+        """Of live streams that moved on without rows."""
+        for key, following in self._following.items():
+            if following.is_live and following.told < following.at:
+                self._tell(key, following)
+                self._sent_at = now
+
+    def _ping(self, now: float) -> None:
+        self._send(Ping(self._unix_offset_ms + int(now * 1000)))
+        self._sent_at = now
+
+    def _send(self, command: LineCommand) -> None:
+        line = render(command)
+        self._out.append(line)
+        self._out_bytes += len(line)
+
+    def _fail(self, text: str) -> None:
+        self._end(text, is_fault=True)
+
+    def _end(self, text: str, *, is_fault: bool) -> None:
+        if self.ended:
+            return
+        self._send(Error(text))
+        self.ended = text
+        self._following.clear()
+        self._events.append(Ended(text, is_fault))
+
+
+def _position(stream: str, writer: str | None, following: _Following) -> Position:
+    if not following.named:
+        return Position(stream, following.at)
+    assert writer is not None
+    return Position(stream, following.at, writer, following.since)

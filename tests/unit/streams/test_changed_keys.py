@@ -1,0 +1,52 @@
+"""Which keys a command changed, with the positions of the real command table."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.errors import CommandError
+from pyrepl.streams.changed_keys import ChangedKeys, swapped
+from tests.unit.commands.rig import full_table
+
+
+def positions(argv: list[bytes]) -> list[int] | None:
+    try:
+        return full_table().resolve(argv).keys.positions(argv)
+    except CommandError:
+        return None
+
+
+@pytest.mark.parametrize(
+    "line, keys",
+    [
+        ("SET a 1", ["a"]),
+        ("set a 1", ["a"]),
+        ("DEL a b a", ["a", "b"]),
+        ("MSET a 1 b 2", ["a", "b"]),
+        ("RENAME a b", ["a", "b"]),
+        ("SMOVE a b m", ["a", "b"]),
+        ("COPY a b", ["b"]),
+        ("SINTERSTORE dst a b", ["dst"]),
+        ("ZUNIONSTORE dst 2 a b", ["dst"]),
+        ("BITOP AND dst a b", ["dst"]),
+        ("SORT a BY nosort STORE dst", ["dst"]),
+        ("XGROUP CREATE s g $", ["s"]),
+        ("PEXPIREAT a 5", ["a"]),
+        ("FLUSHALL", [None]),
+        ("flushdb ASYNC", [None]),
+        ("SWAPDB 0 1", [None]),
+        ("PUBLISH ch msg", []),
+        ("FUNCTION LOAD code", []),
+        ("PFADD hll a b", ["hll"]),
+        ("SOMEMODULE.SET k v", ["k"]),
+        ("SOMEMODULE.TICK", []),
+    ],
+)
+def test_keys(line: str, keys: list[str | None]) -> None:
+    expected = [None if key is None else key.encode() for key in keys]
+    assert ChangedKeys(positions).of(line.encode().split()) == expected
+
+
+def test_both_databases_of_a_swap() -> None:
+    assert swapped([b"swapdb", b"3", b"5"]) == [3, 5]
+    assert swapped([b"FLUSHALL"]) == []

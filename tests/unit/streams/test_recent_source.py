@@ -1,0 +1,39 @@
+"""A stream of which the newest rows are kept in memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.streams.recent_source import RecentSource
+from pyrepl.streams.unavailable import Unavailable
+
+
+@pytest.fixture
+def source() -> RecentSource:
+    """Ten rows behind token 1000, the last four of them kept."""
+    source = RecentSource("sync", "node-a", 1000, 4)
+    for number in range(10):
+        source.append(f"[{number}]")
+    return source
+
+
+def test_what_there_is(source: RecentSource) -> None:
+    assert (source.streams(), source.writers("sync")) == (["sync"], ["node-a"])
+    assert (source.head("sync", None), source.head("sync", "node-a"), source.oldest) == (1010, 1010, 1006)
+    assert source.head("sync", "node-b") is source.head("keys", None) is None
+
+
+def test_reading(source: RecentSource) -> None:
+    block = source.read("sync", None, 1008, 1000)
+    assert (block.facts, block.upto) == ([(1009, ["[8]"]), (1010, ["[9]"])], 1010)
+    assert source.read("sync", None, 1010, 1000).facts == []
+    assert source.read("sync", None, 1006, 1).facts == [(1007, ["[6]"])], "at least one"
+    assert source.read("sync", None, 1006, 6).upto == 1008
+
+
+def test_what_is_not_kept(source: RecentSource) -> None:
+    with pytest.raises(Unavailable, match="TOOOLD 1006 "):
+        source.read("sync", None, 1005, 10)
+    assert (source.why_not("sync", None, 5, "") or "").startswith("TOOOLD"), "of an earlier run"
+    assert (source.why_not("sync", None, 1011, "") or "").startswith("FORKED")
+    assert source.why_not("sync", None, None, "") is None

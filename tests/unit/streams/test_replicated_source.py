@@ -1,0 +1,131 @@
+"""keys and its like from a real backlog: forks, pins, what is pumped."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.replication.backlog import Backlog, Cursor
+from pyrepl.replication.history import History
+from pyrepl.resp.encoder import encode_command
+from pyrepl.streams.changed_keys import ChangedKeys
+from pyrepl.streams.replicated import CommandRows, KeyRows, RowMaker
+from pyrepl.streams.replicated_source import Pin, ReplicatedSource
+from pyrepl.streams.replication_log import ReplicationLog
+from pyrepl.streams.unavailable import Unavailable
+from pyrepl.units import Offset, ReplId
+
+A, B, C = "a" * 40, "b" * 40, "c" * 40
+
+
+class Rig:
+    """A stream of SETs, all of one size, and its source."""
+
+    def __init__(self) -> None:
+        self.backlog = Backlog(1 << 20)
+        self.backlog.create()
+        self.history = History(ReplId(A))
+        log = ReplicationLog(self.backlog)
+        log.restart(0, 0)
+        makers: dict[str, RowMaker] = {"keys": KeyRows(ChangedKeys(lambda argv: [1])), "commands": CommandRows()}
+        self.source = ReplicatedSource(self.backlog, log, lambda: self.history, makers, self.attach, self.detach)
+
+    def attach(self, cut: int) -> Cursor:
+        return self.backlog.attach(Offset(cut))
+
+    def detach(self, pin: Pin) -> None:
+        assert isinstance(pin, Cursor)
+        self.backlog.detach(pin)
+
+    def write(self, count: int = 1) -> int:
+        for _ in range(count):
+            self.backlog.append(encode_command([b"SET", b"k", b"v"]))
+        return self.backlog.end
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def test_the_writer_is_the_history(rig: Rig) -> None:
+    end = rig.write(3)
+    assert rig.source.streams() == ["keys", "commands"]
+    assert rig.source.writers("keys") == [A]
+    assert rig.source.head("keys", None) == rig.source.head("keys", A) == end
+    assert rig.source.head("keys", B) is None
+    assert rig.source.head("nosuch", None) is None
+
+
+def test_reading(rig: Rig) -> None:
+    end = rig.write(3)
+    block = rig.source.read("keys", None, end // 3, 1 << 20)
+    assert (block.previous, block.upto, block.writer, block.rows) == (end // 3, end, A, 2)
+    assert rig.source.read("keys", None, end + 100, 1 << 20).rows == 0, "ahead of us: nothing yet"
+    with pytest.raises(Unavailable, match="no stream nosuch"):
+        rig.source.read("nosuch", None, 0, 10)
+
+
+class TestForks:
+    def test_without_a_name_the_number_decides(self, rig: Rig) -> None:
+        end = rig.write()
+        assert rig.source.why_not("keys", None, 0, "") is None
+        assert (rig.source.why_not("keys", None, end + 1, "") or "").startswith("AHEAD ")
+
+    def test_the_same_history_may_be_ahead_of_us(self, rig: Rig) -> None:
+        assert rig.source.why_not("keys", None, rig.write() + 50, A.upper()) is None
+        assert rig.source.why_not("keys", A, rig.write() + 50, "") is None
+
+    def test_the_name_before_is_good_up_to_the_fork(self, rig: Rig) -> None:
+        fork = rig.write()
+        rig.history.shift(ReplId(B), Offset(fork))
+        rig.write()
+        assert rig.source.why_not("keys", None, fork, A) is None
+        assert (rig.source.why_not("keys", None, fork + 1, A) or "").startswith(f"FORKED {fork} token {fork + 1} ")
+        assert rig.source.why_not("keys", None, rig.backlog.end, B) is None
+
+    def test_a_name_nobody_knows(self, rig: Rig) -> None:
+        assert (rig.source.why_not("keys", None, 0, C) or "").startswith("FORKED token 0 is of another history")
+
+    def test_before_the_first_sync(self, rig: Rig) -> None:
+        rig.backlog.free()
+        for token in (None, 0):
+            assert (rig.source.why_not("keys", None, token, "") or "").startswith("LOADING ")
+
+
+class TestLive:
+    def test_what_is_pumped_goes_to_each_stream(self, rig: Rig) -> None:
+        rig.source.go_live()
+        assert not rig.source.has_news and rig.source.pump(["keys"]) == []
+        end = rig.write(2)
+        assert rig.source.has_news
+        assert rig.source.head("keys", None) == 0, "live subscribers are where the pump is, and nobody is beyond"
+        blocks = rig.source.pump(["commands", "keys"])
+        assert [(block.stream, block.previous, block.upto, block.rows) for block in blocks] == [
+            ("commands", 0, end, 2), ("keys", 0, end, 2),
+        ]  # fmt: skip
+        assert rig.source.pump(["keys"]) == []
+        assert rig.source.head("keys", None) == end
+
+    def test_what_was_not_pumped_is_held_whatever_the_capacity(self, rig: Rig) -> None:
+        rig.backlog.resize(100)
+        rig.source.go_live()
+        end = rig.write(50)
+        assert [block.rows for block in rig.source.pump(["keys"])] == [50]
+        rig.write()
+        assert rig.backlog.start >= end - 100
+        rig.source.stop_live()
+        rig.source.stop_live()
+        assert rig.backlog.lowest_pin is None and not rig.source.is_pumped
+
+    def test_up_to_a_fork(self, rig: Rig) -> None:
+        rig.source.go_live()
+        fork = rig.write(2)
+        rig.write(3)
+        assert [block.upto for block in rig.source.pump(["keys"], fork)] == [fork]
+        assert rig.source.pump(["keys"], fork) == []
+        assert [block.rows for block in rig.source.pump(["keys"])] == [3]
+
+    def test_nobody_goes_live_without_a_stream(self, rig: Rig) -> None:
+        rig.backlog.free()
+        rig.source.go_live()
+        assert not rig.source.is_pumped
