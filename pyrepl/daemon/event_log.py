@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, final
 
@@ -49,6 +50,8 @@ class EventLog:
         self._replid = ""
         self._untold_drops = 0
         self._wrote = 0
+        self.listeners: list[Callable[[bytes], None]] = []
+        """Told of every line, its end included, also while no file is written."""
 
     @property
     def is_open(self) -> bool:
@@ -57,6 +60,8 @@ class EventLog:
     def open(self) -> None:
         """Begin to write, if the configuration wants it. Raises ConfigError when the file cannot be opened."""
         settings = self._node.settings
+        self._replid = self._node.replication.history.replid
+        self.settings_changed()
         if settings.event_log in ("", NONE):
             return
         path = Path(settings.event_log).absolute()
@@ -64,30 +69,28 @@ class EventLog:
             file = EventFile(path, settings.event_log_max_bytes, settings.event_log_keep, self._clock.unix_us)
         except OSError as error:
             raise ConfigError(f"Can't open the event log {path}: {error.strerror}") from None
-        self._replid = self._node.replication.history.replid
         self._use.enabled = True
         self._writer = EventWriter(file, self._tell_error, self._tell_written)
         self.settings_changed()
 
     def settings_changed(self) -> None:
         """Take over the limits of the file and the node's name."""
-        if self._writer is None:
-            return
         settings = self._node.settings
-        self._writer.limit(settings.event_log_max_bytes, settings.event_log_keep)
+        if self._writer is not None:
+            self._writer.limit(settings.event_log_max_bytes, settings.event_log_keep)
         host = settings.replica_announce_ip or socket.gethostname()
         port = settings.replica_announce_port or self._node.process.tcp_port
         self._name = settings.event_log_node or f"{host}:{port}"
 
     def __call__(self, record: Record) -> None:
-        if self._writer is None:
+        if self._writer is None and not self.listeners:
             return
         history = self._node.replication.history
         if history.replid != self._replid:
             before, self._replid = self._replid, history.replid
             shifted = history.fork is not None and history.replid2 != NO_REPLID
             self._put(ReplidChanged(before, history.replid2 if shifted else None, history.fork if shifted else None))
-        if self._untold_drops:
+        if self._untold_drops and self._writer is not None:
             self._tell_drops(self._writer)
         self._put(record)
 
@@ -109,9 +112,11 @@ class EventLog:
     # ------------------------------------------------------------------ inside
 
     def _put(self, record: Record) -> None:
-        assert self._writer is not None
         self._seq += 1
-        if not self._writer.put(encode_line(self._head(), record)):
+        line = encode_line(self._head(), record)
+        for listener in self.listeners:
+            listener(line)
+        if self._writer is not None and not self._writer.put(line):
             if not self._untold_drops:
                 self._log(events.EventLogDrops())
             self._untold_drops += 1

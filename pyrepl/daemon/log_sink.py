@@ -30,8 +30,6 @@ class Log:
         self.lost_lines = 0
         self.printer: Callable[[str], None] | None = None
         """Takes the lines instead of standard output while a progress bar is on the screen."""
-        self.listeners: list[Callable[[Event], None]] = []
-        """Told of every event, whatever its level."""
 
     def open(self, path: str, level: str) -> None:
         """Write to `path` from now on, to stdout when it is empty. Raises ConfigError when it cannot be opened."""
@@ -48,8 +46,6 @@ class Log:
         self._fd, self._path = fd, path
 
     def __call__(self, event: Event) -> None:
-        for listener in self.listeners:
-            listener(event)
         if self.level > event.LEVEL:
             return
         line = log_line(

@@ -18,7 +18,6 @@ from pyrepl.daemon.stream_hub import StreamHub
 from pyrepl.errors import CommandError
 from pyrepl.node.streams import Subscriber
 from pyrepl.observability import events
-from pyrepl.observability.event import Event
 from pyrepl.replication.backlog import Cursor
 from pyrepl.resp.encoder import encode_command
 from pyrepl.streams.changed_keys import ChangedKeys
@@ -27,7 +26,7 @@ from pyrepl.streams.recent_source import RecentSource
 from pyrepl.streams.replicated import CACHES_CHANNEL, CacheRows, CommandRows, KeyRows, RowMaker, parse_invalidation
 from pyrepl.streams.replicated_source import Pin, ReplicatedSource
 from pyrepl.streams.replication_log import ReplicationLog
-from pyrepl.streams.rows import Json, encode_row
+from pyrepl.streams.rows import encode_row
 from pyrepl.streams.subscription import Ended, Subscribed, Subscription, SubscriptionOptions
 from pyrepl.streams.verbs import FederationAck, InvalidateCache, RemoteServerUp, RemovePusher, UserSync
 from pyrepl.units import Offset
@@ -67,7 +66,7 @@ class StreamServer:
         self._sync = RecentSource("sync", self._state.name, self.clock.unix_ms(), self._node.settings.stream_sync_rows)
         self.hub.sources.append(self._sync)
         self._sync_at = self._sync.current
-        app.log.listeners.append(self._on_log)
+        app.event_log.listeners.append(self._on_event)
         self.settings_changed()
 
     # ------------------------------------------------------------------ life
@@ -253,21 +252,9 @@ class StreamServer:
         self._log.restart(self._backlog.end, self._stream_db())
         self._note_at = self._backlog.end + SPACING_BYTES
 
-    def _on_log(self, event: Event) -> None:
-        """An event of this node is a row of `sync`, but those that subscribers themselves cause."""
-        if isinstance(event, events.STREAM_EVENTS):
-            return
-        role = "replica" if self._replication.is_replica else "master"
-        head: dict[str, Json] = {
-            "at_ms": self.clock.unix_ms(),
-            "node": self._state.name,
-            "role": role,
-            "replid": self._history.replid,
-            "offset": self._backlog.end,
-            "level": event.LEVEL.name.lower(),
-            "event": event.name,
-        }
-        self._sync.append(encode_row({**head, **event.field_values()}))
+    def _on_event(self, line: bytes) -> None:
+        """A line of the event log is a row of `sync`."""
+        self._sync.append(line.decode().rstrip())
         asyncio.get_running_loop().call_soon(self._hand_out_events)
 
     def _hand_out_events(self) -> None:

@@ -1251,9 +1251,6 @@ class StreamClientRefused(Event):
     TEXT: ClassVar[str] = "Subscriber {client} {name} got an ERROR and was closed: {reason}"
 
 
-STREAM_EVENTS: Final = (StreamFollowed, StreamClientLeft, StreamClientRefused)
-"""What subscribers cause, which is no row of the stream sync: following it would feed itself."""
-
 EVENTS: Final[tuple[type[Event], ...]] = tuple(
     kind
     for kind in list(globals().values())

@@ -1,5 +1,24 @@
 """Change streams: lines of text that anyone can follow, from a token, on any node.
 
-verbs, tokens        each command of the line protocol, typed; stream names, writers and tokens
-codec                bytes -> lines -> commands, and back
+Both ends:
+    verbs, tokens        each command of the line protocol, typed; stream names, writers and tokens
+    codec                bytes -> lines -> commands, and back
+    rows                 rows as JSON, and the bytes in them
+    refusals             the words that begin an ERROR, and what they mean to a subscriber
+
+A node's end:
+    subscription         one subscriber's connection; block: facts on their way to many
+    source               what every kind of stream answers
+    replicated_source    keys, commands and caches, made of the replication stream by checkpoints, units,
+                         replication_log, changed_keys and replicated
+    recent_source        sync: a node's own events, the newest in memory
+    ids                  reserved and completed ids of the facts that applications write
+    unavailable          why rows cannot be had
+
+A subscriber's end:
+    client               a client for asyncio; subscriber is its machine
+    batches, place, roundabout, token_file
+                         parts of it
+    invalidation, cache_names
+                         dropping entries of caches as rows of `caches` come
 """

@@ -20,9 +20,7 @@ from pyrepl.streams.unavailable import Unavailable
 PUMP_BYTES: Final = 256 * 1024
 """Stream bytes decoded at once for live subscribers."""
 
-_NO_STREAM: Final = (
-    "LOADING this node has no stream yet: it waits for its first sync with its master, or loads data; come back later"
-)
+_NO_STREAM: Final = "LOADING this node has no stream: it waits for its first sync with its master, or loads its data"
 
 
 class Names(Protocol):

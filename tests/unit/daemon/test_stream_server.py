@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from pathlib import Path
 
 from tests.unit.daemon.rig import Peer, in_loop, running, soon, until
-from tests.unit.daemon.stream_rig import Follower, call, follow, pair, streaming
+from tests.unit.daemon.stream_rig import Follower, call, follow, made, pair, streaming
 from tests.unit.daemon.test_clients import other_address
 
 
@@ -95,13 +96,28 @@ async def test_too_many_and_from_elsewhere(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_the_nodes_own_events(tmp_path: Path) -> None:
+async def test_the_nodes_own_events_are_those_of_the_event_log(tmp_path: Path) -> None:
+    async with streaming(tmp_path, event_log=str(tmp_path / "events.jsonl")) as (node, port):
+        one = await follow(port, "REPLICATE sync NOW")
+        await one.line()
+        await node.say("CONFIG SET repl-backlog-size 5mb")
+        rows = await one.rows(2)
+        assert [row["event"] for row in rows] == ["backlog_resized", "settings_in_force"]
+        assert rows[0]["role"] == "master" and rows[1]["seq"] == rows[0]["seq"] + 1
+        await until(lambda: len((tmp_path / "events.jsonl").read_text().splitlines()) >= rows[1]["seq"])
+        logged = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+        assert [line for line in logged if line["seq"] >= rows[0]["seq"]] == rows
+
+
+@in_loop
+async def test_events_without_an_event_log(tmp_path: Path) -> None:
     async with streaming(tmp_path) as (node, port):
         one = await follow(port, "REPLICATE sync NOW")
         await one.line()
-        await node.say("CONFIG SET hz 20")
-        [row] = await one.rows(1)
-        assert (row["event"], row["node"], row["role"], row["names"]) == ("config_set", "node-a", "master", "hz")
+        await node.say("CONFIG SET repl-backlog-size 5mb")
+        rows = await one.rows(2)
+        assert [row["event"] for row in rows] == ["backlog_resized", "settings_in_force"]
+        assert rows[0]["node"].endswith(f":{node.port}")
 
 
 @in_loop
