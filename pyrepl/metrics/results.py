@@ -288,8 +288,24 @@ ADVICE: Final = Table(
     ),
 )
 
+SERIES: Final = Table(
+    "series",
+    "one row per node, replica and span of time, the whole cut into at most 240 spans: what the samples say, drawn",
+    (
+        text("node", "who took the samples: the master"),
+        text("replica", "the replica as its master calls it; null where the node speaks of itself"),
+        count("at_us", "us", "begin of the span"),
+        number("lag_bytes", "bytes", "largest lag_bytes in it"),
+        number("lag_s", "s", "largest lag_s in it"),
+        number("output_bytes", "bytes", "largest output buffer in it; of a node all its replicas' together"),
+        number("sync_buffer_bytes", "bytes", "most of the stream held while a snapshot loads; null of a replica"),
+        number("writes_per_s", "1/s", "largest writes_per_s in it; null of a replica"),
+        number("stream_bytes_per_s", "bytes/s", "largest stream_bytes_per_s in it; null of a replica"),
+    ),
+)
+
 RESULTS: Final = (
     TOTALS, SYNCS, MODES, FULL_CAUSES, LOOPS, RETRIES, CUTS, CUT_CAUSES, AVAILABILITY, WRITE_RATE, FORKS, SKEW, NODES,
-    BACKLOG_WHAT_IF, STORMS, ADVICE,
+    BACKLOG_WHAT_IF, STORMS, ADVICE, SERIES,
 )  # fmt: skip
 """All of them, in the order of a report."""

@@ -1,0 +1,63 @@
+"""The metrics as one JSON object: the counts of the whole at the top level, every result table below `tables`.
+
+What stands at the top level stays: other programs read it. `modes`, `full_causes` and `cuts` map a code to its count,
+`loops` is a list with `node`, `replica`, `reason` and `count`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+from pyrepl.metrics.report.model import Report, Row, Value, whole, word
+from pyrepl.metrics.report.words import MODES
+from pyrepl.metrics.results import RESULTS
+
+COUNTS: Final = (
+    "syncs",
+    "full_ok",
+    "full_failed",
+    "full_open",
+    "partial_ok",
+    "partial_refused",
+    "partial_ratio",
+    "connect_failures",
+)
+"""The columns of totals that stand at the top level under their own names."""
+
+
+def as_object(report: Report) -> dict[str, Any]:
+    """The object, of plain values. Numbers that JSON has no word for are null."""
+    totals = report.totals
+    span = report.span_us
+    return {
+        **{name: _plain(totals.get(name)) if name == "partial_ratio" else whole(totals, name) for name in COUNTS},
+        "modes": dict.fromkeys(MODES, 0) | {word(row, "mode"): whole(row, "count") for row in report.rows("modes")},
+        "full_causes": {word(row, "cause"): whole(row, "count") for row in report.rows("full_causes")},
+        "loops": [_plain_row(row) for row in report.rows("loops")],
+        "cuts": {word(row, "cause"): whole(row, "count") for row in report.rows("cut_causes")},
+        "unparsed_lines": whole(totals, "unparsed_lines"),
+        "nodes": len(report.rows("nodes")),
+        "node_names": [word(row, "node") for row in report.rows("nodes")],
+        "first_us": span[0] if span else None,
+        "last_us": span[1] if span else None,
+        "made_at_us": report.made_at_us,
+        "made_by": f"pyrepl {report.version}",
+        "sources": list(report.sources),
+        "seconds": {step: round(spent, 3) for step, spent in report.seconds.items()},
+        "tables": {table.name: [_plain_row(row) for row in report.rows(table.name)] for table in RESULTS},
+    }
+
+
+def as_json(report: Report) -> str:
+    """The object as text, indented, with a line end."""
+    return json.dumps(as_object(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain_row(row: Row) -> dict[str, Value]:
+    return {name: _plain(value) for name, value in row.items()}
+
+
+def _plain(value: Value) -> Value:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

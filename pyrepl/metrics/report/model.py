@@ -1,0 +1,63 @@
+"""What a report is made of: the rows of the result tables, and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, final
+
+Value: TypeAlias = str | int | float | bool | None
+Row: TypeAlias = Mapping[str, Value]
+"""One row under the names of its columns; None where the logs do not tell."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result tables by name, each in the order of results.RESULTS; `made_at_us` is Unix time."""
+
+    tables: Mapping[str, Sequence[Row]]
+    sources: tuple[str, ...]
+    made_at_us: int
+    version: str
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """How long each step of the analysis took, in the order in which they came."""
+
+    def rows(self, table: str) -> Sequence[Row]:
+        """The rows of a table; none if it was not made."""
+        return self.tables.get(table, ())
+
+    @property
+    def totals(self) -> Row:
+        """The counts of the whole."""
+        return next(iter(self.rows("totals")), {})
+
+    @property
+    def span_us(self) -> tuple[int, int] | None:
+        """From the first event of any node to the last, Unix time; None without any."""
+        firsts = [whole(row, "first_us") for row in self.rows("nodes") if row.get("first_us") is not None]
+        lasts = [whole(row, "last_us") for row in self.rows("nodes") if row.get("last_us") is not None]
+        return (min(firsts), max(lasts)) if firsts and lasts else None
+
+
+def word(row: Row, name: str, otherwise: str = "") -> str:
+    """A text, `otherwise` where the logs do not tell."""
+    value = row.get(name)
+    return otherwise if value is None else str(value)
+
+
+def whole(row: Row, name: str) -> int:
+    """A whole number, 0 where the logs do not tell."""
+    value = row.get(name)
+    return int(value) if isinstance(value, (int, float)) else 0
+
+
+def real(row: Row, name: str) -> float | None:
+    """A number, None where the logs do not tell."""
+    value = row.get(name)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def pair(row: Row) -> str:
+    """A master and its replica as one name: `master → replica`."""
+    return f"{word(row, 'node', '?')} → {word(row, 'replica', '?')}"

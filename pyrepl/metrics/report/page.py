@@ -1,0 +1,155 @@
+"""The page: one HTML file that needs no network, with charts, for the screen in light and dark and for paper.
+
+What is drawn is charts.py's, what is listed listing.py's; the form is in templates/.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pyrepl.metrics.report import charts, listing, words
+from pyrepl.metrics.report.charts import Spec
+from pyrepl.metrics.report.model import Report, real, whole, word
+
+_MOST_SOURCES: Final = 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One number at the head of the page; `tone` is good, warn, bad or empty."""
+
+    value: str
+    label: str
+    tone: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One piece of advice; `setting` is the line for the configuration, or empty."""
+
+    severity: str
+    text: str
+    setting: str
+
+
+def page(report: Report, bundle: str) -> str:
+    """The whole file. `bundle` is the JavaScript that draws the charts (library.py)."""
+    environment = Environment(
+        loader=PackageLoader("pyrepl.metrics.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    source = environment.loader
+    assert source is not None
+    plain = {name: source.get_source(environment, name)[0] for name in ("report.css", "report.js")}
+    drawn = drawings(report)
+    return environment.get_template("report.html").render(
+        report=report,
+        css=Markup(plain["report.css"]),
+        script=Markup(plain["report.js"]),
+        bundle=Markup(_inside_script(bundle)),
+        specs=Markup(_as_script_data(drawn)),
+        charts=dict.fromkeys(_DRAWINGS, False) | dict.fromkeys(drawn, True),
+        tiles=tiles(report),
+        advice=advice(report),
+        modes=listing.modes(report),
+        availability=listing.availability(report),
+        rates=listing.rates(report),
+        lists=listing.lists(report),
+        span=_span(report),
+        nodes=f"{len(report.rows('nodes'))} node{'' if len(report.rows('nodes')) == 1 else 's'}",
+        sources=_sources(report),
+        made_at=words.time(report.made_at_us),
+        steps=", ".join(f"{step} {words.span(spent)}" for step, spent in report.seconds.items()),
+        thinned=len(report.rows("syncs")) > charts.MOST_SYNCS,
+    )
+
+
+_DRAWINGS: Final[dict[str, Any]] = {
+    "timeline": charts.timeline,
+    "phases": charts.phases,
+    "lag_bytes": lambda report: charts.over_time(report, "lag_bytes", "lag, bytes"),
+    "lag_s": lambda report: charts.over_time(report, "lag_s", "since the last ACK, s"),
+    "output_bytes": lambda report: charts.over_time(report, "output_bytes", "output buffer, bytes"),
+    "sync_buffer_bytes": lambda report: charts.over_time(report, "sync_buffer_bytes", "held while loading, bytes"),
+    "what_if": charts.what_if,
+    "full_causes": lambda report: charts.causes(report.rows("full_causes"), "var(--diskless)"),
+    "cut_causes": lambda report: charts.causes(report.rows("cut_causes"), "var(--channel)"),
+}
+"""Name of a chart in the page -> how it is made."""
+
+
+def drawings(report: Report) -> dict[str, Spec]:
+    """The charts for which there is something to draw."""
+    made = {name: make(report) for name, make in _DRAWINGS.items()}
+    return {name: spec for name, spec in made.items() if spec is not None}
+
+
+def tiles(report: Report) -> list[Tile]:
+    """The numbers at the head of the page."""
+    totals = report.totals
+    failed, ratio = whole(totals, "full_failed"), real(totals, "partial_ratio")
+    worst = min((real(row, "availability") or 0.0 for row in report.rows("availability")), default=None)
+    cuts = sum(whole(row, "count") for row in report.rows("cut_causes"))
+    made = [
+        Tile(words.count(whole(totals, "syncs")), "syncs"),
+        Tile(words.count(whole(totals, "partial_ok")), "partial"),
+        Tile(words.count(whole(totals, "full_ok")), "full"),
+        Tile(words.count(failed), "full that failed", "bad" if failed else "good"),
+        Tile(words.share(ratio), "of returns were partial", _tone(ratio, 0.95, 0.75)),
+        Tile(words.count(cuts), "links cut"),
+        Tile(words.share(worst), "in step, the worst replica", _tone(worst, 0.999, 0.99)),
+    ]
+    unparsed = whole(totals, "unparsed_lines")
+    return [*made, Tile(words.count(unparsed), "lines not understood", "warn")] if unparsed else made
+
+
+def _tone(share: float | None, good: float, fair: float) -> str:
+    if share is None:
+        return ""
+    return "good" if share >= good else "warn" if share >= fair else "bad"
+
+
+def advice(report: Report) -> list[Advice]:
+    """What to do, in the job's order."""
+    return [
+        Advice(
+            word(row, "severity"),
+            word(row, "text"),
+            f"{word(row, 'directive')} {word(row, 'value')}".strip() if row.get("directive") else "",
+        )
+        for row in report.rows("advice")
+    ]
+
+
+def _span(report: Report) -> str:
+    span = report.span_us
+    if span is None:
+        return "no events"
+    begin, end = words.time(span[0], seconds=False), words.time(span[1], seconds=False)
+    return f"{begin} to {end[11:] if begin[:10] == end[:10] else end} UTC"
+
+
+def _sources(report: Report) -> str:
+    shown = ", ".join(report.sources[:_MOST_SOURCES])
+    more = len(report.sources) - _MOST_SOURCES
+    return f"{shown} and {more} more" if more > 0 else shown or "nothing"
+
+
+def _as_script_data(value: Any) -> str:
+    """JSON that no text in it can end the element around it."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _inside_script(code: str) -> str:
+    """Code whose strings cannot end the element around it."""
+    return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")

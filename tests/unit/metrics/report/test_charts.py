@@ -1,0 +1,115 @@
+"""The charts: the library draws each of them, and what they show is what the tables say."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vl_convert
+
+from pyrepl.metrics.report import charts
+from pyrepl.metrics.report.model import Row
+from pyrepl.metrics.report.page import drawings
+from pyrepl.metrics.report.words import MODES
+from tests.unit.metrics.report.sample import empty, report
+
+CSS = Path(charts.__file__).with_name("templates") / "report.css"
+
+
+def drawn(spec: dict[str, Any]) -> str:
+    """What the library makes of it; the width of a page, as there is none."""
+    svg: str = vl_convert.vegalite_to_svg(spec | {"width": 800})
+    return svg
+
+
+@pytest.mark.parametrize("name", sorted(drawings(report())))
+def test_the_library_draws_it(name: str) -> None:
+    svg = drawn(drawings(report())[name])
+    assert svg.count("<path") > 5
+
+
+def test_nothing_to_draw() -> None:
+    assert drawings(empty()) == {}
+
+
+def test_every_colour_is_one_of_the_pages() -> None:
+    used = set(re.findall(r"var\((--[a-z0-9]+)\)", json.dumps(drawings(report()))))
+    light, dark, paper = CSS.read_text().split("@media (prefers-color-scheme: dark)")[0], *_media()
+    assert len(used) > 15
+    for part in (light, dark, paper):
+        assert used <= set(re.findall(r"(--[a-z0-9]+):", part)), part[:60]
+    assert set(MODES) | {"failed"} == set(charts.MODE_COLORS)
+
+
+def _media() -> list[str]:
+    css = CSS.read_text()
+    dark = css[css.index("@media (prefers-color-scheme: dark)") : css.index("* { box-sizing")]
+    return [dark, css[css.index("@media print") :]]
+
+
+def layer(spec: dict[str, Any], place: int) -> list[dict[str, Any]]:
+    values: list[dict[str, Any]] = spec["layer"][place]["data"]["values"]
+    return values
+
+
+def test_a_bar_a_sync_and_a_mark_a_cut() -> None:
+    spec = charts.timeline(report())
+    assert spec is not None
+    assert len(layer(spec, 0)) == 43 and len(layer(spec, 1)) == 8
+    failed = [bar for bar in layer(spec, 0) if bar["kind"] == "failed"]
+    assert len(failed) == 10
+    assert failed[0]["why"] == "RDB version not understood" and failed[0]["moved"] == "2.6 GB"
+    assert all(bar["to"] > bar["from"] for bar in layer(spec, 0)), "the shortest sync is seen too"
+
+
+def test_of_very_many_syncs_the_partial_ones_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charts, "MOST_SYNCS", 30)
+    spec = charts.timeline(report())
+    assert spec is not None
+    assert len(layer(spec, 0)) == 21 and "continue" not in {bar["kind"] for bar in layer(spec, 0)}
+
+
+def test_the_slowest_syncs_by_their_phases() -> None:
+    spec = charts.phases(report())
+    assert spec is not None
+    values = spec["data"]["values"]
+    assert len({value["sync"] for value in values}) == 11, "full ones that ended well"
+    assert {value["phase"] for value in values} == {"handshake", "wait for snapshot", "transfer", "load", "catch up"}
+
+
+def test_lines_of_the_largest_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charts, "MOST_LINES", 1)
+    spec = charts.over_time(report(), "output_bytes", "bytes")
+    assert spec is not None
+    assert {value["whose"] for value in spec["data"]["values"]} == {"cache-1:6379 → cache-3:6379"}
+    assert charts.over_time(report(), "sync_buffer_bytes", "bytes") is None, "nobody told any"
+
+
+def test_a_node_that_speaks_of_itself() -> None:
+    rows: list[Row] = [{"node": "n", "replica": None, "at_us": 1, "sync_buffer_bytes": 5.0}]
+    spec = charts.over_time(report(series=rows), "sync_buffer_bytes", "bytes")
+    assert spec is not None and spec["data"]["values"][0]["whose"] == "n"
+
+
+def test_the_backlog_as_it_is_and_as_it_might_be() -> None:
+    spec = charts.what_if(report())
+    assert spec is not None
+    sizes = [value["size"] for value in layer(spec, 0)]
+    assert sizes == sorted(sizes) and sizes[0] == 1 << 20
+    assert layer(spec, 1)[-1]["share"] == 1.0
+    without = charts.what_if(report(write_rate=[]))
+    assert without is not None and len(without["layer"]) == 2
+
+
+def test_causes_the_most_frequent_first() -> None:
+    rows: list[Row] = [
+        {"cause": "timeout", "count": 2},
+        {"cause": "killed", "count": 9},
+        {"cause": "first", "count": 0},
+    ]
+    spec = charts.causes(rows, "var(--bad)")
+    assert spec is not None
+    assert spec["data"]["values"] == [{"cause": "CLIENT KILL", "count": 9}, {"cause": "timeout", "count": 2}]

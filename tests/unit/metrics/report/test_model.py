@@ -1,0 +1,25 @@
+"""What a report is made of."""
+
+from __future__ import annotations
+
+from pyrepl.metrics.report.model import Row, pair, real, whole, word
+from tests.unit.metrics.report.sample import DAY_US, empty, minute, report
+
+
+def test_rows_of_what_was_not_made_are_none() -> None:
+    assert empty().rows("syncs") == () and empty().totals == {} and empty().span_us is None
+    assert report().totals["syncs"] == len(report().rows("syncs"))
+
+
+def test_the_span_is_that_of_all_nodes() -> None:
+    nodes: list[Row] = [{"first_us": 5, "last_us": 9}, {"first_us": 2, "last_us": 7}, {"first_us": None}]
+    assert report(nodes=nodes).span_us == (2, 9)
+    assert report().span_us == (DAY_US, minute(1438))
+
+
+def test_what_the_logs_do_not_tell() -> None:
+    row = {"a": None, "b": 1.5, "c": "x", "d": True}
+    assert (word(row, "a"), word(row, "a", "?"), word(row, "c"), word(row, "no", "?")) == ("", "?", "x", "?")
+    assert (whole(row, "a"), whole(row, "b"), whole(row, "c")) == (0, 1, 0)
+    assert (real(row, "a"), real(row, "b"), real(row, "c"), real(row, "d")) == (None, 1.5, None, None)
+    assert pair({"node": "m"}) == "m → ?"

@@ -1,0 +1,59 @@
+"""The OpenMetrics file, read back by the parsers of both formats."""
+
+from __future__ import annotations
+
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as read_prometheus
+
+from pyrepl.metrics.report.model import Row
+from pyrepl.metrics.report.openmetrics import LABELS, openmetrics
+from pyrepl.metrics.results import RESULTS
+from tests.unit.metrics.report.sample import empty, report
+
+
+def samples(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in read_openmetrics(text)  # type: ignore[no-untyped-call]
+        for sample in family.samples
+    }
+
+
+def test_both_parsers_read_the_same() -> None:
+    text = openmetrics(report()).decode()
+    told = samples(text)
+    assert text.endswith("# EOF\n")
+    assert len(told) > 100
+    again = {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in read_prometheus(text)
+        for sample in family.samples
+    }
+    assert again == told
+
+
+def test_values_and_labels_are_those_of_the_rows() -> None:
+    told = samples(openmetrics(report()).decode())
+    assert told[("pyrepl_metrics_totals_syncs", ())] == 43
+    assert told[("pyrepl_metrics_modes_count", (("mode", "continue"),))] == 22
+    pair = (("node", "cache-1:6379"), ("replica", "cache-4:6379"))
+    assert told[("pyrepl_metrics_availability_availability", pair)] == 0.9612
+    phase = (("mode", "full_disk"), ("phase", "total"), ("quantile", "0.5"))
+    assert 60 < told[("pyrepl_metrics_sync_phase_seconds", phase)] < 70
+
+
+def test_what_is_not_told_has_no_sample() -> None:
+    assert samples(openmetrics(empty()).decode()) == {}
+    rows: list[Row] = [{"node": "m", "cover_mean_s": float("inf"), "backlog_size": None}]
+    assert not [name for name, labels in samples(openmetrics(report(write_rate=rows)).decode()) if "write_rate" in name]
+
+
+def test_a_text_cannot_break_a_line() -> None:
+    rows: list[Row] = [{"cause": 'a"b\nc\\', "count": 3}]
+    told = samples(openmetrics(report(cut_causes=rows)).decode())
+    assert told[("pyrepl_metrics_cut_causes_count", (("cause", 'a"b\nc\\'),))] == 3
+
+
+def test_labels_are_columns() -> None:
+    columns = {table.name: set(table.names) for table in RESULTS}
+    assert [name for name, labels in LABELS.items() if not columns[name].issuperset(labels)] == []
