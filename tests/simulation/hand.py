@@ -34,6 +34,7 @@ class Hand:
             (1, self._promote),
             (1, self._follow),
             (3, self._hand_over),
+            (2, self._split),
             (1, self._abort),
             (2, self._save),
             (1, self._restart),
@@ -122,6 +123,16 @@ class Hand:
     def _hand_over(self, node: Node) -> None:
         if node.takes_writes:
             node.handing.begin()
+
+    def _split(self, node: Node) -> None:
+        """A replica is promoted while its master writes on, a little; then the master follows it."""
+        old = self._world.nodes[node.role.master.host] if node.role.master is not None else None
+        if old is not None and self._obeys(node) and self._obeys(old) and old.takes_writes:
+            self._world.seen["split"] += 1
+            node.promote()
+            for _ in range(self._rng.randint(0, 2)):
+                self.write(old)
+            old.follow(node.name)
 
     def _abort(self, node: Node) -> None:
         if not node.is_frozen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 
@@ -49,3 +50,19 @@ class Ledger:
         while stream is not None and cut <= stream.base and stream.parent is not None:
             replid, stream = stream.parent, self._streams.get(stream.parent)
         return replid
+
+    def agree_up_to(self, replid: str, other: str) -> float:
+        """The cut up to which two streams are the same bytes: 0 if nowhere, infinite if they are one."""
+        cuts = dict(self._line(replid))
+        for name, cut in self._line(other):
+            if name in cuts:
+                return min(cut, cuts[name])
+        return 0
+
+    def _line(self, replid: str) -> Iterator[tuple[str, float]]:
+        """A stream and those it forked from, each with the cut up to which its bytes are the stream's."""
+        cut = float("inf")
+        yield replid, cut
+        while (stream := self._streams.get(replid)) is not None and stream.parent is not None:
+            cut, replid = min(cut, stream.base), stream.parent
+            yield replid, cut

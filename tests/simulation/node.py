@@ -363,7 +363,7 @@ class Node:
         decided = self.roster.events()
         for each in decided:
             if isinstance(each, SyncDecided) and before[0]:
-                check_economy(self.name, event.request, each.reason, history, backlog)
+                check_economy(self.world.ledger, self.name, event.request, each.reason, history, backlog)
             if isinstance(each, SyncDecided):
                 self.log(f"{session.address} asks {each.request.held}: {each.reason or 'continued'} {each.wait}")
                 self.full_syncs += each.reason is not None

@@ -35,6 +35,7 @@ MUST_HAPPEN = {
     "snapshot shared",
     "snapshot to disk",
     "snapshot to socket",
+    "split",
     "stall",
     "switch",
     "two channels of redis",
