@@ -1,10 +1,10 @@
-"""ROLE, REPLICAOF, WAIT, REPLCONF, PSYNC, SYNC: arguments and refusals. What follows is not the commands' own."""
+"""ROLE, REPLICAOF, FAILOVER, WAIT, REPLCONF, PSYNC, SYNC: arguments and refusals. What follows is not the commands' own."""
 
 from __future__ import annotations
 
 import pytest
 
-from pyrepl.commands.effects import HurryLink, Promote, Replconf, ReplicaOf, Sync, Wait
+from pyrepl.commands.effects import AbortFailover, Failover, HurryLink, Promote, Replconf, ReplicaOf, Sync, Wait
 from pyrepl.replication.events import SessionState
 from pyrepl.replication.session import Session
 from pyrepl.resp.reply import OK, Simple
@@ -38,6 +38,38 @@ class TestRole:
     def test_of_a_replica(self, rig: Rig) -> None:
         rig.follow()
         assert rig.say("ROLE") == [b"slave", b"10.0.0.1", 7000, b"connecting", 0]
+
+
+class TestFailover:
+    @pytest.mark.parametrize(
+        ("options", "effect"),
+        [
+            ("", Failover(None, False, None)),
+            ("to h 7001", Failover(("h", 7001), False, None)),
+            ("TIMEOUT 500", Failover(None, False, 500)),
+            ("TIMEOUT 500 FORCE TO h 7001", Failover(("h", 7001), True, 500)),
+            ("abort", AbortFailover()),
+        ],
+    )
+    def test_in_any_order(self, rig: Rig, options: str, effect: object) -> None:
+        rig.say(f"FAILOVER {options}")
+        assert rig.effects == [effect]
+
+    @pytest.mark.parametrize(
+        "options",
+        ["ABORT TIMEOUT 1", "TO h", "TO", "TIMEOUT", "TIMEOUT 1 TIMEOUT 2", "TO h 1 TO h 2", "FORCE FORCE", "NOW"],
+    )
+    def test_syntax_errors(self, rig: Rig, options: str) -> None:
+        assert rig.error(f"FAILOVER {options}") == "ERR syntax error"
+
+    def test_numbers(self, rig: Rig) -> None:
+        assert rig.error("FAILOVER TIMEOUT 0") == "ERR FAILOVER timeout must be greater than 0"
+        assert rig.error("FAILOVER TIMEOUT x") == "ERR value is not an integer or out of range"
+        assert rig.error("FAILOVER TO h x") == "ERR value is not an integer or out of range"
+
+    def test_of_a_replica(self, rig: Rig) -> None:
+        rig.follow()
+        assert rig.error("FAILOVER") == "ERR FAILOVER is not valid when server is a replica."
 
 
 class TestReplicaof:
