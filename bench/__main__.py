@@ -1,13 +1,13 @@
-"""`python -m bench commands fullsync rdbchannel`: measure, print ratios, keep the figures in bench/out/."""
+"""`python -m bench commands fullsync rdbchannel streams`: measure, print ratios, keep the figures in bench/out/."""
 
 from __future__ import annotations
 
 import argparse
 
-from bench import commands, fullsync, rdbchannel, report
+from bench import commands, fullsync, rdbchannel, report, streams
 from tests.peers import finder
 
-BENCHES = {"commands": commands, "fullsync": fullsync, "rdbchannel": rdbchannel}
+BENCHES = {"commands": commands, "fullsync": fullsync, "rdbchannel": rdbchannel, "streams": streams}
 
 
 def main() -> None:
