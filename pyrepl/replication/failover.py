@@ -33,6 +33,7 @@ ALREADY: Final = "ERR FAILOVER already in progress."
 FORCE_INTO_NOTHING: Final = "ERR FAILOVER with force option requires both a timeout and target HOST and IP."
 NONE_IN_PROGRESS: Final = "ERR No failover in progress."
 NOT_A_REPLICA: Final = "ERR FAILOVER target HOST and PORT is not a replica."
+ABORTED: Final = "aborted by an operator"
 NOT_ONLINE: Final = "ERR FAILOVER target replica is not online."
 
 
@@ -135,10 +136,17 @@ class Failover:
             self._clear()
 
     def abort(self) -> None:
-        """FAILOVER ABORT. Raises CommandError when there is nothing to abort."""
+        """FAILOVER ABORT. Raises CommandError when there is nothing to abort.
+
+        In IN_PROGRESS the request may be on its way, and obeyed: nobody can call it back (as in Redis).
+        """
         if self.state is FailoverState.NONE:
             raise CommandError(NONE_IN_PROGRESS)
-        self._give_up("aborted by an operator")
+        text = ABORTED
+        if self.state is FailoverState.IN_PROGRESS and self.target is not None:
+            host, port = self.target
+            text += f"; if our request has reached {host}:{port}, that is a master too: make one follow the other"
+        self._give_up(text)
 
     def events(self) -> list[FailoverEvent]:
         """What has happened since the last call, in order."""

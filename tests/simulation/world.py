@@ -17,6 +17,8 @@ from tests.simulation.network import Wire
 from tests.simulation.node import Node
 
 LOG_LINES = 400
+ON_THE_WAY_S = 20.0
+"""More than any timeout of a node."""
 
 
 class World:
@@ -156,6 +158,8 @@ class World:
         for node in self.nodes.values():
             node.fails_loads = False
             node.backlog.resize(20_000)
+        # A hand-over that was aborted may have been obeyed all the same: the request was on its way.
+        self.clock.run_until(self.clock.now + ON_THE_WAY_S)
         masters = [node for node in self.nodes.values() if not node.role.is_replica]
         master = self.rng.choice(masters) if masters else self.nodes[self.names[0]]
         if not masters:
