@@ -12,7 +12,7 @@ from pyrepl.commands.arguments import integer_argument, syntax_error, timeout_ms
 from pyrepl.commands.call import Call
 from pyrepl.commands.client_filters import ClientFilter, client_kind
 from pyrepl.commands.connection import check_plain
-from pyrepl.commands.effects import KillClients, PauseChanged
+from pyrepl.commands.effects import KillClients, PauseChanged, UnblockClient
 from pyrepl.commands.help import help_reply, subcommand_syntax_error
 from pyrepl.commands.table import ADMIN, LOADING, NOSCRIPT, STALE, command, container
 from pyrepl.errors import CommandError
@@ -167,14 +167,16 @@ def _is_on(word: bytes) -> bool:
 
 
 @command("CLIENT|UNBLOCK", arity=-3, flags=_ADMIN, group="connection", since="5.0.0")
-def client_unblock(call: Call, client_id: bytes, *reason: bytes) -> int:
-    """Wake a client out of a blocking command; no command that it can wake blocks here yet, so it answers 0"""
+def client_unblock(call: Call, client_id: bytes, *reason: bytes) -> UnblockClient | int:
+    """Wake a client out of WAIT or WAITAOF, as if its time were over or with an error; 1 if it was waiting"""
     if len(reason) > 1:
         raise subcommand_syntax_error("CLIENT", call.argv[1])
     if reason and reason[0].upper() not in (b"TIMEOUT", b"ERROR"):
         raise CommandError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
-    integer_argument(client_id)
-    return 0
+    client = call.node.clients.get(integer_argument(client_id))
+    if client is None or not client.is_blocked:
+        return 0
+    return UnblockClient(client.id, with_error=bool(reason) and reason[0].upper() == b"ERROR")
 
 
 @command("CLIENT|GETREDIR", arity=2, flags=_ASKING, group="connection", since="6.0.0")

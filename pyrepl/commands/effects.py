@@ -143,6 +143,16 @@ class Sync(Effect):
 
 @final
 @dataclass(frozen=True, slots=True)
+class UnblockClient(Effect):
+    """CLIENT UNBLOCK: end the wait of this client, as if its time were over, or with an error. The reply is 1, or 0 if
+    it does not wait (any more)."""
+
+    client_id: int
+    with_error: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class KillClients(Effect):
     """CLIENT KILL: close these connections at once. `reply` is sent as it is.
 

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from pyrepl.daemon.replicas import UNBLOCKED
 from pyrepl.node.client import Client
 from pyrepl.resp.reply import NO_REPLY, Reply
 
@@ -54,6 +55,25 @@ class AofWaiters:
             reached = self._reached(waiter.cut)
             if reached[0] >= waiter.local and reached[1] >= waiter.replicas:
                 self._answer(client_id)
+
+    def unblock(self, client_id: int, *, error: str) -> bool:
+        """End one client's wait, as if its time were over if `error` is empty; False if it does not wait."""
+        if client_id not in self._waiting:
+            return False
+        if not error:
+            self._answer(client_id)
+            return True
+        waiter = self._take(client_id)
+        waiter.client.is_blocked = False
+        conn = self._app.clients.conns.get(client_id)
+        if conn is not None:
+            conn.fail(error)
+        return True
+
+    def unblock_all(self) -> None:
+        """The role changes: nobody's writes are ours to answer for any more."""
+        for client_id in list(self._waiting):
+            self.unblock(client_id, error=UNBLOCKED)
 
     def _reached(self, cut: int) -> tuple[int, int]:
         node = self._app.node

@@ -235,6 +235,7 @@ class App:
         self.clients.after_batch = grown
         self.clients.before_replies = self.aof.flush
         self.replicas.before_feed = self.aof.flush
+        self.replicas.on_role_change = self.waitaof.unblock_all
         self.replicas.on_ack = acked
         self.roles.on_stream = self.aof.plan
         self.roles.on_stream_ends = self.aof.stream_ends

@@ -19,6 +19,7 @@ AOF_CHILD_RUNS: Final = (
     "ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE in order to schedule a "
     "BGSAVE whenever possible."
 )
+UNBLOCKED_BY_CLIENT: Final = "UNBLOCKED client unblocked via CLIENT UNBLOCK"
 _LOAD_SLICE_BYTES: Final = 1 << 20
 
 
@@ -43,6 +44,7 @@ class Performer:
             effects.Replconf: self._replconf,
             effects.Sync: self._sync,
             effects.KillClients: self._kill_clients,
+            effects.UnblockClient: self._unblock_client,
             effects.PauseChanged: self._pause_changed,
             effects.SettingsChanged: self._settings_changed,
             effects.RewriteConfig: self._rewrite_config,
@@ -130,6 +132,13 @@ class Performer:
         if self._app.roles.link_client_id in effect.client_ids:
             self._app.roles.drop_link()
         return effect.reply
+
+    def _unblock_client(self, call: Call, effect: effects.UnblockClient) -> Reply:
+        error = UNBLOCKED_BY_CLIENT if effect.with_error else ""
+        app = self._app
+        return int(
+            app.replicas.unblock(effect.client_id, error=error) or app.waitaof.unblock(effect.client_id, error=error)
+        )
 
     def _pause_changed(self, call: Call, effect: effects.PauseChanged) -> Reply:
         self._app.clients.pause_changed()

@@ -74,6 +74,8 @@ class Replicas:
         self._loop = asyncio.get_running_loop()
         self._replicas: dict[int, ReplicaConn] = {}
         self.on_ack: Callable[[], None] = lambda: None
+        self.on_role_change: Callable[[], None] = lambda: None
+        """Called with WAITing clients unblocked: others may wait for our replicas too."""
         self.before_feed: Callable[[], None] = lambda: None
         """Called before the stream goes out: what replicas have, we are to have after a crash."""
         self.on_take_over: Callable[[Request], str | None] = lambda request: None
@@ -197,13 +199,28 @@ class Replicas:
         self.ask_for_acks()
         return NO_REPLY
 
+    def unblock(self, client_id: int, *, error: str) -> bool:
+        """End one client's WAIT, as if its time were over if `error` is empty; False if it does not wait."""
+        if client_id not in self._waiters.waiting:
+            return False
+        if error:
+            self._waiters.forget(client_id)
+            self._fail(client_id, error)
+        else:
+            self._waiters.time_is_over(client_id)
+        return True
+
     def unblock_waiting(self) -> None:
         """We are no master any more, or again: whoever WAITs is told, as nobody will acknowledge to us."""
         for client_id in self._waiters.drop_all():
-            conn = self._clients.conns.get(client_id)
-            if conn is not None:
-                conn.client.is_blocked = False
-                conn.fail(UNBLOCKED)
+            self._fail(client_id, UNBLOCKED)
+        self.on_role_change()
+
+    def _fail(self, client_id: int, error: str) -> None:
+        conn = self._clients.conns.get(client_id)
+        if conn is not None:
+            conn.client.is_blocked = False
+            conn.fail(error)
 
     def lagging(self) -> list[events.LaggingReplica]:
         """The replicas that have not acknowledged all of the stream."""

@@ -40,6 +40,10 @@ class Waiters:
             if self._roster.acked_at_least(waiter.cut) >= waiter.wanted:
                 self._finish(waiter.client_id)
 
+    def time_is_over(self, client_id: int) -> None:
+        """Answer a waiting client with what there is."""
+        self._finish(client_id)
+
     def drop_all(self) -> list[int]:
         """Forget all without an answer; their ids."""
         client_ids = list(self.waiting)

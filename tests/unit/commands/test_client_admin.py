@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.commands.effects import KillClients, PauseChanged
+from pyrepl.commands.effects import KillClients, PauseChanged, UnblockClient
+from pyrepl.node.client import Client
 from pyrepl.resp.reply import NO_REPLY, OK, Verbatim
 from tests.unit.commands.rig import START_MS, Rig
 
@@ -214,6 +215,15 @@ class TestUnblock:
     def test_nobody_is(self, rig: Rig) -> None:
         assert rig.say("CLIENT UNBLOCK 1") == 0
         assert rig.say("CLIENT UNBLOCK 1 error") == 0
+        assert not rig.effects
+
+    @pytest.mark.parametrize(("words", "with_error"), [("", False), (" timeout", False), (" Error", True)])
+    def test_who_waits(self, rig: Rig, words: str, with_error: bool) -> None:
+        other = Client(77, "h:1", "h:2", 0.0, authenticated=True)
+        rig.node.clients[77] = other
+        other.is_blocked = True
+        rig.say("CLIENT UNBLOCK 77" + words)
+        assert rig.effects == [UnblockClient(77, with_error)]
 
     def test_errors(self, rig: Rig) -> None:
         assert rig.error("CLIENT UNBLOCK x") == "ERR value is not an integer or out of range"

@@ -301,6 +301,23 @@ class TestWait:
             assert node.app.replicas._waiters.waiting == {}
 
     @in_loop
+    async def test_a_client_that_another_unblocks(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            writer = await node.peer()
+            number = await writer.say("CLIENT ID")
+            assert await node.say(f"CLIENT UNBLOCK {number}") == 0
+            writer.send("WAIT", "1", "0")
+            await until(lambda: node.app.replicas._waiters.waiting)
+            assert await node.say(f"CLIENT UNBLOCK {number}") == 1
+            assert await writer.read() == 0
+            writer.send("WAIT", "1", "0")
+            await until(lambda: node.app.replicas._waiters.waiting)
+            assert await node.say(f"CLIENT UNBLOCK {number} ERROR") == 1
+            assert str(await writer.read()) == "UNBLOCKED client unblocked via CLIENT UNBLOCK"
+            assert await node.say(f"CLIENT UNBLOCK {number}") == 0
+            assert await writer.say("PING") == "PONG"
+
+    @in_loop
     async def test_a_node_that_becomes_a_replica(self, tmp_path: Path) -> None:
         async with running(tmp_path) as node:
             writer = await node.peer()
