@@ -32,7 +32,7 @@ _NAMES: Final = """
     list-max-ziplist-entries list-max-ziplist-value loadmodule locale-collate lua-enable-deprecated-api
     lua-replicate-commands lua-time-limit max-new-connections-per-cycle max-new-tls-connections-per-cycle
     maxmemory-clients maxmemory-eviction-tenacity oom-score-adj
-    oom-score-adj-values prefetch-batch-max-size proc-title-template propagation-error-behavior
+    oom-score-adj-values prefetch-batch-max-size proc-title-template
     rdb-save-incremental-fsync replica-ignore-disk-write-errors sanitize-dump-payload
     server-cpulist server_cpulist set-proc-title shutdown-on-sigint shutdown-on-sigterm
     socket-mark-id syslog-enabled syslog-facility syslog-ident tls-auth-clients tls-ca-cert-dir

@@ -279,6 +279,13 @@ class Replication:
         "Skip commands of the master that this replica does not know, instead of stopping the link. The data will"
         " differ. Not in Redis.",
     )
+    propagation_error_behavior = Directive(
+        Choice("ignore", "panic", "panic-on-replicas"),
+        "ignore",
+        "What to do when a command of the master, or of the append-only file, fails here though it succeeded there: go"
+        " on and say so; or stop the node, so that nobody reads data that differs (panic-on-replicas: not while the"
+        " append-only file is loaded).",
+    )
     replica_full_sync_buffer_limit = Directive(
         Memory(),
         0,

@@ -16,7 +16,6 @@ the states: Redis 7.0 aof.c.
 from __future__ import annotations
 
 import asyncio
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
@@ -43,6 +42,8 @@ _CHUNK_BYTES: Final = 1 << 20
 _FSYNC_EVERY_S: Final = 1.0
 _POSTPONE_S: Final = 2.0
 """How long a write waits for an fsync that runs, as it would block the loop (Redis 2.4)."""
+MOST_BEHIND_BYTES: Final = 64 << 20
+"""What the files may lack of the stream while the disk refuses writes."""
 _RETRY_S: Final = 5.0
 _PATIENT_FAILURES: Final = 3
 _MAX_RETRY_S: Final = 3600.0
@@ -249,10 +250,22 @@ class AofKeeper:
     def _failed(self, error: str) -> None:
         if self._node.settings.appendfsync == "always":
             self._app.log(events.AofFatal(error))
-            os._exit(1)
+            self._app.die()
         if not self._state.write_error:
             self._app.log(events.AofWriteFailed(error))
         self._state.write_error = error
+        self._node.review_guard()
+        if self._cursor is not None and self._backlog.end - self._cursor.at > MOST_BEHIND_BYTES:
+            self._fall_behind(error)
+
+    def _fall_behind(self, error: str) -> None:
+        """A replica's stream goes on while the disk takes nothing, and the backlog cannot keep it all: what is on disk
+        stays as it is, and a rewrite follows when there is room. (Redis ends such a replica.)"""
+        assert self._cursor is not None
+        self._app.log(events.AofFellBehind(self._backlog.end - self._cursor.at))
+        self._let_go()
+        self._state.write_error = error
+        self._rewrite_at = self._app.clock.now() + _RETRY_S
         self._node.review_guard()
 
     def _recovered(self) -> None:
@@ -389,6 +402,7 @@ class AofKeeper:
             return
         state.rewrites += 1
         state.consecutive_failures = 0
+        self._recovered()
         self._app.log(events.AofRewriteSucceeded())
         self._measure(as_base=True)
 

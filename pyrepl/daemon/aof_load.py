@@ -74,7 +74,7 @@ class AofLoad:
             start, data = yield from self._preamble(file, data)
             reader = UnitReader(start)
         while data:
-            self._apply(call, reader, data)
+            self._apply(call, reader, data, path)
             self.loaded_bytes += len(data)
             yield
             data = file.read(SLICE_BYTES)
@@ -98,7 +98,16 @@ class AofLoad:
         self._node.functions = loader.functions
         return loader.loaded_bytes, rdb.unused()
 
-    def _apply(self, call: Call, reader: UnitReader, data: bytes) -> None:
+    def _failed(self, argv: list[bytes], error: CommandError, path: Path, end: int) -> None:
+        name = argv[0][:128].decode("utf-8", "replace")
+        if not self._dispatcher.knows(argv):
+            raise CorruptData(f"Unknown command '{name}' reading the append only file", end)
+        self._node.stats.unexpected_error_replies += 1
+        self._log(events.AofCommandFailed(name, str(error), str(path), end))
+        if self._node.settings.propagation_error_behavior == "panic":
+            raise CorruptData(f"the command '{name}' fails: {error} (propagation-error-behavior is panic)", end)
+
+    def _apply(self, call: Call, reader: UnitReader, data: bytes, path: Path) -> None:
         node = self._node
         keyspace = node.keyspace
         commands = reader.feed(data)
@@ -108,9 +117,8 @@ class AofLoad:
         try:
             for argv in commands:
                 reply = self._dispatcher.apply(call, argv)
-                if type(reply) is CommandError and not self._dispatcher.knows(argv):
-                    name = argv[0][:128].decode("utf-8", "replace")
-                    raise CorruptData(f"Unknown command '{name}' reading the append only file", reader.end)
+                if type(reply) is CommandError:
+                    self._failed(argv, reply, path, reader.end)
         finally:
             keyspace.expiry = before
             node.review_guard()

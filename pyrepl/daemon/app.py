@@ -8,7 +8,7 @@ import platform
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
 from pyrepl import VERSION
 from pyrepl.commands.dispatch import Dispatcher
@@ -103,6 +103,7 @@ class App:
         self.aof = AofKeeper(self)
         self.waitaof = AofWaiters(self)
         self._feed_aof()
+        self.roles.on_panic = self.die
         self.sampler = EventSampler(self)
         self.streams = self._stream_server()
         self.cron = Cron(self)
@@ -168,6 +169,11 @@ class App:
         """CONFIG REWRITE. Raises OSError."""
         assert self.config_file is not None
         rewrite_file(self.config_file, self.node.settings)
+
+    def die(self) -> NoReturn:
+        """End at once, as it stands: what is on disk is right, and nothing may be added to it or answered."""
+        self.event_log.close()
+        os._exit(1)
 
     def survived(self, where: str, error: Exception) -> None:
         """Log a defect of ours that did not end the node."""

@@ -81,8 +81,12 @@ class ClientConn(asyncio.Protocol):
         self._serve(self.parser.feed(data), 0)
 
     def eof_received(self) -> None:
-        """The peer has said all it wants to; it may still read what it asked for, before the transport closes."""
-        self.flush()
+        """The peer has said all it wants to; it may still read what it asked for, before the transport closes. Not so
+        a replica, which would stay listed for as long as it takes nothing."""
+        if self.replica is not None and self.client.is_replica:
+            self.replica.close(flush=False)
+        else:
+            self.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clients.forget(self)

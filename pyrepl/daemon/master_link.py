@@ -52,6 +52,9 @@ class LinkOwner(Protocol):
 
     def stream_applied(self, raw: bytes) -> None: ...
 
+    def panic(self) -> None:
+        """Our data differs from the master's, and the operator wants no such node: end it, as it stands."""
+
 
 @final
 class MasterLink:
@@ -434,6 +437,10 @@ class MasterLink:
         if self._dispatcher.knows(argv):
             self._node.stats.unexpected_error_replies += 1
             self._log(events.StreamCommandFailed(name, str(error), cut))
+            settings = self._node.settings
+            if settings.propagation_error_behavior != "ignore" and settings.replica_read_only:
+                self._log(events.StreamPanic(name, str(error), cut))
+                self._owner.panic()
             return True
         self._node.stats.unknown_replicated_commands += 1
         skipped = self._node.settings.replica_ignore_unknown_commands

@@ -78,6 +78,8 @@ class Roles(LinkOwner):
         self.on_stream_begins: Callable[[], None] = lambda: None
         self.on_stream: Callable[[], None] = lambda: None
         """Called after our master's stream brought something."""
+        self.on_panic: Callable[[], None] = lambda: None
+        """The process is to end at once."""
         replicas.on_take_over = self.take_over
         self.settings_changed()
 
@@ -276,6 +278,9 @@ class Roles(LinkOwner):
         self._replicas.plan_pump()
         if self._node.deliveries:
             self._clients.deliver()
+
+    def panic(self) -> None:
+        self.on_panic()
 
     # ------------------------------------------------------------------ inside
 

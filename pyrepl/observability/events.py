@@ -1040,6 +1040,37 @@ class StreamCommandFailed(Event):
 
 
 @final
+class StreamPanic(Event):
+    """propagation-error-behavior asks us to stop."""
+
+    command: str
+    error: str
+    offset: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "This replica panicked sending an error to its master: '{error}' after processing the command '{command}' (at "
+        "offset {offset}). Its data differs from the master's. It exits now, as propagation-error-behavior asks, and "
+        "nothing of that command is on disk. Remove its snapshot and append-only files for a full resync, or start it "
+        "with propagation-error-behavior ignore."
+    )
+
+
+@final
+class AofCommandFailed(Event):
+    """A command of the append-only file that fails when it is loaded, though it succeeded once."""
+
+    command: str
+    error: str
+    path: str
+    end: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "== CRITICAL == This server is sending an error to its AOF-loading-client: '{error}' after processing the "
+        "command '{command}' ({path}, before byte {end})"
+    )
+
+
+@final
 class MasterProtocolError(Event):
     error: str
     offset: int
@@ -1202,6 +1233,17 @@ class AofWriteFailed(Event):
 class AofWriteRecovered(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "AOF write error looks solved, the node can write again."
+
+
+@final
+class AofFellBehind(Event):
+    lacking_bytes: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "The append only file lacks {lacking_bytes} bytes of the stream, as the disk takes none: it is left as it is, "
+        "and written anew by a rewrite once there is room. Until then a restart loads the data of before. Free disk "
+        "space."
+    )
 
 
 @final

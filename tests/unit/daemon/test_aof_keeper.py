@@ -186,3 +186,37 @@ async def test_no_fsync_while_a_child_writes_if_so_wished(tmp_path: Path, never:
         reply = await peer.say("WAITAOF 1 0 2000")
         assert node.app.aof.is_rewriting
         assert reply == [0 if never else 1, 0]
+
+
+@in_loop
+async def test_a_replica_whose_disk_is_full_keeps_no_more_of_the_stream_than_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyrepl.daemon.aof_keeper.MOST_BEHIND_BYTES", 5000)
+    monkeypatch.setattr("pyrepl.daemon.aof_keeper._RETRY_S", 0.0)
+    for name in ("m", "r"):
+        (tmp_path / name).mkdir()
+    async with (
+        running(tmp_path / "m") as master,
+        running(tmp_path / "r", appendonly=True, repl_backlog_size=1000) as replica,
+    ):
+        await replica.say(f"REPLICAOF 127.0.0.1 {master.port}")
+        await link_up(replica)
+        await until(lambda: replica.app.aof.is_on, "the rewrite after the sync")
+
+        def fail(self: AofWriter, data: bytes) -> None:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(AofWriter, "append", fail)
+            for number in range(20):
+                await master.say(f"SET k{number} " + "x" * 500)
+            await until(lambda: replica.logged("The append only file lacks "), "its giving up")
+            assert await replica.info("aof_last_write_status") == "err"
+            assert replica.app.node.replication.backlog.held_bytes < 7000
+            await same_data(master, replica)
+        await until(lambda: replica.app.aof.is_on and not replica.app.node.persistence.aof.write_error, "its healing")
+        await same_data(master, replica)
+        digest = await replica.say("DEBUG DIGEST")
+        await replica.say("DEBUG LOADAOF")
+        assert await replica.say("DEBUG DIGEST") == digest

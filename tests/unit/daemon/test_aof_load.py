@@ -12,6 +12,7 @@ from pyrepl.resp.encoder import encode_command
 from tests.unit.daemon.rig import in_loop, running
 
 SET = encode_command([b"SET", b"a", b"1"])
+PUSH = encode_command([b"RPUSH", b"a", b"1"])
 MULTI = encode_command([b"MULTI"])
 
 
@@ -44,6 +45,7 @@ async def test_a_torn_tail_is_cut_and_told_with_its_byte(tmp_path: Path) -> None
         ((SET[:-3], SET), {}, "Unexpected end of file reading"),
         ((SET, SET + b"junk\r\n" + SET), {}, rf"Bad file format.*at byte {len(SET)}.*redis-check-aof"),
         ((encode_command([b"NOSUCH"]),), {}, "Unknown command 'NOSUCH'"),
+        ((SET, SET + PUSH), {"propagation_error_behavior": "panic"}, "'RPUSH' fails: WRONGTYPE .* is panic"),
     ],
 )
 def test_what_cannot_be_loaded_ends_the_start_and_stays(
@@ -68,3 +70,13 @@ async def test_a_broken_manifest_ends_the_start(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="line 1"):
         async with running(tmp_path, appendonly=True):
             pass
+
+
+@pytest.mark.parametrize("behavior", ["ignore", "panic-on-replicas"])
+@in_loop
+async def test_a_command_that_fails_is_told_and_passed(tmp_path: Path, behavior: str) -> None:
+    folder_of(tmp_path, SET + PUSH + SET)
+    async with running(tmp_path, appendonly=True, propagation_error_behavior=behavior) as node:
+        assert await node.say("GET a") == b"1"
+        assert node.logged("'WRONGTYPE Operation against a key holding the wrong kind of value' after processing")
+        assert await node.info("unexpected_error_replies") == "1"

@@ -301,6 +301,21 @@ class TestWait:
             assert node.app.replicas._waiters.waiting == {}
 
     @in_loop
+    async def test_a_replica_that_hangs_up_with_bytes_on_their_way(self, tmp_path: Path) -> None:
+        """It is not listed until a timeout, though it neither reads nor closes its end."""
+        async with running(tmp_path) as node:
+            peer = await sync(node, eof=True)
+            await read_snapshot(peer)
+            peer.send("REPLCONF", "ACK", "0")
+            await until(lambda: roster(node) == ["online"])
+            for _ in range(16):
+                await node.say("SET big " + "x" * 1_000_000)
+            replica = next(iter(node.app.replicas._replicas.values()))
+            await until(lambda: replica.conn.transport.get_write_buffer_size())
+            peer.writer.write_eof()
+            await until(lambda: roster(node) == [], "its end")
+
+    @in_loop
     async def test_a_client_that_another_unblocks(self, tmp_path: Path) -> None:
         async with running(tmp_path) as node:
             writer = await node.peer()
