@@ -1,7 +1,7 @@
 """The metrics as one JSON object: the counts of the whole at the top level, every result table below `tables`.
 
 What stands at the top level stays: other programs read it. `modes`, `full_causes` and `cuts` map a code to its count,
-`loops` is a list with `node`, `replica`, `reason` and `count`.
+`loops` and `nodes` are lists of rows; a loop has `node`, `replica`, `reason` and `count`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def as_object(report: Report) -> dict[str, Any]:
         "loops": [_plain_row(row) for row in report.rows("loops")],
         "cuts": {word(row, "cause"): whole(row, "count") for row in report.rows("cut_causes")},
         "unparsed_lines": whole(totals, "unparsed_lines"),
-        "nodes": len(report.rows("nodes")),
-        "node_names": [word(row, "node") for row in report.rows("nodes")],
+        "nodes": [_plain_row(row) for row in report.rows("nodes")],
         "first_us": span[0] if span else None,
         "last_us": span[1] if span else None,
         "made_at_us": report.made_at_us,
