@@ -25,7 +25,7 @@ from pyrepl.keyspace.loader import Loader
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability import events
-from pyrepl.rdb.reader import RdbLimits, RdbReader
+from pyrepl.rdb.reader import RdbLimits
 
 SLICE_BYTES: Final = 128 * 1024
 _MAGICS: Final = (b"REDIS", b"VALKE")
@@ -86,8 +86,8 @@ class AofLoad:
         """The snapshot a base begins with; returns (the byte behind it, what was read beyond)."""
         settings = self._node.settings
         keyspace = self._node.keyspace
-        rdb = RdbReader(RdbLimits(max_databases=len(keyspace.databases), verify_checksum=settings.rdbchecksum))
-        loader = Loader(rdb, keyspace)
+        limits = RdbLimits(max_databases=len(keyspace.databases), verify_checksum=settings.rdbchecksum)
+        loader = Loader(limits, keyspace)
         while data and not loader.finished:
             loader.feed(data)
             self.loaded_bytes += len(data)
@@ -96,7 +96,7 @@ class AofLoad:
                 data = file.read(SLICE_BYTES)
         loader.end()
         self._node.functions = loader.functions
-        return loader.loaded_bytes, rdb.unused()
+        return loader.loaded_bytes, loader.unused()
 
     def _failed(self, argv: list[bytes], error: CommandError, path: Path, end: int) -> None:
         name = argv[0][:128].decode("utf-8", "replace")

@@ -20,7 +20,7 @@ from pyrepl.keyspace.loader import Loader
 from pyrepl.node.node import Node
 from pyrepl.node.persistence import Loading
 from pyrepl.observability import events
-from pyrepl.rdb.reader import RdbLimits, RdbReader
+from pyrepl.rdb.reader import RdbLimits
 
 MAX_SLICE_BYTES: Final = 256 * 1024
 """A slice takes about 5 ms to load, so that nobody waits longer."""
@@ -74,11 +74,10 @@ class Files:
     def loader(self, keyspace: Keyspace, *, merge: bool = False) -> Loader:
         """For a snapshot that goes into `keyspace`; a master leaves out what has expired, a replica does not."""
         limits = RdbLimits(max_databases=len(keyspace.databases), verify_checksum=self._node.settings.rdbchecksum)
-        reader = RdbReader(limits)
         # At start the role comes after the load.
         is_replica = self._node.replication.is_replica or self._node.settings.replicaof is not None
         now_ms = None if is_replica else self._clock.unix_ms()
-        return Loader(reader, keyspace, drop_expired_at_ms=now_ms, merge=merge)
+        return Loader(limits, keyspace, drop_expired_at_ms=now_ms, merge=merge)
 
     def begin_loading(self, total_bytes: int, *, asynchronous: bool) -> Loading:
         """Mark the node as loading."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final, Protocol, TypeVar, final
 
+from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.scan import ElementScans, KeyOrder, order_of, with_added, without
 from pyrepl.keyspace.values import HashValue, Value, wrong_type
 
@@ -134,6 +135,8 @@ class Database:
             at_ms = self.expires.get(key)
             if at_ms is not None and at_ms <= self.keyspace.now_ms:
                 return self._outlived(key, value)
+        if type(value) is not bytes and isinstance(value, Packed):
+            return self._unpacked(key, value)
         return value
 
     def read(self, key: bytes) -> Value | None:
@@ -300,6 +303,11 @@ class Database:
             keyspace.expired.append((self.index, key))
             keyspace.expired_keys_count += 1
 
+    def _unpacked(self, key: bytes, packed: Packed) -> Value:
+        """Whoever finds a packed collection gets what it stands for, and so does all that comes later."""
+        value = self.values[key] = packed.unpack()
+        return value
+
     def _note_added(self, key: bytes) -> None:
         assert self.order is not None
         if self.order.source is not self.values:
@@ -310,7 +318,7 @@ class Database:
     def _outlived(self, key: bytes, value: Value) -> Value | None:
         mode = self.keyspace.expiry
         if mode is Expiry.IGNORE:
-            return value
+            return self._unpacked(key, value) if isinstance(value, Packed) else value
         if mode is Expiry.DELETE:
             self.expire(key)
         return None

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from typing import Final, final
 
 from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.values import StreamValue
 from pyrepl.resp.doubles import format_double
@@ -124,6 +125,8 @@ def _stream_digest(value: StreamValue, digest: int) -> int:
 def key_digest(db: Database, key: bytes) -> str:
     """DEBUG DIGEST-VALUE: 40 hex digits for the value of a key, expired or not; zeros when there is none."""
     value = db.values.get(key)
+    if isinstance(value, Packed):
+        value = value.unpack()
     return _hex(0 if value is None else value_digest(value, expires=key in db.expires))
 
 
@@ -175,6 +178,8 @@ class KeyspaceDigest:
         for key in keys:
             value = db.values.get(key)
             if value is not None:
+                if isinstance(value, Packed):
+                    value = value.unpack()
                 digest = value_digest(value, expires=key in db.expires, digest=_mix(0, key), score=self._score)
                 self._digest ^= _sha1(digest.to_bytes(_SIZE, _ORDER))
 

@@ -7,13 +7,14 @@ until its master says so; a key may not come twice, unless DEBUG RELOAD MERGE wa
 from __future__ import annotations
 
 from itertools import islice
-from typing import Final, final
+from typing import Any, Final, final
 
 from pyrepl.errors import CorruptData
 from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.keyspace.packed import CLASSES
 from pyrepl.keyspace.values import HashValue, Value, from_plain
 from pyrepl.rdb.events import Aux, FunctionLibrary, Header, LoadedKeys, RdbEvent, SkippedEmpty, SkippedModule
-from pyrepl.rdb.reader import RdbReader, duplicate_key_error
+from pyrepl.rdb.reader import RdbLimits, RdbReader, duplicate_key_error
 
 _KEPT_AUX: Final = 64
 """Fields beyond so many are forgotten: nobody asks for them, and a file may have millions."""
@@ -28,18 +29,18 @@ class Loader:
 
     def __init__(
         self,
-        reader: RdbReader,
+        limits: RdbLimits,
         keyspace: Keyspace,
         *,
         drop_expired_at_ms: int | None = None,
         merge: bool = False,
     ) -> None:
         """`drop_expired_at_ms`: leave out keys whose time has come by then; None keeps all."""
-        self._reader = reader
         self._keyspace = keyspace
+        # Where keys of before may be replaced, what comes is looked at before it is let in.
+        self._reader = RdbReader(limits, CLASSES, None if merge else self._values_of)
         self._drop_expired_at_ms = drop_expired_at_ms
         self._merge = merge
-        self._guards_old = any(db.values for db in keyspace.databases)
         self.version = 0
         self.aux: dict[bytes, bytes] = {}
         self.functions: list[bytes] = []
@@ -48,6 +49,13 @@ class Loader:
         self.empty_keys = 0
         self.warnings: list[str] = []
         """Sentences for the log, to be taken away by the caller."""
+
+    def _values_of(self, db: int) -> dict[bytes, Any]:
+        return self._keyspace.databases[db].values
+
+    def unused(self) -> bytes:
+        """The bytes fed that lie behind the snapshot."""
+        return self._reader.unused()
 
     @property
     def finished(self) -> bool:
@@ -84,11 +92,8 @@ class Loader:
 
     def _receive_keys(self, event: LoadedKeys) -> None:
         db = self._keyspace.databases[event.db]
-        count = len(event.strings) + len(event.others)
         if self._merge:
             self._forget_ttls(db, event)
-        elif self._guards_old:
-            self._refuse_old(db, event)
         before = len(db.values)
         db.order = None
         db.values.update(event.strings)
@@ -97,9 +102,9 @@ class Loader:
             db.values[key] = value
             if type(value) is HashValue and value.expires:
                 db.volatile_hashes.add(key)
-        if len(db.values) != before + count and not self._merge:
+        if len(db.values) != before + len(event.others) and not self._merge:
             raise self._duplicate(db, event, len(db.values) - before)
-        self.loaded_keys += count
+        self.loaded_keys += event.total
         if event.expires:
             self._receive_expires(db, event.expires)
 
@@ -113,17 +118,11 @@ class Loader:
             self.loaded_keys -= 1
             self.expired_keys += 1
 
-    def _refuse_old(self, db: Database, event: LoadedKeys) -> None:
-        """Raises CorruptData for a key that the databases had before this snapshot, which is not to be lost."""
-        twice = next((key for key in (*event.strings, *(key for key, _ in event.others)) if key in db.values), None)
-        if twice is not None:
-            raise duplicate_key_error(event.db, twice, self._reader.consumed)
-
     def _duplicate(self, db: Database, event: LoadedKeys, added: int) -> CorruptData:
         """The error for a key that was there before: all but the last `added` keys of the dict are."""
         fresh = set(islice(reversed(db.values), added))
-        keys = [*event.strings, *(key for key, _ in event.others)]
-        return duplicate_key_error(event.db, next(key for key in keys if key not in fresh), self._reader.consumed)
+        twice = next(key for key, _ in event.others if key not in fresh)
+        return duplicate_key_error(event.db, twice, self._reader.consumed)
 
     @staticmethod
     def _forget_ttls(db: Database, event: LoadedKeys) -> None:

@@ -1,23 +1,23 @@
 """A snapshot as blocks of bytes: the walk over all databases. Where the blocks go is the daemon's, the format is rdb's.
 
-Hot: the whole data set passes here. Plain strings are handed over in batches, so that nothing is done per key twice.
+How one database becomes bytes stands in `walk`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from pyrepl.keyspace.database import Database, Keyspace
-from pyrepl.keyspace.values import plain_value
+from pyrepl.keyspace.walk import walk
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.versions import lowest_version
 from pyrepl.rdb.writer import RdbWriter
 
-_BATCH_KEYS: Final = 2048
-_BLOCK_BYTES: Final = 256 * 1024
+_BLOCK_BYTES: Final = 1024 * 1024
+"""So much goes into one write."""
+_BLOCK_KEYS: Final = 1 << 20
 _SLOW_BATCH_US: Final = 50_000
 """With a delay per key, batches so small that the pauses stay about this long."""
 
@@ -39,28 +39,27 @@ class SnapshotJob:
     def blocks(self) -> Iterator[tuple[bytes, int]]:
         """Yields (bytes, keys written so far). Raises what the writer raises for data the version cannot hold."""
         writer = RdbWriter(self.version, checksum=self.checksum, compress=self.compress, packing=self.packing)
-        parts = [writer.begin(list(self.aux)), writer.functions(list(self.functions))]
-        size = 0
-        done = 0
+        ready = writer.begin(list(self.aux)) + writer.functions(list(self.functions))
+        done = before = 0
         for db in self.keyspace.databases:
             if not db.values:
                 continue
-            parts.append(writer.select_db(db.index, len(db.values), len(db.expires)))
-            for encoded, count in _encode(db, writer, self._batch_keys()):
-                parts.append(encoded)
-                size += len(encoded)
-                done += count
-                if size >= _BLOCK_BYTES or self.key_save_delay_us:
-                    yield b"".join(parts), done
-                    parts.clear()
-                    size = 0
-        parts.append(writer.end())
-        yield b"".join(parts), done
+            ready += writer.select_db(db.index, len(db.values), len(db.expires))
+            walking = walk(db, writer, _BLOCK_BYTES, self._block_keys())
+            while block := walking.block():
+                # What is small goes out with what follows it.
+                if len(ready) >= _BLOCK_BYTES or (self.key_save_delay_us and done):
+                    yield ready, done
+                    ready = b""
+                ready += block
+                done = before + walking.keys
+            before = done
+        yield ready + writer.end(), done
 
-    def _batch_keys(self) -> int:
+    def _block_keys(self) -> int:
         if self.key_save_delay_us <= 0:
-            return _BATCH_KEYS
-        return max(1, min(_BATCH_KEYS, _SLOW_BATCH_US // self.key_save_delay_us))
+            return _BLOCK_KEYS
+        return max(1, min(_BLOCK_KEYS, _SLOW_BATCH_US // self.key_save_delay_us))
 
 
 def needs_version(keyspace: Keyspace, *, valkey: bool = False) -> int:
@@ -70,21 +69,3 @@ def needs_version(keyspace: Keyspace, *, valkey: bool = False) -> int:
 
 def _has_field_ttls(db: Database) -> bool:
     return any(getattr(db.values.get(key), "expires", None) for key in db.volatile_hashes)
-
-
-def _encode(db: Database, writer: RdbWriter, batch_keys: int) -> Iterator[tuple[bytes, int]]:
-    """Yields (bytes, keys finished with them); a batch of large values comes in several pieces."""
-    pairs = iter(db.values.items())
-    expires = db.expires
-    while batch := list(islice(pairs, batch_keys)):
-        strings = [(key, value) for key, value in batch if type(value) is bytes and not (expires and key in expires)]
-        plain = iter(strings)
-        while encoded := writer.encode_strings(plain, _BLOCK_BYTES):
-            yield encoded, 0
-        if len(strings) < len(batch):
-            others = iter(
-                [(key, plain_value(value)) for key, value in batch if type(value) is not bytes or key in expires]
-            )
-            while encoded := writer.encode_keys(others, expires, _BLOCK_BYTES):
-                yield encoded, 0
-        yield b"", len(batch)

@@ -51,7 +51,9 @@ class LoadedKeys(NamedTuple):
     """Keys of one database, as many as the bytes at hand held.
 
     `strings` are ready to be merged by dict.update; `others` are (key, list | set | dict | HashWithTtls |
-    StreamValue). `expires` (Unix ms), `idle_s` and `freq` hold the keys that have one, past times included.
+    StreamValue). `total` is how many keys there are, those included that went straight `into` a dictionary of the
+    reader's caller and are not handed over. `expires` (Unix ms), `idle_s` and `freq` hold the keys that have one, past
+    times included.
 
     No key occurs twice in one record. Across records nobody but the keyspace can tell: it has grown by less than
     the record's size then, and duplicate_key_error has the words.
@@ -63,6 +65,7 @@ class LoadedKeys(NamedTuple):
     expires: dict[bytes, int]
     idle_s: dict[bytes, int]
     freq: dict[bytes, int]
+    total: int
 
 
 class SkippedModule(NamedTuple):

@@ -1,11 +1,10 @@
-"""LZF, the compression of long strings: python-lzf where it is installed, pure Python otherwise.
+"""LZF, the compression of long strings: by the compiled kernel, by python-lzf, or in pure Python.
 
 A control byte below 32 is followed by that many literal bytes plus one. Any other is a copy from what was already
 put out: its top 3 bits are the length less 2 (7: add the next byte), its low 5 bits and the next byte the distance
 less 1. So 3 bytes make at most 264, which bounds what a declared length may claim.
 
-The optional module needs a C compiler at installation, hence the fallback; COMPRESSOR_IS_NATIVE tells a caller
-whether compressing a whole snapshot is affordable.
+COMPRESSOR_IS_NATIVE tells a caller whether compressing a whole snapshot is affordable.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from pyrepl.rdb.compiled import lzf as kernel
 from pyrepl.rdb.cursor import Malformed
 
 MAX_RATIO: Final = 88
@@ -30,14 +30,18 @@ except ImportError:
 _native_compress: Final[Callable[[bytes, int], bytes | None] | None] = _native and _native.compress
 _native_decompress: Final[Callable[[bytes, int], bytes | None] | None] = _native and _native.decompress
 
-COMPRESSOR_IS_NATIVE: Final = _native is not None
-"""Whether python-lzf is importable. The pure compressor is a hundred times slower: fit for tests, not snapshots."""
+COMPRESSOR_IS_NATIVE: Final = kernel.COMPILED or _native is not None
+"""Whether it runs as C. The pure compressor is a hundred times slower: fit for tests, not snapshots."""
 
 
 def decompress(data: bytes, size: int) -> bytes:
     """The `size` bytes that `data` stands for. Raises Malformed if it stands for anything else."""
     if size > len(data) * MAX_RATIO or size == 0:
         raise Malformed(f"LZF: {len(data)} bytes cannot expand to the {size} declared")
+    if kernel.COMPILED:
+        expanded = kernel.decompress(data, size)
+        # The pure decompressor has the words for what is wrong.
+        return decompress_pure(data, size) if expanded is None else expanded
     if _native_decompress is None:
         return decompress_pure(data, size)
     try:
@@ -53,6 +57,8 @@ def compress(data: bytes) -> bytes | None:
     """`data` compressed, or None when that would not save at least 4 bytes (Redis's rule)."""
     if len(data) <= 4:
         return None
+    if kernel.COMPILED:
+        return kernel.compress(data)
     if _native_compress is None:
         return compress_pure(data, len(data) - 4)
     return _native_compress(data, len(data) - 4)

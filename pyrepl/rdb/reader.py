@@ -7,12 +7,14 @@ Not here: what a value's bytes mean (types/), where the bytes come from, what be
 where a key is [expiry] [idle time] [frequency] type key value. The reader keeps the bytes of one unfinished item, at
 most: large collections are taken in element by element.
 
-Keys of plain strings are most of what there is, so `_decode_strings` decodes them in one loop; it stops at anything
-else, and anything that is not in order, and leaves that to `_decode_item`, which knows everything.
+Keys of plain strings are most of what there is, so `_decode_strings` decodes them in one loop (compiled, `bulk` does
+that, and small collections as well); it stops at anything else, and anything that is not in order, and leaves that to
+`_decode_item`, which knows everything.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from struct import Struct
 from struct import error as struct_error
 from typing import Final, NamedTuple, final
@@ -20,6 +22,7 @@ from typing import Final, NamedTuple, final
 from pyrepl.errors import CorruptData
 from pyrepl.rdb import opcodes
 from pyrepl.rdb.checksum import CHECKSUM_BYTES, crc64
+from pyrepl.rdb.compiled import bulk
 from pyrepl.rdb.cursor import UNLIMITED, Cursor, Malformed, ShortInput
 from pyrepl.rdb.events import (
     Aux,
@@ -74,6 +77,11 @@ class RdbLimits(NamedTuple):
 
 DEFAULT_LIMITS: Final = RdbLimits()
 
+NOTHING_PACKED: Final[Mapping[int, type[bytes]]] = {}
+
+Into = Callable[[int], dict[bytes, bytes]]
+"""(database) -> the dictionary that its keys go into."""
+
 
 def duplicate_key_error(db: int, key: bytes, offset: int) -> CorruptData:
     """The error for a key that a database has twice, for whoever keeps the keys of more than one LoadedKeys."""
@@ -88,10 +96,15 @@ class RdbReader:
     how keys are grouped into LoadedKeys. It raises CorruptData for anything that cannot be right; the reader is of no
     use then, and keys reported before must not be served. Bytes past the end are kept for `unused`.
 
+    `packed` names, by RDB type, the classes of bytes that collections may come as where they are kept packed; they
+    are strings then, for this room. `into`: strings go there as they are decoded, and are counted in LoadedKeys
+    instead of being handed over; a key that is there already is a duplicate.
+
     Invariants: bytes left of the cursor's mark are decoded and forgotten; `_crc` covers those left of `_crc_pos`.
     """
 
     __slots__ = (
+        "_bulk",
         "_chunks",
         "_count",
         "_crc",
@@ -107,20 +120,31 @@ class RdbReader:
         "_held",
         "_idle_s",
         "_idles",
+        "_into",
         "_is_aux",
         "_key",
         "_limits",
         "_opcodes",
         "_others",
+        "_packed",
         "_row",
         "_strings",
+        "_taken",
         "_types",
         "finished",
         "version",
     )
 
-    def __init__(self, limits: RdbLimits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        limits: RdbLimits = DEFAULT_LIMITS,
+        packed: Mapping[int, type[bytes]] = NOTHING_PACKED,
+        into: Into | None = None,
+    ) -> None:
         self._limits = limits
+        self._packed = packed
+        self._into = into
+        self._bulk: bulk.Bulk | None = None
         self._cursor = Cursor(limits.max_string_bytes, limits.max_count, limits.input_bytes)
         self._chunks: list[bytes] = []
         self._held = 0
@@ -142,7 +166,8 @@ class RdbReader:
         self._decode: Decode | None = None
         self._is_aux = False
         # Keys not reported yet, all of self._db.
-        self._strings: dict[bytes, bytes] = {}
+        self._strings: dict[bytes, bytes] = {} if into is None else into(0)
+        self._taken = 0
         self._others: dict[bytes, object] = {}
         self._expires: dict[bytes, int] = {}
         self._idles: dict[bytes, int] = {}
@@ -220,6 +245,9 @@ class RdbReader:
         version = decode_magic(magic, self._limits.max_version)
         self._types = types_of(version)
         self._opcodes = opcodes.opcodes_of(version)
+        if bulk.COMPILED:
+            classes = {number: kind for number, kind in self._packed.items() if number in self._types}
+            self._bulk = bulk.Bulk(classes, self._limits.max_string_bytes, opcodes.EXPIRETIME_MS in self._opcodes)
         self.version = version
         cursor.commit()
         self._events.append(Header(version))
@@ -230,6 +258,11 @@ class RdbReader:
         A key whose attributes are committed already (a cut fell behind them) is _decode_item's, too.
         """
         if self._expiry_ms != _NO_EXPIRY or self._idle_s != _NONE or self._freq != _NONE:
+            return
+        if self._bulk is not None:
+            self._bulk.run(cursor.buf, cursor.pos, self._strings, self._others, self._expires)
+            cursor.pos = cursor.mark = self._bulk.position
+            self._taken += self._bulk.keys
             return
         buf = cursor.buf
         end = cursor.end
@@ -270,6 +303,7 @@ class RdbReader:
                 if pos > end or key in strings or key in others:
                     break
                 strings[key] = value
+                self._taken += 1
                 if has_attributes:
                     self._finish_key(key)
                 mark = pos
@@ -325,6 +359,7 @@ class RdbReader:
             value = decode_string(cursor)
             cursor.commit()
             self._strings[key] = value
+            self._taken += 1
             self._finish_key(key)
             return
         self._key = key
@@ -416,6 +451,8 @@ class RdbReader:
             )
         self._flush()
         self._db = db
+        if self._into is not None:
+            self._strings = self._into(db)
 
     def _decode_end(self, cursor: Cursor) -> None:
         stop = cursor.pos
@@ -435,12 +472,16 @@ class RdbReader:
 
     def _flush(self) -> None:
         """Turn the keys gathered so far into an event."""
-        if not self._strings and not self._others:
+        if not self._taken and not self._others:
             return
+        strings = self._strings if self._into is None else {}
+        others = list(self._others.items())
         self._events.append(
-            LoadedKeys(self._db, self._strings, list(self._others.items()), self._expires, self._idles, self._freqs)
+            LoadedKeys(self._db, strings, others, self._expires, self._idles, self._freqs, self._taken + len(others))
         )
-        self._strings = {}
+        if self._into is None:
+            self._strings = {}
+        self._taken = 0
         self._others = {}
         self._expires = {}
         self._idles = {}

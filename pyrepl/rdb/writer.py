@@ -66,7 +66,7 @@ class RdbWriter:
     for strings where it pays, as `rdbcompression yes`; only done when the native module is there.
     """
 
-    __slots__ = ("_checksum", "_crc", "_form", "version")
+    __slots__ = ("_checksum", "_crc", "_form", "compresses", "packing", "version")
 
     def __init__(
         self,
@@ -82,6 +82,9 @@ class RdbWriter:
         self._checksum = checksum and version >= CHECKSUM_SINCE
         self._crc = 0
         self._form = Form(version, compress, packing)
+        self.packing = packing
+        self.compresses = self._form.text is not encode_string
+        """Whether strings are compressed where that pays."""
 
     def begin(self, aux: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
         """The magic and the fields about the snapshot, which a version before 7 has not and leaves out."""
@@ -89,7 +92,7 @@ class RdbWriter:
         if self.version >= AUX_SINCE:
             for name, value in aux:
                 parts += (_AUX, encode_string(name), encode_string(value))
-        return self._counted(b"".join(parts))
+        return self.counted(b"".join(parts))
 
     def functions(self, libraries: Iterable[bytes]) -> bytes:
         """Function libraries, each the text that FUNCTION LOAD takes. Raises CannotHold before version 10."""
@@ -100,14 +103,14 @@ class RdbWriter:
                     f"function libraries need RDB version {FUNCTIONS_SINCE}, not {self.version}: {text[:64]!r}"
                 )
             parts += (_FUNCTION2, self._form.text(text))
-        return self._counted(b"".join(parts))
+        return self.counted(b"".join(parts))
 
     def select_db(self, db: int, size: int, expires_size: int) -> bytes:
         """The keys that follow are of database `db`, which has `size` keys, `expires_size` of them expiring."""
         parts = [_SELECTDB, encode_length(db)]
         if self.version >= AUX_SINCE:
             parts += (_RESIZEDB, encode_length(size), encode_length(expires_size))
-        return self._counted(b"".join(parts))
+        return self.counted(b"".join(parts))
 
     def encode_strings(self, items: Iterable[tuple[bytes, bytes]], max_bytes: int = UNBOUNDED) -> bytes:
         """Keys of strings without expiry, the fastest batch: (key, value) as `dict.items()` gives them.
@@ -133,7 +136,7 @@ class RdbWriter:
             max_bytes -= size
             if max_bytes <= 0:
                 break
-        return self._counted(b"".join(parts))
+        return self.counted(b"".join(parts))
 
     def encode_keys(
         self, items: Iterable[tuple[bytes, object]], expires: Mapping[bytes, int], max_bytes: int = UNBOUNDED
@@ -144,29 +147,30 @@ class RdbWriter:
         Raises CannotHold, naming the key, for what the version has no place for; TypeError for another kind of value.
         """
         parts: list[bytes] = []
-        form = self._form
-        text = form.text
         for key, value in items:
             at_ms = expires.get(key)
             if at_ms is not None:
                 parts.append(self._expiry(key, at_ms))
-            if type(value) is bytes:
-                body = text(value)
-                parts += (b"\x00", text(key), body)
-            else:
-                try:
-                    kind, body = encode_value(value, form)
-                except CannotHold as error:
-                    raise CannotHold(f"key {key[:128]!r}: {error}") from None
-                parts += (bytes((kind,)), text(key), body)
-            max_bytes -= len(body)
+            encoded = self.encode_key(key, value)
+            parts.append(encoded)
+            max_bytes -= len(encoded)
             if max_bytes <= 0:
                 break
-        return self._counted(b"".join(parts))
+        return self.counted(b"".join(parts))
+
+    def encode_key(self, key: bytes, value: object) -> bytes:
+        """One key of any type without its expiry, not yet `counted`. Raises as encode_keys."""
+        if type(value) is bytes:
+            return b"".join((b"\x00", self._form.text(key), self._form.text(value)))
+        try:
+            kind, body = encode_value(value, self._form)
+        except CannotHold as error:
+            raise CannotHold(f"key {key[:128]!r}: {error}") from None
+        return b"".join((bytes((kind,)), self._form.text(key), body))
 
     def end(self) -> bytes:
         """The end mark and the checksum."""
-        tail = self._counted(_EOF)
+        tail = self.counted(_EOF)
         if self.version < CHECKSUM_SINCE:
             return tail
         return tail + _CHECKSUM.pack(self._crc)
@@ -180,7 +184,8 @@ class RdbWriter:
             raise CannotHold(f"key {key[:128]!r}: RDB version {self.version} has no expiry at {at_ms} ms")
         return _S_EXPIRY.pack(opcodes.EXPIRETIME, at_s)
 
-    def _counted(self, data: bytes) -> bytes:
+    def counted(self, data: bytes) -> bytes:
+        """`data`, which goes out next, taken into the checksum: for who encodes keys without this writer."""
         if self._checksum:
             self._crc = crc64(data, self._crc)
         return data

@@ -14,7 +14,7 @@ import pytest
 
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.loader import Loader
-from pyrepl.rdb.reader import RdbLimits, RdbReader
+from pyrepl.rdb.reader import RdbLimits
 from tests.unit.daemon.rig import Peer, RunningNode, children, in_loop, open_fds, running, until
 
 SLOW = 2000
@@ -61,7 +61,7 @@ async def read_snapshot(peer: Peer) -> bytes:
 
 def keys_in(data: bytes) -> int:
     keyspace = Keyspace(16)
-    loader = Loader(RdbReader(RdbLimits()), keyspace)
+    loader = Loader(RdbLimits(), keyspace)
     loader.feed(data)
     loader.end()
     return loader.loaded_keys

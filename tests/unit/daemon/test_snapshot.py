@@ -16,7 +16,7 @@ from pyrepl.daemon.snapshot import Outcome, Snapshot, Target, ToFile, ToSockets,
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.loader import Loader
 from pyrepl.node.node import Node
-from pyrepl.rdb.reader import RdbLimits, RdbReader
+from pyrepl.rdb.reader import RdbLimits
 from tests.unit.daemon.rig import bare_node, children, in_loop, job_of, open_fds, until
 
 SLOW_US = 50_000
@@ -31,7 +31,7 @@ def node_with(keys: int, value: bytes = b"v") -> Node:
 
 def loaded(data: bytes) -> Keyspace:
     keyspace = Keyspace(16)
-    loader = Loader(RdbReader(RdbLimits()), keyspace)
+    loader = Loader(RdbLimits(), keyspace)
     loader.feed(data)
     loader.end()
     return keyspace

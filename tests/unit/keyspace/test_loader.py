@@ -12,7 +12,7 @@ from pyrepl.keyspace.digest import keyspace_digest
 from pyrepl.keyspace.loader import Loader
 from pyrepl.keyspace.snapshot import SnapshotJob
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, ZsetValue
-from pyrepl.rdb.reader import RdbReader
+from pyrepl.rdb.reader import RdbLimits
 from pyrepl.rdb.settings import DEFAULT_PACKING
 from pyrepl.rdb.values import StreamValue
 
@@ -39,7 +39,7 @@ def snapshot(keyspace: Keyspace, version: int = 12) -> bytes:
 
 
 def load(data: bytes, keyspace: Keyspace, *, drop_expired_at_ms: int | None = None, merge: bool = False) -> Loader:
-    loader = Loader(RdbReader(), keyspace, drop_expired_at_ms=drop_expired_at_ms, merge=merge)
+    loader = Loader(RdbLimits(), keyspace, drop_expired_at_ms=drop_expired_at_ms, merge=merge)
     for at in range(0, len(data), 37):
         loader.feed(data[at : at + 37])
     loader.end()

@@ -56,10 +56,10 @@ def test_events_in_the_order_of_the_file() -> None:
         Aux(b"abc", b"x"),
         FunctionLibrary(b"code"),
         ResizeDb(2, 3, 1),
-        LoadedKeys(2, {b"a": b"b"}, [], {}, {}, {}),
+        LoadedKeys(2, {b"a": b"b"}, [], {}, {}, {}, 1),
         SlotInfo(5, 1, 0),
-        LoadedKeys(2, {b"e": b"ee"}, [(b"l", [b"i"])], {b"e": 1234, b"l": 7000}, {}, {}),
-        LoadedKeys(3, {b"i": b"5"}, [], {}, {b"i": 100}, {b"i": 7}),
+        LoadedKeys(2, {b"e": b"ee"}, [(b"l", [b"i"])], {b"e": 1234, b"l": 7000}, {}, {}, 2),
+        LoadedKeys(3, {b"i": b"5"}, [], {}, {b"i": 100}, {b"i": 7}, 1),
     ]
     assert isinstance(events[-1], End)
 

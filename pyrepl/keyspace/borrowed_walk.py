@@ -1,0 +1,521 @@
+"""The walk over a database as C: over borrowed references, into one buffer.
+
+This is what makes a full sync fast and a snapshot child cheap: it reads by `PyDict_Next`, the slots of the values, and
+`tp_traverse` of deques and sets, so it writes to none of the pages that the child shares with its parent. What it does
+not know (streams, fields with a time to live) it hands to the writer, value by value.
+
+There is no plain form here, that is `walk.PlainWalk`; both write the same bytes for a key, given the same compressor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyrepl.keyspace.packed import Packed, PackedHash, PackedIntset, PackedList, PackedSet, PackedZset
+from pyrepl.keyspace.values import HashValue, ListValue, SetValue, ZsetValue, plain_value
+from pyrepl.rdb.settings import list_node_bytes, list_node_entries
+from pyrepl.rdb.versions import SET_LISTPACKS_SINCE
+
+try:
+    import cython
+except ImportError:
+    from pyrepl import plain as cython
+
+if cython.compiled:
+    from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
+    from cython.cimports.libc.math import copysign
+    from cython.cimports.libc.stdlib import free, realloc
+    from cython.cimports.libc.string import memcpy, memmove, strlen
+    from cython.cimports.pyrepl.rdb.compiled.gather import References, Scored, by_number, by_score, collect
+    from cython.cimports.pyrepl.rdb.compiled.raw import (
+        BYTES,
+        NONE,
+        Py_DTSF_ADD_DOT_0,
+        PyMem_Free,
+        PyOS_double_to_string,
+        Ref,
+        Type,
+        dict_get,
+        dict_size,
+        double_of,
+        longlong_of,
+        next_item,
+        qsort,
+        size_of,
+        text_of,
+        type_of,
+    )
+    from cython.cimports.pyrepl.rdb.compiled.sink import (
+        Sink,
+        parse_integer,
+        put_entry,
+        put_integer_entry,
+        put_length,
+        put_little_endian,
+        put_text,
+    )
+
+if TYPE_CHECKING:
+    from pyrepl.keyspace.database import Database
+    from pyrepl.rdb.writer import RdbWriter
+
+COMPILED = cython.compiled
+
+if cython.compiled:
+    EXPIRETIME_MS = cython.declare(cython.int, 0xFC)
+    HASH = cython.declare(cython.int, 4)
+    HASH_LISTPACK = cython.declare(cython.int, 16)
+    LIST_QUICKLIST2 = cython.declare(cython.int, 18)
+    PLAIN_NODE = cython.declare(cython.int, 1)
+    PACKED_NODE = cython.declare(cython.int, 2)
+    SET_PLAIN = cython.declare(cython.int, 2)
+    SET_INTSET = cython.declare(cython.int, 11)
+    SET_LISTPACK = cython.declare(cython.int, 20)
+    ZSET2 = cython.declare(cython.int, 5)
+    ZSET_LISTPACK = cython.declare(cython.int, 17)
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _slot(holder: cython.pointer[Ref], offset: cython.Py_ssize_t) -> cython.pointer[Ref]:
+    """The reference that stands so many bytes into an object."""
+    return cython.cast(cython.pointer[cython.pointer[Ref]], cython.cast(cython.p_char, holder) + offset)[0]
+
+
+def _offset_of(holder: object, part: object) -> int:
+    """Where `holder` keeps its reference to `part`: looked up, as slots stand where the interpreter likes."""
+    head: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], holder)
+    offset: cython.Py_ssize_t = 2 * cython.sizeof(cython.p_void)
+    while offset + cython.sizeof(cython.p_void) <= type_of(head).tp_basicsize:
+        if _slot(head, offset) is cython.cast(cython.pointer[Ref], part):
+            return offset
+        offset += cython.sizeof(cython.p_void)
+    raise TypeError(f"{type(holder).__name__} has no slot for its {type(part).__name__}")
+
+
+@cython.cclass
+class BorrowedWalk:
+    """See `walk.Walk`; for RDB version 10 and later."""
+
+    keys = cython.declare(cython.Py_ssize_t, visibility="public")
+    _values: dict
+    _expires: dict
+    _writer: object
+    _max_bytes: cython.Py_ssize_t
+    _max_keys: cython.Py_ssize_t
+    _place: cython.Py_ssize_t
+    _compress: cython.bint
+    _version: cython.int
+    _out: Sink
+    _packed: Sink
+    _found: References
+    _scored: cython.pointer[Scored]
+    _scored_room: cython.Py_ssize_t
+    _hash_entries: cython.Py_ssize_t
+    _hash_value: cython.Py_ssize_t
+    _zset_entries: cython.Py_ssize_t
+    _zset_value: cython.Py_ssize_t
+    _set_integers: cython.Py_ssize_t
+    _set_entries: cython.Py_ssize_t
+    _set_value: cython.Py_ssize_t
+    _node_bytes: cython.Py_ssize_t
+    _node_entries: cython.Py_ssize_t
+
+    def __init__(self, db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> None:
+        self.keys = 0
+        self._values = db.values
+        self._expires = db.expires
+        self._writer = writer
+        self._max_bytes = max_bytes
+        self._max_keys = max_keys
+        self._place = 0
+        self._compress = writer.compresses
+        self._version = writer.version
+        self._out = Sink()
+        self._packed = Sink()
+        self._found = References()
+        packing = writer.packing
+        self._hash_entries = packing.hash_max_listpack_entries
+        self._hash_value = packing.hash_max_listpack_value
+        self._zset_entries = packing.zset_max_listpack_entries
+        self._zset_value = packing.zset_max_listpack_value
+        self._set_integers = packing.set_max_intset_entries
+        self._set_entries = packing.set_max_listpack_entries if writer.version >= SET_LISTPACKS_SINCE else -1
+        self._set_value = packing.set_max_listpack_value
+        self._node_bytes = list_node_bytes(packing.list_max_listpack_size)
+        self._node_entries = list_node_entries(packing.list_max_listpack_size)
+
+    def __dealloc__(self) -> None:
+        free(self._scored)
+
+    def block(self) -> bytes:
+        """See `walk.Walk`."""
+        values: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], self._values)
+        expires: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], self._expires)
+        has_expires: cython.bint = dict_size(expires) > 0
+        key: cython.pointer[Ref] = cython.NULL
+        value: cython.pointer[Ref] = cython.NULL
+        at: cython.pointer[Ref]
+        out: Sink = self._out
+        last: cython.Py_ssize_t = self.keys + self._max_keys
+        out.size = 0
+        while out.size < self._max_bytes and self.keys < last:
+            if not next_item(values, cython.address(self._place), cython.address(key), cython.address(value)):
+                break
+            if has_expires:
+                at = dict_get(expires, key)
+                if at is not cython.NULL:
+                    out.reserve(9)
+                    out.data[out.size] = EXPIRETIME_MS
+                    put_little_endian(out.data + out.size + 1, longlong_of(at), 8)
+                    out.size += 9
+            self._put(key, value)
+            self.keys += 1
+        return self._writer.counted(PyBytes_FromStringAndSize(cython.cast(cython.p_char, out.data), out.size))
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put(self, key: cython.pointer[Ref], value: cython.pointer[Ref]) -> cython.int:
+        kind: cython.pointer[Type] = type_of(value)
+        part: cython.pointer[Ref]
+        if kind is cython.address(BYTES):
+            self._put_key(0, key)
+            return put_text(self._out, text_of(value), size_of(value), self._compress)
+        if kind is _HASH:
+            part = _slot(value, _HASH_EXPIRES)
+            if part is NONE or dict_size(part) == 0:
+                return self._put_hash(key, _slot(value, _HASH_FIELDS))
+        elif kind is _LIST:
+            return self._put_list(key, _slot(value, _LIST_ITEMS))
+        elif kind is _ZSET:
+            return self._put_zset(key, _slot(value, _ZSET_SCORES))
+        elif kind is _SET:
+            return self._put_set(key, _slot(value, _SET_MEMBERS))
+        elif kind is _PACKED_HASH:
+            return self._put_packed(HASH_LISTPACK, key, value)
+        elif kind is _PACKED_ZSET:
+            return self._put_packed(ZSET_LISTPACK, key, value)
+        elif kind is _PACKED_LIST:
+            return self._put_packed(LIST_QUICKLIST2, key, value)
+        elif kind is _PACKED_INTSET:
+            return self._put_packed(SET_INTSET, key, value)
+        elif kind is _PACKED_SET and self._set_entries >= 0:
+            return self._put_packed(SET_LISTPACK, key, value)
+        return self._put_plainly(cython.cast(object, key), cython.cast(object, value))
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_packed(self, kind: cython.int, key: cython.pointer[Ref], value: cython.pointer[Ref]) -> cython.int:
+        """A collection that came packed and stayed so."""
+        self._put_key(kind, key)
+        if kind == LIST_QUICKLIST2:
+            put_length(self._out, 1)
+            put_length(self._out, PACKED_NODE)
+        return put_text(self._out, text_of(value), size_of(value), self._compress)
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_plainly(self, key: object, value: object) -> cython.int:
+        """By the writer, which knows all there is."""
+        encoded: bytes = self._writer.encode_key(
+            key, plain_value(value.unpack() if isinstance(value, Packed) else value)
+        )
+        size: cython.Py_ssize_t = len(encoded)
+        self._out.reserve(size)
+        memcpy(self._out.data + self._out.size, text_of(cython.cast(cython.pointer[Ref], encoded)), size)
+        self._out.size += size
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_key(self, kind: cython.int, key: cython.pointer[Ref]) -> cython.int:
+        out: Sink = self._out
+        out.reserve(1)
+        out.data[out.size] = kind
+        out.size += 1
+        return put_text(out, text_of(key), size_of(key), self._compress)
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_pack(self, count: cython.Py_ssize_t) -> cython.int:
+        """Put what `_packed` holds, behind room for its header, as a listpack of `count` elements."""
+        packed: Sink = self._packed
+        packed.reserve(1)
+        packed.data[packed.size] = 0xFF
+        packed.size += 1
+        put_little_endian(packed.data, packed.size, 4)
+        put_little_endian(packed.data + 4, count if count < 0xFFFF else 0xFFFF, 2)
+        return put_text(self._out, packed.data, packed.size, self._compress)
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_hash(self, key: cython.pointer[Ref], fields: cython.pointer[Ref]) -> cython.int:
+        count: cython.Py_ssize_t = dict_size(fields)
+        place: cython.Py_ssize_t = 0
+        field: cython.pointer[Ref] = cython.NULL
+        content: cython.pointer[Ref] = cython.NULL
+        fits: cython.bint = count <= self._hash_entries
+        packed: Sink = self._packed
+        if fits:
+            packed.reserve(6)
+            packed.size = 6
+            while next_item(fields, cython.address(place), cython.address(field), cython.address(content)):
+                if size_of(field) > self._hash_value or size_of(content) > self._hash_value:
+                    fits = False
+                    break
+                put_entry(packed, text_of(field), size_of(field))
+                put_entry(packed, text_of(content), size_of(content))
+        if fits:
+            self._put_key(HASH_LISTPACK, key)
+            return self._put_pack(2 * count)
+        self._put_key(HASH, key)
+        put_length(self._out, count)
+        place = 0
+        while next_item(fields, cython.address(place), cython.address(field), cython.address(content)):
+            put_text(self._out, text_of(field), size_of(field), self._compress)
+            put_text(self._out, text_of(content), size_of(content), self._compress)
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _gather(self, holder: cython.pointer[Ref]) -> cython.int:
+        """The elements of a deque or set into `_found`, in its order."""
+        found: References = self._found
+        found.count = 0
+        found.failed = False
+        type_of(holder).tp_traverse(holder, collect, cython.cast(cython.p_void, found))
+        if found.failed:
+            raise MemoryError
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_list(self, key: cython.pointer[Ref], items: cython.pointer[Ref]) -> cython.int:
+        """A chain of listpacks filled as Redis fills them; an element too large for one stands alone."""
+        self._gather(items)
+        out: Sink = self._out
+        packed: Sink = self._packed
+        item: cython.pointer[Ref]
+        before: cython.Py_ssize_t
+        nodes: cython.Py_ssize_t = 0
+        count: cython.Py_ssize_t = 0
+        self._put_key(LIST_QUICKLIST2, key)
+        # The number of nodes goes before them and is known after: five bytes are kept for it.
+        start: cython.Py_ssize_t = out.size
+        out.reserve(16)
+        out.size += 5
+        packed.reserve(6)
+        packed.size = 6
+        index: cython.Py_ssize_t
+        for index in range(self._found.count):
+            item = self._found.items[index]
+            if size_of(item) > self._node_bytes:
+                if count:
+                    self._put_node(count)
+                    nodes += 1
+                    count = 0
+                put_length(out, PLAIN_NODE)
+                put_text(out, text_of(item), size_of(item), self._compress)
+                nodes += 1
+                continue
+            before = packed.size
+            put_entry(packed, text_of(item), size_of(item))
+            if count and (packed.size + 1 > self._node_bytes or count >= self._node_entries):
+                packed.size = before
+                self._put_node(count)
+                nodes += 1
+                count = 0
+                put_entry(packed, text_of(item), size_of(item))
+            count += 1
+        if count:
+            self._put_node(count)
+            nodes += 1
+        end: cython.Py_ssize_t = out.size
+        out.size = start
+        put_length(out, nodes)
+        memmove(out.data + out.size, out.data + start + 5, end - start - 5)
+        out.size += end - start - 5
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_node(self, count: cython.Py_ssize_t) -> cython.int:
+        put_length(self._out, PACKED_NODE)
+        self._put_pack(count)
+        self._packed.size = 6
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_zset(self, key: cython.pointer[Ref], scores: cython.pointer[Ref]) -> cython.int:
+        count: cython.Py_ssize_t = dict_size(scores)
+        place: cython.Py_ssize_t = 0
+        member: cython.pointer[Ref] = cython.NULL
+        score: cython.pointer[Ref] = cython.NULL
+        index: cython.Py_ssize_t
+        out: Sink = self._out
+        if count <= self._zset_entries and self._sort_small(scores, count):
+            self._packed.reserve(6)
+            self._packed.size = 6
+            for index in range(count):
+                member = self._scored[index].member
+                put_entry(self._packed, text_of(member), size_of(member))
+                self._put_score_entry(self._scored[index].score)
+            self._put_key(ZSET_LISTPACK, key)
+            return self._put_pack(2 * count)
+        self._put_key(ZSET2, key)
+        put_length(out, count)
+        number: cython.double
+        while next_item(scores, cython.address(place), cython.address(member), cython.address(score)):
+            put_text(out, text_of(member), size_of(member), self._compress)
+            number = double_of(score)
+            out.reserve(8)
+            memcpy(out.data + out.size, cython.address(number), 8)
+            out.size += 8
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _sort_small(self, scores: cython.pointer[Ref], count: cython.Py_ssize_t) -> cython.int:
+        """The members into `_scored`, ascending; 0 if one is too long for a listpack."""
+        if count > self._scored_room:
+            memory: cython.p_void = realloc(self._scored, count * cython.sizeof(Scored))
+            if memory is cython.NULL:
+                raise MemoryError
+            self._scored = cython.cast(cython.pointer[Scored], memory)
+            self._scored_room = count
+        place: cython.Py_ssize_t = 0
+        index: cython.Py_ssize_t = 0
+        member: cython.pointer[Ref] = cython.NULL
+        score: cython.pointer[Ref] = cython.NULL
+        while next_item(scores, cython.address(place), cython.address(member), cython.address(score)):
+            if size_of(member) > self._zset_value:
+                return 0
+            self._scored[index].score = double_of(score)
+            self._scored[index].member = member
+            index += 1
+        qsort(self._scored, count, cython.sizeof(Scored), by_score)
+        return 1
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_score_entry(self, score: cython.double) -> cython.int:
+        if -4503599627370496.0 < score < 4503599627370496.0 and score != 0:
+            number: cython.longlong = cython.cast(cython.longlong, score)
+            if cython.cast(cython.double, number) == score:
+                return put_integer_entry(self._packed, number)
+        if score == 0 and copysign(1.0, score) > 0:
+            return put_integer_entry(self._packed, 0)
+        if score == 0:
+            return put_entry(self._packed, cython.cast(cython.p_uchar, b"-0"), 2)
+        text: cython.p_char = PyOS_double_to_string(score, b"r", 0, Py_DTSF_ADD_DOT_0, cython.NULL)
+        if text is cython.NULL:
+            raise MemoryError
+        put_entry(self._packed, cython.cast(cython.p_uchar, text), strlen(text))
+        PyMem_Free(text)
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_set(self, key: cython.pointer[Ref], members: cython.pointer[Ref]) -> cython.int:
+        self._gather(members)
+        found: References = self._found
+        index: cython.Py_ssize_t
+        item: cython.pointer[Ref]
+        if found.count <= self._set_integers and self._pack_integers():
+            self._put_key(SET_INTSET, key)
+            return put_text(self._out, self._packed.data, self._packed.size, self._compress)
+        fits: cython.bint = found.count <= self._set_entries
+        if fits:
+            self._packed.reserve(6)
+            self._packed.size = 6
+            for index in range(found.count):
+                item = found.items[index]
+                if size_of(item) > self._set_value:
+                    fits = False
+                    break
+                put_entry(self._packed, text_of(item), size_of(item))
+        if fits:
+            self._put_key(SET_LISTPACK, key)
+            return self._put_pack(found.count)
+        self._put_key(SET_PLAIN, key)
+        put_length(self._out, found.count)
+        for index in range(found.count):
+            item = found.items[index]
+            put_text(self._out, text_of(item), size_of(item), self._compress)
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _pack_integers(self) -> cython.int:
+        """The members into `_packed` as an intset; 0 if one is no integer."""
+        found: References = self._found
+        packed: Sink = self._packed
+        index: cython.Py_ssize_t
+        number: cython.longlong = 0
+        packed.size = 0
+        packed.reserve(8 + 16 * found.count)
+        # Sorted at the far end of the buffer, from where they are copied to the front at their width.
+        numbers: cython.pointer[cython.longlong] = cython.cast(
+            cython.pointer[cython.longlong], packed.data + 8 + 8 * found.count
+        )
+        for index in range(found.count):
+            if not parse_integer(text_of(found.items[index]), size_of(found.items[index]), cython.address(number)):
+                return 0
+            numbers[index] = number
+        qsort(numbers, found.count, 8, by_number)
+        width: cython.int = 2
+        if found.count:
+            if numbers[0] < -0x80000000 or numbers[found.count - 1] > 0x7FFFFFFF:
+                width = 8
+            elif numbers[0] < -0x8000 or numbers[found.count - 1] > 0x7FFF:
+                width = 4
+        put_little_endian(packed.data, width, 4)
+        put_little_endian(packed.data + 4, found.count, 4)
+        for index in range(found.count):
+            put_little_endian(packed.data + 8 + index * width, numbers[index], width)
+        packed.size = 8 + found.count * width
+        return 1
+
+
+_HASH = cython.declare(cython.pointer[Type])
+_LIST = cython.declare(cython.pointer[Type])
+_ZSET = cython.declare(cython.pointer[Type])
+_SET = cython.declare(cython.pointer[Type])
+_PACKED_HASH = cython.declare(cython.pointer[Type])
+_PACKED_ZSET = cython.declare(cython.pointer[Type])
+_PACKED_LIST = cython.declare(cython.pointer[Type])
+_PACKED_SET = cython.declare(cython.pointer[Type])
+_PACKED_INTSET = cython.declare(cython.pointer[Type])
+_HASH_FIELDS = cython.declare(cython.Py_ssize_t)
+_HASH_EXPIRES = cython.declare(cython.Py_ssize_t)
+_LIST_ITEMS = cython.declare(cython.Py_ssize_t)
+_ZSET_SCORES = cython.declare(cython.Py_ssize_t)
+_SET_MEMBERS = cython.declare(cython.Py_ssize_t)
+
+
+def _look_up_slots() -> None:
+    global _PACKED_HASH, _PACKED_ZSET, _PACKED_LIST, _PACKED_SET, _PACKED_INTSET
+    global _HASH, _LIST, _ZSET, _SET, _HASH_FIELDS, _HASH_EXPIRES, _LIST_ITEMS, _ZSET_SCORES, _SET_MEMBERS
+    fields: dict = {}
+    expires: dict = {}
+    hashed, listed, scored, grouped = HashValue(fields, expires), ListValue(), ZsetValue(), SetValue()
+    _HASH = cython.cast(cython.pointer[Type], HashValue)
+    _LIST = cython.cast(cython.pointer[Type], ListValue)
+    _ZSET = cython.cast(cython.pointer[Type], ZsetValue)
+    _SET = cython.cast(cython.pointer[Type], SetValue)
+    _PACKED_HASH = cython.cast(cython.pointer[Type], PackedHash)
+    _PACKED_ZSET = cython.cast(cython.pointer[Type], PackedZset)
+    _PACKED_LIST = cython.cast(cython.pointer[Type], PackedList)
+    _PACKED_SET = cython.cast(cython.pointer[Type], PackedSet)
+    _PACKED_INTSET = cython.cast(cython.pointer[Type], PackedIntset)
+    _HASH_FIELDS = _offset_of(hashed, fields)
+    _HASH_EXPIRES = _offset_of(hashed, expires)
+    _LIST_ITEMS = _offset_of(listed, listed.items)
+    _ZSET_SCORES = _offset_of(scored, scored.scores)
+    _SET_MEMBERS = _offset_of(grouped, grouped.members)
+
+
+if cython.compiled:
+    _look_up_slots()

@@ -1,0 +1,89 @@
+"""One database into the bytes of a snapshot, a block at a time.
+
+Two forms that write the same keys: the plain one here, and the compiled one in `borrowed_walk`, which runs wherever it
+can. Not here: the order of databases, header and end (`snapshot`); how a value looks (`pyrepl.rdb`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Protocol, final
+
+from pyrepl.keyspace import borrowed_walk
+from pyrepl.keyspace.packed import Packed
+from pyrepl.keyspace.values import plain_value
+from pyrepl.rdb.versions import LISTPACKS_SINCE
+from pyrepl.rdb.writer import RdbWriter
+
+if TYPE_CHECKING:
+    from pyrepl.keyspace.database import Database
+
+_BATCH_KEYS: Final = 2048
+
+
+class Walk(Protocol):
+    """A walk under way. The database must not change before its end."""
+
+    keys: int
+    """How many keys are written so far."""
+
+    def block(self) -> bytes:
+        """The next keys; empty at the end. Raises CannotHold for what the version has no place for."""
+
+
+def walk(db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> Walk:
+    """Begin a walk over `db` as `writer` writes it, in the form that this module runs in.
+
+    A block ends once it has `max_bytes` (inclusive) or `max_keys`; a single value may be longer. Both above 0.
+    """
+    assert max_bytes > 0 and max_keys > 0
+    if borrowed_walk.COMPILED and writer.version >= LISTPACKS_SINCE:
+        return borrowed_walk.BorrowedWalk(db, writer, max_bytes, max_keys)
+    return PlainWalk(db, writer, max_bytes, max_keys)
+
+
+@final
+class PlainWalk:
+    """See Walk. Plain strings are handed over in batches, so that nothing is done per key twice."""
+
+    def __init__(self, db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> None:
+        self._max_bytes = max_bytes
+        self._max_keys = max_keys
+        self._pieces = self._encode(db, writer)
+        self.keys = 0
+
+    def block(self) -> bytes:
+        """See Walk."""
+        parts: list[bytes] = []
+        size = 0
+        first = self.keys
+        for piece in self._pieces:
+            parts.append(piece)
+            size += len(piece)
+            if size >= self._max_bytes or self.keys - first >= self._max_keys:
+                break
+        return b"".join(parts)
+
+    def _encode(self, db: Database, writer: RdbWriter) -> Iterator[bytes]:
+        """A batch of large values comes in several pieces."""
+        pairs = iter(db.values.items())
+        expires = db.expires
+        while batch := list(islice(pairs, min(_BATCH_KEYS, self._max_keys))):
+            self.keys += len(batch)
+            strings = [
+                (key, value) for key, value in batch if type(value) is bytes and not (expires and key in expires)
+            ]
+            plain = iter(strings)
+            while encoded := writer.encode_strings(plain, self._max_bytes):
+                yield encoded
+            if len(strings) < len(batch):
+                others = iter(
+                    [
+                        (key, plain_value(value.unpack() if isinstance(value, Packed) else value))
+                        for key, value in batch
+                        if type(value) is not bytes or key in expires
+                    ]
+                )
+                while encoded := writer.encode_keys(others, expires, self._max_bytes):
+                    yield encoded

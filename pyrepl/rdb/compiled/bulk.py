@@ -1,0 +1,228 @@
+"""Runs of keys decoded at once, as C: strings and packed collections out of a buffer, straight into a dictionary.
+
+There is no plain form: `RdbReader` decodes everything, key by key, in any form of the package. What is taken here is
+only what is complete, in order, and as Redis writes it; at anything else the run ends, before the key at which it was
+met, and the reader goes on from there and has the words for what is wrong.
+
+A packed collection is checked as its decoder would check it (`checks`) and then kept as it is: an instance of the
+`bytes` class that the caller names for its RDB type.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ImportError:
+    from pyrepl import plain as cython
+
+if cython.compiled:
+    from cython.cimports.libc.string import memcpy
+    from cython.cimports.pyrepl.rdb.compiled.checks import Checks, put_decimal, signed_of
+    from cython.cimports.pyrepl.rdb.compiled.lzf import decompress_into
+    from cython.cimports.pyrepl.rdb.compiled.raw import (
+        BytesObject,
+        Ref,
+        Type,
+        dict_set,
+        dict_set_default,
+        error_at_work,
+        new_bytes,
+        new_instance,
+        new_int,
+        release,
+        size_of,
+        text_of,
+        untrack,
+    )
+
+    EXPIRETIME_MS = cython.declare(cython.int, 0xFC)
+    STRING = cython.declare(cython.int, 0)
+    LIST_QUICKLIST2 = cython.declare(cython.int, 18)
+
+COMPILED = cython.compiled
+
+
+@cython.cclass
+class Bulk:
+    """Decodes runs of keys for one snapshot."""
+
+    position = cython.declare(cython.Py_ssize_t, visibility="public")
+    """Where the last run ended."""
+    keys = cython.declare(cython.Py_ssize_t, visibility="public")
+    """How many keys it had."""
+    _classes: list
+    """RDB type -> class of bytes, None for those that the reader decodes."""
+    _max_string_bytes: cython.Py_ssize_t
+    _reads_ms: cython.bint
+    _data: cython.p_uchar
+    _end: cython.Py_ssize_t
+    _checks: Checks
+
+    def __init__(self, classes: dict, max_string_bytes: int, reads_ms: bool) -> None:
+        """`classes`: RDB type number -> class; `reads_ms`: the version has expiries in ms."""
+        self._classes = [classes.get(number) for number in range(32)]
+        self._max_string_bytes = min(max_string_bytes, 1 << 30)
+        self._reads_ms = reads_ms
+        self._checks = Checks()
+
+    def run(self, buf: bytes, start: int, values: dict, also: dict, expires: dict) -> None:
+        """Decode from `start` on into `values`, which gets keys that neither it nor `also` has.
+
+        The times to live, Unix ms, go to `expires`. Sets `position` and `keys`.
+        """
+        self._data = text_of(cython.cast(cython.pointer[Ref], buf))
+        self._end = size_of(cython.cast(cython.pointer[Ref], buf))
+        self.position = start
+        self.keys = 0
+        while self._one(values, also, expires):
+            self.keys += 1
+        if error_at_work() is not cython.NULL:
+            raise MemoryError
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _one(self, values: dict, also: dict, expires: dict) -> cython.int:
+        """One key, if it is one for us: then `position` is behind it."""
+        pos: cython.Py_ssize_t = self.position
+        at_ms: cython.longlong = 0
+        expiring: cython.bint = False
+        key: cython.pointer[Ref]
+        value: cython.pointer[Ref]
+        if pos >= self._end:
+            return 0
+        kind: cython.int = self._data[pos]
+        if kind == EXPIRETIME_MS and self._reads_ms:
+            if pos + 10 > self._end:
+                return 0
+            memcpy(cython.address(at_ms), self._data + pos + 1, 8)
+            expiring = True
+            pos += 9
+            kind = self._data[pos]
+        if kind >= 32 or (kind != STRING and self._classes[kind] is None):
+            return 0
+        pos += 1
+        key = self._text(cython.address(pos), cython.NULL)
+        if key is cython.NULL:
+            return 0
+        if also and cython.cast(object, key) in also:
+            release(key)
+            return 0
+        value = cython.NULL
+        if kind == STRING:
+            value = self._text(cython.address(pos), cython.NULL)
+        elif kind != LIST_QUICKLIST2:
+            value = self._text(cython.address(pos), cython.cast(cython.pointer[Ref], self._classes[kind]))
+        elif pos + 2 <= self._end and self._data[pos] == 1 and self._data[pos + 1] == 2:
+            # One node, which is a listpack: most lists.
+            pos += 2
+            value = self._text(cython.address(pos), cython.cast(cython.pointer[Ref], self._classes[kind]))
+        if value is cython.NULL:
+            release(key)
+            return 0
+        if kind != STRING and not self._checks.is_sound(kind, text_of(value), size_of(value)):
+            release(key)
+            release(value)
+            return 0
+        stored: cython.bint = dict_set_default(cython.cast(cython.pointer[Ref], values), key, value) is value
+        if stored:
+            self.position = pos
+            if expiring:
+                at: cython.pointer[Ref] = new_int(at_ms)
+                dict_set(cython.cast(cython.pointer[Ref], expires), key, at)
+                release(at)
+        release(key)
+        release(value)
+        return stored
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _length(self, pos: cython.pointer[cython.Py_ssize_t]) -> cython.Py_ssize_t:
+        """A length below 2**32 and steps behind it; -1 for anything else."""
+        at: cython.Py_ssize_t = pos[0]
+        if at >= self._end:
+            return -1
+        first: cython.int = self._data[at]
+        if first < 64:
+            pos[0] = at + 1
+            return first
+        if first < 128:
+            if at + 2 > self._end:
+                return -1
+            pos[0] = at + 2
+            return (first & 63) << 8 | self._data[at + 1]
+        if first != 128 or at + 5 > self._end:
+            return -1
+        pos[0] = at + 5
+        return (
+            cython.cast(cython.Py_ssize_t, self._data[at + 1]) << 24
+            | self._data[at + 2] << 16
+            | self._data[at + 3] << 8
+            | self._data[at + 4]
+        )
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _text(self, place: cython.pointer[cython.Py_ssize_t], cls: cython.pointer[Ref]) -> cython.pointer[Ref]:
+        """A new string, of class `cls` if that is not NULL; NULL for what is not complete or not in order."""
+        pos: cython.Py_ssize_t = place[0]
+        made: cython.pointer[Ref]
+        number: cython.longlong
+        packed: cython.Py_ssize_t
+        if pos >= self._end:
+            return cython.NULL
+        first: cython.int = self._data[pos]
+        size: cython.Py_ssize_t
+        if first < 0xC0:
+            size = self._length(cython.address(pos))
+            if size < 0 or size > self._max_string_bytes or size > self._end - pos:
+                return cython.NULL
+            made = _new(cls, self._data + pos, size)
+            place[0] = pos + size
+            return made
+        if first == 0xC3:
+            pos += 1
+            packed = self._length(cython.address(pos))
+            if packed < 0:
+                return cython.NULL
+            size = self._length(cython.address(pos))
+            if size <= 0 or size > self._max_string_bytes or packed > self._end - pos or size // 88 > packed:
+                return cython.NULL
+            made = _new(cls, cython.NULL, size)
+            if made is cython.NULL:
+                return cython.NULL
+            if not decompress_into(self._data + pos, packed, text_of(made), size):
+                release(made)
+                return cython.NULL
+            place[0] = pos + packed
+            return made
+        if first > 0xC3 or cls is not cython.NULL:
+            return cython.NULL
+        size = 1 << (first - 0xC0)
+        if pos + 1 + size > self._end:
+            return cython.NULL
+        number = signed_of(self._data + pos + 1, size)
+        place[0] = pos + 1 + size
+        return _decimal(number)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _new(cls: cython.pointer[Ref], data: cython.p_uchar, size: cython.Py_ssize_t) -> cython.pointer[Ref]:
+    """A bytes object, of a class derived from bytes if `cls` is not NULL; NULL when memory is out."""
+    if cls is cython.NULL:
+        return new_bytes(cython.cast(cython.p_char, data), size)
+    made: cython.pointer[Ref] = new_instance(cython.cast(cython.pointer[Type], cls), size)
+    if made is not cython.NULL:
+        # It refers to nothing but its class, so the collector has no business with it.
+        untrack(made)
+        cython.cast(cython.pointer[BytesObject], made).ob_shash = -1
+        if data is not cython.NULL:
+            memcpy(text_of(made), data, size)
+    return made
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _decimal(number: cython.longlong) -> cython.pointer[Ref]:
+    text: cython.uchar[24]
+    return new_bytes(cython.cast(cython.p_char, text), put_decimal(number, text))
