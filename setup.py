@@ -33,7 +33,7 @@ def kernels(tool: str) -> list[str]:
 def sources() -> list[Path]:
     """Every file that a compiled form is made of."""
     modules = [ROOT / path for path in (*kernels("mypyc"), *kernels("cython"))]
-    return [*modules, *(path.with_suffix(".pxd") for path in modules if path.with_suffix(".pxd").exists())]
+    return [*modules, *sorted(ROOT.glob("pyrepl/**/*.pxd"))]
 
 
 class CompileKernels(build_ext):

@@ -479,20 +479,21 @@ class BorrowedWalk:
         return 1
 
 
-_HASH = cython.declare(cython.pointer[Type])
-_LIST = cython.declare(cython.pointer[Type])
-_ZSET = cython.declare(cython.pointer[Type])
-_SET = cython.declare(cython.pointer[Type])
-_PACKED_HASH = cython.declare(cython.pointer[Type])
-_PACKED_ZSET = cython.declare(cython.pointer[Type])
-_PACKED_LIST = cython.declare(cython.pointer[Type])
-_PACKED_SET = cython.declare(cython.pointer[Type])
-_PACKED_INTSET = cython.declare(cython.pointer[Type])
-_HASH_FIELDS = cython.declare(cython.Py_ssize_t)
-_HASH_EXPIRES = cython.declare(cython.Py_ssize_t)
-_LIST_ITEMS = cython.declare(cython.Py_ssize_t)
-_ZSET_SCORES = cython.declare(cython.Py_ssize_t)
-_SET_MEMBERS = cython.declare(cython.Py_ssize_t)
+if cython.compiled:
+    _HASH = cython.declare(cython.pointer[Type])
+    _LIST = cython.declare(cython.pointer[Type])
+    _ZSET = cython.declare(cython.pointer[Type])
+    _SET = cython.declare(cython.pointer[Type])
+    _PACKED_HASH = cython.declare(cython.pointer[Type])
+    _PACKED_ZSET = cython.declare(cython.pointer[Type])
+    _PACKED_LIST = cython.declare(cython.pointer[Type])
+    _PACKED_SET = cython.declare(cython.pointer[Type])
+    _PACKED_INTSET = cython.declare(cython.pointer[Type])
+    _HASH_FIELDS = cython.declare(cython.Py_ssize_t)
+    _HASH_EXPIRES = cython.declare(cython.Py_ssize_t)
+    _LIST_ITEMS = cython.declare(cython.Py_ssize_t)
+    _ZSET_SCORES = cython.declare(cython.Py_ssize_t)
+    _SET_MEMBERS = cython.declare(cython.Py_ssize_t)
 
 
 def _look_up_slots() -> None:

@@ -74,9 +74,9 @@ def test_a_key_that_is_there_is_a_duplicate() -> None:
 
 
 def test_a_string_above_the_limit_is_refused() -> None:
-    reader = RdbReader(RdbLimits(max_string_bytes=100))
-    with pytest.raises(CorruptData, match="a string of 101 bytes, the limit is 100"):
-        reader.feed(snapshot(0, encode_string(b"x" * 101)))
+    reader = RdbReader(RdbLimits(max_string_bytes=20_000))
+    with pytest.raises(CorruptData, match="a string of 20001 bytes, the limit is 20000"):
+        reader.feed(snapshot(0, encode_string(b"x" * 20_001)))
 
 
 def test_a_compressed_string_that_lies_is_refused() -> None:
