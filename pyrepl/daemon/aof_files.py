@@ -114,9 +114,13 @@ class AofFiles:
 
     def _write(self, name: str, text: bytes) -> None:
         fresh = self.path(f"temp-{name}")
-        with fresh.open("wb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.rename(self.path(name))
+        try:
+            with fresh.open("wb") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.rename(self.path(name))
+        except OSError:
+            fresh.unlink(missing_ok=True)
+            raise
         sync_directory(self.folder)

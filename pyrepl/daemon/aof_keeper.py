@@ -337,14 +337,14 @@ class AofKeeper:
         if not self._state.enabled:
             self._files = self._new_files()
             self._manifest = self._files.open_manifest() or Manifest()
-        self._files.make_folder()
-        if self._has_stream() and self._state.enabled:
-            self._open_fresh()
-            self._measure(as_base=False)
         preamble = self._uses_preamble
         seq = self._manifest.next_base_seq
         self._base = Entry(self._files.names.base(seq, preamble=preamble), seq, _BASE)
         try:
+            self._files.make_folder()
+            if self._has_stream() and self._state.enabled:
+                self._open_fresh()
+                self._measure(as_base=False)
             pid = self._rewrite.start(self._files.path(self._base.name), preamble=preamble)
         except OSError:
             self._state.last_rewrite_ok = False

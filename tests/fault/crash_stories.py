@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.fault.follower import Follower
+from tests.peers import compare
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.wire import ErrorReply, Wire, Word, encode
 
@@ -111,6 +112,19 @@ class Run:
         if self._wire is not None:
             self._wire.close()
             self._wire = None
+
+
+def digests_in(folder: Path) -> list[str]:
+    """The digest after so many writes, from none on; by a node in `folder` that keeps nothing."""
+    with Lab(folder) as lab:
+        node = lab.start("pyrepl")
+        run = Run(lab, node.folder, {}, Ledger(), node)
+        found = [compare.digest(node)]
+        for _ in range(MOST):
+            run.write(1)
+            found.append(compare.digest(node))
+    assert len(set(found)) == MOST + 1
+    return found
 
 
 @dataclass(frozen=True)

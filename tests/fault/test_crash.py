@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fault.crash_stories import MOST, STORIES, Ledger, Run, Story
+from tests.fault.crash_stories import MOST, STORIES, Ledger, Run, Story, digests_in
 from tests.fault.stops import Stop
 from tests.peers import compare
 from tests.peers.lab import Lab, LabError, Node, wait_until
@@ -35,15 +35,7 @@ WITH_AOF = [story.name for story in STORIES if (story.afterwards or story.direct
 @pytest.fixture(scope="module")
 def digests(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The digest after so many writes."""
-    with Lab(tmp_path_factory.mktemp("digests")) as lab:
-        node = lab.start("pyrepl")
-        run = Run(lab, node.folder, {}, Ledger(), node)
-        found = [compare.digest(node)]
-        for _ in range(MOST):
-            run.write(1)
-            found.append(compare.digest(node))
-    assert len(set(found)) == MOST + 1
-    return found
+    return digests_in(tmp_path_factory.mktemp("digests"))
 
 
 class Matrix:
