@@ -44,4 +44,4 @@ class _Type:
         return self
 
 
-uint = uchar = p_uchar = ulonglong = longlong = double = bint = p_void = pointer = _Type()
+Py_ssize_t = uint = uchar = p_uchar = ulonglong = longlong = double = bint = p_void = pointer = _Type()
