@@ -1,4 +1,4 @@
-"""ROLE, REPLICAOF, FAILOVER, WAIT, REPLCONF, PSYNC, SYNC: arguments, refusals. What follows is not the commands' own."""
+"""ROLE, REPLICAOF, FAILOVER, WAIT, REPLCONF, PSYNC, SYNC: arguments, refusals. What follows is not theirs."""
 
 from __future__ import annotations
 
