@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from tests.peers.lab import Node
-from tests.peers.wire import Wire
+from tests.peers.wire import Wire, Word, encode
 
 _NO_WRITES: Final = (b"SELECT", b"PING", b"REPLCONF")
 
@@ -37,6 +37,10 @@ class Follower:
         self._reader.join(20)
         assert not self._reader.is_alive(), "the node that was killed still holds the connection"
         self._wire.close()
+
+    def say(self, *words: Word) -> None:
+        """Send a command that is not answered, as REPLCONF ACK."""
+        self._wire.send(encode(words))
 
     def units_up_to(self, cut: int) -> int:
         """How many writes (a transaction is one) the stream holds left of `cut`. Raises AssertionError if the cut does

@@ -20,6 +20,35 @@ def states(master: Node) -> list[str]:
 
 
 @pytest.mark.parametrize("diskless", ["yes", "no"])
+def test_at_a_bounded_rate(lab: Lab, diskless: str) -> None:
+    """The snapshot trickles: its replica sees it grow, and gets all of it."""
+    master = lab.start(
+        "pyrepl",
+        directives={
+            **BACKLOG,
+            "repl-sync-max-bytes-per-second": "300kb",
+            "repl-diskless-sync": diskless,
+            "repl-rdb-channel": "no",
+            "rdbcompression": "no",
+        },
+    )
+    master.call("DEBUG", "POPULATE", 4000, "key", 100)
+    replica = lab.start("redis7", directives=BACKLOG)
+    replica.call("REPLICAOF", HOST, str(master.port))
+    seen: set[int] = set()
+
+    def is_up() -> bool:
+        found = replica.info("replication")
+        seen.add(int(found.get("master_sync_read_bytes", 0)))
+        return found["master_link_status"] == "up"
+
+    wait_until("the snapshot is there", is_up)
+    assert len(seen) > 4, f"it came in one go: {seen}"
+    compare.settle(master, replica)
+    compare.assert_equal(master, replica)
+
+
+@pytest.mark.parametrize("diskless", ["yes", "no"])
 def test_two_at_a_time(lab: Lab, diskless: str) -> None:
     master = lab.start(
         "pyrepl",

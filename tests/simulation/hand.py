@@ -30,6 +30,7 @@ class Hand:
             (1, self._make_unreachable),
             (1, self._spoil_loads),
             (1, self._resize_backlog),
+            (1, self._burst),
             (1, self._change_ways),
             (1, self._promote),
             (1, self._follow),
@@ -67,6 +68,12 @@ class Hand:
                 value = b"x" * self._rng.randint(100, 1500)
             unit.append((db, [b"DEL", key] if self._rng.random() < 0.1 else [b"APPEND", key, value]))
         node.write(unit)
+
+    def _burst(self, node: Node) -> None:
+        """Many writes at once."""
+        for _ in range(self._rng.choice([20, 100])):
+            if node.takes_writes:
+                self.write(node)
 
     def attach_all(self) -> None:
         """The beginning: all but the first follow somebody."""

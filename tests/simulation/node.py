@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
 WINDOW_BYTES = 4096
 """What a simulated socket takes before the shell waits."""
+LARGEST_BYTES = 6000
+"""What is added to a stream between two looks at its replicas: a transaction, or what arrives at once."""
 TIMEOUT_S = 12.0
 LIES = (b"-1", b"0", b"1000000000000", b"9223372036854775807", b"99999999999999999999", b"x")
 
@@ -97,7 +99,9 @@ class Node:
         self.backlog = Backlog(backlog_bytes)
         self.feed = Feed()
         self.hard_limit_bytes = self.rng.choice([4_000, 60_000])
-        options.session = SessionOptions(TIMEOUT_S, self.hard_limit_bytes, self.hard_limit_bytes // 2, 3.0)
+        options.session = SessionOptions(
+            TIMEOUT_S, self.hard_limit_bytes, self.hard_limit_bytes // 2, 3.0, rdb_channel_grace_s=6.0
+        )
         self.roster = Roster(self.history, self.backlog, self.feed, options, self.new_replid, self.clock.now)
         self.role = Role(self.history, self.backlog, self.feed, self.roster)
         self.failover = Failover(self.roster, self.backlog)
@@ -293,7 +297,7 @@ class Node:
                 self._on_roster(order)
         for attached in list(self.attached.values()):
             self._feed_replica(attached)
-        check_memory(self.name, self.backlog, self.hard_limit_bytes, 4 * WINDOW_BYTES)
+        check_memory(self.name, self.backlog, self.hard_limit_bytes, LARGEST_BYTES)
         if self.link is not None:
             check_buffer(self.name, self.link, 2 * WINDOW_BYTES)
         check_room(self.name, self.roster)

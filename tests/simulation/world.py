@@ -9,6 +9,7 @@ from pyrepl.replication.link_states import OldData
 from pyrepl.replication.roster import RosterOptions
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.convergence import check_convergence
+from tests.simulation.checkers.left_overs import check_left_overs
 from tests.simulation.checkers.state import StateWatch
 from tests.simulation.clock import Clock
 from tests.simulation.hand import Hand
@@ -179,6 +180,11 @@ class World:
         master.roster.options.ping_period_s = 1e9
         self.hand.write(master)
         self.clock.run_until(self.clock.now + 8)
+        for node in self.nodes.values():
+            followers = [
+                each for each in self.nodes.values() if each.role.master and each.role.master.host == node.name
+            ]
+            check_left_overs(node.name, node.roster, node.backlog, len(followers))
         place = (master.history.replid, master.backlog.end)
         for node in self.nodes.values():
             if node is not master:

@@ -26,7 +26,7 @@ class Bench:
         (conn,) = node.app.clients.conns.values()
         self.now = node.app.clock.now()
         self.session = replication.roster.open_session(999, "h", self.now)
-        self.replica = ReplicaConn(conn, self.session, self.backlog)
+        self.replica = ReplicaConn(conn, self.session, self.backlog, lambda: self.now)
         self.roster = replication.roster
         self.replid = replication.history.replid
         self.peer = peer
@@ -143,6 +143,20 @@ class TestFile:
             (tmp_path / "new").rename(tmp_path / "file")
             subject.replica.push()
             assert await subject.peer.exactly(300) == b"old" * 100
+
+    @in_loop
+    async def test_at_a_pace(self, tmp_path: Path) -> None:
+        """A tenth of a second's worth at a time, never more than is due."""
+        (tmp_path / "file").write_bytes(bytes(2500))
+        async with running(tmp_path) as node:
+            subject = await bench(node)
+            subject.replica.open_file(tmp_path / "file", 1000)
+            sent = []
+            while not subject.replica.file_is_out() and len(sent) < 100:
+                subject.replica.push()
+                sent.append(subject.replica.sent_bytes)
+                subject.now += 0.5
+            assert sent == [0, 500, 1000, 1500, 2000, 2500]
 
     @in_loop
     async def test_no_file(self, tmp_path: Path) -> None:
