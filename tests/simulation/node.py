@@ -299,7 +299,7 @@ class Node:
             self._feed_replica(attached)
         check_memory(self.name, self.backlog, self.hard_limit_bytes, LARGEST_BYTES)
         if self.link is not None:
-            check_buffer(self.name, self.link, 2 * WINDOW_BYTES)
+            check_buffer(self.name, self.link, WINDOW_BYTES)
         check_room(self.name, self.roster)
         self._plan_tick()
 

@@ -181,10 +181,8 @@ class World:
         self.hand.write(master)
         self.clock.run_until(self.clock.now + 8)
         for node in self.nodes.values():
-            followers = [
-                each for each in self.nodes.values() if each.role.master and each.role.master.host == node.name
-            ]
-            check_left_overs(node.name, node.roster, node.backlog, len(followers))
+            masters = [each.role.master.host for each in self.nodes.values() if each.role.master is not None]
+            check_left_overs(node.name, node.roster, node.backlog, masters.count(node.name))
         place = (master.history.replid, master.backlog.end)
         for node in self.nodes.values():
             if node is not master:

@@ -151,7 +151,7 @@ class TestFile:
         async with running(tmp_path) as node:
             subject = await bench(node)
             subject.replica.open_file(tmp_path / "file", 1000)
-            sent = []
+            sent: list[int] = []
             while not subject.replica.file_is_out() and len(sent) < 100:
                 subject.replica.push()
                 sent.append(subject.replica.sent_bytes)
