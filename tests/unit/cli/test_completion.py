@@ -84,6 +84,18 @@ def test_bash_takes_it(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_bash_that_has_it_completes(tmp_path: Path) -> None:
+    """The Tab key: bash runs our function, which runs the program."""
+    script = tmp_path / "completion"
+    script.write_text(CliRunner().invoke(cli, ["completion", "bash"], prog_name=PROGRAM).output)
+    tab = (
+        f"source {script}; COMP_WORDS=(pyrepl master --repl-backlog-s); COMP_CWORD=2;"
+        f' _pyrepl_completion {Path(sys.executable).with_name(PROGRAM)}; echo "${{COMPREPLY[@]}}"'
+    )
+    done = subprocess.run(["bash", "-c", tab], capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert (done.stdout.split(), done.returncode) == (["--repl-backlog-size"], 0), done.stderr
+
+
 def test_an_unknown_shell() -> None:
     result = CliRunner().invoke(cli, ["completion", "tcsh"], prog_name=PROGRAM)
     assert result.exit_code == 2 and "'bash', 'zsh', 'fish'" in result.output
