@@ -27,7 +27,7 @@ help:
 	@echo "make build    compile the hot modules, or with PYREPL_PURE=1 run them as they are written"
 	@echo "make test     all tests but the full-size ones"
 	@echo "make test-pure  those that are run on the pure form as well"
-	@echo "make matrix   interop with real servers at full size, and every sync broken at every point"
+	@echo "make matrix   interop with real servers at full size, every sync broken at every point, a node killed at every step"
 	@echo "make simulate  thousands of seeded histories on a bad network (SEEDS=5000; FIRST=n to begin there, or repeat one)"
 	@echo "make bench    figures against Redis 8.2, side by side (BENCH='commands fullsync rdbchannel streams', ROUNDS=3, SCALE=1)"
 	@echo "make lint     ruff, mypy --strict, import rules"

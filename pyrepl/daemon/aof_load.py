@@ -87,7 +87,8 @@ class AofLoad:
         settings = self._node.settings
         keyspace = self._node.keyspace
         limits = RdbLimits(max_databases=len(keyspace.databases), verify_checksum=settings.rdbchecksum)
-        loader = Loader(limits, keyspace)
+        keyspace.now_ms = self._clock.unix_ms()
+        loader = Loader(limits, keyspace, tracker=self._node.memory.tracker)
         while data and not loader.finished:
             loader.feed(data)
             self.loaded_bytes += len(data)

@@ -77,7 +77,10 @@ class Files:
         # At start the role comes after the load.
         is_replica = self._node.replication.is_replica or self._node.settings.replicaof is not None
         now_ms = None if is_replica else self._clock.unix_ms()
-        return Loader(limits, keyspace, drop_expired_at_ms=now_ms, merge=merge)
+        tracker = self._node.memory.tracker
+        # Idle times are told back from now, which no batch of commands has set yet at a start.
+        self._node.keyspace.now_ms = self._clock.unix_ms()
+        return Loader(limits, keyspace, drop_expired_at_ms=now_ms, merge=merge, tracker=tracker)
 
     def begin_loading(self, total_bytes: int, *, asynchronous: bool) -> Loading:
         """Mark the node as loading."""

@@ -283,6 +283,7 @@ class BesideLoad(SocketLoad):
             _touch_watched(old, new)
             old.clear()
             old.values, old.expires, old.volatile_hashes = new.values, new.expires, new.volatile_hashes
+            old.accesses = new.accesses
 
     def _throw_away(self) -> None:
         """The fresh databases go with this object."""

@@ -14,7 +14,7 @@ keeping began. Which commands count as access is the dispatcher's; whom to evict
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final, final
 
@@ -75,6 +75,16 @@ class AccessTracker:
             db.accesses[key] = self._second
         else:
             db.accesses[key] = self._counted(db, key, below)
+
+    def take_loaded(self, db: Database, idle_s: Mapping[bytes, int], frequencies: Mapping[bytes, int]) -> None:
+        """What a snapshot says of its keys: seconds since the last access, counters. Of use is what the policy goes by
+        (Redis 7.0 `objectSetLRUOrLFU`)."""
+        if self.tracking is Tracking.LRU:
+            second = self._keyspace.now_ms // 1000
+            db.accesses.update((key, second - idle) for key, idle in idle_s.items())
+        elif self.tracking is Tracking.LFU:
+            minute = self._keyspace.now_ms // 60_000
+            db.accesses.update((key, minute << 8 | counter) for key, counter in frequencies.items())
 
     def idle_s(self, db: Database, key: bytes) -> int:
         """Seconds since the last access, with LRU."""

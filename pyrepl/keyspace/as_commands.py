@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import Final, TypeAlias
 
 from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.snapshot import SnapshotJob
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.values import ENTRIES_READ_UNKNOWN, StreamGroup, StreamId, StreamValue
@@ -58,6 +59,8 @@ Job: TypeAlias = SnapshotJob | CommandsJob
 
 def commands_of(key: bytes, value: Value, expires_ms: int | None) -> Iterator[Command]:
     """The commands that make one key; `expires_ms` is Unix ms, None for never."""
+    if isinstance(value, Packed):
+        value = value.unpack()
     if isinstance(value, bytes):
         yield [b"SET", key, value]
     elif isinstance(value, ListValue):

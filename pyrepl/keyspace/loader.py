@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Final, final
 
 from pyrepl.errors import CorruptData
+from pyrepl.keyspace.access import AccessTracker
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.packed import CLASSES
 from pyrepl.keyspace.values import HashValue, Value, from_plain
@@ -34,8 +35,11 @@ class Loader:
         *,
         drop_expired_at_ms: int | None = None,
         merge: bool = False,
+        tracker: AccessTracker | None = None,
     ) -> None:
-        """`drop_expired_at_ms`: leave out keys whose time has come by then; None keeps all."""
+        """`drop_expired_at_ms`: leave out keys whose time has come by then; None keeps all. `tracker` takes in when and
+        how often keys were accessed."""
+        self._tracker = tracker
         self._keyspace = keyspace
         # Where keys of before may be replaced, what comes is looked at before it is let in.
         self._reader = RdbReader(limits, CLASSES, None if merge else self._values_of)
@@ -105,6 +109,8 @@ class Loader:
         if len(db.values) != before + len(event.others) and not self._merge:
             raise self._duplicate(db, event, len(db.values) - before)
         self.loaded_keys += event.total
+        if self._tracker is not None and (event.idle_s or event.freq):
+            self._tracker.take_loaded(db, event.idle_s, event.freq)
         if event.expires:
             self._receive_expires(db, event.expires)
 

@@ -186,3 +186,18 @@ def test_leftovers_of_the_dead_go(tmp_path: Path) -> None:
     remove_leftovers(tmp_path)
     zombie.wait()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(mine)
+
+
+@pytest.mark.parametrize(("policy", "asked", "least"), [("lru", "IDLETIME", 1), ("lfu", "FREQ", 5)])
+def test_access_times_and_frequencies_come_with_the_keys(tmp_path: Path, policy: str, asked: str, least: int) -> None:
+    """Of a snapshot of redis-server 7.0.15 with that policy."""
+
+    @in_loop
+    async def run() -> None:
+        dump = Path(__file__).resolve().parents[2] / "data" / f"redis-7.0-{policy}.rdb"
+        (tmp_path / "dump.rdb").write_bytes(dump.read_bytes())
+        async with running(tmp_path, None, maxmemory_policy=f"allkeys-{policy}") as node:
+            for key in ("a", "b", "l"):
+                assert await node.say(f"OBJECT {asked} {key}") >= least
+
+    run()

@@ -151,3 +151,10 @@ def test_prune_drops_what_is_gone_once_that_is_much() -> None:
         db.delete(b"%d" % i)
     tracker.prune()
     assert db.accesses.keys() == db.values.keys()
+
+
+def test_what_a_snapshot_says_is_kept_if_the_policy_goes_by_it() -> None:
+    for tracking, kept in ((Tracking.NONE, {}), (Tracking.LRU, {b"a": 6000 - 7}), (Tracking.LFU, {b"a": 100 << 8 | 9})):
+        keyspace, tracker = tracker_of(tracking, b"a", b"b")
+        tracker.take_loaded(keyspace.databases[0], {b"a": 7}, {b"a": 9})
+        assert keyspace.databases[0].accesses == kept

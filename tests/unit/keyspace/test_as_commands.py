@@ -7,7 +7,9 @@ from itertools import pairwise
 
 from pyrepl.keyspace.as_commands import ITEMS, CommandsJob, commands_of
 from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.packed import PackedList
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
+from pyrepl.rdb.packed.listpack import encode_listpack
 from pyrepl.rdb.values import PendingEntry, StreamConsumer, StreamGroup, StreamValue
 
 
@@ -20,6 +22,7 @@ def test_each_type() -> None:
     assert shown(b"v", 77) == ["SET k v", "PEXPIREAT k 77"]
     assert shown(ListValue(deque([b"a", b"b"]))) == ["RPUSH k a b"]
     assert shown(SetValue({b"a"})) == ["SADD k a"]
+    assert shown(PackedList(encode_listpack([b"a", b"1"]))) == ["RPUSH k a 1"]
     assert shown(ZsetValue({b"a": 1.5, b"b": float("-inf")})) == ["ZADD k 1.5 a -inf b"]
     assert shown(HashValue({b"f": b"v", b"g": b"w"}, {b"g": 5})) == [
         "HSET k f v g w",
