@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import signal
 import ssl
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, final
@@ -17,14 +19,15 @@ from pyrepl.errors import PyreplError
 from pyrepl.streams.batches import Row
 from pyrepl.streams.client import ClientOptions, Connected, Notice, Subscription, subscribe
 from pyrepl.streams.place import Place
-from pyrepl.streams.refusals import ForkedHistory, TokenTooOld, UnknownStream, WrongPassword
+from pyrepl.streams.refusals import ForkedHistory, TokenTooOld, UnknownStream, UnknownToken, WrongPassword
 from pyrepl.streams.rows import Json, encode_row
 from pyrepl.streams.token_file import TokenFile
+from pyrepl.words import quote_word
 
 from .capture import Capture, Folder, Rolling
 from .capture_formats import JSON_LINES, PARQUET, why_not_here
 from .capture_names import FolderError
-from .capture_records import columns_of, record_of
+from .capture_records import Column, columns_of, record_of
 from .matching import Matching
 
 FINE: Final = 0
@@ -35,8 +38,10 @@ LINES: Final = "lines"
 JSON: Final = "json"
 TABLE: Final = "table"
 
+_NOT_SHOWN: Final = ("part", "key_base64", "words_base64")
 _WIDTHS: Final = {"token": 14, "part": 4, "db": 3, "command": 12, "cache": 24}
 _DEFAULT_WIDTH: Final = 40
+_REPEAT_AFTER_S: Final = 60.0
 _SCREENFUL: Final = 40
 """Rows between two headings of a table."""
 
@@ -180,16 +185,30 @@ class _Table:
     """Columns for people, with a heading now and then. Control characters are escaped: a key may hold any."""
 
     def __init__(self, stream: str) -> None:
-        self._columns = [column for column in columns_of(stream) if column.name != "part"]
+        self._columns = [column for column in columns_of(stream) if column.name not in _NOT_SHOWN]
+        self._binary = {
+            column.name.removesuffix("_base64"): column.read
+            for column in columns_of(stream)
+            if column.name.endswith("_base64")
+        }
         self._shown = 0
 
     def lines(self, row: Row) -> list[str]:
-        cells = [_cell(column.read(row)).ljust(_WIDTHS.get(column.name, _DEFAULT_WIDTH)) for column in self._columns]
-        heading = []
-        if self._shown % _SCREENFUL == 0:
-            heading = ["  ".join(c.name.ljust(_WIDTHS.get(c.name, _DEFAULT_WIDTH)) for c in self._columns).rstrip()]
         self._shown += 1
-        return [*heading, "  ".join(cells).rstrip()]
+        line = _aligned((column.name, self._shown_of(column, row)) for column in self._columns)
+        if self._shown % _SCREENFUL != 1:
+            return [line]
+        return [_aligned((column.name, column.name) for column in self._columns), line]
+
+    def _shown_of(self, column: Column, row: Row) -> str:
+        """As redis-cli shows bytes that are no text: "\\xff"."""
+        value = column.read(row)
+        read = self._binary.get(column.name)
+        other = read(row) if read is not None else None
+        if isinstance(value, list) and read is not None:
+            others = other if isinstance(other, list) else [None] * len(value)
+            return " ".join(map(_cell, value, others))
+        return _cell(value, other)
 
 
 _SCREENS: Final[dict[str, Callable[[str], _Lines | _JsonRecords | _Table]]] = {
@@ -199,7 +218,13 @@ _SCREENS: Final[dict[str, Callable[[str], _Lines | _JsonRecords | _Table]]] = {
 }
 
 
-def _cell(value: Json) -> str:
+def _aligned(cells: Iterable[tuple[str, str]]) -> str:
+    return "  ".join(text.ljust(_WIDTHS.get(name, _DEFAULT_WIDTH)) for name, text in cells).rstrip()
+
+
+def _cell(value: Json, other: Json) -> str:
+    if isinstance(other, str):
+        return quote_word(base64.b64decode(other)).decode()
     if value is None:
         return ""
     if isinstance(value, str):
@@ -212,10 +237,10 @@ def _cell(value: Json) -> str:
 
 @final
 class _Telling:
-    """Connections made and lost, on stderr; the same failure again and again only once."""
+    """Connections made and lost, on stderr; what is said again and again only now and then."""
 
     def __init__(self) -> None:
-        self._said = ""
+        self._said: dict[str, float] = {}
 
     def __call__(self, notice: Notice) -> None:
         if isinstance(notice, Connected):
@@ -225,8 +250,10 @@ class _Telling:
             text = f"{notice.address}: {notice.why}"
             if notice.retry_s is not None:
                 text += "; trying again"
-        if text != self._said:
-            self._said = text
+        now = time.monotonic()
+        self._said = {said: at for said, at in self._said.items() if now - at < _REPEAT_AFTER_S}
+        if text not in self._said:
+            self._said[text] = now
             _say(text)
 
 
@@ -252,6 +279,8 @@ def _advice(error: Exception, options: Options) -> str:
         return ". What came after the fork is not in this node's data: compare, then start anew"
     if isinstance(error, WrongPassword):
         return ". Set PYREPL_STREAM_PASSWORD, or give --password"
+    if isinstance(error, UnknownToken):
+        return ". --from takes a token that was shown, or NOW"
     if isinstance(error, UnknownStream):
         return ". --stream names one of those"
     return ""

@@ -7,6 +7,7 @@ rest for people: `ERROR TOOOLD 4096 token 12 of stream keys is older than ...`.
 |---|---|---|
 | NOAUTH, WRONGPASS | a password is wanted, or another one | gives up: WrongPassword |
 | NOSTREAM | no such stream here | gives up: UnknownStream |
+| BADTOKEN | no token that a node gave: it lies within a command | gives up: UnknownToken |
 | TOOOLD oldest | the rows after the token are not kept any more; `oldest` still is | gives up: TokenTooOld |
 | FORKED fork | the token is of a history that went another way at `fork` | gives up: ForkedHistory |
 | AHEAD | the token is not reached here yet, as on a replica that lags | comes again |
@@ -24,6 +25,7 @@ from pyrepl.errors import PyreplError
 NOAUTH: Final = "NOAUTH"
 WRONGPASS: Final = "WRONGPASS"
 NOSTREAM: Final = "NOSTREAM"
+BADTOKEN: Final = "BADTOKEN"
 TOOOLD: Final = "TOOOLD"
 FORKED: Final = "FORKED"
 AHEAD: Final = "AHEAD"
@@ -42,6 +44,10 @@ class WrongPassword(Refused):
 
 class UnknownStream(Refused):
     """The node has no such stream."""
+
+
+class UnknownToken(Refused):
+    """No node gave this token: it lies between two that could be."""
 
 
 class TokenTooOld(Refused):
@@ -81,6 +87,8 @@ def refusal_of(text: str) -> Refused | None:
         return WrongPassword(text)
     if code == NOSTREAM:
         return UnknownStream(text)
+    if code == BADTOKEN:
+        return UnknownToken(text)
     if code == TOOOLD:
         return TokenTooOld(text, _first_number(rest))
     if code == FORKED:

@@ -109,7 +109,9 @@ class ReplicationLog:
             except CorruptData as error:
                 raise Unavailable(f"the replication stream is no row of commands: {error}") from None
             if not decoded.found:
-                raise Unavailable(f"token {after} lies within a command: take tokens from RDATA and POSITION lines")
+                raise Unavailable(
+                    f"BADTOKEN token {after} lies within a command: take tokens from RDATA and POSITION lines"
+                )
             for place in decoded.places:
                 self.note(*place)
             if decoded.end > after or size == upto - at:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.streams import refusals
-from pyrepl.streams.refusals import ForkedHistory, TokenTooOld, UnknownStream, WrongPassword, refusal_of
+from pyrepl.streams.refusals import ForkedHistory, TokenTooOld, UnknownStream, UnknownToken, WrongPassword, refusal_of
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,7 @@ from pyrepl.streams.refusals import ForkedHistory, TokenTooOld, UnknownStream, W
         ("NOAUTH a password is wanted", WrongPassword),
         ("WRONGPASS invalid password", WrongPassword),
         ("NOSTREAM nosuch", UnknownStream),
+        ("BADTOKEN token 5 lies within a command", UnknownToken),
         ("TOOOLD 4096 token 12 is older", TokenTooOld),
         ("FORKED 77 another history", ForkedHistory),
     ],
@@ -49,5 +50,5 @@ def test_the_fork() -> None:
 
 def test_codes_are_single_words() -> None:
     codes = [value for name, value in vars(refusals).items() if name.isupper()]
-    assert len(codes) == len(set(codes)) == 9
+    assert len(codes) == len(set(codes)) == 10
     assert all(code.isalpha() and code.isupper() for code in codes)
