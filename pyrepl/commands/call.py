@@ -1,7 +1,7 @@
 """What a command function gets as its first argument, and the replies that the process outside owes.
 
 Commands are pure: they read and change the node's state and return a reply. What needs the world outside (a file, a
-connection, time) is returned as an `Effect`, which the daemon performs; its reply is the daemon's.
+connection, time) is returned as an Effect (see `effect`), which the daemon performs; its reply is the daemon's.
 """
 
 from __future__ import annotations
@@ -20,12 +20,6 @@ class RandomSource(Protocol):
     """Randomness, handed in: `below(n)` is uniform in [0, n), n >= 1."""
 
     def below(self, n: int) -> int: ...
-
-
-class Effect:
-    """Base of the records that ask the daemon to do something and answer for it."""
-
-    __slots__ = ()
 
 
 @final

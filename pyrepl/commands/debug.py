@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from pyrepl.commands.arguments import no_such_key, positive_argument
-from pyrepl.commands.call import Call, Effect
+from pyrepl.commands.call import Call
 from pyrepl.commands.debug_protocol import protocol_sample
+from pyrepl.commands.effect import Effect
 from pyrepl.commands.effects import DebugLoadAof, DebugReload, DebugSleep, Log, ReplPause, ReplPausePoint
 from pyrepl.commands.help import help_reply, subcommand_syntax_error
 from pyrepl.commands.objects import encoding

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, final
 
-from pyrepl.commands.call import Call, Effect, RandomSource
+from pyrepl.commands.call import Call, RandomSource
+from pyrepl.commands.effect import Effect
 from pyrepl.commands.effects import Log
 from pyrepl.commands.gates import why_not_now
 from pyrepl.commands.table import (
@@ -37,8 +38,9 @@ from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.node.stats import CommandStats
 from pyrepl.observability.events import SecurityAttack
-from pyrepl.resp.encoder import encode_command
-from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY, OK, QUEUED, Reply
+from pyrepl.resp.encoder import append_reply, encode_command
+from pyrepl.resp.parser import Batch
+from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY, OK, QUEUED, Reply, Simple
 
 EXECABORT: Final = "EXECABORT Transaction discarded because of previous errors."
 _HTTP_WORDS: Final = frozenset({b"POST", b"HOST:"})
@@ -66,6 +68,7 @@ class Entry:
         "frames",
         "is_access",
         "is_exec",
+        "is_plain",
         "row",
         "skip",
         "stats",
@@ -85,6 +88,8 @@ class Entry:
         self.is_exec = row.name == "EXEC"
         self.is_access = row.wire_name.lower() not in _NO_ACCESS
         self.frames = row.name in ("MULTI", "EXEC")
+        self.is_plain = not row.subcommands and not self.is_exec and skip == 1
+        """May be executed by `execute_plain`."""
 
 
 @final
@@ -95,7 +100,7 @@ class Dispatcher:
     and the slow log alone; `random` is what random commands draw from.
     """
 
-    __slots__ = ("_by_name", "_clock", "_keyspace", "_node", "_perform", "_unit", "random", "table")
+    __slots__ = ("_backlog", "_by_name", "_clock", "_keyspace", "_node", "_perform", "_unit", "random", "table")
 
     def __init__(
         self,
@@ -109,6 +114,7 @@ class Dispatcher:
         self.random = random
         self._node = node
         self._keyspace = node.keyspace
+        self._backlog = node.replication.backlog
         self._perform = perform
         self._clock = clock
         self._unit: list[tuple[int, bytes]] | None = None
@@ -135,6 +141,106 @@ class Dispatcher:
         if call.client.guarded or self._node.checked:
             return self._execute_guarded(call, entry, argv, raw)
         return self._run(call, entry, argv, raw)
+
+    def execute_plain(self, call: Call, batch: Batch, start: int, out: list[bytes]) -> int:
+        """Execute a batch from command `start` on while nothing may be in the way of any of it; hot.
+
+        The encoded replies are added to `out`. Stops before a command that needs `execute`: the client or node is
+        guarded, memory is tracked, the name is not found at once. Stops behind one that asked for an effect, which may
+        hold the client. The index of the first command that was not executed.
+        What consecutive commands write goes into the stream as one piece, the very bytes that came.
+        """
+        client = call.client
+        node = self._node
+        keyspace = self._keyspace
+        by_name = self._by_name
+        clock = self._clock
+        commands = batch.commands
+        size = len(commands)
+        index = start
+        unfed = start
+        """The first of the commands before `index` whose bytes are still to go into the stream."""
+        started = clock()
+        while index < size and not (client.guarded or node.checked):
+            argv = commands[index]
+            entry = by_name.get(argv[0])
+            if entry is None or not entry.is_plain:
+                break
+            count = len(argv)
+            if count != entry.arity and (entry.arity > 0 or count < -entry.arity):
+                break
+            flags = entry.flags
+            if unfed < index and not flags & WRITE:
+                self._feed(call, batch, unfed, index)
+                unfed = index
+            dirty = keyspace.dirty
+            call.argv = argv
+            client.last_command = entry.wire_name
+            reply: Any = None
+            try:
+                if count == 2:
+                    reply = entry.fn(call, argv[1])
+                elif count == 3:
+                    reply = entry.fn(call, argv[1], argv[2])
+                elif count == 1:
+                    reply = entry.fn(call)
+                else:
+                    reply = entry.fn(call, *argv[1:])
+            except CommandError as error:
+                self._failed(call, entry, error)
+                reply = error
+            except BaseException:
+                call.propagated = None
+                self._feed(call, batch, unfed, index)
+                raise
+            is_effect = False
+            if type(reply) is not bytes and type(reply) is not Simple and type(reply) is not int:
+                is_effect = isinstance(reply, Effect)
+                if is_effect:
+                    reply = self._performed(call, entry, reply)
+            now = clock()
+            stats = entry.stats
+            stats.calls += 1
+            stats.seconds += now - started
+            if now - started >= node.slow_limit_s and not flags & NO_SLOWLOG:
+                node.note_slow(client, argv, call.now_ms, now - started)
+            started = now
+            changed = keyspace.dirty != dirty
+            index += 1
+            if call.propagated is not None or keyspace.expired or keyspace.expired_fields:
+                self._feed(call, batch, unfed, index - 1)
+                self._propagate(call, entry, batch.wire(index - 1), changed=changed)
+                unfed = index
+            elif not changed or not flags & _PROPAGATES:
+                self._feed(call, batch, unfed, index - 1)
+                unfed = index
+            append_reply(reply, client.proto, out)
+            if is_effect:
+                break
+        self._feed(call, batch, unfed, index)
+        return index
+
+    def _feed(self, call: Call, batch: Batch, start: int, end: int) -> None:
+        """Put the bytes of commands [start, end) of a batch, all of them writes that changed something, into the
+        stream."""
+        if start == end or not self._node.propagates:
+            return
+        if self._backlog.active:
+            self._node.replication.feed_one(call.db.index, batch.wires(start, end))
+        call.client.write_cut = self._backlog.end
+
+    def _performed(self, call: Call, entry: Entry, effect: Effect) -> Reply:
+        """The daemon's reply to an effect; a CommandError is one too."""
+        try:
+            return self._perform(call, effect)
+        except CommandError as error:
+            self._failed(call, entry, error)
+            return error
+
+    def _failed(self, call: Call, entry: Entry, error: CommandError) -> None:
+        entry.stats.failed_calls += 1
+        self._node.stats.count_error(str(error))
+        call.propagated = None
 
     def apply(self, call: Call, argv: list[bytes]) -> Reply:
         """The reply to one command of our master's stream: nothing may refuse it, and nothing is propagated for it, as
@@ -278,9 +384,7 @@ class Dispatcher:
             if isinstance(reply, Effect):
                 reply = self._perform(call, reply)
         except CommandError as error:
-            entry.stats.failed_calls += 1
-            self._node.stats.count_error(str(error))
-            call.propagated = None
+            self._failed(call, entry, error)
             reply = error
         except BaseException:
             call.propagated = None

@@ -16,7 +16,7 @@ import enum
 from dataclasses import dataclass
 from typing import final
 
-from pyrepl.commands.call import Effect
+from pyrepl.commands.effect import Effect
 from pyrepl.observability.event import Event
 from pyrepl.resp.reply import OK, Simple
 

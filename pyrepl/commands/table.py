@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any, Final, final
 
+from pyrepl.commands.docstrings import first_line
 from pyrepl.errors import CommandError
 
 WRITE: Final = 1 << 0
@@ -119,7 +120,7 @@ class Command:
     `fn(call, *arguments)` gets the arguments after the name (after both names for a subcommand) and returns a reply.
     """
 
-    __slots__ = ("arity", "flags", "fn", "group", "keys", "name", "since", "subcommands", "summary")
+    __slots__ = ("arity", "flags", "fn", "group", "keys", "name", "since", "subcommands")
 
     def __init__(
         self,
@@ -138,8 +139,12 @@ class Command:
         self.keys = keys
         self.group = group
         self.since = since
-        self.summary = (fn.__doc__ or "").strip().partition("\n")[0]
         self.subcommands: dict[bytes, Command] = {}
+
+    @property
+    def summary(self) -> str:
+        """The first line of the function's docstring."""
+        return first_line(self.fn)
 
     @property
     def wire_name(self) -> str:

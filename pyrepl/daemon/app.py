@@ -107,8 +107,8 @@ class App:
         self.sampler = EventSampler(self)
         self.streams = self._stream_server()
         self.cron = Cron(self)
-        self._tcp = Listener(self.clients.make_protocol)
-        self._unix = Listener(self.clients.make_protocol)
+        self._tcp = Listener()
+        self._unix = Listener()
         self._stopped = asyncio.get_running_loop().create_future()
         self.ending = Ending(self, self._stop)
         self._apply_settings()
@@ -132,8 +132,8 @@ class App:
         self._write_pidfile()
         self.log(events.ServerInitialized())
         self._watch_signals()
-        await self._tcp.serve()
-        await self._unix.serve()
+        self._tcp.accept_with(self.clients.accept)
+        self._unix.accept_with(self.clients.accept)
         if self.streams is not None:
             await self.streams.serve()
         self.cron.start()
@@ -217,6 +217,7 @@ class App:
         self._tcp.close()
         self._unix.close()
         await self._flush_clients()
+        self.clients.close()
         settings = self.node.settings
         if settings.pidfile:
             self.log(events.PidFileRemoved())
@@ -324,13 +325,13 @@ class App:
     def _listen_anew(self) -> None:
         """CONFIG SET port or bind: the new sockets first, so that a failure leaves the old ones."""
         settings = self.node.settings
-        fresh = Listener(self.clients.make_protocol)
+        fresh = Listener()
         if settings.port:
             fresh.bind_tcp(list(settings.bind), settings.port, settings.tcp_backlog, beside=self._tcp)
         self._tcp.close()
         self._tcp = fresh
         self.node.process.tcp_port = fresh.port
-        self._relisten = asyncio.get_running_loop().create_task(fresh.serve())
+        fresh.accept_with(self.clients.accept)
 
     def _write_pidfile(self) -> None:
         path = self.node.settings.pidfile

@@ -8,8 +8,7 @@ nothing more is read. After PSYNC it is a replica's: its REPLCONFs still come in
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any, Final, cast, final
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from pyrepl.commands.table import MAY_REPLICATE, WRITE
 from pyrepl.errors import CommandError
@@ -22,6 +21,7 @@ from pyrepl.resp.reply import Raw, Reply
 if TYPE_CHECKING:
     from pyrepl.commands.call import Call
     from pyrepl.daemon.clients import Clients
+    from pyrepl.daemon.polled_socket import PolledSocket
     from pyrepl.daemon.replica_conn import ReplicaConn
 
 HELD_BYTES: Final = 1 << 20
@@ -31,23 +31,23 @@ _CHANGES: Final = WRITE | MAY_REPLICATE
 
 
 @final
-class ClientConn(asyncio.Protocol):
+class ClientConn:
     """The shell of one connection.
 
     Invariants: while `held` is True, `_rest` is what was parsed and not executed, from a command of a batch on, and
     `_unparsed` what came since, about HELD_BYTES at most. `_out` has replies exactly while the outbox knows this
-    connection. `client` and `transport` are set from connection_made on.
+    connection. `client`, `transport` and `parser` are set from `enter` on.
     """
 
     client: Client
-    transport: asyncio.Transport
+    transport: PolledSocket
     parser: Parser
     _call: Call
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
         self._node = clients.node
-        self._execute = clients.dispatcher.execute
+        self._dispatcher = clients.dispatcher
         self._outbox = clients.outbox
         self._out: list[bytes] = []
         self.held = False
@@ -58,12 +58,9 @@ class ClientConn(asyncio.Protocol):
         self.replica: ReplicaConn | None = None
         """Set at the first REPLCONF or PSYNC: what a replica's connection has besides."""
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
-        self._clients.admit(self)
-
-    def enter(self, client: Client, parser: Parser) -> None:
+    def enter(self, transport: PolledSocket, client: Client, parser: Parser) -> None:
         """The connection was admitted as `client`."""
+        self.transport = transport
         self.client = client
         self.parser = parser
         self._call = self._clients.dispatcher.call_for(client)
@@ -133,10 +130,14 @@ class ClientConn(asyncio.Protocol):
 
     def flush(self) -> None:
         """Hand the replies collected so far to the transport."""
+        if self._out:
+            self._clients.before_replies()
+            self.write_out()
+
+    def write_out(self) -> None:
+        """As `flush`, for the outbox, which has seen to what comes before."""
         out = self._out
         self._out = []
-        if out:
-            self._clients.before_replies()
         if out and not self.transport.is_closing():
             self._node.stats.total_writes_processed += 1
             self.transport.write(out[0] if len(out) == 1 else b"".join(out))
@@ -176,10 +177,8 @@ class ClientConn(asyncio.Protocol):
         """Execute from command `start` on; the index of the first that was not executed, because the client was held
         or is to be closed."""
         client = self.client
-        call = self._call
         node = self._node
-        execute = self._execute
-        proto = client.proto
+        dispatcher = self._dispatcher
         commands = batch.commands
         out: list[bytes] = []
         index = start
@@ -190,14 +189,13 @@ class ClientConn(asyncio.Protocol):
                     self._clients.wait_for_pause(self)
                     break
                 self._serve_guarded(batch, index, out)
+                index += 1
             else:
-                reply = execute(call, commands[index], batch.wire(index))
-                if client.proto != proto or client.guarded:
-                    self._encode(reply, out)
-                else:
-                    append_reply(reply, proto, out)
-            proto = client.proto
-            index += 1
+                served = dispatcher.execute_plain(self._call, batch, index, out)
+                if served == index:
+                    self._encode(dispatcher.execute(self._call, commands[index], batch.wire(index)), out)
+                    served += 1
+                index = served
             if self.held or client.closing:
                 break
         if out:
@@ -208,7 +206,7 @@ class ClientConn(asyncio.Protocol):
         """One command with everything that may be in the way of its reply (CLIENT REPLY)."""
         client = self.client
         skipped, client.skip_next_reply = client.skip_next_reply, False
-        reply = self._execute(self._call, batch.commands[index], batch.wire(index))
+        reply = self._dispatcher.execute(self._call, batch.commands[index], batch.wire(index))
         client.review_guard()
         if not skipped:
             self._encode(reply, out)
@@ -253,7 +251,13 @@ class ClientConn(asyncio.Protocol):
         self.close()
 
 
-def peer_name(transport: asyncio.BaseTransport, unix_path: str) -> tuple[str, str]:
+class Ends(Protocol):
+    """What knows the addresses of a connection."""
+
+    def get_extra_info(self, name: str) -> Any: ...
+
+
+def peer_name(transport: Ends, unix_path: str) -> tuple[str, str]:
     """(addr, laddr) as CLIENT LIST prints them: `ip:port`, `[ip6]:port`, or `path:0` on a unix socket."""
     peer: Any = transport.get_extra_info("peername")
     own: Any = transport.get_extra_info("sockname")

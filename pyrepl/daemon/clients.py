@@ -17,6 +17,8 @@ from pyrepl.daemon.client_conn import ClientConn, peer_name
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.outbox import Outbox
+from pyrepl.daemon.polled_socket import PolledSocket
+from pyrepl.daemon.poller import Poller
 from pyrepl.node.client import NORMAL, PUBSUB, Client
 from pyrepl.node.node import Node
 from pyrepl.observability import events
@@ -52,12 +54,19 @@ class Clients:
         self._clock = clock
         self._log = log
         self._next_id = 1
-        self.outbox = Outbox()
+        self._now = clock.now
+        self._in_turn = False
+        self._unix_offset_ms = 0.0
+        """Unix ms minus monotonic ms, as of this turn."""
+        self.outbox = Outbox(self._before_replies)
+        self.poller = Poller(self)
         self._paused: set[int] = set()
         self._pause_timer: asyncio.TimerHandle | None = None
 
-    def make_protocol(self) -> ClientConn:
-        return ClientConn(self)
+    def accept(self, sock: socket.socket) -> None:
+        """A connection came in."""
+        conn = ClientConn(self)
+        self._admit(conn, self.poller.add(sock, conn))
 
     def new_client(self, addr: str, laddr: str, *, authenticated: bool) -> Client:
         """A Client with the next id, registered with the node."""
@@ -66,27 +75,29 @@ class Clients:
         self.node.clients[client.id] = client
         return client
 
-    def admit(self, conn: ClientConn) -> None:
-        """A connection came in: give it a client, or a line that says why not."""
+    def _admit(self, conn: ClientConn, transport: PolledSocket) -> None:
+        """Give a connection a client, or a line that says why not."""
         node = self.node
         settings = node.settings
         node.stats.total_connections_received += 1
-        addr, laddr = peer_name(conn.transport, settings.unixsocket)
+        addr, laddr = peer_name(transport, settings.unixsocket)
         refusal = self._why_not_admitted(addr)
-        conn.enter(self.new_client(addr, laddr, authenticated=not settings.requirepass), self._new_parser())
-        self.conns[conn.client.id] = conn
+        client = self.new_client(addr, laddr, authenticated=not settings.requirepass)
+        conn.enter(transport, client, self._new_parser())
+        self.conns[client.id] = conn
         if refusal is not None:
             node.stats.rejected_connections += 1
-            conn.transport.write(refusal)
+            transport.write(refusal)
             conn.close()
             return
-        # Whatever the outbox writes goes to the socket at once, not at the end of the loop's turn.
-        conn.transport.set_write_buffer_limits(high=0)
-        sock = conn.transport.get_extra_info("socket")
-        if sock is not None:
-            conn.client.fd = sock.fileno()
-        if sock is not None and settings.tcp_keepalive and sock.family != socket.AF_UNIX:
+        client.fd = transport.fd
+        sock: socket.socket = transport.get_extra_info("socket")
+        if settings.tcp_keepalive and sock.family != socket.AF_UNIX:
             keep_alive(sock, settings.tcp_keepalive)
+
+    def close(self) -> None:
+        """Cut the connections that are left, and take no more."""
+        self.poller.close()
 
     def forget(self, conn: ClientConn) -> None:
         """A connection has ended, by whichever side."""
@@ -107,13 +118,27 @@ class Clients:
         """Monotonic seconds."""
         return self._clock.now()
 
+    def begin_turn(self) -> None:
+        """Requests are coming, from any number of clients; `end_turn` follows."""
+        self._in_turn = True
+        self._read_clocks()
+        self.outbox.begin_turn()
+
+    def end_turn(self) -> None:
+        """What the turn means for others goes out, then the replies."""
+        self._in_turn = False
+        self.after_batch()
+        self.outbox.end_turn()
+
     def begin_batch(self, client: Client, commands: int) -> int:
         """The frame of a batch: the node's time is set; Unix ms of it."""
+        if not self._in_turn:
+            self._read_clocks()
         node = self.node
-        now = self._clock.now()
+        now = self._now()
         client.last_seen_at = now
         node.process.now = now
-        now_ms = self._clock.unix_ms()
+        now_ms = int(now * 1000.0 + self._unix_offset_ms)
         node.keyspace.now_ms = now_ms
         stats = node.stats
         stats.total_commands_processed += commands
@@ -122,10 +147,17 @@ class Clients:
         return now_ms
 
     def end_batch(self) -> None:
-        """What the batch means for others: messages to clients, stream bytes to replicas."""
+        """What the batch means for others: messages to clients, and stream bytes to replicas once a turn."""
         if self.node.deliveries:
             self.deliver()
-        self.after_batch()
+        if not self._in_turn:
+            self.after_batch()
+
+    def _read_clocks(self) -> None:
+        self._unix_offset_ms = self._clock.unix_ms_exact() - self._now() * 1000.0
+
+    def _before_replies(self) -> None:
+        self.before_replies()
 
     def deliver(self) -> None:
         """Send what commands have left for other clients (published messages, MONITOR lines)."""

@@ -26,6 +26,10 @@ class Clock:
         """Unix time in ms, for times to live and for people."""
         return time.time_ns() // 1_000_000
 
+    def unix_ms_exact(self) -> float:
+        """Unix time in ms with decimals, for the offset between the two clocks."""
+        return time.time() * 1000.0
+
     def unix_us(self) -> int:
         """Unix time in microseconds, for machines that put together what several nodes tell."""
         return time.time_ns() // 1000

@@ -1,4 +1,5 @@
-"""Listening sockets: TCP on each address of `bind`, and a unix socket. What comes in is client_conn's."""
+"""Listening sockets: TCP on each address of `bind`, and a unix socket. What comes in is served elsewhere: by `poller`,
+as sockets (`accept_with`), or by asyncio, as protocols (`serve`)."""
 
 from __future__ import annotations
 
@@ -13,6 +14,10 @@ from typing import Final, final
 from pyrepl.errors import ConfigError
 
 _ABSENT_FAMILY: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT})
+_NO_ROOM: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_NO_ROOM_PAUSE_S: Final = 0.1
+_ACCEPTED_AT_ONCE: Final = 1000
+"""As Redis (MAX_ACCEPTS_PER_CALL)."""
 
 
 @final
@@ -22,8 +27,10 @@ class Listener:
     Invariant: `sockets` are bound and listening from `open` on until `close`.
     """
 
-    def __init__(self, make_protocol: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(self, make_protocol: Callable[[], asyncio.Protocol] = asyncio.Protocol) -> None:
+        """`make_protocol` is `serve`'s."""
         self._make_protocol = make_protocol
+        self._on_socket: Callable[[socket.socket], None] | None = None
         self._sockets: list[socket.socket] = []
         self._servers: list[asyncio.Server] = []
         self._unix_path: str = ""
@@ -84,8 +91,35 @@ class Listener:
         self._sockets.append(listening)
         self._unix_path = path
 
+    def accept_with(self, on_socket: Callable[[socket.socket], None]) -> None:
+        """Begin to accept connections; each is the callback's to keep and to close."""
+        self._on_socket = on_socket
+        for listening in self._sockets:
+            self._watch(listening)
+
+    def _watch(self, listening: socket.socket) -> None:
+        if listening.fileno() >= 0:
+            asyncio.get_running_loop().add_reader(listening.fileno(), self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        """Take what waits, a limited number at a time; with no descriptors left, try again when some may be free."""
+        assert self._on_socket is not None
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                sock, _ = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _NO_ROOM:
+                    raise
+                loop = asyncio.get_running_loop()
+                loop.remove_reader(listening.fileno())
+                loop.call_later(_NO_ROOM_PAUSE_S, self._watch, listening)
+                return
+            self._on_socket(sock)
+
     async def serve(self) -> None:
-        """Begin to accept connections."""
+        """Begin to accept connections, by asyncio."""
         loop = asyncio.get_running_loop()
         for listening in self._sockets:
             if listening.family == socket.AF_UNIX:
@@ -98,6 +132,8 @@ class Listener:
         for serving in self._servers:
             serving.close()
         for listening in self._sockets:
+            if self._on_socket is not None:
+                asyncio.get_running_loop().remove_reader(listening.fileno())
             listening.close()
         if self._unix_path:
             Path(self._unix_path).unlink(missing_ok=True)

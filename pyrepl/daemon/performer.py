@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, final
 
 from pyrepl.commands import effects
-from pyrepl.commands.call import Call, Effect
+from pyrepl.commands.call import Call
+from pyrepl.commands.effect import Effect
 from pyrepl.errors import CommandError, ConfigError, CorruptData
 from pyrepl.observability import events
 from pyrepl.resp.reply import NO_REPLY, OK, Reply, Simple

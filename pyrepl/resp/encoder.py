@@ -46,10 +46,9 @@ def append_reply(reply: Reply, proto: int, out: list[bytes]) -> None:
     """
     if type(reply) is bytes:
         size = len(reply)
-        if size < _SMALL:
-            out.append(_BULK_HEADERS[size] + reply + CRLF)
-        else:
-            out += (b"$%d\r\n" % size, reply, CRLF)
+        out.append(_BULK_HEADERS[size] if size < _SMALL else b"$%d\r\n" % size)
+        out.append(reply)
+        out.append(CRLF)
     elif type(reply) is int:
         out.append(_INTEGERS[reply] if 0 <= reply < _SMALL else b":%d\r\n" % reply)
     elif type(reply) is Simple:

@@ -4,9 +4,10 @@ The parser serves clients (RESP arrays and inline commands) and, made by `stream
 stream. Splitting inline words is in pyrepl.words, encoding in encoder.py. What to do with an error is the
 connection's business.
 
-How it goes fast: one read is split at CRLF in C; a command whose headers agree with the lengths of the pieces between
-them is taken from that list as slices. Anything else (a value that contains CRLF, inline commands, a command cut by
-the end of the read) is read exactly, by index, and the walk over the pieces goes on behind it.
+How it goes fast: in the compiled form `scan` takes the usual commands. In the pure form one read is split at CRLF in C;
+a command whose headers agree with the lengths of the pieces between them is taken from that list as slices. Anything
+else (in the pure form a value that contains CRLF, inline commands, a command cut by the end of the read) is read
+exactly, by index, and the fast way goes on behind it.
 
 Lines are limited to `max_inline_bytes` as if bytes came one at a time, so the way the input is cut never changes what
 comes out. Rules and texts are those of Redis 7.0 and 8.2, compared with running servers.
@@ -18,6 +19,7 @@ from typing import Final, final
 
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.numbers import parse_integer
+from pyrepl.resp.scan import IS_COMPILED, MOST_BULK_BYTES, scan
 from pyrepl.words import split_words
 
 MAX_BULK_BYTES: Final = 512 * 1024 * 1024
@@ -101,6 +103,14 @@ class Batch:
         ends = self.ends
         return raw[ends[index - 1] if index else 0 : ends[index]]
 
+    def wires(self, start: int, end: int) -> bytes:
+        """Commands [start, end), of which there is at least one, as `wire` gives them, in one piece."""
+        if self._irregular is not None:
+            return b"".join([self.wire(index) for index in range(start, end)])
+        raw = self._raw if self._parts is None else self.raw
+        ends = self.ends
+        return raw[ends[start - 1] if start else 0 : ends[end - 1]]
+
 
 @final
 class Parser:
@@ -176,8 +186,16 @@ class Parser:
     def feed(self, data: bytes) -> Batch:
         """Take the next bytes of the connection; everything that is complete now comes back in the Batch."""
         batch = Batch()
-        if len(data) <= _ALONE_BYTES and self.authenticated and self._is_between and self._read_alone(data, batch):
-            return batch
+        taken = 0
+        if self._is_between and self.authenticated:
+            if IS_COMPILED and self.max_bulk_bytes >= MOST_BULK_BYTES:
+                taken = scan(data, 0, 0, self.max_args, batch.commands, batch.ends)
+                if taken == len(data):
+                    batch.size = taken
+                    batch._raw = data
+                    return batch
+            elif len(data) <= _ALONE_BYTES and self._read_alone(data, batch):
+                return batch
         if self._error is not None or self._overflow:
             batch.error = self._error
             batch.overflow = self._overflow
@@ -192,7 +210,7 @@ class Parser:
             self._rest = []
             self._rest_bytes = 0
         self._need = 0
-        self._parse(data, batch)
+        self._parse(data, taken, batch)
         self._note_place()
         return batch
 
@@ -225,10 +243,10 @@ class Parser:
         self._need = 0
         return rest
 
-    def _parse(self, data: bytes, batch: Batch) -> None:
-        """Parse all of `data`, set up `batch` and keep what is unfinished."""
+    def _parse(self, data: bytes, pos: int, batch: Batch) -> None:
+        """Parse `data` from `pos` on, before which the batch has all, set it up and keep what is unfinished."""
         self._base = self._done_bytes
-        pos = 0
+        batch.size = pos
         if self._left:
             pos = self._read_arguments(data, 0, batch)
         if not self._left and self._error is None and not self._must_hold(data, pos, batch):
@@ -269,10 +287,18 @@ class Parser:
     def _scan(self, data: bytes, pos: int, batch: Batch) -> int:
         """Read commands from `pos` on; the position up to which bytes are consumed."""
         end = len(data)
+        status = _TAKEN
         while pos < end:
             window_end = pos + _WINDOW_BYTES
+            if IS_COMPILED and self.authenticated and self.max_bulk_bytes >= MOST_BULK_BYTES:
+                # Behind ignored bytes the next command is irregular, which only _read_one notes.
+                if status == _TAKEN:
+                    pos = self._scan_all(data, pos, batch)
+                    if pos == end:
+                        return pos
+                pos, status = self._read_one(data, pos, batch)
             # Pieces of a window are no longer than the window, so they cannot break the limit for bulk strings.
-            if self.authenticated and self.max_bulk_bytes >= _WINDOW_BYTES:
+            elif self.authenticated and self.max_bulk_bytes >= _WINDOW_BYTES:
                 tokens = (data if not pos and end <= window_end else data[pos:window_end]).split(_CRLF)
                 pos, status = self._scan_window(data, pos, tokens, batch)
             else:
@@ -280,6 +306,13 @@ class Parser:
             if status == _STOPPED:
                 return pos
         return pos
+
+    def _scan_all(self, data: bytes, pos: int, batch: Batch) -> int:
+        """Read the usual commands from `pos` on; the position behind them."""
+        taken = scan(data, pos, self._base, self.max_args, batch.commands, batch.ends)
+        if taken > pos:
+            batch.size = self._base + taken
+        return taken
 
     def _scan_window(self, data: bytes, pos: int, tokens: list[bytes], batch: Batch) -> tuple[int, int]:
         """Read commands from `pos` on, where `tokens` begin, until the tokens end or nothing can be read.

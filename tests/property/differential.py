@@ -42,8 +42,9 @@ from types import ModuleType, TracebackType
 from typing import Final, NamedTuple, Protocol, Self, TypeAlias
 
 import pyrepl.commands
-from pyrepl.commands.call import Call, Effect
+from pyrepl.commands.call import Call
 from pyrepl.commands.dispatch import Dispatcher
+from pyrepl.commands.effect import Effect
 from pyrepl.commands.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError

@@ -81,9 +81,8 @@ def test_what_is_propagated_gives_the_same_sets(duel: Duel, seed: int) -> None:
         key = writer.pick(*KEYS)
         pop = (b"SPOP", key, *writer.option(0.5, writer.pick(b"1", b"2", b"3", b"30")))
         desk.run(*writer.pick(pop, (b"SADD", key, *writer.some(writer.element, 1, 6))))
-        for argv in desk.stream:
+        for argv in desk.propagated():
             duel.theirs.call(*argv)
-        desk.stream.clear()
         ours = desk.keyspace.databases[0].find_as(SetValue, key)
         members = duel.theirs.call("SMEMBERS", key)
         assert isinstance(members, list | set)

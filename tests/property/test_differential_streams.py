@@ -315,7 +315,7 @@ def follow(wire: Wire, seed: int) -> None:
         master.pass_ms(1)
         replica.pass_ms(1)
     wire.call("FLUSHALL")
-    for argv in master.stream:
+    for argv in master.propagated():
         wire.call(*argv)
         replica.run(*argv)
     for key in ("s", "t", "u"):

@@ -7,21 +7,26 @@ and MULTI. `rig.Rig` is the larger one, with every command and a real stream.
 from __future__ import annotations
 
 from random import Random
-from types import ModuleType, SimpleNamespace
-from typing import Any, cast
+from types import ModuleType
+from typing import Any, Final
 
-from pyrepl.commands.call import Call, Effect
+from pyrepl.commands.call import Call
 from pyrepl.commands.dispatch import Dispatcher
+from pyrepl.commands.effect import Effect
 from pyrepl.commands.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
+from pyrepl.replication.roster import RosterOptions
 from pyrepl.resp.encoder import encode_command, encode_reply
 from pyrepl.resp.reply import Reply
+from pyrepl.units import ReplId
+from tests.unit.commands.rig import commands_in
 
 START_MS = 1_700_000_000_000
+_FRAMES: Final = (b"SELECT", b"MULTI", b"EXEC")
 
 
 class _Dice:
@@ -35,15 +40,15 @@ class _Dice:
 
 
 class Desk:
-    """Runs commands of some modules; `stream` is what was propagated, in order, as lists of words."""
+    """Runs commands of some modules; `propagated` tells what went to the replicas, in order."""
 
     def __init__(self, *modules: ModuleType) -> None:
-        self.stream: list[list[bytes]] = []
-        replication = SimpleNamespace(
-            feed_one=self._feed_one, feed_unit=self._feed_unit, is_replica=False, backlog=SimpleNamespace(end=0)
-        )
+        replication = Replication(1 << 26, RosterOptions(), lambda: ReplId("a" * 40), 0.0)
+        replication.backlog.create()
+        self._backlog = replication.backlog
+        self._read_from = replication.backlog.end
         process = Process(1, "b" * 40, START_MS // 1000, 0.0)
-        self.node = Node(Settings(), process, cast(Replication, replication))
+        self.node = Node(Settings(), process, replication)
         self.keyspace = self.node.keyspace
         self.dispatcher = Dispatcher(self.node, _table(modules), _Dice(), _refuse, lambda: 0.0)
         self._calls: dict[int, Call] = {}
@@ -83,36 +88,20 @@ class Desk:
         assert isinstance(reply, CommandError), reply
         return str(reply)
 
+    def propagated(self) -> list[list[bytes]]:
+        """What went to the replicas since the last question, as words."""
+        raw = b"".join(self._backlog.read(self._read_from, 1 << 30))
+        self._read_from = self._backlog.end
+        return [argv for argv in commands_in(raw) if argv[0] not in _FRAMES]
+
     def sent(self) -> list[str]:
-        """What went to the replicas since the last question, a line each."""
-        lines = [b" ".join(argv).decode() for argv in self.stream]
-        self.stream.clear()
-        return lines
-
-    def _feed_one(self, db_index: int, raw: bytes) -> int:
-        return self._feed_unit([(db_index, raw)])
-
-    def _feed_unit(self, unit: list[tuple[int, bytes]]) -> int:
-        for _, raw in unit:
-            self.stream.append(words_of(raw))
-        return 0
+        """As `propagated`, a line each."""
+        return [b" ".join(argv).decode() for argv in self.propagated()]
 
 
 def _table(modules: tuple[ModuleType, ...]) -> Table:
     """A table of the modules' own."""
     return Table(modules)
-
-
-def words_of(raw: bytes) -> list[bytes]:
-    """The words of one encoded command."""
-    words: list[bytes] = []
-    at = raw.index(b"\r\n") + 2
-    while at < len(raw):
-        end = raw.index(b"\r\n", at)
-        size = int(raw[at + 1 : end])
-        words.append(raw[end + 2 : end + 2 + size])
-        at = end + 4 + size
-    return words
 
 
 def _refuse(call: Call, effect: Effect) -> Any:

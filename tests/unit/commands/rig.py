@@ -8,8 +8,9 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from pyrepl.commands.call import Call, Effect
+from pyrepl.commands.call import Call
 from pyrepl.commands.dispatch import Dispatcher
+from pyrepl.commands.effect import Effect
 from pyrepl.commands.effects import HurryLink, KillClients, Log
 from pyrepl.commands.families import FAMILIES
 from pyrepl.commands.table import Table

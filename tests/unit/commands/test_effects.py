@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from pyrepl.commands import effects
-from pyrepl.commands.call import Effect
+from pyrepl.commands.effect import Effect
 
 KINDS = [
     kind

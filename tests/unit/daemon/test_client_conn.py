@@ -298,8 +298,8 @@ class TestNames:
             local.close()
 
     def test_ip6_in_brackets(self) -> None:
-        class Transport(asyncio.BaseTransport):
-            def get_extra_info(self, name: str, default: object = None) -> object:
+        class Transport:
+            def get_extra_info(self, name: str) -> object:
                 return ("::1", 5, 0, 0) if name == "peername" else ("fe80::1%eth0", 6, 0, 2)
 
         assert peer_name(Transport(), "") == ("[::1]:5", "[fe80::1%eth0]:6")

@@ -1,34 +1,28 @@
-"""Replies wait a turn or two of the loop, then all connections are written; none is forgotten, none written twice."""
+"""Replies wait for the end of a turn, then all connections are written; none is forgotten, none written twice."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import cast
 
-from pyrepl.daemon.client_conn import ClientConn
-from pyrepl.daemon.outbox import ROUNDS, Outbox
+from pyrepl.daemon.outbox import MOST, Outbox
 from tests.unit.daemon.rig import in_loop, running
 
 
 class Flushed:
-    """Something with a `flush`, as the outbox knows a connection."""
+    """Something with a `write_out`, as the outbox knows a connection."""
 
     def __init__(self) -> None:
         self.count = 0
 
-    def flush(self) -> None:
+    def write_out(self) -> None:
         self.count += 1
-
-    @property
-    def conn(self) -> ClientConn:
-        return cast(ClientConn, self)
 
 
 @in_loop
-async def test_a_lone_reply_goes_after_one_look() -> None:
-    outbox, one = Outbox(), Flushed()
-    outbox.add(one.conn)
+async def test_outside_a_turn_they_go_in_the_next() -> None:
+    outbox, one = Outbox(lambda: None), Flushed()
+    outbox.add(one)
     assert one.count == 0
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -38,31 +32,56 @@ async def test_a_lone_reply_goes_after_one_look() -> None:
 
 
 @in_loop
-async def test_all_together_and_not_for_ever_later() -> None:
-    """As long as each look brings more they wait, but for ROUNDS looks at most."""
-    outbox = Outbox()
-    conns = [Flushed() for _ in range(10)]
-    looks = 0
-    for conn in conns:
-        outbox.add(conn.conn)
-        if conns[0].count:
-            break
-        await asyncio.sleep(0)
-        looks += 1
-    assert conns[0].count == 1 and looks <= ROUNDS + 1
+async def test_those_of_a_turn_go_at_its_end() -> None:
+    outbox, one, two = Outbox(lambda: None), Flushed(), Flushed()
+    outbox.begin_turn()
+    outbox.add(one)
+    outbox.add(two)
+    assert (one.count, two.count) == (0, 0)
+    outbox.end_turn()
+    assert (one.count, two.count) == (1, 1)
     await asyncio.sleep(0.01)
-    assert [conn.count for conn in conns[: looks + 1]] == [1] * (looks + 1)
+    assert (one.count, two.count) == (1, 1)
+
+
+@in_loop
+async def test_many_do_not_wait_for_its_end() -> None:
+    outbox = Outbox(lambda: None)
+    conns = [Flushed() for _ in range(MOST + 1)]
+    outbox.begin_turn()
+    for conn in conns:
+        outbox.add(conn)
+    assert [conn.count for conn in conns] == [1] * MOST + [0]
+    outbox.end_turn()
+    assert [conn.count for conn in conns] == [1] * (MOST + 1)
 
 
 @in_loop
 async def test_flush_at_once() -> None:
-    outbox, one = Outbox(), Flushed()
-    outbox.add(one.conn)
+    outbox, one = Outbox(lambda: None), Flushed()
+    outbox.add(one)
     outbox.flush()
     assert one.count == 1
-    outbox.add(one.conn)
+    outbox.add(one)
     await asyncio.sleep(0.01)
     assert one.count == 2
+
+
+@in_loop
+async def test_what_comes_before_replies_is_done_once() -> None:
+    deeds: list[str] = []
+
+    class Written:
+        def write_out(self) -> None:
+            deeds.append("written")
+
+    outbox = Outbox(lambda: deeds.append("before"))
+    outbox.flush()
+    assert deeds == []
+    outbox.add(Written())
+    outbox.add(Written())
+    outbox.flush()
+    assert deeds == ["before", "written", "written"]
 
 
 @in_loop

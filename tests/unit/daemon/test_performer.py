@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from pyrepl.commands import effects
-from pyrepl.commands.call import Effect
+from pyrepl.commands.effect import Effect
 from tests.unit.daemon.rig import in_loop, running, until
 
 

@@ -1,0 +1,12 @@
+"""The base of what a command returns when it needs the world outside; the records are in `effects`.
+
+Alone here, as compiled classes (`call` and its like) are no base for others.
+"""
+
+from __future__ import annotations
+
+
+class Effect:
+    """Asks the daemon to do something and answer for it."""
+
+    __slots__ = ()

@@ -1,0 +1,115 @@
+"""All client sockets in one epoll of our own, which the event loop watches as one descriptor. Hot.
+
+Theory: per readable socket asyncio costs a handle, a callback and a transport, more than a small command does. Here one
+system call tells which of all client sockets are ready, and each is read, its commands executed and its replies
+collected before the loop has its next turn. The replies go out together (see `outbox`): a write to a peer that sleeps
+wakes it, so a node that answers each read at once plays ping-pong with a client of many connections. The sockets are
+looked at ROUNDS times in a turn, as more may have come meanwhile; then timers, the master's stream, children and
+replicas have theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, final
+
+from pyrepl.daemon.polled_socket import PolledSocket
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.client_conn import ClientConn
+    from pyrepl.daemon.clients import Clients
+
+ROUNDS: Final = 4
+MOST_EVENTS: Final = 256
+"""Sockets served between two looks."""
+
+_READ: Final[int] = select.EPOLLIN
+_WRITE: Final[int] = select.EPOLLOUT
+
+
+@final
+class Poller:
+    """The client sockets of a node.
+
+    Invariant: `_sockets` has every socket that is not lost; those that wait for nothing are not in the epoll, as the
+    kernel would go on telling that their peer has gone.
+    """
+
+    __slots__ = ("_clients", "_epoll", "_loop", "_poll", "_sockets", "_watched")
+
+    def __init__(self, clients: Clients) -> None:
+        """Must be made inside the loop it is to run in; `close` gives the descriptor back."""
+        self._clients = clients
+        self._loop = asyncio.get_running_loop()
+        self._epoll = select.epoll()
+        self._poll = self._epoll.poll
+        self._sockets: dict[int, PolledSocket] = {}
+        self._watched: set[int] = set()
+        self._loop.add_reader(self._epoll.fileno(), self.look)
+
+    def add(self, sock: socket.socket, conn: ClientConn) -> PolledSocket:
+        """Serve a connected socket, which is ours from now on."""
+        sock.setblocking(False)
+        if sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        polled = PolledSocket(self, sock, conn)
+        self._sockets[polled.fd] = polled
+        self.watch(polled.fd, reading=True, writing=False)
+        return polled
+
+    def watch(self, fd: int, *, reading: bool, writing: bool) -> None:
+        """What a socket waits for."""
+        events = (_READ if reading else 0) | (_WRITE if writing else 0)
+        if fd in self._watched:
+            if events:
+                self._epoll.modify(fd, events)
+            else:
+                self._watched.discard(fd)
+                self._epoll.unregister(fd)
+        elif events:
+            self._watched.add(fd)
+            self._epoll.register(fd, events)
+
+    def drop(self, fd: int) -> None:
+        """A socket is lost: it must leave the epoll before it is closed, as a child may hold a copy of it."""
+        self.watch(fd, reading=False, writing=False)
+        del self._sockets[fd]
+
+    def later(self, callback: Callable[[Exception | None], None], error: Exception | None) -> None:
+        """Call back in a later turn of the loop."""
+        self._loop.call_soon(callback, error)
+
+    def look(self) -> None:
+        """Serve the sockets that are ready."""
+        self._clients.begin_turn()
+        for _ in range(ROUNDS):
+            ready: list[tuple[int, int]] = self._poll(0, MOST_EVENTS)
+            if not ready:
+                break
+            for fd, events in ready:
+                polled = self._sockets.get(fd)
+                if polled is not None:
+                    self._serve(polled, events)
+        self._clients.end_turn()
+
+    def close(self) -> None:
+        """End every connection, and give back the descriptor."""
+        for polled in list(self._sockets.values()):
+            polled.abort()
+        self._loop.remove_reader(self._epoll.fileno())
+        self._epoll.close()
+
+    def _serve(self, polled: PolledSocket, events: int) -> None:
+        """A defect that shows with one connection ends that connection alone."""
+        try:
+            if events & _WRITE:
+                polled.on_writable()
+            if events != _WRITE:
+                polled.on_readable()
+        except Exception as error:
+            context: dict[str, Any] = {"message": "Serving a client failed", "exception": error}
+            self._loop.call_exception_handler(context)
+            polled.abort()

@@ -1,0 +1,66 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, annotation_typing=False
+"""The usual request, an array of bulk strings spelt as every client library spells it, read byte by byte.
+
+Compiled by Cython with the types of scan.pxd, where an index is a pointer's; as it is written it does the same, but
+slower than splitting at CRLF, so `parser` uses it in the compiled form alone. Whatever is unusual, broken or unfinished
+is left to the parser.
+"""
+
+from __future__ import annotations
+
+IS_COMPILED = __file__.rpartition(".")[2] != "py"
+
+MOST_BULK_BYTES = 256 * 1024
+"""Longer arguments are the parser's; so is the limit proto-max-bulk-len, if it is smaller."""
+
+
+def scan(data: bytes, pos: int, base: int, max_args: int, commands: list[list[bytes]], ends: list[int]) -> int:
+    """Read whole commands from `pos` on; the position behind the last one.
+
+    Each adds its arguments to `commands`, and `base` plus the position behind it to `ends`. Stops before the first that
+    is not `*<count>` and `$<size>` lines with CRLF and without leading zeros, counts from 1 to `max_args` and sizes up
+    to MOST_BULK_BYTES, complete in `data`.
+    """
+    text = data
+    end = len(data)
+    done = pos
+    while True:
+        i = done
+        if i + 4 > end or text[i] != 42:
+            return done
+        i += 1
+        digit = text[i] - 48
+        if digit < 1 or digit > 9:
+            return done
+        count = digit
+        i += 1
+        while i < end and 48 <= text[i] <= 57 and count < 100_000_000:
+            count = 10 * count + text[i] - 48
+            i += 1
+        if i + 2 > end or text[i] != 13 or text[i + 1] != 10 or count > max_args:
+            return done
+        i += 2
+        argv: list[bytes] = []
+        while count > 0:
+            if i + 4 > end or text[i] != 36:
+                return done
+            i += 1
+            digit = text[i] - 48
+            if digit < 0 or digit > 9:
+                return done
+            size = digit
+            i += 1
+            while i < end and 48 <= text[i] <= 57 and 0 < size <= MOST_BULK_BYTES:
+                size = 10 * size + text[i] - 48
+                i += 1
+            if size > MOST_BULK_BYTES or i + 4 + size > end or text[i] != 13 or text[i + 1] != 10:
+                return done
+            i += 2
+            if text[i + size] != 13 or text[i + size + 1] != 10:
+                return done
+            argv.append(text[i : i + size])
+            i += size + 2
+            count -= 1
+        commands.append(argv)
+        ends.append(base + i)
+        done = i

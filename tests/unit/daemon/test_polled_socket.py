@@ -1,0 +1,148 @@
+"""One socket: what the kernel does not take waits and goes in order, and its end is told once, in a later turn."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from pyrepl.daemon.client_conn import ClientConn
+from pyrepl.daemon.polled_socket import HIGH_BYTES, PolledSocket
+from tests.unit.daemon.rig import RunningNode, in_loop, running, until
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Ours and the peer's end of a connection with small buffers."""
+    ours, theirs = socket.socketpair()
+    for end in (ours, theirs):
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    theirs.setblocking(False)
+    yield ours, theirs
+    theirs.close()
+    ours.close()
+
+
+def served(node: RunningNode, sock: socket.socket) -> tuple[ClientConn, PolledSocket]:
+    """The connection that the node makes of our end."""
+    clients = node.app.clients
+    clients.accept(sock)
+    conn = clients.conns[max(clients.conns)]
+    return conn, conn.transport
+
+
+async def read_all(theirs: socket.socket, size: int) -> bytes:
+    """`size` bytes, while the loop runs."""
+    got = b""
+    while len(got) < size:
+        got += await asyncio.get_running_loop().sock_recv(theirs, 65536)
+    return got
+
+
+class TestWriting:
+    def test_what_waits_goes_in_order(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            data = Random(1).randbytes(HIGH_BYTES * 3)
+            async with running(tmp_path) as node:
+                _, transport = served(node, ends[0])
+                transport.write(data[:100_000])
+                assert transport.get_write_buffer_size() > 0
+                transport.writelines([data[100_000:100_007], memoryview(data)[100_007:150_000], data[150_000:]])
+                assert await read_all(ends[1], len(data)) == data
+                await until(lambda: transport.get_write_buffer_size() == 0)
+
+        run()
+
+    def test_many_pieces_at_once(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            pieces = [b"%d," % number for number in range(3000)]
+            async with running(tmp_path) as node:
+                _, transport = served(node, ends[0])
+                transport.writelines(pieces)
+                assert await read_all(ends[1], len(b"".join(pieces))) == b"".join(pieces)
+
+        run()
+
+
+class TestEnd:
+    def test_close_writes_first(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            data = Random(2).randbytes(300_000)
+            async with running(tmp_path) as node:
+                conn, transport = served(node, ends[0])
+                transport.write(data)
+                transport.close()
+                assert transport.is_closing()
+                assert conn.client.id in node.app.clients.conns
+                assert await read_all(ends[1], len(data)) == data
+                await until(lambda: conn.client.id not in node.app.clients.conns)
+                assert await asyncio.get_running_loop().sock_recv(ends[1], 1) == b""
+
+        run()
+
+    def test_abort_does_not(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            async with running(tmp_path) as node:
+                conn, transport = served(node, ends[0])
+                transport.write(bytes(300_000))
+                transport.abort()
+                assert transport.get_write_buffer_size() == 0
+                # Told later, as whoever aborts may be in the middle of something.
+                assert conn.client.id in node.app.clients.conns
+                await until(lambda: conn.client.id not in node.app.clients.conns)
+                transport.write(b"too late")
+                transport.writelines([b"too", b"late"])
+                transport.abort()
+
+        run()
+
+    def test_a_peer_that_is_gone(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            async with running(tmp_path) as node:
+                conn, transport = served(node, ends[0])
+                ends[1].close()
+                transport.write(b"x")
+                assert transport.is_closing()
+                await until(lambda: conn.client.id not in node.app.clients.conns)
+
+        run()
+
+
+class TestPause:
+    def test_nothing_is_read_meanwhile(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            async with running(tmp_path) as node:
+                conn, transport = served(node, ends[0])
+                transport.pause_reading()
+                ends[1].send(b"PING\r\n")
+                await asyncio.sleep(0.02)
+                assert conn.client.total_in_bytes == 0
+                transport.resume_reading()
+                assert await read_all(ends[1], 7) == b"+PONG\r\n"
+
+        run()
+
+
+def test_names(tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+    @in_loop
+    async def run() -> None:
+        async with running(tmp_path) as node:
+            _, transport = served(node, ends[0])
+            assert transport.get_extra_info("socket") is ends[0]
+            assert transport.get_extra_info("peername") == transport.get_extra_info("sockname") == ""
+            assert transport.get_extra_info("cipher") is None
+            transport.abort()
+            await asyncio.sleep(0.01)
+            assert transport.get_extra_info("peername") is None
+
+    run()
