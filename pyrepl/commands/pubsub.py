@@ -20,6 +20,7 @@ from pyrepl.node.client import Client
 from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.reply import Push, Raw, Reply, Simple
 
+SENTINEL_HELLO: Final = b"__sentinel__:hello"
 _SUBSCRIBING: Final = PUBSUB | NOSCRIPT | LOADING | STALE
 _ASKING: Final = PUBSUB | LOADING | STALE
 
@@ -66,10 +67,14 @@ def publish(call: Call, channel: bytes, message: bytes) -> int:
 
     It writes no key, so it has to ask for its propagation. On a replica it reaches that node's own clients, whether a
     client or the master sent it.
+
+    What sentinels tell each other stays here: they publish to every node themselves. In the stream it would move the
+    end of an old master past the switch of an idle `SENTINEL FAILOVER`, which then costs full resyncs (redis#4819).
     """
     deliveries = call.node.pubsub.publish(channel, message)
     call.node.deliveries.extend(deliveries)
-    call.rewrite(*call.argv)
+    if channel != SENTINEL_HELLO:
+        call.rewrite(*call.argv)
     return len(deliveries)
 
 

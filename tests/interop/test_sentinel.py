@@ -75,6 +75,20 @@ def check_roles_are_kept(made: Town) -> None:
 
 
 @pytest.mark.matrix
+@pytest.mark.parametrize("sentinel_kind", ["redis7", "valkey8"])
+def test_an_idle_town_is_switched_without_a_full_resync(lab: Lab, tmp_path: Path, sentinel_kind: str) -> None:
+    """The sentinels' own messages do not move the old master past the switch; there is no PING in this hour."""
+    with town(lab, KINDS, sentinel_kind, tmp_path) as made:
+        for node in made.nodes.values():
+            node.call("CONFIG", "SET", "repl-ping-replica-period", "3600")
+        full = {port: node.stat("sync_full") for port, node in made.nodes.items()}
+        for _ in range(3):
+            print(made.fail_over("command"))
+        assert {port: node.stat("sync_full") for port, node in made.nodes.items()} == full
+        assert_equal(made)
+
+
+@pytest.mark.matrix
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("sentinel_kind", "kinds"), [("redis7", KINDS), ("valkey8", OTHERS)])
 def test_many_failovers(lab: Lab, tmp_path: Path, sentinel_kind: str, kinds: tuple[str, ...]) -> None:

@@ -70,6 +70,15 @@ def test_publish_without_listeners_reaches_the_replicas_all_the_same(desk: Desk)
     assert desk.sent() == ["publish nobody hello"]
 
 
+def test_what_sentinels_tell_each_other_is_delivered_and_not_propagated(desk: Desk) -> None:
+    """They publish it to every node; in the stream it would part an old master from the new one."""
+    listener = desk.connect()
+    desk.say("SUBSCRIBE __sentinel__:hello", listener)
+    assert desk.say("PUBLISH __sentinel__:hello me") == 1
+    assert desk.node.deliveries == [(listener.id, Push((b"message", b"__sentinel__:hello", b"me")))]
+    assert desk.sent() == []
+
+
 def test_a_replica_delivers_what_the_master_published_and_propagates_nothing_of_its_own(desk: Desk) -> None:
     desk.node.propagates = False
     listener, link = desk.connect(), desk.connect()
