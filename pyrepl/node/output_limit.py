@@ -19,6 +19,11 @@ class OutputWatch:
     def __init__(self) -> None:
         self._soft_since: float | None = None
 
+    @property
+    def is_watched(self) -> bool:
+        """Was it above the soft limit when it was looked at last?"""
+        return self._soft_since is not None
+
     def is_over(self, limit: BufferLimit, size_bytes: int, now: float) -> bool:
         """Has the client to be cut, `size_bytes` of output waiting at `now` (monotonic seconds)?"""
         if limit.hard_bytes and size_bytes >= limit.hard_bytes:

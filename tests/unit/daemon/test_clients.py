@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pyrepl.daemon.client_conn import ClientConn
 from pyrepl.daemon.clients import DENIED_TEXT, MAX_CLIENTS_TEXT, is_local, keep_alive
 from tests.peers.wire import encode
 from tests.unit.daemon.rig import Peer, RunningNode, in_loop, running, soon, until
@@ -160,6 +161,38 @@ class TestOutputLimit:
                 peer.send("GET", "a")
             await until(lambda: not node.app.clients.conns, "the end of it")
             assert node.app.node.stats.client_output_buffer_limit_disconnections == 1
+
+
+    @pytest.mark.parametrize("kind", ["normal", "pubsub"])
+    def test_the_soft_limit_gives_the_seconds_it_says(self, tmp_path: Path, kind: str) -> None:
+        @in_loop
+        async def run() -> None:
+            async with running(tmp_path) as node:
+                operator, slow, late = await node.peer(), await node.peer(), await node.peer()
+                await operator.call("CONFIG", "SET", "client-output-buffer-limit", f"{kind} 0 1mb 2")
+                await operator.call("SET", "a", "x" * 100_000)
+                for peer in (slow, late):
+                    if kind == "pubsub":
+                        await peer.say("SUBSCRIBE ch")
+                for _ in range(150):
+                    if kind == "pubsub":
+                        await operator.call("PUBLISH", "ch", "x" * 100_000)
+                    else:
+                        slow.send("GET", "a")
+                        late.send("GET", "a")
+                await until(lambda: all(conn.output.is_watched for conn in _others(node)), "both are above it")
+                for _ in range(150):
+                    await late.read()
+                await until(lambda: len(node.app.clients.conns) == 2, "the end of the slow one")
+                assert node.app.node.stats.client_output_buffer_limit_disconnections == 1
+                assert (await late.say("PING")) in ("PONG", ["pong", b""], [b"pong", b""])
+
+        run()
+
+
+def _others(node: RunningNode) -> list[ClientConn]:
+    """All but the first connection."""
+    return list(node.app.clients.conns.values())[1:]
 
 
 async def _publish_until_cut(node: RunningNode, publisher: Peer) -> int:

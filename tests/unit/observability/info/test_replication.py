@@ -97,6 +97,13 @@ class TestReplicationOfAReplica:
             "master_failover_state",
         ]
 
+    @pytest.mark.parametrize(("announced", "shown"), [(True, "1"), (False, "0")])
+    def test_sentinel_learns_whether_to_show_it(self, announced: bool, shown: str) -> None:
+        rig = Rig(replica_announced=announced)
+        assert "replica_announced" not in info(rig, "replication"), "a master says nothing of it"
+        rig.follow()
+        assert info(rig, "replication")["replica_announced"] == shown
+
     def test_down(self, rig: Rig) -> None:
         link = rig.follow()
         link.lost(rig.node.process.now, "Connection refused")
