@@ -66,8 +66,11 @@ class Matrix:
         folder.mkdir(exist_ok=True)
         return Run(self.lab, folder, self.directives, ledger)
 
-    def die_at(self, step: int, *, child_only: bool = False) -> bool:
-        """Tell the story with a death at this step, and judge what is left. False if the story has fewer steps."""
+    def die_at(self, step: int, *, child_only: bool = False, reader: str = "") -> bool:
+        """Tell the story with a death at this step, and judge what is left. False if the story has fewer steps.
+
+        `reader` is a kind of real server that has to start from it too.
+        """
         self.count += 1
         name = f"{self.count}-{self.story.name}-{step}"
         folder = self.lab.folder / name
@@ -78,6 +81,8 @@ class Matrix:
         run.follower, run.writes_before_follower = self.template.follower, self.template.writes_before_follower
         try:
             self._tell(run, stop, step, child_only)
+            if reader:
+                self._judge_by(reader, run)
             self._judge(run, twice=step % SECOND_CRASH_EVERY == 0)
         except Exception as error:
             last = stop.trace[-1] if stop.trace else "nothing"
@@ -134,6 +139,16 @@ class Matrix:
             assert node.call("DEL", "written") == 1
             assert compare.digest(node) == self.digests[number]
         node.kill()
+
+    def _judge_by(self, reader: str, run: Run) -> None:
+        """A real server starts from a copy of what is left, and has the same."""
+        copy = run.folder.with_name(f"{run.folder.name}-{reader}")
+        shutil.copytree(run.folder, copy)
+        node = self.lab.start(reader, directives={"appendonly": "yes"}, folder=copy)
+        node.wait_loaded()
+        self._judge_data(node, run.ledger)
+        node.kill()
+        shutil.rmtree(copy)
 
     def _judge_data(self, node: Node, ledger: Ledger) -> int:
         """How many writes it holds."""
@@ -216,3 +231,15 @@ def test_the_child_killed_at_every_step(matrix: Matrix) -> None:
     while matrix.die_at(step, child_only=True):
         step += 1
     assert step > 3, "the child has hardly any steps: is nothing counted?"
+
+
+@pytest.mark.matrix
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("reader", ["redis7", "redis8", "valkey8"])
+@pytest.mark.parametrize("matrix", [("rewrite", "always"), ("append", "no")], indirect=True, ids=lambda param: param[0])
+def test_real_servers_start_from_what_a_crash_leaves(matrix: Matrix, reader: str) -> None:
+    """At every third step, from another one for each kind."""
+    step = 1 + ("redis7", "redis8", "valkey8").index(reader)
+    while matrix.die_at(step, reader=reader):
+        step += 3
+    assert step > 10

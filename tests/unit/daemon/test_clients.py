@@ -162,7 +162,6 @@ class TestOutputLimit:
             await until(lambda: not node.app.clients.conns, "the end of it")
             assert node.app.node.stats.client_output_buffer_limit_disconnections == 1
 
-
     @pytest.mark.parametrize("kind", ["normal", "pubsub"])
     def test_the_soft_limit_gives_the_seconds_it_says(self, tmp_path: Path, kind: str) -> None:
         @in_loop
