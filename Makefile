@@ -29,7 +29,7 @@ help:
 	@echo "make test-pure  those that are run on the pure form as well"
 	@echo "make matrix   interop with real servers at full size, every sync broken at every point, a node killed at every step"
 	@echo "make simulate  thousands of seeded histories on a bad network (SEEDS=5000; FIRST=n to begin there, or repeat one)"
-	@echo "make bench    figures against Redis 8.2, side by side (BENCH='commands fullsync rdbchannel streams', ROUNDS=3, SCALE=1)"
+	@echo "make bench    figures against Redis 8.2, side by side (BENCH='commands start', ROUNDS=5, SCALE=1; default all)"
 	@echo "make lint     ruff, mypy --strict, import rules"
 	@echo "make format   ruff, rewriting"
 	@echo "make clean    remove .venv and .peers"
@@ -86,8 +86,8 @@ SEEDS ?= 5000
 simulate: .venv/.for-tests build
 	$(BIN)/python -m tests.simulation.many --seeds $(SEEDS) --workers $(WORKERS) $(if $(FIRST),--first $(FIRST))
 
-BENCH ?= commands fullsync rdbchannel streams
-ROUNDS ?= 3
+BENCH ?=
+ROUNDS ?= 5
 SCALE ?= 1
 bench: peers .venv/.for-bench build
 	$(BIN)/python -m bench $(BENCH) --rounds $(ROUNDS) --scale $(SCALE)

@@ -1,4 +1,4 @@
-"""Memory over time of both ends of a sync, as a picture: needs matplotlib, which the `bench` extra brings."""
+"""Pictures of figures: ratios as bars, memory of both ends of a sync over time. Needs matplotlib (`bench` extra)."""
 
 from __future__ import annotations
 
@@ -34,6 +34,29 @@ def draw(name: str, title: str, pictures: Mapping[str, Samples]) -> str:
         panel.grid(alpha=0.3)
         panel.legend(loc="upper left")
     figure.suptitle(title)
+    figure.tight_layout()
+    OUT.mkdir(exist_ok=True)
+    path = OUT / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.png"
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+    return str(path)
+
+
+def ratios(name: str, title: str, values: Mapping[str, float]) -> str:
+    """A bar for each ratio, and a line at 1; where the PNG is, or why there is none."""
+    try:
+        backend = importlib.import_module("matplotlib")
+        backend.use("Agg")
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        return "none, matplotlib is missing (pip install -e '.[bench]')"
+    figure, axis = pyplot.subplots(figsize=(9, 1.2 + 0.35 * len(values)))
+    axis.barh(list(values), list(values.values()))
+    axis.axvline(1.0, color="black", linewidth=1)
+    axis.invert_yaxis()
+    axis.set_xlabel("ratio of medians")
+    axis.grid(alpha=0.3, axis="x")
+    axis.set_title(title)
     figure.tight_layout()
     OUT.mkdir(exist_ok=True)
     path = OUT / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.png"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import statistics
+import subprocess
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+from pyrepl import VERSION, kernels
 
 OUT = Path(__file__).with_name("out")
 """Not tracked by git."""
@@ -34,7 +38,9 @@ class Row:
 
 def show(title: str, rival: str, rows: list[Row]) -> None:
     """Print the table."""
-    table = Table(title=title, caption="medians; every round's figure is in the JSON file")
+    about = facts()
+    caption = f"medians; pyrepl {about['pyrepl_build']}, {about['cpu']}; every round's figure is in the JSON file"
+    table = Table(title=title, caption=caption)
     table.add_column("what")
     for name in ("unit", "pyrepl", rival, "ratio", "goal"):
         table.add_column(name, justify="right")
@@ -49,9 +55,35 @@ def save(name: str, rival: str, rows: list[Row]) -> Path:
     now = datetime.now(UTC)
     path = OUT / f"{name}-{now:%Y%m%d-%H%M%S}.json"
     rounds = [{**asdict(row), "ratio": row.ratio} for row in rows]
-    machine = {"python": platform.python_version(), "system": platform.platform(), "rival": rival}
-    path.write_text(json.dumps({"bench": name, "at": now.isoformat(), **machine, "rows": rounds}, indent=1))
+    path.write_text(
+        json.dumps({"bench": name, "at": now.isoformat(), **facts(), "rival": rival, "rows": rounds}, indent=1)
+    )
     return path
+
+
+def facts() -> dict[str, str | int]:
+    """What the figures depend on besides the two programs: the machine, versions, our commit, which form of us ran."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count() or 0,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "pyrepl": VERSION,
+        "pyrepl_build": kernels.form(),
+        "commit": _commit(),
+    }
+
+
+def _cpu_model() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _commit() -> str:
+    """Of the checkout, with a `+` when something is changed; empty without git."""
+    command = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+    done = subprocess.run(command, cwd=OUT.parent, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def _median(figures: list[float]) -> str:
