@@ -264,3 +264,29 @@ class Log(Effect):
 
     event: Event
     reply: Simple = OK
+
+
+class FactDeed(enum.Enum):
+    """What STREAMS.* asks for."""
+
+    RESERVE = "reserve"
+    COMPLETE = "complete"
+    APPEND = "append"
+    POSITION = "position"
+    LIST = "list"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WriteFact(Effect):
+    """STREAMS.*: a fact of an application's stream, or a question about the streams.
+
+    Later, where the facts are in a database. RESERVE: the id, or an array of `number` of them if it is not 0. COMPLETE
+    of the id `number`: this node's current id; `-ERR` if it is not reserved. APPEND: the id. POSITION: [linear id,
+    [writer, id, ...]]. LIST: the names.
+    """
+
+    deed: FactDeed
+    stream: str = ""
+    number: int = 0
+    rows: tuple[str, ...] = ()

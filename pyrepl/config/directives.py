@@ -394,6 +394,14 @@ class Streams:
         "Pairs of a pattern of keys and the name of a cache: a change of such a key is a row of the stream caches."
         " Several lines add up.",
     )
+    stream_facts = Directive(
+        Secret(),
+        b"sqlite:streams.db",
+        "Where the facts are kept that applications write (STREAMS.*): `keyspace`, and they replicate with the data;"
+        " `sqlite:<file>`, in dir; or `postgresql://user:password@host/database`, which several nodes share.",
+        mutable=False,
+        secret=True,
+    )
     stream_sync_rows = Directive(
         Integer(1), 10000, "Rows of the stream sync, the events of this node, that are kept in memory.", mutable=False
     )

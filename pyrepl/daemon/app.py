@@ -196,7 +196,7 @@ class App:
             self.roles.lead_at_start(aux)
         self.aof.start(from_snapshot=loader is not None)
         if self.streams is not None:
-            self.streams.stream_begins()
+            self.streams.begin()
         if settings.port:
             self.log(events.ReadyToAcceptConnections("tcp"))
         if settings.unixsocket:

@@ -56,6 +56,7 @@ class Performer:
             effects.WaitAof: self._wait_aof,
             effects.ReplPause: self._repl_pause,
             effects.Log: self._log,
+            effects.WriteFact: self._write_fact,
         }
 
     def perform(self, call: Call, effect: Effect) -> Reply:
@@ -217,6 +218,12 @@ class Performer:
     def _repl_pause(self, call: Call, effect: effects.ReplPause) -> Reply:
         self._app.replicas.pause_at(effect.point)
         return OK
+
+    def _write_fact(self, call: Call, effect: effects.WriteFact) -> Reply:
+        streams = self._app.streams
+        if streams is None:
+            raise CommandError("ERR change streams are off at this node: set stream-port and start it again")
+        return streams.facts.perform(call, effect)
 
     def _log(self, call: Call, effect: effects.Log) -> Reply:
         self._app.log(effect.event)

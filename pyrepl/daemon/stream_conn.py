@@ -65,6 +65,15 @@ class StreamConn(asyncio.Protocol):
         self.subscription.live(block, block.writer, now)
         self.work()
 
+    def live_in(self, block: Block, writer: str | None) -> None:
+        """News of a stream, for who follows it in this form."""
+        self.subscription.live(block, writer, self._clock.now())
+        self.work()
+
+    def appeared(self, stream: str, writer: str) -> None:
+        self.subscription.appeared(stream, writer)
+        self.work()
+
     def say(self, command: LineCommand) -> None:
         self.subscription.say(command)
         self.work()

@@ -23,6 +23,7 @@ from pyrepl.streams.unavailable import Unavailable
 if TYPE_CHECKING:
     from pyrepl.daemon.clock import Clock
     from pyrepl.daemon.stream_conn import StreamConn
+    from pyrepl.daemon.stream_facts import StreamFacts
 
 WANT_BYTES: Final = 48 * 1024
 """About how much of a stream is read for a subscriber that catches up, before others have their turn."""
@@ -44,6 +45,9 @@ class StreamHub:
         self.name = name
         self.replicated = replicated
         self.sources: list[Source] = [replicated]
+        self.built_in: frozenset[str] = frozenset()
+        """Streams that the node makes, whose names applications cannot take."""
+        self.facts: StreamFacts | None = None
         self.conns: dict[int, StreamConn] = {}
         self._clock = clock
         self._current_replid = current_replid
@@ -97,6 +101,11 @@ class StreamHub:
             self._plan_turn()
         if conn.subscription.ended:
             return
+        if self.facts is not None and self.facts.has(wanted.stream):
+            self.facts.read(
+                wanted.stream, wanted.writer, wanted.after, lambda result: self._answer(conn, wanted, result)
+            )
+            return
         try:
             block = self._read(wanted)
         except Unavailable as error:
@@ -104,6 +113,14 @@ class StreamHub:
             return
         conn.rows(block, wanted.writer)
         self.review_live(wanted.stream)
+
+    def _answer(self, conn: StreamConn, wanted: Wanted, result: Block | Exception) -> None:
+        if conn.subscription.ended:
+            return
+        if isinstance(result, Block):
+            conn.rows(result, wanted.writer)
+        else:
+            conn.refused(wanted, str(result))
 
     def _read(self, wanted: Wanted) -> Block:
         key = (wanted.stream, wanted.writer, wanted.after)
@@ -163,6 +180,27 @@ class StreamHub:
         """A block of a stream whose order is the same with and without named writers."""
         for conn in list(self.conns.values()):
             conn.live(block)
+
+    def hand_out_to(self, block: Block, writer: str | None) -> None:
+        """A block for those who follow its stream in this form alone."""
+        for conn in list(self.conns.values()):
+            conn.live_in(block, writer)
+
+    def live_keys(self, streams: list[str]) -> dict[tuple[str, str | None], int]:
+        """What is followed live of these streams, with the least token of those who do."""
+        found: dict[tuple[str, str | None], int] = {}
+        for conn in self.conns.values():
+            subscription = conn.subscription
+            for key in subscription.followed:
+                at = subscription.where(*key)
+                if key[0] in streams and at is not None and subscription.is_live(*key):
+                    found[key] = min(at, found.get(key, at))
+        return found
+
+    def appeared(self, stream: str, writer: str) -> None:
+        """A stream or a writer that was not there before."""
+        for conn in list(self.conns.values()):
+            conn.appeared(stream, writer)
 
     def _live_streams(self) -> list[str]:
         """The replicated streams that somebody follows live."""

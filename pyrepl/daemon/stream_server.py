@@ -14,6 +14,7 @@ from pyrepl.daemon.client_conn import peer_name
 from pyrepl.daemon.clients import is_local, keep_alive
 from pyrepl.daemon.listener import Listener
 from pyrepl.daemon.stream_conn import StreamConn
+from pyrepl.daemon.stream_facts import StreamFacts
 from pyrepl.daemon.stream_hub import StreamHub
 from pyrepl.errors import CommandError
 from pyrepl.node.streams import Subscriber
@@ -66,6 +67,9 @@ class StreamServer:
         self._sync = RecentSource("sync", self._state.name, self.clock.unix_ms(), self._node.settings.stream_sync_rows)
         self.hub.sources.append(self._sync)
         self._sync_at = self._sync.current
+        self.hub.built_in = frozenset(self.hub.streams())
+        self.facts = StreamFacts(app, self.hub)
+        self.hub.facts = self.facts
         app.event_log.listeners.append(self._on_event)
         self.settings_changed()
 
@@ -83,12 +87,18 @@ class StreamServer:
         await self._listener.serve()
         self._app.log(events.StreamPortOpened(self._state.port))
 
+    def begin(self) -> None:
+        """The data is loaded and the role is known."""
+        self.stream_begins()
+        self.facts.begin()
+
     def stop(self) -> None:
         """The node ends: every subscriber is told."""
         self._listener.close()
         for conn in list(self.hub.conns.values()):
             conn.close("server stopping")
         self.hub.close()
+        self.facts.close()
 
     def settings_changed(self) -> None:
         """CONFIG SET."""
@@ -232,6 +242,7 @@ class StreamServer:
         if not self._replication.is_replica and not self._backlog.active and not self._node.is_loading:
             self.stream_begins()
         self.plan()
+        self.facts.tick()
         now = self.clock.now()
         for conn in list(self.hub.conns.values()):
             conn.tick(now)

@@ -1266,6 +1266,22 @@ class StreamPortOpened(Event):
 
 
 @final
+class StreamTableFailed(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "The table of application streams cannot be used: {error}. STREAMS commands fail and subscribers get no news "
+        "until it can; check stream-facts and the database. It is tried again every 5 s."
+    )
+
+
+@final
+class StreamTableRecovered(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "The table of application streams can be used again"
+
+
+@final
 class StreamFollowed(Event):
     """`client` is `ip:port`, `name` what it calls itself."""
 

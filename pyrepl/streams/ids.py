@@ -99,17 +99,22 @@ class LinearId:
 
     __slots__ = ("_known", "current", "positions")
 
-    def __init__(self, positions: dict[str, int], current: int = 0) -> None:
-        """`positions` of every known writer; `current` if more is known already."""
+    def __init__(self, positions: dict[str, int]) -> None:
+        """`positions` of every known writer."""
         self.positions = dict(positions)
-        self.current = max(current, min(positions.values(), default=0))
+        self.current = min(positions.values(), default=0)
         self._known: list[int] = []
 
     def note_position(self, writer: str, position: int) -> None:
         """Everything of `writer` up to `position` is complete. A writer unknown so far holds back what comes."""
-        if position > self.positions.get(writer, -1):
-            self.positions[writer] = position
-            self._advance()
+        self.note_positions({writer: position})
+
+    def note_positions(self, positions: dict[str, int]) -> None:
+        """As note_position, for several that were read together: writers new among them hold back from now on."""
+        for writer, position in positions.items():
+            if position > self.positions.get(writer, -1):
+                self.positions[writer] = position
+        self._advance()
 
     def note_complete(self, ids: Iterable[int]) -> None:
         """These facts are complete, though their writer's position may not have reached them."""

@@ -183,8 +183,8 @@ class Subscription:
         self._told_at = now
         self._heard_at = now
         self._ping_seen = False
-        self._follows_all: bool | None = None
-        """New streams and writers are followed too: True in the form that names writers, False without."""
+        self._follows_all: set[bool] = set()
+        """New streams and writers are followed too: with True in the form that names writers, with False without."""
         self.is_authenticated = not options.password
         self.ended = ""
         """Why, once it has ended."""
@@ -333,11 +333,12 @@ class Subscription:
 
     def appeared(self, stream: str, writer: str) -> None:
         """A stream or writer that was not there before; who follows everything follows it from its beginning."""
-        if self.ended or self._follows_all is None:
+        if self.ended:
             return
-        key = (stream, writer if self._follows_all else None)
-        if key not in self._following:
-            self._follow(key, 0, named=self._follows_all)
+        for named in self._follows_all:
+            key = (stream, writer if named else None)
+            if key not in self._following:
+                self._follow(key, 0, named=named)
 
     def history_lost(self, streams: list[str], reason: str) -> None:
         """The tokens of these streams mean nothing any more."""
@@ -396,7 +397,7 @@ class Subscription:
     def _replicate(self, command: Replicate) -> None:
         catalog = self._catalog
         if command.stream is None:
-            self._follows_all = command.is_bare
+            self._follows_all.add(command.is_bare)
             for stream in catalog.streams():
                 reason = catalog.why_not(stream, None, None, "")
                 if reason is not None:

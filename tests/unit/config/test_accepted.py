@@ -36,6 +36,7 @@ OURS = {
     "stream-row-limit": "not in Redis",
     "stream-output-buffer-limit": "not in Redis",
     "stream-cache-rule": "not in Redis",
+    "stream-facts": "not in Redis",
     "stream-sync-rows": "not in Redis",
     "dir": "the capture had its own",
     "port": "the capture had its own",

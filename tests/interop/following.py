@@ -1,0 +1,105 @@
+"""A subscriber that is cut at random and goes on at another node with its token: by the line protocol, nothing else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import socket
+import threading
+import time
+from typing import Any
+
+Fact = tuple[int, list[Any]]
+"""(token, its rows)."""
+
+
+class Follower(threading.Thread):
+    """Follows one stream at whichever of `ports` chance names, and collects its facts until told to stop.
+
+    It trusts only what the protocol says: a position moves with a numeric token, SERVER says whose tokens they are.
+    """
+
+    def __init__(self, stream: str, ports: list[int], token: int, seed: int, *, cuts: bool = True) -> None:
+        super().__init__(daemon=True)
+        self.stream = stream
+        self.ports = ports
+        self.token = token
+        self.replid = ""
+        self.facts: list[Fact] = []
+        self.connections = 0
+        self.errors: list[str] = []
+        self.failure: BaseException | None = None
+        self._cuts = cuts
+        self._chance = random.Random(seed)
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        try:
+            while not self._over.is_set():
+                self._follow(self._chance.choice(self.ports))
+        except BaseException as error:
+            self.failure = error
+
+    def finish(self, token: int, timeout_s: float = 60.0) -> list[Fact]:
+        """Wait until it is at `token`; all its facts. Raises AssertionError if it does not get there."""
+        end = time.monotonic() + timeout_s
+        while self.token < token and self.failure is None and time.monotonic() < end:
+            time.sleep(0.02)
+        self._over.set()
+        self.join(10)
+        assert self.failure is None, self.failure
+        assert self.token >= token, f"at {self.token}, not {token}; errors: {self.errors[-3:]}"
+        return self.facts
+
+    def _follow(self, port: int) -> None:
+        """One connection, up to a cut."""
+        left = self._chance.choice([1, 20, 100, 500]) if self._cuts else 10**9
+        try:
+            sock = socket.create_connection(("127.0.0.1", port), timeout=1.0)
+        except OSError:
+            time.sleep(0.05)
+            return
+        self.connections += 1
+        with sock, sock.makefile("rb") as lines:
+            sock.sendall(f"NAME follower\nREPLICATE {self.stream} {self.token} {self.replid}\n".encode())
+            held: list[Any] = []
+            while left and not self._over.is_set():
+                try:
+                    line = lines.readline()
+                except OSError:
+                    return
+                if not line.endswith(b"\n") or not self._take(line.decode().rstrip("\n"), held):
+                    return
+                left -= 1
+
+    def _take(self, line: str, held: list[Any]) -> bool:
+        """Take one line; False when the connection is over."""
+        verb, _, rest = line.partition(" ")
+        if verb == "SERVER":
+            self.replid = rest.split()[1]
+        elif verb == "RDATA":
+            _, token, row = rest.split(" ", 2)
+            held.append(json.loads(row))
+            if token != "batch":
+                self.facts.append((int(token), held[:]))
+                held.clear()
+                self.token = int(token)
+        elif verb == "POSITION":
+            assert not held, "a position in the middle of a batch"
+            self.token = int(rest.split()[1])
+        elif verb == "ERROR":
+            self.errors.append(rest)
+            time.sleep(0.05)
+            return False
+        return True
+
+
+def words_of(fact: Fact) -> tuple[int, list[tuple[int, list[bytes]]]]:
+    """A fact of the stream `commands` as (token, [(database, words)])."""
+    token, rows = fact
+    return token, [(db, [_bytes(word) for word in words]) for db, words in rows]
+
+
+def _bytes(word: Any) -> bytes:
+    return word.encode() if isinstance(word, str) else base64.b64decode(word["base64"])
