@@ -38,7 +38,7 @@ KEYSPACE: Final = "keyspace"
 SQLITE: Final = "sqlite:"
 _POSTGRES: Final = ("postgresql://", "postgres://", "host=", "dbname=", "service=")
 _LOOK_S: Final = 0.1
-_IDLE_LOOK_S: Final = 1.0
+_IDLE_LOOK_S: Final = 0.25
 _RETRY_S: Final = 5.0
 _WANT_BYTES: Final = 64 * 1024
 
@@ -69,13 +69,14 @@ class StreamFacts:
         self._reading: set[_Key] = set()
         self._look_at = 0.0
         self._is_looking = False
-        self._was_replica = app.node.replication.is_replica
+        self._was_replica = False
         self._failed = False
 
     # ------------------------------------------------------------------ life
 
     def begin(self) -> None:
         """The data is loaded: find what is stored. A file that does not exist is not made before it is needed."""
+        self._was_replica = self._app.node.replication.is_replica
         if self._where.startswith(SQLITE) and not os.path.exists(self._where.removeprefix(SQLITE)):
             return
         self._look()
@@ -104,26 +105,28 @@ class StreamFacts:
             return [stream.encode() for stream in self._hub.streams()]
         if self._thread is None:
             try:
-                reply = self._act(effect)
+                return self._act(effect)
             except TableError as error:
                 raise CommandError(str(error)) from None
-            self._look()
-            return reply
+            finally:
+                self._look()
         conn = self._app.clients.conns.get(call.client.id)
         if conn is None:
             raise CommandError("ERR STREAMS commands need a connection of their own")
         conn.hold()
 
-        def answer(result: Reply | Exception) -> None:
+        def answer(results: tuple[Any, Any]) -> None:
+            result, news = results
+            # What was written can be followed by the time its writer knows.
+            self._looked(news)
             if isinstance(result, TableError):
                 result = CommandError(f"ERR the table of streams cannot be used: {result}")
             if not isinstance(result, CommandError) and isinstance(result, Exception):
                 raise result
             if self._app.clients.conns.get(call.client.id) is conn:
                 conn.answer(result)
-            self._look()
 
-        self._run(lambda: self._act(effect), answer)
+        self._run(lambda: (_outcome(lambda: self._act(effect)), _outcome(self._fetch)), answer)
         return NO_REPLY
 
     def _act(self, effect: WriteFact) -> Reply:
@@ -192,6 +195,11 @@ class StreamFacts:
 
     # ------------------------------------------------------------------ subscribers
 
+    def look_in_place(self) -> None:
+        """Somebody asks for a stream that is not known: look once more, if that takes no waiting."""
+        if self._thread is None and not self._app.node.is_loading:
+            self._look()
+
     def has(self, stream: str) -> bool:
         """Is it a stream of ours?"""
         return self.source is not None and stream in self.source.streams()
@@ -209,7 +217,7 @@ class StreamFacts:
         self._look_at = now + (_LOOK_S if self._hub.conns else _IDLE_LOOK_S)
         if not self._is_looking:
             self._is_looking = True
-            self._run(self._fetch, self._looked)
+            self._run(self._fetch, self._looked_around)
 
     def _fetch(self) -> tuple[FactSource, Fetched]:
         source = self.source or FactSource(self._opened())
@@ -218,8 +226,11 @@ class StreamFacts:
                 writer.rest()
         return source, source.fetch()
 
-    def _looked(self, result: tuple[FactSource, Fetched] | Exception) -> None:
+    def _looked_around(self, result: tuple[FactSource, Fetched] | Exception) -> None:
         self._is_looking = False
+        self._looked(result)
+
+    def _looked(self, result: tuple[FactSource, Fetched] | Exception) -> None:
         if isinstance(result, Exception):
             self._look_at = self._app.clock.now() + _RETRY_S
             if not self._failed:
@@ -235,7 +246,7 @@ class StreamFacts:
         if self.source is None:
             self.source = source
             self._hub.sources.append(source)
-        for stream, writer in source.apply(fetched):
+        for stream, writer in self.source.apply(fetched):
             self._hub.appeared(stream, writer)
         self._tell()
 

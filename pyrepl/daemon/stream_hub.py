@@ -74,6 +74,9 @@ class StreamHub:
 
     def head(self, stream: str, writer: str | None) -> int | None:
         source = self._source(stream)
+        if source is None and self.facts is not None:
+            self.facts.look_in_place()
+            source = self._source(stream)
         return None if source is None else source.head(stream, writer)
 
     def why_not(self, stream: str, writer: str | None, token: int | None, replid: str) -> str | None:

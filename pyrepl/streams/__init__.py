@@ -12,7 +12,8 @@ A node's end:
     replicated_source    keys, commands and caches, made of the replication stream by checkpoints, units,
                          replication_log, changed_keys and replicated
     recent_source        sync: a node's own events, the newest in memory
-    ids                  reserved and completed ids of the facts that applications write
+    fact_source          what applications write; ids are its theory, table where facts are kept, with
+                         sqlite_table and postgres_table; writer writes them, also from another process
     unavailable          why rows cannot be had
 
 A subscriber's end:

@@ -23,6 +23,9 @@ OWN_FLAGS = {"may_replicate"}
 
 FLAGS_DIFFER = {"cluster": "one row that refuses whatever follows; Redis marks its subcommands, not the container"}
 
+OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append", "position", "list")}
+"""Commands that no real server has."""
+
 NOT_YET_GROUPS = {"scripting", "geo", "hyperloglog", "cluster"}
 NOT_YET = {
     "blpop", "brpop", "brpoplpush", "blmove", "blmpop", "bzpopmin", "bzpopmax", "bzmpop",
@@ -98,6 +101,8 @@ def test_each_row_agrees_with_a_real_server(real: tuple[dict[str, Real], dict[st
     differences = []
     for row in rows():
         known = [server[row.wire_name] for server in real if row.wire_name in server]
+        if not known and row.wire_name in OURS:
+            continue
         if not known:
             differences.append(f"{row.wire_name}: no real server has it")
             continue

@@ -26,6 +26,8 @@ class Follower(threading.Thread):
         self.ports = ports
         self.token = token
         self.replid = ""
+        self.named = False
+        """`stream` is a stream and one of its writers."""
         self.facts: list[Fact] = []
         self.connections = 0
         self.errors: list[str] = []
@@ -62,7 +64,8 @@ class Follower(threading.Thread):
             return
         self.connections += 1
         with sock, sock.makefile("rb") as lines:
-            sock.sendall(f"NAME follower\nREPLICATE {self.stream} {self.token} {self.replid}\n".encode())
+            history = "" if self.named else self.replid
+            sock.sendall(f"NAME follower\nREPLICATE {self.stream} {self.token} {history}\n".encode())
             held: list[Any] = []
             while left and not self._over.is_set():
                 try:
@@ -79,7 +82,7 @@ class Follower(threading.Thread):
         if verb == "SERVER":
             self.replid = rest.split()[1]
         elif verb == "RDATA":
-            _, token, row = rest.split(" ", 2)
+            token, row = rest.removeprefix(self.stream + " ").split(" ", 1)
             held.append(json.loads(row))
             if token != "batch":
                 self.facts.append((int(token), held[:]))
@@ -87,7 +90,7 @@ class Follower(threading.Thread):
                 self.token = int(token)
         elif verb == "POSITION":
             assert not held, "a position in the middle of a batch"
-            self.token = int(rest.split()[1])
+            self.token = int(rest.split()[-1])
         elif verb == "ERROR":
             self.errors.append(rest)
             time.sleep(0.05)

@@ -10,6 +10,7 @@ from pyrepl.config.kinds import (
     Addresses,
     BufferLimit,
     BufferLimits,
+    CacheRules,
     Choice,
     Integer,
     KeyspaceEvents,
@@ -162,6 +163,19 @@ def test_save_lines_add_up_until_an_empty_one() -> None:
     both = kind.again([b"2", b"2"], first)
     assert both == (SavePoint(1, 1), SavePoint(2, 2))
     assert kind.again([b""], both) == ()
+
+
+def test_cache_rules_are_pairs_whose_lines_add_up() -> None:
+    kind = CacheRules()
+    first = kind.parse([b"user:*", b"users"], ())
+    both = kind.again([b"post:*", b"posts", b"tag:*", b"posts"], first)
+    assert [rule.pattern for rule in both] == [b"user:*", b"post:*", b"tag:*"]
+    assert kind.text(both) == b"user:* users post:* posts tag:* posts"
+    assert kind.lines(both)[0] == [b"user:*", b"users"]
+    assert kind.parse([b""], both) == kind.again([b""], both) == ()
+    for words in ([b"user:*"], [b"a", b""]):
+        with pytest.raises(ConfigError, match="pairs of a pattern of keys and the name of a cache"):
+            kind.parse(words, ())
 
 
 def test_other_kinds_let_the_last_line_win() -> None:

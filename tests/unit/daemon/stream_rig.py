@@ -64,11 +64,12 @@ async def streaming(folder: Path, **settings: Any) -> AsyncIterator[tuple[Runnin
 
 
 @asynccontextmanager
-async def pair(folder: Path) -> AsyncIterator[tuple[RunningNode, RunningNode, int]]:
+async def pair(folder: Path, **settings: Any) -> AsyncIterator[tuple[RunningNode, RunningNode, int]]:
     """A master, its replica, whose link is up, and the replica's stream port."""
-    async with running(made(folder, "m")) as master:
+    both = {"stream_port": free_port(), "stream_name": "node-m", **settings}
+    async with running(made(folder, "m"), **both) as master:
         address = MasterAddress("127.0.0.1", master.port)
-        async with streaming(made(folder, "r"), replicaof=address) as (replica, port):
+        async with streaming(made(folder, "r"), replicaof=address, **settings) as (replica, port):
             await link_up(replica)
             yield master, replica, port
 
