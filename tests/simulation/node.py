@@ -46,6 +46,7 @@ from tests.simulation.checkers.acks import AckWatch, check_honest
 from tests.simulation.checkers.economy import check_economy
 from tests.simulation.checkers.memory import check_buffer, check_memory
 from tests.simulation.checkers.prefix import check_prefix
+from tests.simulation.checkers.rest import RestWatch
 from tests.simulation.checkers.room import check_room
 from tests.simulation.checkers.switch import check_switch
 from tests.simulation.checkers.units import check_units
@@ -123,6 +124,7 @@ class Node:
         self._acks = AckWatch()
         self._next_id = 0
         self._child = Child(self)
+        self._restless = RestWatch()
         self._tick_at = float("inf")
 
     def new_replid(self) -> ReplId:
@@ -306,6 +308,7 @@ class Node:
     def _plan_tick(self) -> None:
         deadlines = [self.roster.next_deadline(), self.link.next_deadline() if self.link is not None else None]
         deadline = min((at for at in deadlines if at is not None), default=None)
+        self._restless.check(self.name, deadline, self.clock.now)
         if deadline is not None and deadline < self._tick_at:
             self._tick_at = max(deadline, self.clock.now + 0.001)
             self.clock.at(self._tick_at, self._tick)
