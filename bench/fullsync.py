@@ -1,43 +1,77 @@
-"""A full resync of 100-byte strings.
+"""A full resync of strings and of collections, and one from a real Redis.
 
-From REPLICAOF to a link that is up; pyrepl to pyrepl against Redis to Redis. Diskless, as both do by default, without
-the delay that waits for more replicas. Each round has a new, empty replica.
+From REPLICAOF to a link that is up. Diskless at both ends and on two connections, as Redis 8 does it best, without the
+delay that waits for more replicas; each time with a new, empty replica. pyrepl to pyrepl against Redis to Redis; then
+both as replicas of one Redis, whose snapshot has listpacks and LZF. The sides take turns.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
+from bench import data
 from bench.report import Row
+from tests.interop import channels
 from tests.peers.lab import HOST, Lab, Node, wait_until
 
-RIVAL = "redis8"
-GOAL = "1.5x"
-MILLIONS = (1, 5)
-VALUE_BYTES = 100
+RIVAL: Final = "redis8"
+KINDS: Final = ("pyrepl", RIVAL)
+STRINGS: Final = 5_000_000
+VALUE_BYTES: Final = 100
+MIXED: Final = 1_000_000
+SETTINGS: Final = {"repl-diskless-load": "on-empty-db", "repl-diskless-sync-delay": "0"}
+
+Fill = Callable[[Node, int], None]
 
 
-def measure(rounds: int, scale: float, millions: Sequence[float] = MILLIONS) -> list[Row]:
-    """Seconds for each number of keys; `scale` makes all of them fewer or more."""
-    return [_size(int(count * 1_000_000 * scale), rounds) for count in millions]
+def measure(rounds: int, scale: float) -> list[Row]:
+    """Seconds for each data set; `scale` makes them smaller or larger."""
+    strings, mixed = int(STRINGS * scale), int(MIXED * scale)
+    return [
+        _between_equals(f"{strings:,} strings of {VALUE_BYTES} bytes", _fill_strings, strings, rounds, "<= 0.33x"),
+        _between_equals(f"{mixed:,} hashes, lists, sorted sets", data.fill_mixed, mixed, rounds, "<= 0.6x"),
+        _from_redis(f"{strings:,} strings from a Redis master", _fill_strings, strings, rounds),
+        _from_redis(f"{mixed:,} hashes, lists, sorted sets from a Redis master", data.fill_mixed, mixed, rounds),
+    ]
 
 
-def _size(keys: int, rounds: int) -> Row:
-    figures: dict[str, list[float]] = {"pyrepl": [], RIVAL: []}
-    for kind in figures:
-        with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
-            master = lab.start(kind)
-            with master.connect(timeout_s=600) as wire:
-                wire.call("DEBUG", "POPULATE", keys, "key", VALUE_BYTES)
-            figures[kind] = [_once(lab, kind, master, keys) for _ in range(rounds)]
-    return Row(f"full sync of {keys:,} keys", "s", figures["pyrepl"], figures[RIVAL], GOAL)
+def _fill_strings(node: Node, keys: int) -> None:
+    data.fill_strings(node, keys, VALUE_BYTES)
+
+
+def _start(lab: Lab, kind: str) -> Node:
+    return lab.start(kind, directives={**SETTINGS, **channels.directives(kind, channels.REDIS)})
+
+
+def _between_equals(what: str, fill: Fill, keys: int, rounds: int, goal: str) -> Row:
+    with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
+        masters = {kind: _start(lab, kind) for kind in KINDS}
+        for master in masters.values():
+            fill(master, keys)
+        return _take_turns(what, lab, masters, keys, rounds, goal)
+
+
+def _from_redis(what: str, fill: Fill, keys: int, rounds: int) -> Row:
+    with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
+        master = _start(lab, RIVAL)
+        fill(master, keys)
+        return _take_turns(what, lab, dict.fromkeys(KINDS, master), keys, rounds, "<= 1x")
+
+
+def _take_turns(what: str, lab: Lab, masters: dict[str, Node], keys: int, rounds: int, goal: str) -> Row:
+    figures: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    for _ in range(rounds):
+        for kind, master in masters.items():
+            figures[kind].append(_once(lab, kind, master, keys))
+    return Row(what, "s", figures["pyrepl"], figures[RIVAL], goal)
 
 
 def _once(lab: Lab, kind: str, master: Node, keys: int) -> float:
-    replica = lab.start(kind)
+    replica = _start(lab, kind)
     began = time.monotonic()
     replica.call("REPLICAOF", HOST, master.port)
     replica.wait_link_up(900)
