@@ -139,6 +139,7 @@ def decompress_into(
     control: cython.Py_ssize_t
     length: cython.Py_ssize_t
     distance: cython.Py_ssize_t
+    done: cython.Py_ssize_t
     while pos < end:
         control = data[pos]
         pos += 1
@@ -146,7 +147,11 @@ def decompress_into(
             length = control + 1
             if pos + length > end or used + length > size:
                 return False
-            memcpy(out + used, data + pos, length)
+            # Copies of a fixed size need no call; they may put more than is wanted where there is room for it.
+            if length <= 16 and used + 16 <= size and pos + 16 <= end:
+                memcpy(out + used, data + pos, 16)
+            else:
+                memcpy(out + used, data + pos, length)
             pos += length
             used += length
             continue
@@ -163,7 +168,13 @@ def decompress_into(
         length += 2
         if distance > used or used + length > size:
             return False
-        if distance >= length:
+        if distance >= 8 and used + length + 8 <= size:
+            done = 0
+            while done < length:
+                memcpy(out + used + done, out + used + done - distance, 8)
+                done += 8
+            used += length
+        elif distance >= length:
             memcpy(out + used, out + used - distance, length)
             used += length
         elif distance == 1:
