@@ -479,6 +479,29 @@ class BorrowedWalk:
         return 1
 
 
+def some_keys(source: dict, place: int, last: object, count: int) -> tuple[list, int]:
+    """(up to `count` keys from `place` on, the place behind them); `last`, unless it is None, is the key before
+    `place`: if it is not there any more the dictionary may have been moved, and the place is -1."""
+    found: list = []
+    pos: cython.Py_ssize_t = place
+    left: cython.Py_ssize_t = count
+    table: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], source)
+    key: cython.pointer[Ref] = cython.NULL
+    value: cython.pointer[Ref] = cython.NULL
+    if pos and last is not None:
+        pos -= 1
+        if (
+            not next_item(table, cython.address(pos), cython.address(key), cython.address(value))
+            or key is not cython.cast(cython.pointer[Ref], last)
+            or pos != place
+        ):
+            return found, -1
+    while left > 0 and next_item(table, cython.address(pos), cython.address(key), cython.address(value)):
+        found.append(cython.cast(object, key))
+        left -= 1
+    return found, pos
+
+
 if cython.compiled:
     _HASH = cython.declare(cython.pointer[Type])
     _LIST = cython.declare(cython.pointer[Type])

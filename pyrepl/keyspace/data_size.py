@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Final, final
 
 from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.keyspace.key_round import KeyRound
 from pyrepl.keyspace.value_size import SAMPLES, key_bytes
 
 _FIRST_LOOK: Final = 256
@@ -48,8 +49,8 @@ class DataSize:
         self.noted_bytes = 0
         """The tally as of the last look at the number of keys, and the writes noted since."""
         self._keys = 0
-        self._left: list[bytes] = []
-        """Keys of the database before `_round_index` that the round has still to look at."""
+        self._left: KeyRound | None = None
+        """Through the database before `_round_index`; None when that is over."""
         self._round_index = 0
         self._round_bytes = 0
         self._round_keys = 0
@@ -93,23 +94,25 @@ class DataSize:
         """Look at up to `max_keys` keys of the round; True when it is through, and the next one begins."""
         databases = self._keyspace.databases
         while max_keys > 0:
-            if not self._left:
+            if self._left is None:
                 if self._round_index == len(databases):
                     self._end_round()
                     return True
-                self._left = list(databases[self._round_index].values)
+                self._left = KeyRound(databases[self._round_index].values)
                 self._round_index += 1
                 continue
-            size = min(max_keys, len(self._left))
-            found, count = self.of_keys(databases[self._round_index - 1], self._left[-size:])
-            del self._left[-size:]
+            keys = self._left.take(max_keys)
+            if not keys:
+                self._left = None
+                continue
+            found, count = self.of_keys(databases[self._round_index - 1], keys)
             self._round_bytes += found
             self._round_keys += count
-            max_keys -= size
+            max_keys -= len(keys)
         return False
 
     def _begin_round(self) -> None:
-        self._left = []
+        self._left = None
         self._round_index = 0
         self._round_bytes = 0
         self._round_keys = 0

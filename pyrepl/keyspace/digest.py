@@ -24,6 +24,7 @@ from collections.abc import Callable
 from typing import Final, final
 
 from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.keyspace.key_round import KeyRound
 from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.values import StreamValue
@@ -143,7 +144,7 @@ class KeyspaceDigest:
         self._keyspace = keyspace
         self._score = score
         self._next_db = 0
-        self._keys: list[bytes] = []
+        self._keys: KeyRound | None = None
         self._digest = 0
         self.done = False
 
@@ -156,11 +157,14 @@ class KeyspaceDigest:
         """Look at up to so many keys, at least 1."""
         assert max_keys > 0 and not self.done
         while max_keys:
-            if not self._keys and not self._begin_database():
+            if self._keys is None and not self._begin_database():
                 self.done = True
                 return
-            taken = self._keys[-max_keys:]
-            del self._keys[-max_keys:]
+            assert self._keys is not None
+            taken = self._keys.take(max_keys)
+            if not taken:
+                self._keys = None
+                continue
             max_keys -= len(taken)
             self._add(self._keyspace.databases[self._next_db - 1], taken)
 
@@ -170,7 +174,7 @@ class KeyspaceDigest:
             self._next_db += 1
             if db.values:
                 self._digest = _mix(self._digest, db.index.to_bytes(4, _ORDER))
-                self._keys = list(db.values)
+                self._keys = KeyRound(db.values, exact=True)
                 return True
         return False
 

@@ -1,6 +1,6 @@
 """Deletes expired keys that nobody asks for, a slice at a time; for masters alone. Fields of hashes: `field_expiry`.
 
-Goes round the databases: a round takes the list of a database's keys with a time to live and looks at them in slices.
+Goes round the databases: a round goes through a database's keys with a time to live and looks at them in slices.
 Redis samples at random instead (`activeExpireCycle`, 7.0); a walk finds each expired key after one round at the latest.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.keyspace.database import Database, Expiry, Keyspace
+from pyrepl.keyspace.key_round import KeyRound
 
 LOOKS: Final = 5000
 """Most keys that one slice looks at: below a millisecond."""
@@ -21,14 +22,16 @@ _NEVER: Final = 2**63
 class ExpireCycle:
     """The caller sets `Keyspace.now_ms` before a slice and propagates `Keyspace.expired` after."""
 
-    __slots__ = ("_index", "_keys", "_keyspace")
+    __slots__ = ("_due", "_index", "_keyspace", "_round")
 
     def __init__(self, keyspace: Keyspace) -> None:
         self._keyspace = keyspace
         self._index = 0
-        """Of the database whose keys `_keys` are."""
-        self._keys: list[bytes] = []
-        """Still to look at in this round; some may be gone by now or have a new time."""
+        """Of the database whose keys are gone through."""
+        self._round: KeyRound | None = None
+        """Through the times to live of that database; None when it is over."""
+        self._due: list[bytes] = []
+        """Found due and not deleted yet, as the slice was full; some may be gone by now or have a new time."""
 
     def run(self, max_keys: int) -> int:
         """Delete up to `max_keys` expired keys; how many were deleted, 0 when the slice met none.
@@ -40,25 +43,30 @@ class ExpireCycle:
             return 0
         deleted = looks = rounds = 0
         while deleted < max_keys and looks < LOOKS:
-            if not self._keys:
+            db = self._keyspace.databases[self._index]
+            if self._round is None or self._round.source is not db.expires:
                 if rounds == len(self._keyspace.databases):
                     break
                 rounds += 1
                 self._index = (self._index + 1) % len(self._keyspace.databases)
-                self._keys = list(self._keyspace.databases[self._index].expires)
+                self._due = []
+                self._round = KeyRound(self._keyspace.databases[self._index].expires)
                 continue
-            size = min(max(_CHUNK, max_keys - deleted), LOOKS - looks, len(self._keys))
-            looks += size
-            deleted += self._slice(self._keyspace.databases[self._index], size, max_keys - deleted)
+            size = min(max(_CHUNK, max_keys - deleted), LOOKS - looks)
+            keys = self._due[-size:] or self._round.take(size)
+            del self._due[-size:]
+            looks += len(keys)
+            deleted += self._slice(db, keys, max_keys - deleted)
+            if not keys:
+                self._round = None
         return deleted
 
-    def _slice(self, db: Database, size: int, limit: int) -> int:
-        """Look at `size` keys and delete up to `limit`; what is due beyond that stays on the list."""
+    def _slice(self, db: Database, keys: list[bytes], limit: int) -> int:
+        """Look at `keys` and delete up to `limit`; what is due beyond that is kept for the next slice."""
         now_ms = self._keyspace.now_ms
         expires = db.expires
-        due = [key for key in self._keys[-size:] if expires.get(key, _NEVER) <= now_ms]
-        del self._keys[-size:]
-        self._keys.extend(due[limit:])
+        due = [key for key in keys if expires.get(key, _NEVER) <= now_ms]
+        self._due.extend(due[limit:])
         del due[limit:]
         for key in due:
             db.expire(key)
