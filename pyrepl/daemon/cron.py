@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, final
 
+from pyrepl.daemon.housekeeper import Housekeeper
 from pyrepl.keyspace.expire_cycle import ExpireCycle
 from pyrepl.keyspace.field_expiry import FieldExpiryCycle
 from pyrepl.observability.memory_use import memory_use
@@ -37,6 +38,7 @@ class Cron:
         self._timer: asyncio.TimerHandle | None = None
         self._expiry = ExpireCycle(app.node.keyspace)
         self._field_expiry = FieldExpiryCycle(app.node.keyspace)
+        self._housekeeper = Housekeeper(app.node.keyspace, app.clock)
         self._next_sample_at = 0.0
         self._next_slow_at = 0.0
         self._page_bytes = resource.getpagesize()
@@ -50,6 +52,7 @@ class Cron:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._housekeeper.stop()
 
     def _period_s(self) -> float:
         return 1.0 / min(500, max(1, self._app.node.settings.hz))
@@ -63,6 +66,7 @@ class Cron:
         self._guarded(self._limit_memory)
         self._guarded(app.replicas.tick)
         self._guarded(app.failovers.tick)
+        self._guarded(self._housekeeper.tick)
         if now >= self._next_sample_at:
             self._next_sample_at = now + _SAMPLE_EVERY_S
             self._guarded(self._sample)

@@ -14,6 +14,7 @@ import uvloop
 from pyrepl.config.loading import Loaded
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.app import App
+from pyrepl.daemon.housekeeper import GC_THRESHOLDS
 from pyrepl.errors import ConfigError
 from pyrepl.observability import events
 from pyrepl.observability.event import Event
@@ -21,15 +22,12 @@ from pyrepl.observability.event import Event
 RESERVED_FDS: Final = 32
 """Descriptors that are no client's: sockets listened on, files, the child's pipe (Redis's CONFIG_MIN_RESERVED_FDS)."""
 
-_GC_THRESHOLDS: Final = (50_000, 20, 50)
-"""Values are acyclic, so collecting often finds nothing and costs a walk over all of them."""
-
 
 def run_node(settings: Settings, config_file: Path | None, loaded: Loaded) -> int:
     """Live until the node is told to end; the exit code of the process. `loaded` is what loading `settings` showed."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)
     notices = [*_notices(config_file, loaded), *_allow_descriptors(settings)]
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

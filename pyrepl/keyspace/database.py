@@ -10,13 +10,25 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final, Protocol, TypeVar, final
 
+from pyrepl.keyspace.disposal import Disposal
 from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.scan import ElementScans, KeyOrder, order_of, with_added, without
-from pyrepl.keyspace.values import HashValue, Value, wrong_type
+from pyrepl.keyspace.values import HashValue, ListValue, Value, wrong_type
 
 V = TypeVar("V")
 
 _RANDOM_TRIES: Final = 100
+
+
+def new_table() -> dict[bytes, Value]:
+    """An empty dictionary for values that the cycle collector tracks from the start.
+
+    Otherwise it would begin to with the first value that is a collection, and go through millions of strings then; as
+    it is, the node takes the dictionary out of the collector's sight while it is small.
+    """
+    table: dict[bytes, Value] = {b"": ListValue()}
+    table.clear()
+    return table
 
 
 class Expiry(Enum):
@@ -46,6 +58,7 @@ class Keyspace:
     __slots__ = (
         "databases",
         "dirty",
+        "disposal",
         "expired",
         "expired_fields",
         "expired_fields_count",
@@ -71,6 +84,8 @@ class Keyspace:
         """(database, key, field) of hash fields deleted by expiry and not yet propagated."""
         self.expired_keys_count: int = 0
         self.expired_fields_count: int = 0
+        self.disposal = Disposal()
+        """What was dropped and is still to be freed."""
         self.flushes: int = 0
         """FLUSHALLs so far; whoever saves the data looks whether it is still wanted."""
         self.hits: int = 0
@@ -118,7 +133,7 @@ class Database:
     def __init__(self, keyspace: Keyspace, index: int) -> None:
         self.keyspace = keyspace
         self.index = index
-        self.values: dict[bytes, Value] = {}
+        self.values: dict[bytes, Value] = new_table()
         self.expires: dict[bytes, int] = {}
         self.volatile_hashes: set[bytes] = set()
         """Keys of hashes that may have fields with a time to live; a superset, cleaned lazily."""
@@ -249,7 +264,11 @@ class Database:
             if key in self.values:
                 for watcher in self.watchers[key]:
                     watcher.dirty_cas = True
-        self.values = {}
+        disposal = self.keyspace.disposal
+        for dropped in (self.values, self.expires, self.accesses):
+            disposal.take(dropped)
+        disposal.take(self.volatile_hashes)
+        self.values = new_table()
         self.expires = {}
         self.volatile_hashes = set()
         self.accesses = {}

@@ -10,7 +10,6 @@ from typing import Any, Final, final
 
 from pyrepl.keyspace import borrowed_walk
 
-
 _RESTARTS: Final = 3
 """An exact round that had to begin again so often takes a list of all keys."""
 

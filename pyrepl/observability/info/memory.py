@@ -93,7 +93,7 @@ MEMORY: Final = Section(
         constant("mem_aof_buffer", 0, "There is no AOF."),
         constant("mem_allocator", "pymalloc", "CPython's allocator."),
         constant("active_defrag_running", 0, "Nothing is defragmented."),
-        constant("lazyfree_pending_objects", 0, "Values are freed at once."),
+        gauge("lazyfree_pending_objects", lambda node: node.keyspace.disposal.size, "Dropped, and still to be freed."),
         constant("lazyfreed_objects", 0, "Values are freed at once."),
     ),
 )

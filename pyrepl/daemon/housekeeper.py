@@ -1,0 +1,68 @@
+"""Memory given back without a pause: dropped data is freed in slices, and the cycle collector sees little at a time.
+
+The collector. Values form no cycles, but CPython's collector walks over all that are collections, 50 ms for a million.
+So its oldest generation, which grows without bound, is never collected by itself (`loop` sets the threshold); instead
+what reaches that generation is collected here, at most a few ten thousand objects, and then frozen: the collector does
+not look at it again. The dictionaries of the databases are frozen while they are small, as the collector would walk
+over all their keys. The price: a cycle that dies after it was frozen (at most what connections held at that moment)
+is not reclaimed.
+
+Freeing. What `keyspace.disposal` was given is taken apart, at most half of the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from typing import Final, final
+
+from pyrepl.daemon.clock import Clock
+from pyrepl.keyspace.database import Keyspace
+
+GC_THRESHOLDS: Final = (20_000, 2, 1 << 30)
+"""New objects before the youngest are collected, 1 ms; collections of those before that of the middle, 3 ms; never."""
+
+_SLICE_S: Final = 0.002
+_PAUSE_S: Final = 0.002
+_LOOK_EVERY: Final = 500
+"""Elements freed between looks at the clock."""
+
+
+@final
+class Housekeeper:
+    """`tick` is called some times a second."""
+
+    def __init__(self, keyspace: Keyspace, clock: Clock) -> None:
+        self._keyspace = keyspace
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._frozen: list[int] = []
+        """id() of the databases' dictionaries that are frozen; a new one has another, or is as small."""
+
+    def tick(self) -> None:
+        """Begin what is to do."""
+        tables = [id(db.values) for db in self._keyspace.databases]
+        if tables != self._frozen:
+            self._frozen = tables
+            gc.freeze()
+        elif gc.get_count()[2]:
+            gc.collect()
+            gc.freeze()
+        if self._timer is None and not self._keyspace.disposal.is_empty:
+            self._free()
+
+    def stop(self) -> None:
+        """Free nothing more; the process ends."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _free(self) -> None:
+        """One slice, and the next after a pause."""
+        self._timer = None
+        until = self._clock.now() + _SLICE_S
+        while self._keyspace.disposal.run(_LOOK_EVERY):
+            if self._clock.now() >= until:
+                self._timer = self._loop.call_later(_PAUSE_S, self._free)
+                return

@@ -1,0 +1,41 @@
+"""Dropped data is freed while the node answers; the collector's oldest generation stays small."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+from pyrepl.daemon.housekeeper import Housekeeper
+from pyrepl.keyspace.disposal import SMALL
+from pyrepl.keyspace.values import ListValue
+from tests.unit.daemon.rig import in_loop, running, until
+
+
+@in_loop
+async def test_flushed_keys_are_freed_after_the_reply(tmp_path: Path) -> None:
+    async with running(tmp_path, hz=100) as node:
+        assert await node.say(f"DEBUG POPULATE {20 * SMALL} key 10") == "OK"
+        disposal = node.app.node.keyspace.disposal
+        assert await node.say("FLUSHALL") == "OK"
+        assert await node.say("DBSIZE") == 0
+        await until(lambda: disposal.is_empty)
+        assert await node.say("DBSIZE") == 0
+
+
+@in_loop
+async def test_what_grew_old_is_frozen(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        keyspace = node.app.node.keyspace
+        housekeeper = Housekeeper(keyspace, node.app.clock)
+        try:
+            housekeeper.tick()
+            before = gc.get_freeze_count()
+            keyspace.databases[0].values.update({b"%d" % number: ListValue() for number in range(1000)})
+            gc.collect(0)
+            gc.collect(1)
+            assert gc.get_count()[2] > 0
+            housekeeper.tick()
+            assert gc.get_count()[2] == 0
+            assert gc.get_freeze_count() >= before + 1000
+        finally:
+            gc.unfreeze()

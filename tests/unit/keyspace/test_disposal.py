@@ -1,0 +1,56 @@
+"""Dropped collections are freed in slices; small ones are not kept at all."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.disposal import SMALL, Disposal
+from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
+
+
+def test_slices_are_bounded() -> None:
+    disposal = Disposal()
+    dropped = {b"%d" % number: b"v" for number in range(3 * SMALL)}
+    disposal.take(dropped)
+    assert disposal.size == 3 * SMALL
+    assert disposal.run(SMALL) and len(dropped) == 2 * SMALL
+    assert disposal.run(SMALL) and not disposal.run(2 * SMALL)
+    assert disposal.is_empty and not dropped
+
+
+def test_what_is_small_is_let_go_at_once() -> None:
+    disposal = Disposal()
+    disposal.take({b"k": b"v"})
+    disposal.take_value(HashValue({b"f": b"v"}))
+    assert disposal.is_empty
+
+
+def test_large_collections_inside_are_sliced_too() -> None:
+    texts = [b"%d" % number for number in range(2 * SMALL)]
+    values: list[Value] = [
+        HashValue(dict.fromkeys(texts, b"")),
+        ListValue(deque(texts)),
+        SetValue(set(texts)),
+        ZsetValue(dict.fromkeys(texts, 1.0)),
+    ]
+    disposal = Disposal()
+    disposal.take(dict.fromkeys(texts, b"string") | {b"%d" % number: value for number, value in enumerate(values)})
+    assert disposal.run(2 * SMALL)
+    assert disposal.size == 4 * 2 * SMALL
+    assert [disposal.run(2 * SMALL) for _ in range(4)] == [True, True, True, False]
+
+
+def test_a_database_that_is_cleared_hands_over_what_it_had() -> None:
+    keyspace = Keyspace(1)
+    db = keyspace.databases[0]
+    for number in range(2 * SMALL):
+        db.put(b"%d" % number, b"v")
+        db.expire_at(b"%d" % number, 5)
+    dropped = db.values
+    assert db.clear() == 2 * SMALL
+    assert not db.values and keyspace.disposal.size == 4 * SMALL
+    assert len(dropped) == 2 * SMALL
+    while keyspace.disposal.run(1000):
+        pass
+    assert not dropped
