@@ -7,7 +7,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
-SOURCES := pyrepl cli bench tests setup.py
+SOURCES := pyrepl cli bench tests examples setup.py
 FORM := $(if $(filter-out 0,$(PYREPL_PURE)),pure,compiled)
 LIST_KERNELS := import tomllib; \
 	tools = tomllib.load(open("pyproject.toml", "rb"))["tool"]["pyrepl"]["kernels"]; \

@@ -115,6 +115,7 @@ def subscribe(
     token: str | int | Place = NOW,
     *,
     store: TokenStore | None = None,
+    by_writer: bool = False,
     name: str = "",
     password: str = "",
     expect_node: str = "",
@@ -123,7 +124,9 @@ def subscribe(
 ) -> Subscription:
     """Follow `stream` on whichever of `nodes` ("host:port") answers, from `token` on.
 
-    `token` is where to begin when `store` holds nothing yet: a token, a saved text, or NOW. `notice` is told of
+    `token` is where to begin when `store` holds nothing yet: a token, a saved text, or NOW. A stream of several writers
+    comes in one order, each row when no writer can add one before it any more; `by_writer` gives each writer's rows as
+    soon as they are there, in that writer's order (the connection then carries all streams). `notice` is told of
     connections made and lost. Nothing is sent before the first row is asked for. Raises ValueError for bad arguments.
     """
     options = options or ClientOptions()
@@ -135,7 +138,10 @@ def subscribe(
     wire = SubscriberOptions(
         name=name, password=password, expect_node=expect_node, most_batch_bytes=options.most_batch_bytes
     )
-    feed = _Feed(stream, addresses, wire, options, notice or _ignore)
+    why_not = _why_not_place(place, by_writer)
+    if why_not is not None:
+        raise ValueError(why_not)
+    feed = _Feed(stream, addresses, wire, options, notice or _ignore, by_writer=by_writer)
     return Subscription(feed, place, store, options.save_every_s)
 
 
@@ -192,7 +198,7 @@ class Subscription:
     def confirm(self) -> None:
         """What was handed out last has been had, though no more is asked for."""
         if self._handed is not None:
-            self._had(self._handed)
+            self.place = place_after(self.place, self._handed)
             self._handed = None
 
     async def aclose(self) -> None:
@@ -228,13 +234,14 @@ class Subscription:
             found = self._store.load()
             text = await found if inspect.isawaitable(found) else found
             if text is not None:
-                self.place = self._saved = Place.parse(text)
+                place = Place.parse(text)
+                why_not = _why_not_place(place, self._feed.by_writer)
+                if why_not is not None:
+                    raise ValueError(why_not)
+                self.place = self._saved = place
         self._task = asyncio.create_task(self._feed.run(self.place), name=f"stream {self._feed.stream}")
         # The task must not keep us, so that whoever breaks out of a loop and forgets us is rid of the connection.
         weakref.finalize(self, _cancel, self._task, asyncio.get_running_loop())
-
-    def _had(self, batch: Batch) -> None:
-        self.place = Place(batch.token, batch.history)
 
     async def _wait(self) -> None:
         """Until there is something to take; meanwhile what is not stored yet gets stored."""
@@ -276,8 +283,11 @@ class _Feed:
         wire: SubscriberOptions,
         options: ClientOptions,
         notice: Callable[[Notice], None],
+        *,
+        by_writer: bool,
     ) -> None:
         self.stream: Final = stream
+        self.by_writer: Final = by_writer
         self._wire: Final = wire
         self._options: Final = options
         self._nodes: Final = Roundabout(addresses, options.pace, random.random)
@@ -342,7 +352,7 @@ class _Feed:
 
     async def _converse(self, address: NodeAddress) -> tuple[float | None, Ended]:
         """One connection, from its making to its end: for how long it served us, and why it ended."""
-        machine = Subscriber(self.stream, self._place, self._wire, _unix_ms)
+        machine = Subscriber(self.stream, self._place, self._wire, _unix_ms, by_writer=self.by_writer)
         connection = _Connection(machine, self, address)
         try:
             async with asyncio.timeout(self._options.connect_timeout_s):
@@ -388,7 +398,7 @@ class _Feed:
         """What a connection brought."""
         self._queue.append(batch)
         self._queued_bytes += batch.size_bytes + _BATCH_OVERHEAD_BYTES
-        self._place = Place(batch.token, batch.history)
+        self._place = place_after(self._place, batch)
         self._filled.set()
 
     @property
@@ -481,6 +491,22 @@ class _Connection(asyncio.Protocol):
     def _finish(self, ended: Ended) -> None:
         if not self.ended.done():
             self.ended.set_result(ended)
+
+
+def place_after(place: Place, batch: Batch) -> Place:
+    """The place behind a batch."""
+    if batch.writer:
+        return Place(writers={**place.writers, batch.writer: batch.token})
+    return Place(batch.token, batch.history)
+
+
+def _why_not_place(place: Place, by_writer: bool) -> str | None:
+    """Why a subscription of this kind cannot go on from there, or None."""
+    if by_writer and place.token is not None:
+        return f"expected {{writer: token}} or NOW for a stream read by writer, got {place}"
+    if not by_writer and place.writers:
+        return f"expected a token or NOW, got the places of several writers: {str(place)[:100]}"
+    return None
 
 
 def _cancel(task: asyncio.Task[None], loop: asyncio.AbstractEventLoop) -> None:

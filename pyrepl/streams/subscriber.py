@@ -30,6 +30,7 @@ from typing import Final, NamedTuple, TypeAlias, final
 from pyrepl.errors import PeerError
 from pyrepl.streams.batches import Batch
 from pyrepl.streams.codec import LineSplitter, parse_line, render
+from pyrepl.streams.holdings import Holdings
 from pyrepl.streams.place import Place
 from pyrepl.streams.refusals import AnotherServer, BatchTooLarge, Refused, refusal_of
 from pyrepl.streams.rows import Json, decode_row
@@ -44,6 +45,7 @@ from pyrepl.streams.verbs import (
     Replicate,
     Server,
     Side,
+    Sync,
 )
 
 PING_EVERY_S: Final = 5.0
@@ -95,21 +97,31 @@ class Subscriber:
     Shell's contract: `connected` first; after every call send `data_to_send()` and take `events()`; call `tick` at
     `next_deadline()`; close after Ended.
 
-    Invariants: `held` never goes down; `_rows` are rows of one token that is above `held`; after Ended nothing is
-    parsed, sent or awaited any more.
+    Invariants: `held` never goes down; `_rows` are, by writer ("" in one order), rows of one token that is not whole;
+    after Ended nothing is parsed, sent or awaited any more.
     """
 
-    def __init__(self, stream: str, place: Place, options: SubscriberOptions, unix_ms: Callable[[float], int]) -> None:
-        """`unix_ms(now)` gives the wall clock for PING."""
+    def __init__(
+        self,
+        stream: str,
+        place: Place,
+        options: SubscriberOptions,
+        unix_ms: Callable[[float], int],
+        *,
+        by_writer: bool = False,
+    ) -> None:
+        """`unix_ms(now)` is the wall clock, for PING. `by_writer`: each writer's rows at once, in its order."""
         self._stream: Final = stream
         self._place: Final = place
         self._options: Final = options
         self._unix_ms: Final = unix_ms
         self._splitter: Final = LineSplitter(options.most_batch_bytes + _BESIDES_ROW_BYTES)
         self.held = place.token
+        """Of a stream read in one order; by writer: None."""
+        self.holdings: Final = Holdings(place.writers) if by_writer else None
         self.history = ""
-        self._rows: list[Json] = []
-        self._rows_bytes = 0
+        self._rows: dict[str, list[Json]] = {}
+        self._rows_bytes: dict[str, int] = {}
         self._out: list[bytes] = []
         self._events: list[SubscriberEvent] = []
         self._is_greeted = False
@@ -130,6 +142,9 @@ class Subscriber:
             self._send(Auth(options.password), now)
         self._send(Ping(self._unix_ms(now)), now)
         place = self._place
+        if self.holdings is not None:
+            self._send(Replicate(is_bare=True), now)
+            return
         self._send(Replicate(self._stream, place.token, replid=place.history if place.token is not None else ""), now)
 
     def receive(self, data: bytes, now: float) -> None:
@@ -144,7 +159,7 @@ class Subscriber:
             return
         try:
             for line in lines:
-                self._take(parse_line(line, Side.SERVER))
+                self._take(parse_line(line, Side.SERVER), now)
                 if self._is_over:
                     return
         except PeerError as error:
@@ -192,15 +207,17 @@ class Subscriber:
 
     # ------------------------------------------------------------------ what the node says
 
-    def _take(self, command: LineCommand) -> None:
+    def _take(self, command: LineCommand, now: float) -> None:
         if isinstance(command, Rdata):
             self._on_row(command)
         elif isinstance(command, Position):
-            self._on_position(command)
+            self._on_position(command, now)
         elif isinstance(command, Ping):
             self._is_timed = True
         elif isinstance(command, Server):
             self._on_greeting(command)
+        elif isinstance(command, Sync) and self.holdings is not None:
+            self.holdings.synced(command.text)
         elif isinstance(command, Error):
             self._end(f"the node ended it: {command.text}", refusal_of(command.text))
 
@@ -217,36 +234,52 @@ class Subscriber:
     def _on_row(self, command: Rdata) -> None:
         if command.stream != self._stream:
             return
-        if command.token is not None and self._had(command.token):
-            self._forget_rows()
+        writer = command.writer or ""
+        if self.holdings is not None and not self.holdings.takes_rows(writer):
             return
-        self._rows_bytes += len(command.row)
-        if self._rows_bytes > self._options.most_batch_bytes:
+        size = self._rows_bytes.get(writer, 0) + len(command.row)
+        if size > self._options.most_batch_bytes:
             self._end_too_large()
             return
-        self._rows.append(_parsed(command.row))
+        self._rows.setdefault(writer, []).append(_parsed(command.row))
+        self._rows_bytes[writer] = size
         if command.token is not None:
-            self._hand_on(command.token)
+            self._hand_on(writer, command.token)
 
-    def _on_position(self, command: Position) -> None:
-        if command.stream != self._stream or self._had(command.token):
+    def _on_position(self, command: Position, now: float) -> None:
+        if command.stream != self._stream:
             return
-        if self._rows:
+        writer = command.writer or ""
+        if self._rows.get(writer) and not self._had(command.token):
             raise PeerError(f"expected the last row of a token of stream {self._stream}, got POSITION {command.token}")
-        self._hand_on(command.token)
+        if self.holdings is None or command.previous is None:
+            self._hand_on(writer, command.token)
+            return
+        is_move, ask_after = self.holdings.positioned(writer, command.previous, command.token)
+        if is_move:
+            self._events.append(Batch(self._stream, writer, command.token, (), 0, self.history))
+        if ask_after is not None:
+            self._send(Replicate(self._stream, ask_after, writer), now)
+            self._send(Sync(self.holdings.ask(writer)), now)
 
     def _had(self, token: int) -> bool:
         return self.held is not None and token <= self.held
 
-    def _hand_on(self, token: int) -> None:
-        assert not self._had(token)
-        self.held = token
-        self._events.append(Batch(self._stream, "", token, tuple(self._rows), self._rows_bytes, self.history))
-        self._forget_rows()
+    def _hand_on(self, writer: str, token: int) -> None:
+        """All rows of a token are here, or there are none; hand them on if they are new."""
+        rows = self._rows.pop(writer, [])
+        size_bytes = self._rows_bytes.pop(writer, 0)
+        if self.holdings is not None:
+            is_new = self.holdings.moved(writer, token)
+        else:
+            is_new = not self._had(token)
+            self.held = token if is_new else self.held
+        if is_new:
+            self._events.append(Batch(self._stream, writer, token, tuple(rows), size_bytes, self.history))
 
     def _forget_rows(self) -> None:
         self._rows.clear()
-        self._rows_bytes = 0
+        self._rows_bytes.clear()
 
     # ------------------------------------------------------------------ the rest
 

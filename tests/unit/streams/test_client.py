@@ -20,9 +20,10 @@ from pyrepl.streams.client import (
     Notice,
     Row,
     Subscription,
+    place_after,
     subscribe,
 )
-from pyrepl.streams.place import Place
+from pyrepl.streams.place import NOW, Place
 from pyrepl.streams.refusals import ForkedHistory, TokenTooOld, WrongPassword
 from pyrepl.streams.roundabout import Pace
 from pyrepl.streams.token_file import TokenFile
@@ -390,6 +391,15 @@ def test_closing_and_forgetting() -> None:
 def test_bad_arguments(nodes: list[str], stream: str, token: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         subscribe(nodes, stream, token)
+
+
+def test_places_of_the_wrong_kind() -> None:
+    with pytest.raises(ValueError, match=r"expected \{writer: token\} or NOW"):
+        subscribe(["h:1"], "orders", 5, by_writer=True)
+    with pytest.raises(ValueError, match="expected a token or NOW, got the places of several writers"):
+        subscribe(["h:1"], "orders", '{"a": 1}')
+    before = place_after(NOW, Batch("orders", "a", 5, (), 0, "x"))
+    assert place_after(before, Batch("orders", "b", 7, (), 0, "x")) == Place(writers={"a": 5, "b": 7})
 
 
 def test_a_name_is_one_word() -> None:

@@ -122,6 +122,35 @@ def test_any_cuts_of_the_bytes_give_the_same(cuts: list[int]) -> None:
     ]
 
 
+# ---------------------------------------------------------------------- writer by writer
+
+
+def by_writer(place: Place = NOW) -> Subscriber:
+    made = Subscriber("orders", place, PLAIN, lambda now: 7, by_writer=True)
+    made.connected(0.0)
+    assert made.data_to_send() == [b"PING 7\n", b"REPLICATE\n"]
+    return made
+
+
+def test_each_writer_has_its_own_order() -> None:
+    follower = by_writer()
+    follower.receive(b"POSITION keys abc 5 5\nPOSITION orders a 20 20\nPOSITION orders b 30 30\n", 0.0)
+    follower.receive(b'RDATA keys abc 6 ["x"]\nRDATA orders b batch [1]\nRDATA orders a 21 [2]\n', 0.0)
+    follower.receive(b"RDATA orders b 31 [3]\nPOSITION orders a 20 25\nRDATA orders b 31 [4]\n", 0.0)
+    found = [(event.writer, event.token, event.rows) for event in follower.events() if isinstance(event, Batch)]
+    assert found == [("a", 20, ()), ("b", 30, ()), ("a", 21, ([2],)), ("b", 31, ([1], [3])), ("a", 25, ())]
+
+
+def test_a_gap_of_one_writer_is_asked_for() -> None:
+    follower = by_writer(Place(writers={"a": 7, "b": 30}))
+    follower.receive(b"POSITION orders a 20 20\nPOSITION orders b 30 30\n", 0.0)
+    assert follower.data_to_send() == [b"REPLICATE orders a 7\n", b"SYNC 1 a\n"]
+    follower.receive(b"RDATA orders a 21 [21]\nRDATA orders b 31 [31]\nSYNC 1 a\nRDATA orders a 9 [9]\n", 0.0)
+    follower.receive(b"RDATA orders a 21 [21]\nPOSITION orders a 7 21\n", 0.0)
+    found = [(event.writer, event.token, event.rows) for event in follower.events() if isinstance(event, Batch)]
+    assert found == [("b", 31, ([31],)), ("a", 9, ([9],)), ("a", 21, ([21],))]
+
+
 # ---------------------------------------------------------------------- ends
 
 
