@@ -18,7 +18,7 @@ A node's end:
 
 A subscriber's end:
     client               a client for asyncio; subscriber is its machine
-    batches, place, roundabout, token_file
+    batches, holdings, place, roundabout, token_file
                          parts of it
     invalidation, cache_names
                          dropping entries of caches as rows of `caches` come

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.matrix
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("form", ["json", "parquet"])
 def test_counts_each_change_once(form: str, lab: Lab, tmp_path: Path) -> None:
     port = free_port()
@@ -36,7 +37,7 @@ def test_counts_each_change_once(form: str, lab: Lab, tmp_path: Path) -> None:
                 wire.pipeline([["SET", f"k:{k}", n], ["HSET", b"\xff%d" % k, "f", k], ["DEL", f"k:{k - 50}"]])
             tailing.wait_for(folder, master.offset(), tail)
             assert tailing.end(tail) == 0
-            subprocess.run(command, check=True, timeout=200)
+            subprocess.run(command, check=True, timeout=400)
     found = {}
     for path in out.glob("*.json"):
         for line in path.read_text().splitlines():
