@@ -6,6 +6,7 @@ and files cannot be made either.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -53,14 +54,15 @@ class Disk:
 def disk(tmp_path: Path) -> Iterator[Disk]:
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
+    as_root = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    mount = [*as_root, "mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0777", "tmpfs", str(folder)]
     done = subprocess.run(mount, capture_output=True, text=True)
     if done.returncode:
         pytest.fail(f"this test mounts a small tmpfs, which only root may, here or by sudo: {done.stderr.strip()}")
     try:
         yield Disk(folder)
     finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        subprocess.run([*as_root, "umount", "--lazy", str(folder)], check=True)
 
 
 @pytest.fixture
