@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import argparse
 
-from bench import commands, fullsync, plot, rdbchannel, replicated, report, start, streams
+from bench import (
+    apply,
+    commands,
+    during_sync,
+    fullsync,
+    latency,
+    memory,
+    partial,
+    plot,
+    rdbchannel,
+    replicated,
+    report,
+    start,
+    streams,
+)
 from tests.peers import finder
 
 BENCHES = {
+    "apply": apply,
     "commands": commands,
+    "during-sync": during_sync,
     "fullsync": fullsync,
+    "latency": latency,
+    "memory": memory,
+    "partial": partial,
     "rdbchannel": rdbchannel,
     "replicated": replicated,
     "start": start,

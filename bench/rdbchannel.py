@@ -86,11 +86,11 @@ def measure(rounds: int, scale: float) -> list[Row]:
     keys = _data_bytes(scale) // VALUE_BYTES
     results: Results = {(kind, mode): [] for mode in MODES for kind in KINDS}
     with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
-        masters = {kind: _start_master(lab, kind, keys) for kind in KINDS}
+        masters = {kind: start_master(lab, kind, keys) for kind in KINDS}
         for _ in range(rounds):
             for mode, dialect in MODES.items():
                 for kind, master in masters.items():
-                    results[kind, mode].append(_sync(lab, master, dialect))
+                    results[kind, mode].append(full_sync(lab, master, dialect))
     print(f"data: {keys:,} strings of {VALUE_BYTES} bytes; plot: {_draw(results)}")
     return _rows(results)
 
@@ -100,30 +100,30 @@ def _data_bytes(scale: float) -> int:
     return int(min(MOST_BYTES * scale, free / MEMORY_SHARE))
 
 
-def _start_master(lab: Lab, kind: str, keys: int) -> Node:
+def start_master(lab: Lab, kind: str, keys: int) -> Node:
     master = lab.start(kind, directives=SETTINGS)
     with master.connect(timeout_s=TIMEOUT_S) as wire:
         wire.call("DEBUG", "POPULATE", keys, "key", VALUE_BYTES)
     return master
 
 
-def _sync(lab: Lab, master: Node, dialect: str) -> Figures:
+def full_sync(lab: Lab, master: Node, dialect: str) -> Figures:
     """A new, empty replica attaches while clients write."""
     master.call("CONFIG", "SET", "repl-rdb-channel", "yes" if dialect else "no")
     replica = lab.start(master.kind, directives={**SETTINGS, **channels.directives(master.kind, dialect)})
     figures = Figures()
     process = psutil.Process(master.process.pid)
-    with _writes(master):
+    with writes(master):
         time.sleep(WARM_UP_S)
-        began, writes, cpu = time.monotonic(), _commands(master), _cpu_s(process)
-        with _watched(master, replica, figures, began):
+        began, before, cpu = time.monotonic(), commands(master), cpu_s(process)
+        with watched(master, replica, figures, began):
             replica.call("REPLICAOF", HOST, master.port)
             replica.wait_link_up(TIMEOUT_S)
             wanted = master.offset()
             wait_until("it has all of it", lambda: replica.offset() >= wanted, TIMEOUT_S, every_s=0.01)
             figures.sync_s = time.monotonic() - began
-            figures.writes_per_s = (_commands(master) - writes) / figures.sync_s
-            figures.cpu_s = _cpu_s(process) - cpu
+            figures.writes_per_s = (commands(master) - before) / figures.sync_s
+            figures.cpu_s = cpu_s(process) - cpu
     figures.master_bytes = max(sample[1] for sample in figures.samples)
     figures.replica_bytes = int(replica.info("replication")["replica_full_sync_buffer_peak"])
     replica.end()
@@ -132,7 +132,7 @@ def _sync(lab: Lab, master: Node, dialect: str) -> Figures:
 
 
 @contextmanager
-def _writes(master: Node) -> Iterator[None]:
+def writes(master: Node) -> Iterator[None]:
     """Clients that SET all the time, each waiting for its reply."""
     command = [finder.tool("redis-benchmark"), "-h", HOST, "-p", master.port, "-t", "set", "-d", VALUE_BYTES]
     command += ["-n", ENOUGH_REQUESTS, "-c", CLIENTS, "-r", WRITTEN_KEYS, "-q"]
@@ -145,12 +145,12 @@ def _writes(master: Node) -> Iterator[None]:
 
 
 @contextmanager
-def _watched(master: Node, replica: Node, figures: Figures, began: float) -> Iterator[None]:
+def watched(master: Node, replica: Node, figures: Figures, began: float) -> Iterator[None]:
     """Meanwhile the buffers are sampled and a client's latency is measured, in threads of their own."""
     stopped = threading.Event()
     threads = [
         threading.Thread(target=_sample, args=(master, replica, figures, began, stopped), daemon=True),
-        threading.Thread(target=_probe, args=(master, figures, stopped), daemon=True),
+        threading.Thread(target=probe, args=(master, figures, stopped), daemon=True),
     ]
     for thread in threads:
         thread.start()
@@ -178,7 +178,7 @@ def _field(info: bytes, name: bytes) -> int:
     return int(rest.split(b"\r\n", 1)[0]) if found else 0
 
 
-def _probe(master: Node, figures: Figures, stopped: threading.Event) -> None:
+def probe(master: Node, figures: Figures, stopped: threading.Event) -> None:
     value = b"p" * VALUE_BYTES
     with master.connect() as wire:
         while not stopped.wait(PROBE_EVERY_S):
@@ -187,11 +187,11 @@ def _probe(master: Node, figures: Figures, stopped: threading.Event) -> None:
             figures.latencies_ms.append((time.perf_counter() - asked) * 1000)
 
 
-def _commands(master: Node) -> int:
+def commands(master: Node) -> int:
     return master.stat("total_commands_processed")
 
 
-def _cpu_s(process: psutil.Process) -> float:
+def cpu_s(process: psutil.Process) -> float:
     times = process.cpu_times()
     return float(times.user + times.system)
 

@@ -1,0 +1,124 @@
+"""The longest pause: a client that PINGs every millisecond, while a node does work that goes through all it holds.
+
+Worst answer in milliseconds for each kind of work, on a node of strings and collections.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from bench import data
+from bench.report import Row
+from tests.peers.lab import HOST, Lab, Node, wait_until
+from tests.peers.wire import ErrorReply, encode
+
+RIVAL: Final = "redis8"
+KINDS: Final = ("pyrepl", RIVAL)
+STRINGS: Final = 1_000_000
+MIXED: Final = 200_000
+EXPIRING: Final = 100_000
+VALUE_BYTES: Final = 100
+EVERY_S: Final = 0.001
+SETTINGS: Final = {"enable-debug-command": "yes", "repl-diskless-load": "swapdb", "repl-diskless-sync-delay": "0"}
+GOAL: Final = "ours <= 5 ms"
+
+
+def measure(rounds: int, scale: float) -> list[Row]:
+    """Milliseconds; `scale` makes the data smaller or larger."""
+    figures: dict[str, dict[str, list[float]]] = {kind: {} for kind in KINDS}
+    for _ in range(rounds):
+        for kind in KINDS:
+            with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
+                for what, worst in _all(lab, kind, scale):
+                    figures[kind].setdefault(what, []).append(worst)
+    return [Row(what, "ms", worst, figures[RIVAL][what], GOAL) for what, worst in figures["pyrepl"].items()]
+
+
+def _all(lab: Lab, kind: str, scale: float) -> Iterator[tuple[str, float]]:
+    node = lab.start(kind, directives=SETTINGS)
+    data.fill_strings(node, int(STRINGS * scale), VALUE_BYTES)
+    works: tuple[tuple[str, Callable[[Node], object]], ...] = (
+        ("idle, for a second", lambda node: time.sleep(1)),
+        ("writes of collections", lambda node: data.fill_mixed(node, int(MIXED * scale), alone=False)),
+        ("expiry of a tenth", lambda node: _expire(node, int(EXPIRING * scale))),
+        ("KEYS of none", lambda node: node.call("KEYS", "none:*")),
+        ("DEBUG DIGEST", lambda node: node.call("DEBUG", "DIGEST")),
+        ("SCAN, the first", lambda node: node.call("SCAN", 0)),
+        ("BGSAVE", _save),
+        ("backlog to 64 MB and back", _resize),
+    )
+    for what, work in works:
+        yield what, _worst(node, work)
+    replica = lab.start(kind, directives=SETTINGS)
+    data.fill_strings(replica, int(STRINGS * scale), VALUE_BYTES)
+    yield "full sync beside old data, on the replica", _worst(replica, lambda replica: _follow(replica, node))
+    replica.end()
+    yield "FLUSHALL ASYNC", _worst(node, _flush)
+
+
+def _worst(node: Node, work: Callable[[Node], object]) -> float:
+    with _probed(node) as answers:
+        work(node)
+    return max(answers) * 1000
+
+
+@contextmanager
+def _probed(node: Node) -> Iterator[list[float]]:
+    """Seconds that each PING took meanwhile."""
+    answers = [0.0]
+    stopped = threading.Event()
+
+    def probe() -> None:
+        with node.connect(timeout_s=300) as wire:
+            while not stopped.is_set():
+                asked = time.perf_counter()
+                with suppress(ErrorReply):
+                    wire.call("PING")
+                answers.append(time.perf_counter() - asked)
+                time.sleep(EVERY_S)
+
+    thread = threading.Thread(target=probe, daemon=True)
+    thread.start()
+    time.sleep(0.1)
+    try:
+        yield answers
+    finally:
+        stopped.set()
+        thread.join(300)
+
+
+def _expire(node: Node, keys: int) -> None:
+    with node.connect(timeout_s=300) as wire:
+        wire.send(encode(["CLIENT", "REPLY", "OFF"]))
+        for first in range(0, keys, 1000):
+            wire.send(b"".join(encode(["SET", f"due:{n}", "v", "PX", 500]) for n in range(first, first + 1000)))
+        wire.send(encode(["CLIENT", "REPLY", "ON"]))
+        wire.read()
+    wait_until("they are gone", lambda: node.info("keyspace")["db0"].split(",")[1] == "expires=0", 120)
+
+
+def _save(node: Node) -> None:
+    node.call("BGSAVE")
+    wait_until("it is saved", lambda: node.info("persistence")["rdb_bgsave_in_progress"] == "0", 300)
+
+
+def _resize(node: Node) -> None:
+    for size in ("64mb", "1mb"):
+        node.call("CONFIG", "SET", "repl-backlog-size", size)
+
+
+def _follow(replica: Node, master: Node) -> None:
+    replica.call("REPLICAOF", HOST, master.port)
+    replica.wait_link_up(300)
+    time.sleep(1)
+
+
+def _flush(node: Node) -> None:
+    node.call("FLUSHALL", "ASYNC")
+    time.sleep(1)
