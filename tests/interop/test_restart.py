@@ -70,6 +70,13 @@ def test_a_master_that_lost_writes_does_not_continue_who_has_them(lab: Lab, tmp_
     assert again.stat("sync_full_past_fork") == 1
 
 
+def are_one_stream(nodes: list[Node]) -> bool:
+    """All linked, under one id: nobody is about to be cut by its master to learn another, and away when that ends."""
+    infos = [node.info("replication") for node in nodes]
+    up = all(info.get("master_link_status", "up") == "up" for info in infos)
+    return up and len({info["master_replid"] for info in infos}) == 1
+
+
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -99,8 +106,7 @@ def test_each_node_of_a_chain_in_turn(lab: Lab, tmp_path: Path, kinds: tuple[str
         master = chain[at - 1] if at else None
         chain[at] = lab.start(old.kind, master, directives=SAVED, folder=old.folder, port=old.port)
         writing.root = chain[0]
-        for node in chain[1:]:
-            node.wait_link_up()
+        wait_until("all have learned the new id", partial(are_one_stream, chain))
         wait_until("writes go on", partial(writing.has_written, before + 200))
     writing.end()
     compare.settle(*chain)
