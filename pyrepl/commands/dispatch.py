@@ -404,9 +404,12 @@ class Dispatcher:
         call.propagated = None
         keyspace = self._keyspace
         node = self._node
-        if not node.propagates:
+        if not node.propagates or (self._unit is None and not self._backlog.active):
+            # Without a backlog nobody ever asks for the stream, and its end does not move.
             keyspace.expired.clear()
             keyspace.expired_fields.clear()
+            if node.propagates:
+                call.client.write_cut = self._backlog.end
             return
         if self._unit is None and rewritten is None and not keyspace.expired and not keyspace.expired_fields:
             if entry.flags & _PROPAGATES:

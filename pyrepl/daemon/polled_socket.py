@@ -14,13 +14,15 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, final
 
+from pyrepl.daemon.wire_io import MOST_BYTES, receive, send
+
 if TYPE_CHECKING:
     from pyrepl.daemon.client_conn import ClientConn
     from pyrepl.daemon.poller import Poller
 
 READ_BYTES: Final = 1000
 """Asked for at first, which is memory that costs next to nothing; four times as much after each read that filled it."""
-MOST_READ_BYTES: Final = 256 * 1024
+MOST_READ_BYTES: Final = MOST_BYTES
 HIGH_BYTES: Final = 64 * 1024
 _MOST_DRAINS: Final = 4
 _MOST_PIECES: Final = 512
@@ -44,8 +46,6 @@ class PolledSocket:
         "_is_reading",
         "_poller",
         "_read_bytes",
-        "_recv",
-        "_send",
         "_sock",
         "_waiting",
         "_waiting_bytes",
@@ -56,8 +56,6 @@ class PolledSocket:
         self._poller = poller
         self._sock = sock
         self._conn = conn
-        self._recv = sock.recv
-        self._send = sock.send
         self.fd: int = sock.fileno()
         self._read_bytes: int = READ_BYTES
         self._waiting: deque[bytes | memoryview] = deque()
@@ -76,11 +74,11 @@ class PolledSocket:
         if not self._is_reading:
             return
         try:
-            data = self._recv(self._read_bytes)
-        except (BlockingIOError, InterruptedError):
-            return
+            data: bytes | None = receive(self.fd, self._read_bytes)
         except OSError as error:
             self._lose(error)
+            return
+        if data is None:
             return
         size = len(data)
         if size == 0:
@@ -124,12 +122,8 @@ class PolledSocket:
         if self._is_lost:
             return
         if not self._waiting:
-            try:
-                size = self._send(data)
-            except (BlockingIOError, InterruptedError):
-                size = 0
-            except OSError as error:
-                self._lose(error)
+            size = self._send_one(data) if type(data) is bytes else self._send_pieces((data,))
+            if self._is_lost:
                 return
             if size == len(data):
                 return
@@ -140,9 +134,6 @@ class PolledSocket:
     def writelines(self, pieces: Sequence[bytes | memoryview]) -> None:
         """As `write`, for several pieces in one scatter write."""
         if self._is_lost:
-            return
-        if len(pieces) == 1:
-            self.write(pieces[0])
             return
         size = 0 if self._waiting else self._send_pieces(pieces[:_MOST_PIECES])
         for piece in pieces:
@@ -212,6 +203,15 @@ class PolledSocket:
         if self._waiting_bytes > self._high_bytes:
             self._is_over = True
 
+    def _send_one(self, data: bytes) -> int:
+        """As `_send_pieces`, for one piece that is all there is."""
+        try:
+            size: int = send(self.fd, data)
+        except OSError as error:
+            self._lose(error)
+            return 0
+        return size
+
     def _send_pieces(self, pieces: Sequence[bytes | memoryview]) -> int:
         """How many bytes the kernel took; 0 when it is full, or the connection lost."""
         try:
@@ -246,5 +246,5 @@ class PolledSocket:
         """Take what came and nobody wants: closing a socket with unread bytes takes the last reply from its reader."""
         with suppress(OSError):
             for _ in range(_MOST_DRAINS):
-                if not self._recv(MOST_READ_BYTES):
+                if not receive(self.fd, MOST_READ_BYTES):
                     return

@@ -172,14 +172,14 @@ class Database:
     def find_as(self, kind: type[V], key: bytes) -> V | None:
         """As `find`; CommandError WRONGTYPE when the value is of another type."""
         value = self.find(key)
-        if value is None or isinstance(value, kind):
+        if value is None or type(value) is kind or isinstance(value, kind):
             return value
         raise wrong_type()
 
     def read_as(self, kind: type[V], key: bytes) -> V | None:
         """As `read`; CommandError WRONGTYPE when the value is of another type."""
         value = self.read(key)
-        if value is None or isinstance(value, kind):
+        if value is None or type(value) is kind or isinstance(value, kind):
             return value
         raise wrong_type()
 
