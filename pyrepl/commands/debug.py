@@ -13,9 +13,10 @@ from pyrepl.commands.arguments import no_such_key, positive_argument
 from pyrepl.commands.call import Call
 from pyrepl.commands.debug_protocol import protocol_sample
 from pyrepl.commands.effect import Effect
-from pyrepl.commands.effects import DebugLoadAof, DebugReload, DebugSleep, Log, ReplPause, ReplPausePoint
+from pyrepl.commands.effects import DebugLoadAof, DebugReload, DebugSleep, InSlices, Log, ReplPause, ReplPausePoint
 from pyrepl.commands.help import help_reply, subcommand_syntax_error
 from pyrepl.commands.objects import encoding
+from pyrepl.commands.slices import FEW_KEYS, DigestJob
 from pyrepl.commands.table import ADMIN, LOADING, NOSCRIPT, STALE, command
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.digest import key_digest, keyspace_digest
@@ -59,6 +60,8 @@ def _sleep(call: Call, seconds: bytes) -> Outcome:
 
 
 def _digest(call: Call) -> Outcome:
+    if call.keyspace.key_count > FEW_KEYS:
+        return InSlices(DigestJob(call.keyspace))
     return Simple(keyspace_digest(call.keyspace).encode())
 
 

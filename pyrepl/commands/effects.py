@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import final
 
 from pyrepl.commands.effect import Effect
+from pyrepl.commands.slices import Job
 from pyrepl.observability.event import Event
 from pyrepl.resp.reply import OK, Simple
 
@@ -238,6 +239,14 @@ class WaitAof(Effect):
 @dataclass(frozen=True, slots=True)
 class DebugLoadAof(Effect):
     """DEBUG LOADAOF: write out the AOF, empty the databases, load it again. +OK, or -ERR when there is no AOF."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class InSlices(Effect):
+    """KEYS and DEBUG DIGEST of many keys: the job's reply, later; at once within a transaction."""
+
+    job: Job
 
 
 class ReplPausePoint(enum.Enum):

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from pyrepl.commands.arguments import database_argument, no_such_key, syntax_error
 from pyrepl.commands.call import Call
+from pyrepl.commands.effect import Effect
+from pyrepl.commands.effects import InSlices
+from pyrepl.commands.slices import FEW_KEYS, KeysJob
 from pyrepl.commands.table import ALL_ARGS, DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, command
 from pyrepl.errors import CommandError
 from pyrepl.glob import Glob
@@ -141,10 +144,12 @@ def move(call: Call, key: bytes, number: bytes) -> int:
 
 
 @command("KEYS", arity=2, flags=READONLY, group="generic")
-def keys_(call: Call, pattern: bytes) -> list[bytes]:
-    """All keys that match a pattern. For big databases use SCAN: this blocks."""
+def keys_(call: Call, pattern: bytes) -> list[bytes] | Effect:
+    """All keys that match a pattern. For big databases use SCAN: this takes long, and a reply as big as they are."""
     db = call.db
     matches = Glob(pattern).matches
+    if len(db.values) > FEW_KEYS:
+        return InSlices(KeysJob(db, matches))
     if not db.expires:
         return list(db.values) if pattern == b"*" else [key for key in db.values if matches(key)]
     return [key for key in db.values if matches(key) and not db.has_expired(key)]

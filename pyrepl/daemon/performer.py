@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from pyrepl.commands import effects
 from pyrepl.commands.call import Call
 from pyrepl.commands.effect import Effect
+from pyrepl.daemon.slices import Slices
 from pyrepl.errors import CommandError, ConfigError, CorruptData
 from pyrepl.observability import events
 from pyrepl.resp.reply import NO_REPLY, OK, Reply, Simple
@@ -54,6 +55,7 @@ class Performer:
             effects.DebugLoadAof: self._debug_load_aof,
             effects.RewriteAof: self._rewrite_aof,
             effects.WaitAof: self._wait_aof,
+            effects.InSlices: self._in_slices,
             effects.ReplPause: self._repl_pause,
             effects.Log: self._log,
             effects.WriteFact: self._write_fact,
@@ -214,6 +216,16 @@ class Performer:
 
     def _wait_aof(self, call: Call, effect: effects.WaitAof) -> Reply:
         return self._app.waitaof.wait(call.client, effect.local, effect.replicas, effect.timeout_ms)
+
+    def _in_slices(self, call: Call, effect: effects.InSlices) -> Reply:
+        conn = self._app.clients.conns.get(call.client.id)
+        if conn is None or call.client.in_exec:
+            while not effect.job.step():
+                pass
+            return effect.job.reply()
+        conn.hold()
+        Slices(effect.job, conn, self._app.clock).start()
+        return NO_REPLY
 
     def _repl_pause(self, call: Call, effect: effects.ReplPause) -> Reply:
         self._app.replicas.pause_at(effect.point)

@@ -1,0 +1,85 @@
+"""Commands that go through all keys: at once where there are few, in slices between which other clients are served.
+
+Such a command returns `InSlices` with a `Job`; its client waits, nobody else does. Redis blocks all meanwhile, so what
+changes during the slices may be in the reply or not, as with SCAN; within MULTI and in scripts nothing is sliced.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol, final
+
+from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.keyspace.digest import KeyspaceDigest
+from pyrepl.keyspace.key_round import KeyRound
+from pyrepl.resp.reply import Reply, Simple
+
+FEW_KEYS: Final = 10_000
+"""Up to so many keys are gone through at once: a few milliseconds."""
+
+
+class Job(Protocol):
+    """Work in steps."""
+
+    def step(self) -> bool:
+        """Do a part of it, below a millisecond; True when there is nothing left to do."""
+
+    def reply(self) -> Reply:
+        """The command's reply, once a `step` said so."""
+
+
+class Matcher(Protocol):
+    """Does a key match?"""
+
+    def __call__(self, key: bytes, /) -> bool: ...
+
+
+@final
+class KeysJob:
+    """KEYS of one database."""
+
+    __slots__ = ("_db", "_found", "_matches", "_round")
+
+    _STEP: Final = 1000
+
+    def __init__(self, db: Database, matches: Matcher) -> None:
+        self._db = db
+        self._matches = matches
+        self._round = KeyRound(db.values, exact=True)
+        self._found: dict[bytes, None] = {}
+        """As keys may come twice."""
+
+    def step(self) -> bool:
+        """See Job. A database that was flushed or swapped meanwhile ends it."""
+        db, matches = self._db, self._matches
+        keys = self._round.take(self._STEP) if self._round.source is db.values else []
+        expires = bool(db.expires)
+        for key in keys:
+            if matches(key) and key in db.values and not (expires and db.has_expired(key)):
+                self._found[key] = None
+        return not keys
+
+    def reply(self) -> Reply:
+        """See Job."""
+        return list(self._found)
+
+
+@final
+class DigestJob:
+    """DEBUG DIGEST."""
+
+    __slots__ = ("_running",)
+
+    _STEP: Final = 100
+
+    def __init__(self, keyspace: Keyspace) -> None:
+        self._running = KeyspaceDigest(keyspace)
+
+    def step(self) -> bool:
+        """See Job."""
+        if not self._running.done:
+            self._running.step(self._STEP)
+        return self._running.done
+
+    def reply(self) -> Reply:
+        """See Job."""
+        return Simple(self._running.hex.encode())

@@ -1,0 +1,39 @@
+"""Runs a job of `commands.slices` between the turns of the loop, and answers its client."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, final
+
+from pyrepl.commands.slices import Job
+from pyrepl.daemon.client_conn import ClientConn
+from pyrepl.daemon.clock import Clock
+
+_SLICE_S: Final = 0.002
+
+
+@final
+class Slices:
+    """One job of one client, which is held; it ends with the client."""
+
+    def __init__(self, job: Job, conn: ClientConn, clock: Clock) -> None:
+        self._job = job
+        self._conn = conn
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+
+    def start(self) -> None:
+        """The first slice comes in a turn of its own."""
+        self._loop.call_soon(self._run)
+
+    def _run(self) -> None:
+        if self._conn.transport.is_closing():
+            return
+        until = self._clock.now() + _SLICE_S
+        while not self._job.step():
+            if self._clock.now() >= until:
+                # By a timer, as what is ready in the sockets goes before that.
+                self._loop.call_later(0, self._run)
+                return
+        self._conn.answer(self._job.reply())
+        self._conn.flush()

@@ -1,0 +1,57 @@
+"""A client that asks for all of many keys waits alone."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from pyrepl.commands.slices import FEW_KEYS
+from tests.unit.daemon.rig import in_loop, running
+
+MANY = 3 * FEW_KEYS
+
+
+@in_loop
+async def test_others_are_served_meanwhile(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        assert await node.say(f"DEBUG POPULATE {MANY} key 10") == "OK"
+        asking, other = await node.peer(), await node.peer()
+        digest = asyncio.ensure_future(asking.say("DEBUG DIGEST"))
+        await asyncio.sleep(0)
+        assert await other.say("PING") == "PONG"
+        assert not digest.done()
+        assert await digest == await other.say("DEBUG DIGEST") != "0" * 40
+        found = await asking.say("KEYS key:1?")
+        assert sorted(found) == [b"key:%d" % number for number in range(10, 20)]
+
+
+@in_loop
+async def test_commands_behind_it_wait_for_its_reply(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        assert await node.say(f"DEBUG POPULATE {MANY} key 10") == "OK"
+        peer = await node.peer()
+        peer.send("KEYS", "key:7")
+        peer.send("DEL", "key:7")
+        assert await peer.read() == [b"key:7"]
+        assert await peer.read() == 1
+
+
+@in_loop
+async def test_within_a_transaction_nothing_is_sliced(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        assert await node.say(f"DEBUG POPULATE {MANY} key 10") == "OK"
+        peer = await node.peer()
+        await peer.say("MULTI")
+        await peer.say("KEYS key:7")
+        await peer.say("DEL key:7")
+        assert await peer.say("EXEC") == [[b"key:7"], 1]
+
+
+@in_loop
+async def test_a_client_that_goes_takes_its_job_along(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        assert await node.say(f"DEBUG POPULATE {MANY} key 10") == "OK"
+        peer = await node.peer()
+        peer.send("DEBUG", "DIGEST")
+        peer.close()
+        assert await node.say("PING") == "PONG"
