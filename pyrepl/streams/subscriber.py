@@ -34,6 +34,7 @@ from pyrepl.streams.holdings import Holdings
 from pyrepl.streams.place import Place
 from pyrepl.streams.refusals import AnotherServer, BatchTooLarge, Refused, refusal_of
 from pyrepl.streams.rows import Json, decode_row
+from pyrepl.streams.tokens import MAX_TOKEN_DIGITS
 from pyrepl.streams.verbs import (
     Auth,
     Error,
@@ -120,6 +121,7 @@ class Subscriber:
         """Of a stream read in one order; by writer: None."""
         self.holdings: Final = Holdings(place.writers) if by_writer else None
         self.history = ""
+        self._usual: Final = f"RDATA {stream} ".encode()
         self._rows: dict[str, list[Json]] = {}
         self._rows_bytes: dict[str, int] = {}
         self._out: list[bytes] = []
@@ -159,7 +161,8 @@ class Subscriber:
             return
         try:
             for line in lines:
-                self._take(parse_line(line, Side.SERVER), now)
+                if not self._took_usual(line):
+                    self._take(parse_line(line, Side.SERVER), now)
                 if self._is_over:
                     return
         except PeerError as error:
@@ -220,6 +223,23 @@ class Subscriber:
             self.holdings.synced(command.text)
         elif isinstance(command, Error):
             self._end(f"the node ended it: {command.text}", refusal_of(command.text))
+
+    def _took_usual(self, line: bytes) -> bool:
+        """Take the line that nearly all are, the only row of its token, at a third of the cost; False for any other."""
+        if self._rows or self.holdings is not None or not line.startswith(self._usual):
+            return False
+        word, _, row = line[len(self._usual) :].partition(b" ")
+        if not word.isdigit() or len(word) >= MAX_TOKEN_DIGITS or not 0 < len(row) <= self._options.most_batch_bytes:
+            return False
+        try:
+            text = row.decode()
+        except UnicodeDecodeError:
+            return False
+        token = int(word)
+        if not self._had(token):
+            self.held = token
+            self._events.append(Batch(self._stream, "", token, (_parsed(text),), len(row), self.history))
+        return True
 
     def _on_greeting(self, command: Server) -> None:
         expected = self._options.expect_node

@@ -151,6 +151,22 @@ def test_a_gap_of_one_writer_is_asked_for() -> None:
     assert found == [("b", 31, ([31],)), ("a", 9, ([9],)), ("a", 21, ([21],))]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'RDATA keys 5 [0,"a b","set"]\n',
+        b'  RDATA keys 5 [0,"a b","set"]\r\n',
+        b'RDATA keys 0000000000000000005 [0,"a b","set"]\n',
+    ],
+)
+def test_the_usual_line_and_its_odd_forms_mean_the_same(line: bytes) -> None:
+    follower = greeted()
+    follower.receive(line, 0.0)
+    (found,) = follower.events()
+    assert isinstance(found, Batch)
+    assert (found.token, found.rows) == (5, ([0, "a b", "set"],))
+
+
 # ---------------------------------------------------------------------- ends
 
 
