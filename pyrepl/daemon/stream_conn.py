@@ -82,6 +82,10 @@ class StreamConn(asyncio.Protocol):
         self.subscription.renamed(old_replid)
         self.work()
 
+    def fall_behind(self, streams: list[str]) -> None:
+        self.subscription.fall_behind(streams)
+        self.work()
+
     def history_lost(self, streams: list[str], reason: str) -> None:
         self.subscription.history_lost(streams, reason)
         self.work()
@@ -99,7 +103,7 @@ class StreamConn(asyncio.Protocol):
         deadline = self.subscription.next_deadline()
         if deadline is not None and now >= deadline:
             self.subscription.tick(now)
-        self.work()
+            self.work()
 
     def work(self) -> None:
         """Write what is to be written and act on what happened."""

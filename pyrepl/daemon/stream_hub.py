@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.streams.block import Block
-from pyrepl.streams.replicated_source import ReplicatedSource
+from pyrepl.streams.replicated_source import PUMP_BYTES, ReplicatedSource
 from pyrepl.streams.source import Source
 from pyrepl.streams.subscription import Wanted
 from pyrepl.streams.unavailable import Unavailable
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 WANT_BYTES: Final = 48 * 1024
 """About how much of a stream is read for a subscriber that catches up, before others have their turn."""
 _SHARE: Final = 0.2
+_SLICE_S: Final = 0.01
 _MAX_DELAY_S: Final = 0.1
 _CACHED_BLOCKS: Final = 16
+_CACHED_BYTES: Final = 4 * WANT_BYTES
+"""A block of more of the stream, one with a very large row, is not kept."""
 
 
 @final
@@ -102,7 +105,7 @@ class StreamHub:
         conn, wanted = self._wanted.popleft()
         if self._wanted:
             self._plan_turn()
-        if conn.subscription.ended:
+        if not conn.subscription.wants(wanted):
             return
         if self.facts is not None and self.facts.has(wanted.stream):
             self.facts.read(
@@ -134,7 +137,8 @@ class StreamHub:
         if source is None:
             raise Unavailable(f"there is no stream {wanted.stream} any more")
         block = source.read(wanted.stream, wanted.writer, wanted.after, WANT_BYTES)
-        if block.facts and block.upto < (source.head(wanted.stream, wanted.writer) or 0):
+        is_whole = block.upto < (source.head(wanted.stream, wanted.writer) or 0)
+        if block.facts and is_whole and block.upto - block.previous <= _CACHED_BYTES:
             self._blocks[key] = block
             if len(self._blocks) > _CACHED_BLOCKS:
                 self._blocks.popitem(last=False)
@@ -149,7 +153,7 @@ class StreamHub:
 
     def plan_pump(self) -> None:
         """There may be news for those who follow live."""
-        if self._pump_timer is None and self.replicated.has_news:
+        if self._pump_timer is None and self.replicated.lag_bytes:
             now = self._clock.now()
             if now >= self._next_pump_at:
                 self._pump_timer = self._loop.call_soon(self._pump_planned)
@@ -158,26 +162,39 @@ class StreamHub:
 
     def _pump_planned(self) -> None:
         self._pump_timer = None
-        began_at = self._clock.now()
-        self.pump(None)
-        ended_at = self._clock.now()
-        self._next_pump_at = ended_at + min(_MAX_DELAY_S, (ended_at - began_at) * (1 / _SHARE - 1))
+        if self.replicated.is_outrun:
+            self._give_up_live()
+            return
+        began_at = now = self._clock.now()
+        while self.pump(None) and now < began_at + _SLICE_S:
+            now = self._clock.now()
+        now = self._clock.now()
+        # Sharing the time must not let what waits grow.
+        is_behind = self.replicated.lag_bytes > PUMP_BYTES
+        self._next_pump_at = now if is_behind else now + min(_MAX_DELAY_S, (now - began_at) * (1 / _SHARE - 1))
         self.plan_pump()
 
-    def pump(self, upto: int | None) -> None:
-        """Hand out the next piece of news; all of it up to the cut `upto` if one is given."""
+    def _give_up_live(self) -> None:
+        """The stream outruns us: what is held for live subscribers must not grow, so they catch up from the backlog."""
+        self.replicated.stop_live()
+        streams = self.replicated.streams()
+        for conn in list(self.conns.values()):
+            conn.fall_behind(streams)
+
+    def pump(self, upto: int | None) -> bool:
+        """Hand out the next piece of news, not beyond the cut `upto` if one is given; False if there is none."""
         streams = self._live_streams()
         if not streams:
             self.replicated.stop_live()
-            return
+            return False
         try:
             blocks = self.replicated.pump(streams, upto)
-            while blocks:
-                for block in blocks:
-                    self.hand_out(block)
-                blocks = self.replicated.pump(streams, upto) if upto is not None else []
         except Unavailable as error:
             self.history_lost(str(error))
+            return False
+        for block in blocks:
+            self.hand_out(block)
+        return bool(blocks)
 
     def hand_out(self, block: Block) -> None:
         """A block of a stream whose order is the same with and without named writers."""

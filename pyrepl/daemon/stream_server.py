@@ -234,7 +234,8 @@ class StreamServer:
             self.hub.history_lost(f"FORKED the history {old} has ended here; this node's is {self._replid} now")
             self._log.restart(self._backlog.end, self._stream_db())
             return
-        self.hub.pump(int(fork))
+        while self.hub.pump(int(fork)):
+            pass
         self.hub.renamed(old)
 
     def tick(self) -> None:

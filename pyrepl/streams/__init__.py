@@ -22,4 +22,28 @@ A subscriber's end:
                          parts of it
     invalidation, cache_names
                          dropping entries of caches as rows of `caches` come
+
+`Writer`, and what it writes to, `SqliteTable` and `PostgresTable`, can be taken from here too; they are imported when
+somebody does.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pyrepl.streams.postgres_table import PostgresTable
+    from pyrepl.streams.sqlite_table import SqliteTable
+    from pyrepl.streams.writer import Writer
+
+__all__ = ["PostgresTable", "SqliteTable", "Writer"]
+
+_HOME: Final = {"PostgresTable": "postgres_table", "SqliteTable": "sqlite_table", "Writer": "writer"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on demand: a node that opens no stream port needs none of it."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -124,9 +124,14 @@ class ReplicatedSource:
         return self._pin is not None
 
     @property
-    def has_news(self) -> bool:
-        """Bytes came that live subscribers have not seen."""
-        return self._pin is not None and self._pin.at < self._held.end
+    def lag_bytes(self) -> int:
+        """Bytes that came and live subscribers have not seen."""
+        return 0 if self._pin is None else self._held.end - self._pin.at
+
+    @property
+    def is_outrun(self) -> bool:
+        """More is held for live subscribers than the backlog is to hold: the stream is faster than they are fed."""
+        return self.lag_bytes > max(self._held.capacity, 4 * PUMP_BYTES)
 
     def go_live(self) -> None:
         """Somebody has caught up with the head and is to get what follows as it comes."""

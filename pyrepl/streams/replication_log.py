@@ -20,11 +20,12 @@ _GROWTH: Final = 4
 
 
 class HeldBytes(Protocol):
-    """The newest bytes of a replication stream: [start, end)."""
+    """The newest bytes of a replication stream: [start, end), about `capacity` of them."""
 
     active: bool
     start: int
     end: int
+    capacity: int
 
     def read(self, at: int, max_bytes: int) -> list[bytes | memoryview]:
         """The bytes from `at` on, at most so many, in pieces."""

@@ -54,6 +54,8 @@ PING_PERIOD_S: Final = 5.0
 TIMEOUT_S: Final = 15.0
 LOW_WATER_BYTES: Final = 64 * 1024
 """A subscriber that catches up gets more rows when less than this waits to leave us."""
+_MOST_ANSWERS_BYTES: Final = 4 * LOW_WATER_BYTES
+"""Answers may wait up to the output limit, but no less than this: a subscriber that catches up has rows waiting."""
 SAID_BEFORE_LOGIN: Final = (Name, Auth, Ping, Error)
 
 
@@ -210,6 +212,8 @@ class Subscription:
                     return
         except PeerError as error:
             self._fail(str(error))
+        if self.unsent_bytes > max(self._options.output_bytes, _MOST_ANSWERS_BYTES):
+            self._fail(f"SLOW {self.unsent_bytes} bytes wait to be read: read the answers to what you send")
 
     def data_to_send(self) -> list[bytes]:
         """What is to be written; each piece is whole lines."""
@@ -311,6 +315,11 @@ class Subscription:
         """(stream, writer or None) of all that is followed."""
         return list(self._following)
 
+    def wants(self, wanted: Wanted) -> bool:
+        """Is this question still open? It is not when the client has gone elsewhere, or was answered meanwhile."""
+        following = self._following.get((wanted.stream, wanted.writer))
+        return following is not None and not following.is_live and following.asked and following.at == wanted.after
+
     def is_live(self, stream: str, writer: str | None) -> bool:
         following = self._following.get((stream, writer))
         return following is not None and following.is_live
@@ -339,6 +348,14 @@ class Subscription:
             key = (stream, writer if named else None)
             if key not in self._following:
                 self._follow(key, 0, named=named)
+
+    def fall_behind(self, streams: list[str]) -> None:
+        """Nobody is fed live any more of these streams: who was catches up by itself."""
+        for (stream, writer), following in self._following.items():
+            if stream in streams and following.is_live:
+                following.is_live = False
+                following.since = following.at
+                self._want((stream, writer), following)
 
     def history_lost(self, streams: list[str], reason: str) -> None:
         """The tokens of these streams mean nothing any more."""
@@ -381,15 +398,19 @@ class Subscription:
 
     def _introduce(self, text: str) -> None:
         name, _, password = text.rpartition(" ")
-        if self.is_authenticated or not name:
+        if not self._options.password or not name:
             self.name = text
-        else:
-            self.name = name
+            return
+        # Said again after the login, the password must not become part of the name, which people see.
+        self.name = name if not self.is_authenticated or self._is_password(password) else text
+        if not self.is_authenticated:
             self._log_in(password)
 
+    def _is_password(self, password: str) -> bool:
+        return hmac.compare_digest(password.encode("utf-8", "surrogatepass"), self._options.password)
+
     def _log_in(self, password: str) -> None:
-        wanted = self._options.password
-        if wanted and not hmac.compare_digest(password.encode("utf-8", "surrogatepass"), wanted):
+        if self._options.password and not self._is_password(password):
             self._fail("WRONGPASS the password is not the one of stream-requirepass")
             return
         self.is_authenticated = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.unit.daemon.rig import in_loop, until
@@ -59,3 +60,25 @@ async def test_unknown_streams_and_the_known_ones(tmp_path: Path) -> None:
         assert hub.head("nosuch", None) is None and hub.writers("nosuch") == []
         assert hub.why_not("nosuch", None, 5, "") == "there is no such stream"
         await until(lambda: not hub.conns)
+
+
+@in_loop
+async def test_a_stream_faster_than_they_are_fed_makes_them_catch_up(tmp_path: Path) -> None:
+    async with streaming(tmp_path, repl_backlog_size=16 << 10) as (node, port):
+        one = await follow(port, "REPLICATE keys NOW")
+        await one.line()
+        peer = await node.peer()
+        for number in range(30):
+            peer.send("SET", f"k{number}", "x" * 100_000)
+        for _ in range(30):
+            await peer.read()
+        rows = await one.rows(1)
+        while rows[-1][1] != "k29":
+            line = await one.line()
+            if line.startswith("ERROR"):
+                assert line.startswith("ERROR TOOOLD ")
+                break
+            if line.startswith("RDATA"):
+                rows.append(json.loads(line.split(" ", 3)[3]))
+        assert [row[1] for row in rows] == [f"k{number}" for number in range(len(rows))]
+        assert node.app.node.replication.backlog.held_bytes < 2 << 20

@@ -95,9 +95,9 @@ class TestForks:
 class TestLive:
     def test_what_is_pumped_goes_to_each_stream(self, rig: Rig) -> None:
         rig.source.go_live()
-        assert not rig.source.has_news and rig.source.pump(["keys"]) == []
+        assert not rig.source.lag_bytes and rig.source.pump(["keys"]) == []
         end = rig.write(2)
-        assert rig.source.has_news
+        assert rig.source.lag_bytes == end
         assert rig.source.head("keys", None) == 0, "live subscribers are where the pump is, and nobody is beyond"
         blocks = rig.source.pump(["commands", "keys"])
         assert [(block.stream, block.previous, block.upto, block.rows) for block in blocks] == [
@@ -116,6 +116,15 @@ class TestLive:
         rig.source.stop_live()
         rig.source.stop_live()
         assert rig.backlog.lowest_pin is None and not rig.source.is_pumped
+
+    def test_outrun(self, rig: Rig) -> None:
+        rig.source.go_live()
+        rig.write(30_000)
+        assert not rig.source.is_outrun
+        rig.write(30_000)
+        assert rig.source.is_outrun, "more is pinned than a backlog of 1 MB is to hold"
+        rig.source.stop_live()
+        assert not rig.source.is_outrun and rig.source.lag_bytes == 0
 
     def test_up_to_a_fork(self, rig: Rig) -> None:
         rig.source.go_live()

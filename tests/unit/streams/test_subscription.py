@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrepl.streams.block import Block
-from pyrepl.streams.subscription import LOW_WATER_BYTES, PING_PERIOD_S, TIMEOUT_S, Heard
+from pyrepl.streams.subscription import LOW_WATER_BYTES, PING_PERIOD_S, TIMEOUT_S, Heard, Wanted
 from pyrepl.streams.verbs import FederationAck, InvalidateCache, RemoteServerUp, RemovePusher, UserSync
 from tests.unit.streams.rig import REPLID, FakeCatalog, Rig
 
@@ -205,6 +205,20 @@ class TestSlow:
         rig.say("SYNC x")
         assert rig.wait(1000) == ""
 
+    def test_answers_nobody_reads_are_bounded(self, rig: Rig) -> None:
+        rig.reads = False
+        for _ in range(200):
+            rig.say("SYNC " + "x" * 16_000)
+        assert rig.wire.splitlines()[-1].startswith(b"ERROR SLOW ")
+        assert len(rig.wire) < (1 << 20) + 20_000
+
+    def test_a_question_is_open_until_it_is_answered(self, rig: Rig) -> None:
+        rig.subscription.receive(b"REPLICATE keys 10\nREPLICATE keys 10\n", 0.0)
+        wanted = [event for event in rig.subscription.events() if isinstance(event, Wanted)]
+        assert len(wanted) == 2 and all(map(rig.subscription.wants, wanted))
+        rig.subscription.rows(rig.catalog.read("keys", 10, 9), None, 0.0)
+        assert not any(map(rig.subscription.wants, wanted))
+
 
 class TestPassword:
     def test_by_a_line_of_its_own(self) -> None:
@@ -217,6 +231,13 @@ class TestPassword:
         rig = Rig(FakeCatalog(keys=10), password=b"secret")
         assert rig.say("NAME me and you secret", "REPLICATE keys NOW") == "POSITION keys 10\n"
         assert rig.subscription.name == "me and you"
+
+    def test_said_again_it_does_not_become_part_of_the_name(self) -> None:
+        rig = Rig(FakeCatalog(keys=10), password=b"secret")
+        rig.say("NAME me secret", "NAME me secret")
+        assert rig.subscription.name == "me"
+        rig.say("NAME you and me")
+        assert rig.subscription.name == "you and me"
 
     @pytest.mark.parametrize("line", ["AUTH wrong", "NAME me wrong"])
     def test_a_wrong_one(self, line: str) -> None:
@@ -269,6 +290,13 @@ class TestOther:
         assert rig.work() == ""
         rig.subscription.history_lost(["keys", "caches"], "gone")
         assert rig.work() == "ERROR gone\n"
+
+    def test_who_is_not_fed_live_any_more_catches_up(self, rig: Rig) -> None:
+        rig.say("REPLICATE keys NOW", "REPLICATE caches NOW")
+        rig.catalog.add("keys", 11, "[11]")
+        rig.subscription.fall_behind(["keys"])
+        assert rig.work() == "RDATA keys 11 [11]\nPOSITION keys 11\n"
+        assert rig.subscription.is_live("caches", None) and rig.subscription.is_live("keys", None)
 
     def test_a_stream_that_appears(self, rig: Rig) -> None:
         rig.subscription.appeared("orders", "w")

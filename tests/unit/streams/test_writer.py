@@ -88,3 +88,11 @@ def test_rows_are_json() -> None:
     for row in ("", "{", "nope", "[" * 100_000):
         with pytest.raises(ValueError, match="expected JSON in a row"):
             check_row(row)
+
+
+def test_what_applications_need_is_at_hand() -> None:
+    import pyrepl.streams as streams
+
+    assert (streams.Writer, streams.SqliteTable) == (Writer, SqliteTable)
+    with pytest.raises(AttributeError, match="no attribute Reader"):
+        streams.Reader  # noqa: B018
