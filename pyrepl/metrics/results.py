@@ -28,13 +28,16 @@ SYNCS: Final = Table(
         ),
         text("mode", "continue, full_disk, full_diskless, rdb_channel (Redis), dual_channel (Valkey)"),
         flag("ok", "true online, false failed, null still running or the log ends"),
-        text("cause", "of a full resync: first, no_backlog, offset_out_of_backlog, id_mismatch, forced, ... (CAUSES)"),
+        text("cause", "of a full resync: first, no_backlog, out_of_backlog, id_mismatch, forced, ... (CAUSES)"),
         text("failure", "why it failed (CAUSES); null when it did not"),
         text("failure_detail", "the same in the log's own words"),
         flag("asked_with_id", "the replica asked to be continued (PSYNC with an id, not ?)"),
-        count("asked_offset", "bytes", "first byte it asked for, from 1"),
-        count("offset", "bytes", "the cut of the snapshot, or the first byte continued from"),
-        count("gap_bytes", "bytes", "how many bytes more the backlog should have reached back; null when unknown"),
+        count("asked_offset", "bytes", "the cut that the replica held: it asked for the byte behind it"),
+        count("offset", "bytes", "the cut of the snapshot, or the one continued from"),
+        count("gap_bytes", "bytes", "by how many bytes the request missed the backlog; null when no log tells"),
+        count(
+            "behind_bytes", "bytes", "how much of the stream the replica lacked: a backlog of that size would have done"
+        ),
         number("handshake_ms", "ms", "from begin to the verdict"),
         number("wait_bgsave_ms", "ms", "from the verdict to the start of the snapshot that served it (master)"),
         number("transfer_ms", "ms", "from the snapshot's start, or the first byte received, to the last byte"),
@@ -91,6 +94,8 @@ FULL_CAUSES: Final = Table(
         number("seconds", "s", "their total_ms, summed"),
         count("gap_p50", "bytes", "median of gap_bytes, where known"),
         count("gap_max", "bytes", "largest gap_bytes, where known"),
+        count("behind_p50", "bytes", "median of behind_bytes, where known"),
+        count("behind_max", "bytes", "largest behind_bytes, where known"),
     ),
 )
 
@@ -202,6 +207,7 @@ FORKS: Final = Table(
         text("why", "sync when replicas wait for it, else save"),
         flag("ok", "its end; null when the log does not tell"),
         number("seconds", "s", "from start to end"),
+        count("fork_us", "us", "how long the fork itself held the node up, where told"),
         count("bytes", "bytes", "snapshot bytes, where told"),
         count("keys", "", "keys written, where told"),
         count("private_bytes", "bytes", "memory the child had for itself (copy-on-write), where told"),
@@ -249,8 +255,8 @@ BACKLOG_WHAT_IF: Final = Table(
         count(
             "backlog_size", "bytes", "the size tried: each that turns one more avoidable full resync into a partial one"
         ),
-        count("avoided", "", "full resyncs by offset_out_of_backlog or no_backlog that it would have made partial"),
-        count("avoidable", "", "all such with a known gap_bytes"),
+        count("avoided", "", "full resyncs by out_of_backlog or no_backlog that it would have made partial"),
+        count("avoidable", "", "all such with known behind_bytes"),
         number("share", "", "avoided / avoidable"),
         count("saved_bytes", "bytes", "snapshot bytes of those avoided, less the stream sent instead"),
         number("saved_s", "s", "their total_ms, summed"),

@@ -1,68 +1,79 @@
-"""The canonical tables that logs are read into: events, lines that do not parse, and the files read.
+"""The canonical tables that logs are read into: events, samples, lines that do not parse, and the files read.
 
-Whatever form a log has, its lines end here, so all metrics are defined on these columns alone (results.py). A time is
-`at_us`: Unix time in microseconds, UTC. Offsets are the wire's numbers as the log prints them.
+They speak the language of pyrepl's event log (observability/eventlog), whose records and fields stand here under their
+own names; what the text logs of Redis, Valkey and pyrepl say is translated into it (sentences.py). All metrics are
+defined on these columns alone (results.py). `at_us` is Unix time in microseconds; offsets are cuts: how many bytes of
+the stream lie to the left.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from pyrepl.metrics.column import Table, count, number, text
+from pyrepl.metrics.column import Column, Kind, Table, count, text
+from pyrepl.observability.eventlog.schema import COLUMNS
+
+_KINDS: Final = {"string": Kind.TEXT, "long": Kind.COUNT, "double": Kind.NUMBER, "boolean": Kind.FLAG}
+_OF_THE_LOG: Final = {one.name: Column(one.name, _KINDS[one.type], one.unit, one.help.rstrip(".")) for one in COLUMNS}
+
+
+def _told(*names: str) -> tuple[Column, ...]:
+    """Columns of the event log, as they are."""
+    return tuple(_OF_THE_LOG[name] for name in names)
+
+
+_WHERE: Final = (
+    text("day", "the UTC day of at_us as 2026-01-31"),
+    text("node", "who logged it: the event log's node; of a text log the file's name without rotation suffixes"),
+    count("at_us", "us", "when it was logged, Unix time, by the node's own clock"),
+    text("run", "the event log's run id; of a text log the process id"),
+    count("seq", "", "number of the line in its run; null in text logs"),
+    text("event", "what happened: a record of the event log, or one of TEXT_ONLY (kinds.py)"),
+)
 
 EVENTS: Final = Table(
     "events",
-    "one row per log line that says something about replication, of one node; the same line twice is one row",
+    "one row per log line that says something about replication; the same line twice is one row",
     (
-        count("at_us", "us", "when it was logged, by the node's own clock"),
-        text("day", "the UTC day of at_us as 2026-01-31"),
-        text("node", "who logged it: the event log's node id; of a text log the file's name without rotation suffixes"),
+        *_WHERE,
         text("form", "json (pyrepl's event log), text (Redis, Valkey and pyrepl), logfmt (Valkey)"),
-        text("run", "the event log's run id; of a text log the process id"),
-        text("file", "where the line stands"),
-        text("kind", "what happened: one of KINDS (kinds.py)"),
-        count("rank", "", "order of kinds that bear the same time, so that lines in any order give the same result"),
-        text("end", "master, replica or node: whose part of replication speaks"),
-        text("sync", "the event log's sync id, which ties both ends and both channels; null in text logs"),
-        text("peer", "the other end as host:port, as this end calls it"),
-        text("replid", "the replication id that holds behind the event"),
-        count("offset", "bytes", "the stream offset that the line names"),
-        text("asked_replid", "PSYNC: the id asked for; ? when the replica had none"),
-        count("asked_offset", "bytes", "PSYNC: the first byte asked for, from 1"),
-        count("gap_bytes", "bytes", "PSYNC: how far before the backlog's first byte (or, negative, behind its end)"),
-        count("bytes", "bytes", "size of what was moved: snapshot, backlog part, buffer"),
-        count("keys", "", "keys loaded or written"),
-        number("duration_ms", "ms", "a span that the line itself states"),
-        text("cause", "why: a code of CAUSES (kinds.py)"),
-        text("detail", "why, in the log's own words"),
-        text("target", "where a snapshot goes: disk or socket; where it is received: disk or parser"),
-        text("channel", "main or rdb when a sync has two connections"),
-        text("version", "version of a server (start), of a snapshot (RDB version)"),
-        count("pid", "", "the snapshot child's process id"),
-        count("port", "", "the port that the node listens on"),
-        count(
-            "memory_bytes", "bytes", "private memory of a snapshot child (its copy-on-write), or of the node (sample)"
+        text("file", "the file it was read from"),
+        *_told(
+            "end", "sync", "peer", "replica", "role", "replid", "offset", "asked_replid", "asked_offset", "verdict",
+            "mode", "dialect", "cause", "detail", "by_bytes", "by_us", "phase", "ok", "error", "step",
+            "snapshot_offset", "backlog_start_offset", "backlog_size_bytes", "missing_bytes",
+            "wait_ms", "delivery_ms", "load_ms", "catch_up_ms", "handshake_ms", "sync_ms", "snapshot_ms",
+            "total_bytes", "delivered_bytes", "buffered_bytes", "applied_bytes", "peak_bytes", "limit_bytes",
+            "buffer", "lag_bytes", "output_bytes", "output_hard_bytes",
+            "snapshot", "purpose", "target", "child_pid", "fork_us", "replicas", "written_bytes", "private_bytes", "keys",
+            "version", "pid", "port", "replid2", "fork_offset", "conn", "dropped",
         ),
-        count("backlog_first", "bytes", "sample: offset of the backlog's first byte"),
-        count("backlog_size", "bytes", "the backlog's capacity (repl-backlog-size)"),
-        count("lag_bytes", "bytes", "sample: how far a replica's acknowledged offset is behind its master's"),
-        number("lag_s", "s", "sample: since the replica's last acknowledgement"),
-        count("output_buffer_bytes", "bytes", "what waits at the master for a replica"),
-        count("sync_buffer_bytes", "bytes", "what of the stream a replica holds while its snapshot loads"),
-        number("writes_per_s", "1/s", "sample: write commands per second"),
     ),
     days=True,
-)
+)  # fmt: skip
+
+SAMPLES: Final = Table(
+    "samples",
+    "one row per sample of a node (event sample) or of one of its replicas (event replica_sample)",
+    (
+        *_WHERE,
+        *_told(
+            "replid", "offset", "peer", "lag_bytes", "lag_s", "output_bytes", "backlog_start_offset", "backlog_bytes",
+            "backlog_size_bytes", "sync_buffer_bytes", "rss_bytes", "writes_per_s", "stream_bytes_per_s",
+        ),
+    ),
+    days=True,
+)  # fmt: skip
 
 UNPARSED: Final = Table(
     "unparsed",
     "one row per line that no reader understood; nothing is lost in silence",
     (
-        text("file", "where the line stands"),
+        text("file", "the file it stands in"),
         count("position", "bytes", "offset of its first byte in the file (of a .gz: in what it unpacks to)"),
         count("size", "bytes", "its length without the line end"),
-        text("why", "empty, json, schema, binary, too_long, text"),
-        text("line", "its first 500 bytes, non-UTF-8 and control characters escaped"),
+        text("why", "json, schema, encoding, too_long or text"),
+        text("line", "its first 500 characters; what is not UTF-8, and control characters, escaped"),
     ),
 )
 
@@ -70,12 +81,11 @@ FILES: Final = Table(
     "files",
     "one row per file met",
     (
-        text("file", "its path as found"),
-        text("node", "its node (EVENTS.node), null when it names several or none"),
-        text("form", "json, text, logfmt, mixed, empty or unreadable"),
+        text("file", "its path"),
+        text("form", "json, text, mixed, empty or unreadable"),
         count("bytes", "bytes", "read so far (of a .gz: unpacked)"),
         count("lines", "", "lines read so far"),
-        count("events", "", "those that became events"),
+        count("events", "", "those that became events or samples"),
         count("ignored", "", "those understood and without meaning for replication (banner, clients, hints)"),
         count("unparsed", "", "those in the table unparsed"),
         text("error", "why it, or the rest of it, could not be read; null when all is well"),

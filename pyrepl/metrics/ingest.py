@@ -1,0 +1,73 @@
+"""New log lines into the canonical tables: what is new is planned here, read by Spark's tasks, and then counted in.
+
+The tables answer all questions afterwards (jobs.py). A run that dies changes nothing: its parts are removed by the next.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pyrepl.metrics import manifest as manifests
+from pyrepl.metrics.manifest import Manifest
+from pyrepl.metrics.part import Split, Told, read_splits
+from pyrepl.metrics.plan import find, plan
+from pyrepl.metrics.textlines import UTC
+
+_SPLIT: str = "path string, file_id string, start bigint, end bigint, node string, packed boolean"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a run of ingest did."""
+
+    files: int
+    lines: int
+    bytes: int
+    unparsed: int
+
+
+def ingest(spark: SparkSession, logs: Iterable[str | Path], tables: Path, zone: str = UTC) -> Read:
+    """Read what is new in `logs` (files and folders) into the folder `tables`.
+
+    `zone` is that of text logs' times, as Europe/Berlin. Raises ConfigError for paths that are not there, and when
+    `tables` holds what this version did not write. Files that cannot be read are told in the table FILES.
+    """
+    known = manifests.load(tables)
+    manifests.sweep(tables, known)
+    ranges, tails = plan(known, find(logs, tables))
+    told = run(spark, [*ranges, *tails], tables, zone)
+    unfinished = {(split.file_id, split.start) for split in tails}
+    for one in told:
+        known.take(one, tail=(one.file_id, one.start) in unfinished)
+    manifests.save(tables, known)
+    return Read(len({one.file_id for one in told}), *_sums(told))
+
+
+def _sums(told: list[Told]) -> tuple[int, int, int]:
+    return sum(one.lines for one in told), sum(one.read for one in told), sum(one.unparsed for one in told)
+
+
+def run(spark: SparkSession, splits: list[Split], tables: Path, zone: str) -> list[Told]:
+    """Let Spark's tasks read these ranges; what became of each, in the order given."""
+    if not splits:
+        return []
+    tables.mkdir(parents=True, exist_ok=True)
+    tasks = max(1, min(len(splits), spark.sparkContext.defaultParallelism * 4))
+    # Largest first, dealt out in turn, so that all tasks have about the same to do.
+    rows = sorted(splits, key=lambda split: split.start - split.end)
+    dealt = [split for first in range(tasks) for split in rows[first::tasks]]
+    frame = spark.createDataFrame(spark.sparkContext.parallelize(dealt, tasks), _SPLIT)
+    read = partial(read_splits, tables=str(tables), zone=zone)
+    found = [Told(**json.loads(row["told"])) for row in frame.mapInArrow(read, "told string").collect()]
+    return sorted(found, key=lambda one: (one.file_id, one.start))
+
+
+def known_files(tables: Path) -> Manifest:
+    """What has been read into a folder of tables so far."""
+    return manifests.load(tables)

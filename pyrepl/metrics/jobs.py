@@ -1,0 +1,135 @@
+"""The whole analysis: canonical tables in, every result table out. The metrics' front door.
+
+    with session() as spark:
+        ingest(spark, ["logs/"], Path("out/tables"))
+        results = analyse(spark, Path("out/tables"))
+        print(summary(results))
+
+What each column means stands in results.py; no expression is written twice, be it for a batch or for a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from pyrepl.metrics import advice as advices
+from pyrepl.metrics import manifest, rates
+from pyrepl.metrics.attempts import attempts
+from pyrepl.metrics.column import Table
+from pyrepl.metrics.ends import ends, told
+from pyrepl.metrics.manifest import Manifest
+from pyrepl.metrics.results import CUT_CAUSES, RESULTS, SKEW, TOTALS
+from pyrepl.metrics.schemas import conform, schema, stored
+from pyrepl.metrics.syncs import cuts, full_causes, loops, modes, retries, syncs
+from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
+
+MODES = ("continue", "full_disk", "full_diskless", "rdb_channel", "dual_channel")
+
+
+def canonical(spark: SparkSession, tables: Path, table: Table, known: Manifest) -> DataFrame:
+    """Events or samples as read so far, each once."""
+    rows = stored(spark, tables, known, table)
+    if table.name in (EVENTS.name, SAMPLES.name) and known.may_hold_doubles(table.name):
+        numbered = rows.where(f.col("seq").isNotNull()).dropDuplicates(["node", "run", "seq"])
+        return numbered.unionByName(rows.where(f.col("seq").isNull()))
+    return rows
+
+
+def analyse(
+    spark: SparkSession, tables: Path, since_us: int | None = None, until_us: int | None = None
+) -> dict[str, DataFrame]:
+    """Every table of results.RESULTS, and files and unparsed, by name.
+
+    `since_us` and `until_us` bound the begin of what is told (Unix us, the first inclusive, the last not). Raises
+    ConfigError when `tables` holds what this version did not write.
+    """
+    known = manifest.load(tables)
+    events = _within(canonical(spark, tables, EVENTS, known), since_us, until_us)
+    samples = _within(canonical(spark, tables, SAMPLES, known), since_us, until_us)
+    events = told(events)
+    # Each of these is small, and asked often: computed once, and their long plans cut off behind them.
+    nodes = rates.nodes(events, samples).localCheckpoint()
+    tried, clocks = attempts(spark, ends(events).localCheckpoint(), nodes)
+    tried = tried.localCheckpoint()
+    done = syncs(tried).localCheckpoint()
+    links = cuts(tried).localCheckpoint()
+    tables_of_advice = (advices.what_if(done), links, loops(done), advices.storms(done, tried))
+    found = {
+        "syncs": done,
+        "modes": modes(done),
+        "full_causes": full_causes(done),
+        "loops": tables_of_advice[2],
+        "retries": retries(tried),
+        "cuts": links,
+        "cut_causes": conform(links.groupBy("cause").agg(f.count("*").alias("count")), CUT_CAUSES).orderBy("cause"),
+        "availability": rates.availability(tried, nodes, samples),
+        "write_rate": rates.write_rate(events, samples, tried),
+        "forks": rates.forks(events),
+        "skew": spark.createDataFrame([(c.node, c.reference, c.skew_ms, c.spread_ms, c.pairs) for c in clocks], schema(SKEW)),
+        "nodes": rates.shown_nodes(nodes),
+        "backlog_what_if": tables_of_advice[0],
+        "storms": tables_of_advice[3],
+        "advice": advices.advice(
+            done, tables_of_advice[0], links, tables_of_advice[2], tables_of_advice[3],
+            rates.backlog_sizes(events, samples),
+        ),
+        FILES.name: spark.createDataFrame(
+            [tuple(row[name] for name in FILES.names) for row in known.file_rows()], schema(FILES)
+        ),
+        UNPARSED.name: stored(spark, tables, known, UNPARSED),
+    }  # fmt: skip
+    found["totals"] = _totals(done, tried, found)
+    return {**{table.name: found[table.name] for table in RESULTS}, **found}
+
+
+def _within(rows: DataFrame, since_us: int | None, until_us: int | None) -> DataFrame:
+    if since_us is not None:
+        rows = rows.where(f.col("at_us") >= since_us)
+    if until_us is not None:
+        rows = rows.where(f.col("at_us") < until_us)
+    return rows
+
+
+def _totals(done: DataFrame, tried: DataFrame, found: Mapping[str, DataFrame]) -> DataFrame:
+    full = f.col("mode").isNull() | (f.col("mode") != "continue")
+    counted = done.agg(
+        f.count("*").alias("syncs"),
+        f.count(f.when(full & f.col("ok"), 1)).alias("full_ok"),
+        f.count(f.when(full & ~f.col("ok"), 1)).alias("full_failed"),
+        f.count(f.when(full & f.col("ok").isNull(), 1)).alias("full_open"),
+        f.count(f.when(~full, 1)).alias("partial_ok"),
+        f.count(f.when(full & f.col("asked_with_id"), 1)).alias("partial_refused"),
+    )
+    ratio = f.col("partial_ok") / f.nullif(f.col("partial_ok") + f.col("partial_refused"), f.lit(0))
+    failures = tried.where(f.col("verdict").isNull() & f.col("failure").isNotNull())
+    rows = (
+        counted.withColumn("partial_ratio", ratio)
+        .crossJoin(failures.agg(f.count("*").alias("connect_failures")))
+        .crossJoin(found[UNPARSED.name].agg(f.count("*").alias("unparsed_lines")))
+        .crossJoin(found["nodes"].agg(f.count("*").alias("nodes")))
+    )
+    return conform(rows, TOTALS)
+
+
+def summary(results: Mapping[str, DataFrame]) -> dict[str, Any]:
+    """The counts of the whole as one object: what `--format json` has at its top level."""
+    totals = results["totals"].collect()[0].asDict()
+    nodes = [row.asDict() for row in results["nodes"].collect()]
+    causes = {row["cause"]: row["count"] for row in results["full_causes"].collect()}
+    counted = {row["mode"]: row["count"] for row in results["modes"].collect()}
+    looped = [row.asDict() for row in results["loops"].collect()]
+    return {
+        **{name: totals[name] for name in ("syncs", "full_ok", "full_failed", "partial_ok", "partial_refused")},
+        "modes": {mode: counted.get(mode, 0) for mode in MODES},
+        "full_causes": causes,
+        "loops": looped,
+        "cuts": {row["cause"]: row["count"] for row in results["cut_causes"].collect()},
+        "unparsed_lines": totals["unparsed_lines"],
+        "nodes": nodes,
+        **{name: totals[name] for name in ("full_open", "partial_ratio", "connect_failures")},
+    }

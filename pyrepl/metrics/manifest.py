@@ -1,0 +1,149 @@
+"""What has been read so far: the files with sizes and offsets, and the Parquet parts that count.
+
+One JSON file beside the tables, replaced as a whole when a run is done: a run that was interrupted leaves parts that no
+manifest names, and those are removed by the next. Which ranges are to be read is plan.py's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from pyrepl.errors import ConfigError
+from pyrepl.metrics.part import Told
+from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
+
+NAME: Final = "manifest.json"
+VERSION: Final = 1
+_PART_TABLES: Final = (EVENTS.name, SAMPLES.name, UNPARSED.name)
+
+
+@dataclass(slots=True)
+class Entry:
+    """One log file, known by how it begins, whatever its name is now.
+
+    `offset` is the cut up to which it was read for good (of a .gz: in what it unpacks to). `tail` came from a last
+    line without an end, behind `offset`: it is given up when the file has grown. `head` is the hash of its first
+    `head_bytes`.
+    """
+
+    file_id: str
+    path: str
+    node: str
+    head_bytes: int
+    head: str
+    size: int = 0
+    offset: int = 0
+    packed: bool = False
+    told: list[dict[str, Any]] = field(default_factory=list)
+    tail: dict[str, Any] | None = None
+    error: str = ""
+
+    def all_told(self) -> list[dict[str, Any]]:
+        """What became of its ranges, the unfinished last line included."""
+        return [*self.told, *([self.tail] if self.tail else [])]
+
+
+@dataclass(slots=True)
+class Manifest:
+    """All files met, by their ids, and those that could not be read, by their paths."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def parts(self, table: str) -> list[str]:
+        """The parts of a table that count, in order."""
+        begin = f"{table}/"
+        return sorted(
+            part for entry in self.entries.values() for told in entry.all_told() for part in told["parts"]
+            if part.startswith(begin)
+        )  # fmt: skip
+
+    def may_hold_doubles(self, table: str) -> bool:
+        """Can a numbered line be in the table twice? Not when all of a run's ranges rise and lie apart."""
+        by_run: dict[str, list[tuple[int, int]]] = {}
+        for entry in self.entries.values():
+            for told in entry.all_told():
+                for name, run, low, high, rising in told["seqs"]:
+                    if name == table:
+                        if not rising:
+                            return True
+                        by_run.setdefault(run, []).append((low, high))
+        return any(
+            before[1] >= behind[0]
+            for spans in map(sorted, by_run.values())
+            for before, behind in zip(spans, spans[1:])
+        )  # fmt: skip
+
+    def take(self, told: Told, *, tail: bool) -> None:
+        """A range was read."""
+        entry = self.entries[told.file_id]
+        if tail:
+            entry.tail = asdict(told)
+        else:
+            entry.told.append(asdict(told))
+            entry.offset = max(entry.offset, told.start + told.read)
+        entry.error = told.error
+
+    def file_rows(self) -> list[dict[str, Any]]:
+        """The table FILES."""
+        rows = [_row(entry) for entry in self.entries.values()]
+        empty = dict.fromkeys(FILES.names) | dict.fromkeys(("bytes", "lines", "events", "ignored", "unparsed"), 0)
+        rows += [empty | {"file": path, "form": "unreadable", "error": why} for path, why in self.refused.items()]
+        return sorted(rows, key=lambda row: str(row["file"]))
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    told = entry.all_told()
+    sums = {name: sum(one[name] for one in told) for name in ("lines", "events", "ignored", "unparsed", "json_lines")}
+    in_json = sums.pop("json_lines")
+    form = "empty" if not sums["lines"] else "json" if in_json == sums["lines"] else "mixed" if in_json else "text"
+    read = sum(one["read"] for one in told)
+    return {"file": entry.path, "form": form, "bytes": read, **sums, "error": entry.error or None}
+
+
+def load(tables: Path) -> Manifest:
+    """The manifest of a folder of tables; an empty one where there is none.
+
+    Raises ConfigError when there is one that this version cannot read: better than to count everything twice.
+    """
+    path = tables / NAME
+    try:
+        found = json.loads(path.read_text())
+        if found["version"] != VERSION:
+            raise KeyError("version")
+        entries = {one["file_id"]: Entry(**one) for one in found["entries"]}
+        return Manifest(entries, found["refused"])
+    except FileNotFoundError:
+        return Manifest()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"{path} is not what this version wrote ({error!r}): remove the folder, and all logs are read anew"
+        ) from None
+
+
+def save(tables: Path, manifest: Manifest) -> None:
+    """Replace it as a whole."""
+    entries = [asdict(entry) for entry in manifest.entries.values()]
+    rough = tables / f".{NAME}.tmp"
+    tables.mkdir(parents=True, exist_ok=True)
+    rough.write_text(json.dumps({"version": VERSION, "entries": entries, "refused": manifest.refused}))
+    rough.replace(tables / NAME)
+
+
+def sweep(tables: Path, manifest: Manifest) -> int:
+    """Remove parts that no manifest names: those of interrupted runs, and given-up tails. Their number."""
+    counted = {part for table in _PART_TABLES for part in manifest.parts(table)}
+    orphans = [path for path in _part_files(tables) if str(path.relative_to(tables)) not in counted]
+    for path in orphans:
+        path.unlink(missing_ok=True)
+    return len(orphans)
+
+
+def _part_files(tables: Path) -> Iterator[Path]:
+    for table in _PART_TABLES:
+        yield from (tables / table).rglob("*.parquet")
+        yield from (tables / table).rglob(".*.tmp")

@@ -1,0 +1,239 @@
+"""One task of reading: a range of a file goes in, Parquet files of the canonical tables come out.
+
+Runs in Spark's Python workers, on plain Arrow. File names follow from the range alone, so a task that runs twice writes
+the same files again. What ranges there are is plan.py's, what counts afterwards manifest.py's.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple, cast
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pyrepl.metrics import jsonlines, textlines
+from pyrepl.metrics.arrow import schema
+from pyrepl.metrics.blocks import Block, TooLong, blocks
+from pyrepl.metrics.column import Table
+from pyrepl.metrics.lines import joined, line_array
+from pyrepl.metrics.tables import EVENTS, SAMPLES, UNPARSED
+
+FLUSH_ROWS: Final = 400_000
+SHOWN: Final = 500
+_IN_PATH: Final = ("day", "node")
+
+
+class Split(NamedTuple):
+    """What one task reads: bytes [start, end) of a file (end -1: to its end), and the node of text lines in it."""
+
+    path: str
+    file_id: str
+    start: int
+    end: int
+    node: str
+    packed: bool
+
+
+@dataclass(slots=True)
+class Told:
+    """What became of a split; goes into the manifest. `seqs` are [table, run, lowest, highest seq,
+    strictly rising?]."""
+
+    file_id: str
+    start: int
+    read: int = 0
+    lines: int = 0
+    events: int = 0
+    ignored: int = 0
+    unparsed: int = 0
+    json_lines: int = 0
+    parts: list[str] = field(default_factory=list)
+    seqs: list[list[Any]] = field(default_factory=list)
+    error: str = ""
+
+    def to_json(self) -> str:
+        """As it travels from a worker to the driver."""
+        return json.dumps(asdict(self))
+
+
+def read_split(split: Split, tables: str, zone: str) -> Told:
+    """Read it and write its parts under the folder `tables`. Faults of the file end up in `error`."""
+    told = Told(split.file_id, split.start)
+    writer = _Writer(Path(tables), split, told)
+    try:
+        with _opened(split) as source:
+            for block in blocks(source, split.start, None if split.end < 0 else split.end):
+                if isinstance(block, TooLong):
+                    told.lines += 1
+                    told.read = block.start + block.size + 1 - split.start
+                    writer.keep_line(block.start, block.size, "too_long", block.head)
+                else:
+                    told.read = block.start + len(block.data) - split.start
+                    _read_block(block, split, zone, writer)
+    except (OSError, EOFError, zlib.error) as error:
+        told.error = f"{getattr(error, 'strerror', None) or error}, after {told.read} bytes"
+    writer.flush()
+    if split.end >= 0:
+        told.read = min(told.read, split.end - split.start)
+    return told
+
+
+def _opened(split: Split) -> BinaryIO:
+    if split.packed:
+        unpacked = cast(BinaryIO, gzip.open(split.path, "rb"))
+        unpacked.seek(split.start)
+        return unpacked
+    file = Path(split.path).open("rb")
+    file.seek(split.start)
+    return file
+
+
+def _read_block(block: Block, split: Split, zone: str, writer: _Writer) -> None:
+    lines = line_array(block.data)
+    told = writer.told
+    told.lines += len(lines)
+    braced = pc.starts_with(lines, pattern=b"{")
+    count = pc.sum(braced).as_py() or 0
+    if count:
+        is_all = count == len(lines)
+        _read_json(block, block.data if is_all else joined(lines.filter(braced)), None if is_all else braced, writer)
+    if count < len(lines):
+        where = pc.indices_nonzero(pc.invert(braced))
+        _read_text(block, lines.take(where), where, split, zone, writer)
+
+
+def _read_json(block: Block, data: bytes, braced: Any, writer: _Writer) -> None:
+    parsed = jsonlines.parse(data)
+    told = writer.told
+    told.json_lines += data.count(b"\n")
+    told.ignored += parsed.ignored
+    writer.add(EVENTS, parsed.events)
+    writer.add(SAMPLES, parsed.samples)
+    if parsed.unparsed:
+        places = pc.indices_nonzero(braced).to_pylist() if braced is not None else None
+        own = _Places(block)
+        for index, why in parsed.unparsed:
+            own.keep(writer, places[index] if places else index, why)
+
+
+def _read_text(block: Block, lines: Any, where: Any, split: Split, zone: str, writer: _Writer) -> None:
+    words = joined(lines).decode("utf-8", "backslashreplace").replace("\x00", "\\x00").split("\n")[:-1]
+    parsed = textlines.parse(pc.utf8_rtrim(pa.array(words, pa.string()), characters="\r"), zone)
+    writer.told.ignored += parsed.ignored
+    events = parsed.events
+    if events.num_rows:
+        place = events.schema.get_field_index("node")
+        events = events.set_column(place, "node", pa.repeat(split.node, events.num_rows))
+    writer.add(EVENTS, events)
+    if parsed.unparsed:
+        own, places = _Places(block), where.to_pylist()
+        for index in parsed.unparsed:
+            own.keep(writer, places[index], "text")
+
+
+class _Places:
+    """Where the lines of a block stand, for those few that were not understood."""
+
+    def __init__(self, block: Block) -> None:
+        self._start = block.start
+        self._lines = block.data.split(b"\n")
+        self._offsets = [0]
+        for line in self._lines:
+            self._offsets.append(self._offsets[-1] + len(line) + 1)
+
+    def keep(self, writer: _Writer, index: int, why: str) -> None:
+        line = self._lines[index]
+        writer.keep_line(self._start + self._offsets[index], len(line), why, line)
+
+
+class _Writer:
+    """Gathers rows of a split and writes them, one file for each table, day and node."""
+
+    def __init__(self, tables: Path, split: Split, told: Told) -> None:
+        self.told = told
+        self._tables = tables
+        self._split = split
+        self._waiting: dict[str, list[Any]] = {EVENTS.name: [], SAMPLES.name: []}
+        self._rows = 0
+        self._flushes = 0
+        self._bad: list[dict[str, Any]] = []
+
+    def add(self, table: Table, rows: Any) -> None:
+        if not rows.num_rows:
+            return
+        self.told.events += rows.num_rows
+        self._waiting[table.name].append(rows)
+        self._rows += rows.num_rows
+        if self._rows >= FLUSH_ROWS:
+            self.flush()
+
+    def keep_line(self, position: int, size: int, why: str, line: bytes) -> None:
+        self.told.unparsed += 1
+        shown = line[: 4 * SHOWN].decode("utf-8", "backslashreplace")
+        shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in shown[:SHOWN])
+        row = {"file": self._split.path, "position": position, "size": size, "why": why, "line": shown}
+        self._bad.append(row)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        for table in (EVENTS, SAMPLES):
+            if self._waiting[table.name]:
+                self._write(table, pa.concat_tables(self._waiting[table.name]))
+                self._waiting[table.name] = []
+        if self._bad:
+            self._put(f"{UNPARSED.name}/{self._name()}", pa.Table.from_pylist(self._bad, schema=schema(UNPARSED)))
+            self._bad = []
+        self._rows = 0
+        self._flushes += 1
+
+    def _write(self, table: Table, rows: Any) -> None:
+        self._note_seqs(table, rows)
+        if "file" in table.names:
+            place = rows.schema.get_field_index("file")
+            rows = rows.set_column(place, "file", pa.repeat(self._split.path, rows.num_rows))
+        pairs = rows.select(list(_IN_PATH)).group_by(list(_IN_PATH)).aggregate([]).to_pylist()
+        for pair in pairs:
+            chosen = rows
+            if len(pairs) > 1:
+                chosen = rows.filter(pc.and_(pc.equal(rows["day"], pair["day"]), pc.equal(rows["node"], pair["node"])))
+            folder = f"{table.name}/day={pair['day']}/node={quote(pair['node'], safe='')}"
+            self._put(f"{folder}/{self._name()}", chosen.drop_columns(list(_IN_PATH)))
+
+    def _note_seqs(self, table: Table, rows: Any) -> None:
+        """Runs of numbered lines, so that a later reader knows whether any line can be there twice."""
+        numbered = rows.filter(pc.is_valid(rows["seq"]))
+        if not numbered.num_rows:
+            return
+        runs = pc.unique(numbered["run"]).to_pylist()
+        for run in runs:
+            seq = (numbered if len(runs) == 1 else numbered.filter(pc.equal(numbered["run"], run)))["seq"]
+            bounds = pc.min_max(seq).as_py()
+            rising = bool(pc.all(pc.greater(seq[1:], seq[:-1])).as_py()) if len(seq) > 1 else True
+            self.told.seqs.append([table.name, run, bounds["min"], bounds["max"], rising])
+
+    def _name(self) -> str:
+        split = self._split
+        return f"part-{split.file_id}-{split.start}-{self._flushes}.parquet"
+
+    def _put(self, name: str, rows: Any) -> None:
+        path = self._tables / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rough = path.with_name(f".{path.name}.tmp")
+        pq.write_table(rows, rough, compression="snappy", write_statistics=True)
+        rough.replace(path)
+        self.told.parts.append(name)
+
+
+def read_splits(batches: Iterator[Any], tables: str, zone: str) -> Iterator[Any]:
+    """For Spark's mapInArrow: batches of splits in, one row of JSON each out."""
+    for batch in batches:
+        told = [read_split(Split(**row), tables, zone).to_json() for row in batch.to_pylist()]
+        yield pa.RecordBatch.from_pydict({"told": told})

@@ -1,0 +1,202 @@
+"""Which files there are, which of them are new or have grown, and which ranges of them are to be read.
+
+A file is known by the hash of its first bytes, so that a rotated or compressed one is not read again under its new name.
+Reading the ranges is part.py's.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+from pyrepl.errors import ConfigError
+from pyrepl.metrics.manifest import Entry, Manifest
+from pyrepl.metrics.part import Split
+
+HEAD_BYTES: Final = 512
+"""So many bytes tell one log from another: times and process ids differ from the first line on."""
+SPLIT_BYTES: Final = 64 << 20
+_SNIFFED: Final = 4096
+_BACK: Final = 64 << 10
+_NO_LOGS: Final = frozenset(
+    {".rdb", ".aof", ".conf", ".md", ".parquet", ".pid", ".manifest", ".crc", ".html", ".py", ".prom"}
+)
+_ROTATION: Final = re.compile(r"(\.(gz|\d{1,4}|log|txt|json|jsonl|ndjson|old|bak)|[-.]\d{8}([T-]?\d{4,6}(\.\d+)?Z?)?)$")
+
+
+def find(paths: Iterable[str | Path], out: Path | None = None) -> dict[Path, Path]:
+    """Every log file, folders searched recursively -> the folder from which its node is named (node_of).
+
+    Hidden files are passed over in folders, and what is no log by its name, and everything under `out`. Raises
+    ConfigError for a path that is not there.
+    """
+    found: dict[Path, Path] = {}
+    given = [Path(path).absolute() for path in paths]
+    folders = [path if path.is_dir() else path.parent for path in given]
+    root = _common(folders)
+    for path in given:
+        if path.is_dir():
+            for one in sorted(path.rglob("*")):
+                if _may_be_log(one, path) and not (out and one.is_relative_to(out.absolute())):
+                    found.setdefault(one, root)
+        elif path.exists():
+            found.setdefault(path, root)
+        else:
+            raise ConfigError(f"{path}: no such file or folder")
+    return found
+
+
+def _common(folders: list[Path]) -> Path:
+    """The deepest folder that holds them all."""
+    root = folders[0] if folders else Path()
+    while not all(folder.is_relative_to(root) for folder in folders):
+        root = root.parent
+    return root
+
+
+def _may_be_log(path: Path, root: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
+    return not hidden and path.suffix not in _NO_LOGS and path.is_file()
+
+
+def node_of(path: Path, root: Path) -> str:
+    """The node whose text log this is: its path from `root` on, without what rotation adds."""
+    name = path.relative_to(root).as_posix()
+    while True:
+        shorter = _ROTATION.sub("", name)
+        if shorter in ("", name) or shorter.endswith("/"):
+            return name
+        name = shorter
+
+
+def plan(manifest: Manifest, found: dict[Path, Path]) -> tuple[list[Split], list[Split]]:
+    """Ranges to read, and unfinished last lines. Takes new files into the manifest, and notes the unreadable ones."""
+    manifest.refused = {}
+    ranges: list[Split] = []
+    tails: list[Split] = []
+    for path, root in found.items():
+        try:
+            entry = _entry(manifest, path, root)
+            if entry is not None:
+                _plan_file(entry, ranges, tails)
+        except (OSError, EOFError, zlib.error) as error:
+            manifest.refused[str(path)] = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    return ranges, tails
+
+
+def _entry(manifest: Manifest, path: Path, root: Path) -> Entry | None:
+    """What is known of a file, by how it begins; None when it is no log."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    with _unpacked(path, packed) as file:
+        head = file.read(_SNIFFED)
+    if _is_binary(head):
+        manifest.refused[str(path)] = "binary, no log: not read"
+        return None
+    known = _known(manifest, head, path) or _new(manifest, head, path, root)
+    if known.head_bytes < HEAD_BYTES:
+        known.head_bytes = min(len(head), HEAD_BYTES)
+        known.head = _hash(head[: known.head_bytes])
+    known.path, known.packed = str(path), packed
+    return known
+
+
+def _known(manifest: Manifest, head: bytes, path: Path) -> Entry | None:
+    """The entry of this file: under its own name, or under one that another file has now, or none."""
+    same = [entry for entry in manifest.entries.values() if entry.head == _hash(head[: entry.head_bytes])]
+    for entry in same:
+        if entry.path == str(path):
+            return entry
+    for entry in same:
+        if entry.head_bytes and not _still_there(entry):
+            return entry
+    return None
+
+
+def _still_there(entry: Entry) -> bool:
+    """Does the path of an entry still lead to what it was made of?"""
+    path = Path(entry.path)
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with _unpacked(path, packed) as file:
+            return _hash(file.read(entry.head_bytes)) == entry.head
+    except (OSError, EOFError, zlib.error):
+        return False
+
+
+def _new(manifest: Manifest, head: bytes, path: Path, root: Path) -> Entry:
+    begin = head[:HEAD_BYTES]
+    file_id = _hash(begin or str(path).encode())
+    while file_id in manifest.entries:
+        file_id = _hash(file_id.encode() + str(path).encode())
+    entry = Entry(file_id, str(path), node_of(path, root), len(begin), _hash(begin))
+    manifest.entries[file_id] = entry
+    return entry
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _unpacked(path: Path, packed: bool) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, "rb")) if packed else path.open("rb")
+
+
+def _is_binary(head: bytes) -> bool:
+    """More than a tenth of it is no text."""
+    strange = sum(byte < 32 and byte not in (9, 10, 13, 27) for byte in head)
+    return strange * 10 > len(head)
+
+
+def _plan_file(entry: Entry, ranges: list[Split], tails: list[Split]) -> None:
+    path = Path(entry.path)
+    size = path.stat().st_size
+    if size == entry.size and not entry.error:
+        return
+    entry.size = size
+    if entry.packed:
+        entry.tail = None
+        ranges.append(Split(entry.path, entry.file_id, entry.offset, -1, entry.node, True))
+        return
+    if size < entry.offset:
+        raise OSError(f"shorter than what was read of it before ({size} < {entry.offset} bytes)")
+    with path.open("rb") as file:
+        cuts = list(_cuts(file, entry.offset, size))
+    for start, end in zip(cuts, cuts[1:]):
+        ranges.append(Split(entry.path, entry.file_id, start, end, entry.node, False))
+    entry.tail = None
+    if cuts[-1] < size:
+        tails.append(Split(entry.path, entry.file_id, cuts[-1], size, entry.node, False))
+
+
+def _cuts(file: BinaryIO, start: int, size: int) -> Iterator[int]:
+    """Where ranges begin and end, all behind line ends: about SPLIT_BYTES apart, the last behind the last line end."""
+    last = _last_line_end(file, start, size)
+    yield start
+    before = start
+    for wanted in range(start + SPLIT_BYTES, last, SPLIT_BYTES):
+        cut = _last_line_end(file, before, wanted)
+        if cut > before:
+            yield cut
+            before = cut
+    if last > before:
+        yield last
+
+
+def _last_line_end(file: BinaryIO, start: int, end: int) -> int:
+    """Behind the last line end in [start, end); `start` when there is none."""
+    at = end
+    while at > start:
+        begin = max(start, at - _BACK)
+        file.seek(begin)
+        found = file.read(at - begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        at = begin
+    return start

@@ -1,0 +1,130 @@
+"""Which attempt in a master's log is which in a replica's, where no sync id says it: text logs, or one end of another
+make.
+
+A master calls its replica by an address, a replica its master by another, and clocks differ. So for each pair that
+addresses and replication ids allow, the difference of the clocks is chosen under which most attempts fit: the same
+verdict, the same request, near in time. Pure Python, over attempts, not events.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+VOTERS: Final = 200
+"""So many attempts of a pair decide on its clocks."""
+BUCKET_US: Final = 100_000
+NEAR_US: Final = 1_500_000
+"""Two attempts farther apart, clocks brought together, are not one. Inclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """An attempt as one end tells it. `at_us` is when it asked; `label` how it calls the other end."""
+
+    sync: str
+    node: str
+    is_master: bool
+    label: str
+    at_us: int
+    verdict: str | None = None
+    asked_replid: str | None = None
+    asked_offset: int | None = None
+    replid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Two halves of one attempt."""
+
+    master: Half
+    replica: Half
+
+
+def stitch(halves: Iterable[Half], ports: Mapping[str, int], replids: Mapping[str, frozenset[str]]) -> list[Match]:
+    """Every pair of halves that are one attempt, each half at most once.
+
+    ports    node -> the port it listens on, where its log tells
+    replids  node -> the ids its own stream had, where its log tells
+    """
+    sides: tuple[dict[tuple[str, str], list[Half]], ...] = (defaultdict(list), defaultdict(list))
+    for half in sorted(halves, key=lambda one: (one.at_us, one.sync)):
+        sides[not half.is_master][(half.node, half.label)].append(half)
+    found = []
+    for masters in sides[0].values():
+        for replicas in sides[1].values():
+            if may_be_pair(masters, replicas, ports, replids):
+                skew, votes = _skew(masters, replicas)
+                if votes:
+                    found.append((-votes, abs(skew), skew, masters, replicas))
+    found.sort(key=lambda one: (one[0], one[1], one[3][0].sync, one[4][0].sync))
+    taken: set[str] = set()
+    matches: list[Match] = []
+    for _, _, skew, masters, replicas in found:
+        matches += _match(masters, replicas, skew, taken)
+    return matches
+
+
+def may_be_pair(
+    masters: list[Half], replicas: list[Half], ports: Mapping[str, int], replids: Mapping[str, frozenset[str]]
+) -> bool:
+    """Do addresses and replication ids allow that these attempts are of one pair?"""
+    master, replica = masters[0], replicas[0]
+    if master.node == replica.node:
+        return False
+    for label, node in ((master.label, replica.node), (replica.label, master.node)):
+        port = ports.get(node)
+        if label and port and not label.endswith(f":{port}"):
+            return False
+    asked = {half.replid for half in replicas if half.replid}
+    own = replids.get(master.node, frozenset())
+    return not (asked and own) or bool(asked & own)
+
+
+def _fits(master: Half, replica: Half) -> bool:
+    """Can they be one attempt, but for the time?"""
+    pairs = (
+        (master.verdict, replica.verdict),
+        (master.asked_replid, replica.asked_replid),
+        (master.asked_offset, replica.asked_offset),
+    )
+    return all(one is None or other is None or one == other for one, other in pairs)
+
+
+def _skew(masters: list[Half], replicas: list[Half]) -> tuple[int, int]:
+    """The replica's clock less the master's under which most attempts meet, and how many do; the smallest of equals."""
+    votes: Counter[int] = Counter()
+    exact: defaultdict[int, list[int]] = defaultdict(list)
+    for master in masters[:VOTERS]:
+        for replica in replicas[:VOTERS]:
+            if _fits(master, replica):
+                difference = replica.at_us - master.at_us
+                bucket = round(difference / BUCKET_US)
+                votes[bucket] += 1
+                exact[bucket].append(difference)
+    if not votes:
+        return 0, 0
+    best = max(votes, key=lambda one: (votes[one], -abs(one), one))
+    near = sorted(exact[best])
+    return near[len(near) // 2], votes[best]
+
+
+def _match(masters: list[Half], replicas: list[Half], skew: int, taken: set[str]) -> list[Match]:
+    """The nearest first, each once."""
+    times = [replica.at_us - skew for replica in replicas]
+    near = sorted(
+        (abs(times[other] - master.at_us), master.at_us, times[other], place, other)
+        for place, master in enumerate(masters)
+        for other in range(bisect_left(times, master.at_us - NEAR_US), bisect_right(times, master.at_us + NEAR_US))
+        if _fits(master, replicas[other])
+    )
+    matches = []
+    for _, _, _, place, other in near:
+        master, replica = masters[place], replicas[other]
+        if master.sync not in taken and replica.sync not in taken:
+            taken |= {master.sync, replica.sync}
+            matches.append(Match(master, replica))
+    return matches

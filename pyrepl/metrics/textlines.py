@@ -1,0 +1,160 @@
+"""Text log lines become events: the head of a line is taken apart, then its message by the rows of sentences.py.
+
+Works on whole arrays of lines with Arrow's kernels, never line by line. Forms: Redis's and pyrepl's `pid:role time level
+message`, with Valkey's other timestamps (`log-timestamp-format`), and Valkey's `log-format logfmt`. Not here: cutting a
+file into lines (blocks.py), the event log's JSON (jsonlines.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyrepl.metrics.arrow import days, shaped
+from pyrepl.metrics.column import Kind
+from pyrepl.metrics.sentences import SENTENCES, Sentence
+from pyrepl.metrics.tables import EVENTS
+
+UTC: Final = "UTC"
+_TIME: Final = (
+    r"(?:(?P<legacy>\d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2})\.(?P<legacy_ms>\d{3})"
+    r"|(?P<iso>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\.(?P<iso_ms>\d{3})(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})"
+    r"|(?P<unix_ms>\d{13}))"
+)
+_HEADS: Final = (
+    rf"^(?P<pid>\d+):(?P<role>[XCSM]) {_TIME} (?P<level>[.*#-]) (?P<message>.*)$",
+    rf'^pid=(?P<pid>\d+) role=(?P<role>\S+) timestamp="{_TIME}" level=(?P<level>\w+) message="(?P<message>.*)"$',
+)
+_SIGNAL: Final = r"^(?P<pid>\d+):signal-handler \((?P<unix_s>\d+)\) (?P<message>.*)$"
+_DECORATION: Final = r"^\s*$|^\s{2,}|^ [`'_.|-]"
+"""The start-up banner that Redis prints without a head, and empty lines."""
+_ROLES: Final = {"M": "master", "primary": "master", "S": "replica"}
+_MB: Final = 1 << 20
+_IN_MB: Final = frozenset({"private_bytes"})
+_NUMBERS: Final = {column.name: column.kind for column in EVENTS.columns if column.kind is not Kind.TEXT}
+
+
+class Parsed(NamedTuple):
+    """What an array of lines gave: events, how many lines mean nothing here, and the places of those not understood."""
+
+    events: Any
+    ignored: int
+    unparsed: list[int]
+
+
+def parse(lines: Any, zone: str = UTC) -> Parsed:
+    """Take apart an Arrow array of strings without line ends. `zone` is that of timestamps which do not name theirs."""
+    events: list[Any] = []
+    rest = pa.array(range(len(lines)), pa.int64())
+    understood = 0
+    for form, pattern in zip(("text", "logfmt"), _HEADS):
+        hit, heads = _take(lines, rest, pattern)
+        if len(hit):
+            understood += len(hit)
+            rest = _without(rest, hit)
+            events += _events(heads, _at_us(heads, zone), form)
+    hit, heads = _take(lines, rest, _SIGNAL)
+    if len(hit):
+        understood += len(hit)
+        rest = _without(rest, hit)
+        events += _events(heads, pc.multiply(heads["unix_s"].cast(pa.int64()), 1_000_000), "text")
+    plain = pc.match_substring_regex(lines.take(rest), _DECORATION)
+    decoration = pc.sum(plain).as_py() or 0
+    told = pa.Table.from_batches(events, schema=shaped(EVENTS, {}, 0).schema)
+    return Parsed(told, understood + decoration - told.num_rows, rest.filter(pc.invert(plain)).to_pylist())
+
+
+def _take(lines: Any, rest: Any, pattern: str) -> tuple[Any, dict[str, Any]]:
+    """Which of `rest` match, and their named groups; a group that took no part is null."""
+    if not len(rest):
+        return rest, {}
+    found = pc.extract_regex(lines.take(rest), pattern)
+    return rest.filter(pc.is_valid(found)), _groups(found.drop_null())
+
+
+def _groups(found: Any) -> dict[str, Any]:
+    names = [field.name for field in found.type]
+    return {name: pc.if_else(pc.equal(part, ""), None, part) for name, part in zip(names, found.flatten())}
+
+
+def _without(rest: Any, hit: Any) -> Any:
+    return rest.filter(pc.invert(pc.is_in(rest, value_set=hit)))
+
+
+def _at_us(heads: dict[str, Any], zone: str) -> Any:
+    """Unix microseconds of each line, by the form that its time has."""
+    legacy = _seconds(heads["legacy"], "%d %b %Y %H:%M:%S", zone, heads["legacy_ms"])
+    east = pc.add(pc.multiply(_int(heads["hours"]), 3600), pc.multiply(_int(heads["minutes"]), 60))
+    east = pc.if_else(pc.equal(heads["sign"], "-"), pc.negate(east), east)
+    iso = pc.subtract(_seconds(heads["iso"], "%Y-%m-%dT%H:%M:%S", UTC, heads["iso_ms"]), pc.multiply(east, 1_000_000))
+    return pc.coalesce(legacy, iso, pc.multiply(_int(heads["unix_ms"]), 1000))
+
+
+def _seconds(words: Any, form: str, zone: str, ms: Any) -> Any:
+    local = pc.strptime(words, format=form, unit="us", error_is_null=True)
+    if zone != UTC:
+        local = pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="earliest")
+    return pc.add(local.cast(pa.int64()), pc.multiply(_int(ms), 1000))
+
+
+def _int(words: Any) -> Any:
+    return words.cast(pa.int64())
+
+
+def _events(heads: dict[str, Any], at_us: Any, form: str) -> list[Any]:
+    """One batch per sentence that occurs."""
+    messages = heads["message"]
+    messages = pc.fill_null(messages, "")
+    timed = pc.is_valid(at_us)
+    rest = pa.array(range(len(messages)), pa.int64()).filter(timed)
+    made: list[Any] = []
+    for row in SENTENCES:
+        if not len(rest):
+            break
+        begun = rest.filter(pc.starts_with(messages.take(rest), row.begins))
+        if not len(begun):
+            continue
+        hit, groups = _take(messages, begun, f"^(?:{row.pattern})$")
+        if len(hit):
+            rest = _without(rest, hit)
+            made.append(
+                _batch(row, groups, {name: part.take(hit) for name, part in heads.items()}, at_us.take(hit), form)
+            )
+    return made
+
+
+def _batch(row: Sentence, groups: dict[str, Any], heads: dict[str, Any], at_us: Any, form: str) -> Any:
+    rows = len(at_us)
+    columns = {
+        "at_us": at_us,
+        "day": days(at_us),
+        "run": heads["pid"],
+        "event": pa.repeat(row.event, rows),
+        "form": pa.repeat(form, rows),
+        "role": _roles(heads.get("role"), rows),
+    }
+    columns |= {name: pa.repeat(value, rows) for name, value in row.plus.items()}
+    columns |= {name: _typed(name, words, row.less_one) for name, words in groups.items()}
+    if row.event == "child_memory":
+        columns["child_pid"] = heads["pid"].cast(pa.int64())
+    return shaped(EVENTS, columns, rows)
+
+
+def _typed(name: str, words: Any, less_one: tuple[str, ...]) -> Any:
+    if name not in _NUMBERS:
+        return words
+    numbers = words.cast(pa.int64())
+    if name in less_one:
+        return pc.subtract(numbers, 1)
+    return pc.multiply(numbers, _MB) if name in _IN_MB else numbers
+
+
+def _roles(marks: Any, rows: int) -> Any:
+    if marks is None:
+        return pa.nulls(rows, pa.string())
+    known = pa.array(list(_ROLES), pa.string())
+    names = pa.array(list(_ROLES.values()), pa.string())
+    found = pc.index_in(marks, value_set=known)
+    return pc.coalesce(names.take(found), pc.if_else(pc.equal(marks, "replica"), "replica", None))
