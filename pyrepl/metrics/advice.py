@@ -1,7 +1,7 @@
 """What to change and what it would have saved: backlog_what_if, storms and advice.
 
-Sizes are asked of what happened: for each avoidable full resync the logs tell how much of the stream the replica lacked.
-Each piece of advice carries its numbers; where the logs do not tell enough for a number, none is given.
+Sizes are asked of what happened: for each avoidable full resync the logs tell how much of the stream the replica
+lacked. Each piece of advice carries its numbers; where the logs do not tell enough for a number, none is given.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ def _backlog(what_if: DataFrame, sizes: DataFrame) -> DataFrame:
     )
     smallest = Window.partitionBy("node", "wanted").orderBy("backlog_size")
     rows = wanted.withColumn("place", f.row_number().over(smallest)).where(f.col("place") == 1)
+    most = Window.partitionBy("node", "backlog_size")
+    rows = rows.withColumn("most", f.max("wanted").over(most)).where(f.col("most") == f.col("wanted"))
     rows = rows.join(f.broadcast(sizes.withColumnRenamed("backlog_size", "now")), "node", "left")
     say = f.concat(
         f.lit("repl-backlog-size "), _mb(f.col("backlog_size")), f.lit(" would have made "),
@@ -232,7 +234,9 @@ def _loops(loops: DataFrame) -> DataFrame:
             f.lit("): "), again, f.lit(". It will never succeed: upgrade the replica, or let the master write an "
             "older RDB version (pyrepl: rdb-version)."),
         ),
-    ).otherwise(f.concat(f.lit("Syncs of this pair failed by "), f.col("reason"), f.lit(": "), again, f.lit(".")))  # fmt: skip
+    ).otherwise(
+        f.concat(f.lit("Syncs of this pair failed by "), f.col("reason"), f.lit(": "), again, f.lit("."))
+    )  # fmt: skip
     return _piece(
         loops,
         f.when(version, "version_mismatch").otherwise("loop"),

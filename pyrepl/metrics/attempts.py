@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as f
 
 from pyrepl.metrics import skew as clocks
@@ -46,13 +46,19 @@ def _matches(ends: DataFrame, known: Mapping[str, object]) -> list[Match]:
         Half(
             row["sync"], row["node"], row["end"] == "master", row["peer"] or "",
             row["asked_us"] or row["decided_us"], row["verdict"], row["asked_replid"], row["asked_offset"],
-            row["replid"] or row["asked_replid"] if row["end"] == "replica" else None,
+            _stream(row) if row["end"] == "replica" else None,
         )
         for row in rows.collect()
     ]  # fmt: skip
     ports = {node: row["port"] for node, row in known.items() if row["port"]}  # type: ignore[index]
     replids = {node: frozenset(row["replids"] or ()) for node, row in known.items()}  # type: ignore[index]
     return stitch(halves, ports, replids)
+
+
+def _stream(row: Row) -> str | None:
+    """The id of the stream that a replica then followed, where it tells."""
+    told: str | None = row["replid"]
+    return told or (row["asked_replid"] if row["verdict"] == "continue" else None)
 
 
 def _named(spark: SparkSession, ends: DataFrame, matches: list[Match]) -> DataFrame:
@@ -156,6 +162,7 @@ def _judged(rows: DataFrame) -> DataFrame:
         .when(m_failed, False)
         .when(f.col("m.online_us").isNotNull(), True)
     )
+    answered = f.greatest("m.decided_us", "r.decided_us", "r.online_us")
     caught = f.greatest("m.online_us", "r.online_us", "r.caught_up_us")
     rows = rows.select(
         "sync", "node", "replica", "m", "r",
@@ -168,9 +175,7 @@ def _judged(rows: DataFrame) -> DataFrame:
         f.coalesce("r.lost.detail", "m.lost.detail").alias("lost_detail"),
         f.coalesce("m.lost.phase", "r.lost.phase").alias("lost_phase"),
         f.coalesce("m.lost.output_bytes", "m.output_peak").alias("lost_output_bytes"),
-        f.when(verdict == "continue", f.greatest("m.decided_us", "r.decided_us", "r.online_us")).otherwise(caught).alias(
-            "online_us"
-        ),
+        f.when(verdict == "continue", answered).otherwise(caught).alias("online_us"),
         f.coalesce("m.asked_offset", "r.asked_offset").alias("asked_offset"),
         f.coalesce("m.snapshot_offset", "r.snapshot_offset").alias("snapshot_offset"),
         (

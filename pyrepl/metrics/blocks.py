@@ -60,7 +60,7 @@ def blocks(source: Source, start: int, end: int | None, block_bytes: int = BLOCK
             giant, rest, at = _giant(source, rest, at, end, block_bytes)
             yield giant
     if rest:
-        yield from _without_giants(at, rest + b"\n")
+        yield from _without_giants(at, rest if rest.endswith(b"\n") else rest + b"\n")
 
 
 def _giant(source: Source, rest: bytes, at: int, end: int | None, block_bytes: int) -> tuple[TooLong, bytes, int]:

@@ -19,6 +19,7 @@ from pyrepl.metrics.story import by_node
 from pyrepl.metrics.tables import EVENTS
 
 TEXT_FORMS = ("text", "logfmt")
+SAME_START_US = 2_000_000
 
 
 def told(events: DataFrame) -> DataFrame:
@@ -32,6 +33,20 @@ def told(events: DataFrame) -> DataFrame:
         .localCheckpoint()
     )
     return events.where(~is_text).unionByName(text)
+
+
+def once(events: DataFrame) -> DataFrame:
+    """Without the text log of a process whose event log is there too: it tells the same again, and less.
+
+    The two are of one process when they name the same process id at starts less than two seconds apart.
+    """
+    started = events.where((f.col("event") == "node_started") & f.col("pid").isNotNull())
+    in_json = started.where(f.col("form") == "json").select("pid", f.col("at_us").alias("json_us"))
+    own = (f.col("form") == "text") & (f.col("detail") == "pyrepl")
+    in_text = started.where(own).select("node", "run", "pid", f.col("at_us").alias("text_us"))
+    near = f.abs(f.col("json_us") - f.col("text_us")) < SAME_START_US
+    doubles = in_text.join(f.broadcast(in_json), "pid").where(near).select("node", "run").distinct()
+    return events.join(f.broadcast(doubles), ["node", "run"], "left_anti")
 
 
 def _tell(batches: Iterator[Any]) -> Iterator[Any]:

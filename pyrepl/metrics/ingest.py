@@ -1,6 +1,6 @@
 """New log lines into the canonical tables: what is new is planned here, read by Spark's tasks, and then counted in.
 
-The tables answer all questions afterwards (jobs.py). A run that dies changes nothing: its parts are removed by the next.
+The tables answer all questions afterwards (jobs.py). A run that dies changes nothing: the next one removes its parts.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ What each column means stands in results.py; no expression is written twice, be 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from pyrepl.metrics import advice as advices
 from pyrepl.metrics import manifest, rates
 from pyrepl.metrics.attempts import attempts
 from pyrepl.metrics.column import Table
-from pyrepl.metrics.ends import ends, told
+from pyrepl.metrics.ends import ends, once, told
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.results import CUT_CAUSES, RESULTS, SKEW, TOTALS
 from pyrepl.metrics.schemas import conform, schema, stored
@@ -51,7 +52,7 @@ def analyse(
     known = manifest.load(tables)
     events = _within(canonical(spark, tables, EVENTS, known), since_us, until_us)
     samples = _within(canonical(spark, tables, SAMPLES, known), since_us, until_us)
-    events = told(events)
+    events = told(once(events))
     # Each of these is small, and asked often: computed once, and their long plans cut off behind them.
     nodes = rates.nodes(events, samples).localCheckpoint()
     tried, clocks = attempts(spark, ends(events).localCheckpoint(), nodes)
@@ -70,7 +71,8 @@ def analyse(
         "availability": rates.availability(tried, nodes, samples),
         "write_rate": rates.write_rate(events, samples, tried),
         "forks": rates.forks(events),
-        "skew": spark.createDataFrame([(c.node, c.reference, c.skew_ms, c.spread_ms, c.pairs) for c in clocks], schema(SKEW)),
+        "series": rates.series(samples),
+        "skew": spark.createDataFrame([astuple(clock) for clock in clocks], schema(SKEW)),
         "nodes": rates.shown_nodes(nodes),
         "backlog_what_if": tables_of_advice[0],
         "storms": tables_of_advice[3],

@@ -51,7 +51,7 @@ _TYPES: Final = {
 
 
 class Parsed(NamedTuple):
-    """What a block gave: events, samples, lines of no meaning here, and (index of line, why) of those not understood."""
+    """What a block gave: events, samples, lines of no meaning here, (index of line, why) of those not understood."""
 
     events: Any
     samples: Any

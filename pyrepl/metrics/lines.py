@@ -26,4 +26,4 @@ def joined(lines: Any) -> bytes:
     if not len(lines):
         return b""
     offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset : lines.offset + len(lines) + 1]
-    return lines.buffers()[2][int(offsets[0]) : int(offsets[-1])].to_pybytes()
+    return bytes(lines.buffers()[2][int(offsets[0]) : int(offsets[-1])].to_pybytes())

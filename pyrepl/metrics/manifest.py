@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,7 +76,7 @@ class Manifest:
         return any(
             before[1] >= behind[0]
             for spans in map(sorted, by_run.values())
-            for before, behind in zip(spans, spans[1:])
+            for before, behind in pairwise(spans)
         )  # fmt: skip
 
     def take(self, told: Told, *, tail: bool) -> None:

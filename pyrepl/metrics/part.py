@@ -10,9 +10,10 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 
 from pyrepl.metrics import jsonlines, textlines
 from pyrepl.metrics.arrow import schema
-from pyrepl.metrics.blocks import Block, TooLong, blocks
+from pyrepl.metrics.blocks import Block, Source, TooLong, blocks
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.lines import joined, line_array
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNPARSED
@@ -86,14 +87,39 @@ def read_split(split: Split, tables: str, zone: str) -> Told:
     return told
 
 
-def _opened(split: Split) -> BinaryIO:
-    if split.packed:
-        unpacked = cast(BinaryIO, gzip.open(split.path, "rb"))
-        unpacked.seek(split.start)
-        return unpacked
-    file = Path(split.path).open("rb")
-    file.seek(split.start)
-    return file
+@contextmanager
+def _opened(split: Split) -> Iterator[Source]:
+    with open(split.path, "rb") as file:
+        if split.packed:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                unpacked.seek(split.start)
+                yield _Packed(unpacked)
+        else:
+            file.seek(split.start)
+            yield file
+
+
+class _Packed:
+    """What a .gz holds; of a damaged one all that comes before the damage, which is told only then."""
+
+    def __init__(self, file: gzip.GzipFile) -> None:
+        self._file = file
+        self._fault: Exception | None = None
+
+    def read(self, size: int, /) -> bytes:
+        if self._fault is not None:
+            raise self._fault
+        parts: list[bytes] = []
+        left = size
+        try:
+            while left > 0 and (part := self._file.read1(left)):
+                parts.append(part)
+                left -= len(part)
+        except (OSError, EOFError, zlib.error) as fault:
+            if not parts:
+                raise
+            self._fault = fault
+        return b"".join(parts)
 
 
 def _read_block(block: Block, split: Split, zone: str, writer: _Writer) -> None:

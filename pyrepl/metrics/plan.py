@@ -1,7 +1,7 @@
 """Which files there are, which of them are new or have grown, and which ranges of them are to be read.
 
-A file is known by the hash of its first bytes, so that a rotated or compressed one is not read again under its new name.
-Reading the ranges is part.py's.
+A file is known by the hash of its first bytes, so that a rotated or compressed one is not read again under another
+name. Reading the ranges is part.py's.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
@@ -168,7 +169,7 @@ def _plan_file(entry: Entry, ranges: list[Split], tails: list[Split]) -> None:
         raise OSError(f"shorter than what was read of it before ({size} < {entry.offset} bytes)")
     with path.open("rb") as file:
         cuts = list(_cuts(file, entry.offset, size))
-    for start, end in zip(cuts, cuts[1:]):
+    for start, end in pairwise(cuts):
         ranges.append(Split(entry.path, entry.file_id, start, end, entry.node, False))
     entry.tail = None
     if cuts[-1] < size:

@@ -8,14 +8,17 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from pyrepl.metrics.results import AVAILABILITY, FORKS, NODES, WRITE_RATE
+from pyrepl.metrics.results import AVAILABILITY, FORKS, NODES, SERIES, WRITE_RATE
 from pyrepl.metrics.schemas import conform
 from pyrepl.metrics.syncs import day
+
+SPANS = 240
+"""Into so many spans the whole is cut for SERIES."""
 
 
 def nodes(events: DataFrame, samples: DataFrame) -> DataFrame:
     """The table NODES, and `replids`: the ids that the node's own stream had."""
-    named = f.col("event").isin("backlog_created", "replid_changed") | (f.col("form") == "json")
+    ids = f.collect_set("replid"), f.collect_set("replid2")
     started = f.col("event") == "node_started"
     kind = f.when(started, f.when(f.col("form") == "json", "pyrepl").otherwise(f.col("detail")))
     counted = events.groupBy("node").agg(
@@ -26,7 +29,7 @@ def nodes(events: DataFrame, samples: DataFrame) -> DataFrame:
         f.min("at_us").alias("first_us"),
         f.max("at_us").alias("last_us"),
         f.count("*").alias("events"),
-        f.collect_set(f.when(named, f.col("replid"))).alias("replids"),
+        f.array_union(*ids).alias("replids"),
     )
     sampled = samples.groupBy("node").agg(
         f.min("at_us").alias("first_sample"), f.max("at_us").alias("last_sample"), f.count("*").alias("samples")
@@ -74,11 +77,11 @@ def _spans(attempts: DataFrame, nodes: DataFrame) -> DataFrame:
     rows = rows.withColumn("up_s", f.greatest(f.lit(0.0), (f.col("down") - f.col("up")) / 1e6)).withColumn("over", over)
     outage = (f.lead("up", 1).over(Window.partitionBy("node", "replica").orderBy("up")) - f.col("down")) / 1e6
     rows = rows.withColumn("outage", f.when(f.col("up").isNotNull(), outage))
+    established = f.col("verdict").isNotNull() | (f.col("lost_phase") == "stream")
     totals = rows.groupBy("node", "replica").agg(
         ((f.max("over") - f.min("at_us")) / 1e6).alias("observed_s"),
         f.coalesce(f.sum("up_s"), f.lit(0.0)).alias("online_s"),
-        f.count(f.when((f.col("verdict").isNotNull() | (f.col("lost_phase") == "stream")) & f.col("lost_us").isNotNull(), 1))
-        .alias("cuts"),
+        f.count(f.when(established & f.col("lost_us").isNotNull(), 1)).alias("cuts"),
         f.greatest(f.lit(0.0), f.max("outage")).alias("longest_outage_s"),
     )  # fmt: skip
     share = f.when(f.col("observed_s") > 0, f.least(f.lit(1.0), f.col("online_s") / f.col("observed_s")))
@@ -197,3 +200,16 @@ def forks(events: DataFrame) -> DataFrame:
         f.coalesce(f.col("snapshot_ms") / 1000, (f.col("end_us") - f.col("at_us")) / 1e6).alias("seconds"),
     )
     return conform(told, FORKS)
+
+
+def series(samples: DataFrame) -> DataFrame:
+    """The table SERIES."""
+    whole = samples.agg(f.min("at_us").alias("begin"), f.max("at_us").alias("end"))
+    whole = whole.withColumn("span", f.ceil((f.col("end") - f.col("begin") + 1) / SPANS))
+    placed = samples.crossJoin(f.broadcast(whole))
+    at_us = f.col("begin") + f.floor((f.col("at_us") - f.col("begin")) / f.col("span")) * f.col("span")
+    drawn = ("lag_bytes", "lag_s", "output_bytes", "sync_buffer_bytes", "writes_per_s", "stream_bytes_per_s")
+    rows = placed.groupBy("node", f.col("peer").alias("replica"), at_us.alias("at_us")).agg(
+        *(f.max(name).alias(name) for name in drawn)
+    )
+    return conform(rows, SERIES).orderBy("node", "replica", "at_us")

@@ -159,7 +159,7 @@ AVAILABILITY: Final = Table(
         text("replica", "the replica"),
         number("observed_s", "s", "from the pair's first event to the end of the logs of its ends"),
         number("online_s", "s", "of these with the stream flowing: from a sync's end to the next cut"),
-        number("availability", "", "online_s / observed_s"),
+        number("availability", "", "online_s / observed_s; null when nothing was observed"),
         count("cuts", "", "rows of cuts"),
         number("longest_outage_s", "s", "longest span between two online spans"),
         count("samples", "", "samples of its lag"),

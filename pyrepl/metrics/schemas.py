@@ -21,7 +21,13 @@ from pyrepl.metrics.manifest import Manifest
 
 def spark_type(kind: Kind) -> DataType:
     """Spark's type of a column."""
-    return {Kind.TEXT: StringType, Kind.COUNT: LongType, Kind.NUMBER: DoubleType, Kind.FLAG: BooleanType}[kind]()
+    types: dict[Kind, DataType] = {
+        Kind.TEXT: StringType(),
+        Kind.COUNT: LongType(),
+        Kind.NUMBER: DoubleType(),
+        Kind.FLAG: BooleanType(),
+    }
+    return types[kind]
 
 
 def schema(table: Table) -> StructType:

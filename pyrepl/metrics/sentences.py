@@ -41,17 +41,17 @@ def _down(begins: str, pattern: str, cause: str, phase: str = "") -> Sentence:
 def _both(begins: str, row: Sentence) -> list[Sentence]:
     """A row for Redis's word and one for Valkey's, `begins` and pattern written with Redis's."""
     made = []
-    for capital, title, small in (("MASTER", "Master", "master"), ("PRIMARY", "Primary", "primary")):
-        swap = lambda text, c=capital, t=title, s=small: (  # noqa: E731
-            text.replace("MASTER", c).replace("Master", t).replace("master", s)
-        )
-        made.append(row._replace(begins=swap(begins), pattern=swap(row.pattern)))
+    for words in (("MASTER", "Master", "master"), ("PRIMARY", "Primary", "primary")):
+        texts = [begins, row.pattern]
+        for ours, theirs in zip(("MASTER", "Master", "master"), words):
+            texts = [text.replace(ours, theirs) for text in texts]
+        made.append(row._replace(begins=texts[0], pattern=texts[1]))
     return made
 
 
 _REPLICA: Final[list[Sentence]] = [
     Sentence("Connecting to MASTER", r"Connecting to MASTER (?P<peer>\S+)", "link_connecting", _R),
-    Sentence("Reconnecting to MASTER", r"Reconnecting to MASTER (?P<peer>\S+)(?: after failure)?", "link_connecting", _R),
+    Sentence("Reconnecting to MASTER", r"Reconnecting to MASTER (?P<peer>\S+).*", "link_connecting", _R),
     Sentence(
         "Partial resynchronization not possible",
         r"Partial resynchronization not possible \(no cached master\)",
@@ -102,7 +102,7 @@ _REPLICA: Final[list[Sentence]] = [
     ),
     Sentence(
         "MASTER <-> REPLICA sync: Starting to stream",
-        r"MASTER <-> REPLICA sync: Starting to stream replication buffer into the db \((?P<buffered_bytes>\d+) bytes\)\.",
+        r"MASTER <-> REPLICA sync: Starting to stream replication buffer .*\((?P<buffered_bytes>\d+) bytes\)\.",
         "catch_up_started",
         _R,
     ),
@@ -127,7 +127,7 @@ _REPLICA: Final[list[Sentence]] = [
     ),
     Sentence("Connection with master lost", rf"Connection with master lost\.{_WHY}", "link_down", _R),
     _down("MASTER timeout", r"MASTER timeout: no data nor PING received\.\.\.", "timeout"),
-    _down("Timeout receiving bulk data from MASTER", r"Timeout receiving bulk data from MASTER.*", "timeout", "transfer"),
+    _down("Timeout receiving bulk data", r"Timeout receiving bulk data from MASTER.*", "timeout", "transfer"),
     _down("Timeout connecting to the MASTER", r"Timeout connecting to the MASTER.*", "connect_failed", "connecting"),
     _down("Unable to connect to MASTER", r"Unable to connect to MASTER: (?P<error>.*)", "connect_failed", "connecting"),
     _down("I/O error trying to sync with MASTER", r"I/O error trying to sync with MASTER: (?P<error>.*)",
@@ -135,9 +135,9 @@ _REPLICA: Final[list[Sentence]] = [
     _down("I/O error reading bulk count from MASTER", r"I/O error reading bulk count from MASTER: (?P<error>.*)",
           "connection_lost", "transfer"),
     _down("Master did not respond to", r"(?P<error>Master did not respond to .*)", "connection_lost", "handshake"),
-    _down("Master did not reply to PSYNC", r"(?P<error>Master did not reply to PSYNC.*)", "connection_lost", "handshake"),
+    _down("Master did not reply", r"(?P<error>Master did not reply to PSYNC.*)", "connection_lost", "handshake"),
     _down("MASTER aborted replication", r"MASTER aborted replication with an error: (?P<error>.*)", "refused"),
-    _down("Error reply to PING from master", r"Error reply to PING from master: '(?P<error>.*)'", "refused", "handshake"),
+    _down("Error reply to PING", r"Error reply to PING from master: '(?P<error>.*)'", "refused", "handshake"),
     _down("Unable to AUTH to MASTER", r"Unable to AUTH to MASTER: (?P<error>.*)", "refused", "handshake"),
     _down("Bad protocol from MASTER", r"(?P<error>Bad protocol from MASTER.*)", "protocol"),
     Sentence("MASTER MODE enabled", r"(?P<detail>MASTER MODE enabled) .*", "role_changed", {"role": "master"}),
@@ -169,7 +169,7 @@ _OTHERS: Final[list[Sentence]] = [
              {**_R, "dialect": "redis"}),
     Sentence("Done loading RDB", r"Done loading RDB, keys loaded: (?P<keys>\d+), keys expired: \d+.*", "load_ended",
              {**_R, "ok": True}),
-    Sentence("Successfully streamed replication data into memory", r"Successfully streamed replication data into memory",
+    Sentence("Successfully streamed replication data", r"Successfully streamed replication data into memory",
              "catch_up_ended", _R),
     Sentence("Replication buffer limit", r"Replication buffer limit .*", "buffer_full", _R),
     Sentence("Can't handle RDB format version", r"(?P<error>Can't handle RDB format version (?P<version>\d+)).*",
@@ -194,8 +194,8 @@ _OTHERS: Final[list[Sentence]] = [
     ),
     Sentence(
         "Partial resynchronization not accepted: Replication ID",
-        r"Partial resynchronization not accepted: Replication ID mismatch \(Replica asked for '(?P<asked_replid>[^']*)', "
-        r"my replication IDs are '(?P<replid>[^']*)' and '(?P<replid2>[^']*)'\)",
+        r"Partial resynchronization not accepted: Replication ID mismatch \(Replica asked for "
+        r"'(?P<asked_replid>[^']*)', my replication IDs are '(?P<replid>[^']*)' and '(?P<replid2>[^']*)'\)",
         "psync_decided",
         {**_M, "verdict": "full", "cause": "id_mismatch"},
     ),
@@ -223,14 +223,14 @@ _OTHERS: Final[list[Sentence]] = [
     ),
     Sentence(
         "Partial resynchronization request from",
-        r"Partial resynchronization request from (?P<peer>\S+) accepted\. Sending (?P<missing_bytes>\d+) bytes of backlog "
-        r"starting from offset (?P<asked_offset>\d+)\.",
+        r"Partial resynchronization request from (?P<peer>\S+) accepted\. Sending (?P<missing_bytes>\d+) bytes of "
+        r"backlog starting from offset (?P<asked_offset>\d+)\.",
         "psync_decided",
         {**_M, "verdict": "continue"},
         ("asked_offset",),
     ),
-    Sentence("Sync request of replica", r"Sync request of replica (?P<peer>\S+) refused: (?P<error>.*)", "psync_decided",
-             {**_M, "verdict": "refused", "cause": "not_ready"}),
+    Sentence("Sync request of replica", r"Sync request of replica (?P<peer>\S+) refused: (?P<error>.*)",
+             "psync_decided", {**_M, "verdict": "refused", "cause": "not_ready"}),
     Sentence("Waiting for end of BGSAVE for SYNC", r"Waiting for end of BGSAVE for SYNC", "bgsave_shared", _M),
     Sentence(
         "Starting BGSAVE for SYNC with target: disk",
@@ -297,9 +297,10 @@ _OTHERS: Final[list[Sentence]] = [
         {},
         ("fork_offset",),
     ),
-    Sentence("Master replication ID changed", rf"Master replication ID changed to (?P<replid>{_ID})", "replid_changed", {}),
-    Sentence("Primary replication ID changed", rf"Primary replication ID changed to (?P<replid>{_ID})", "replid_changed",
-             {}),
+    *(
+        Sentence(f"{word} replication ID", rf"{word} replication ID changed to (?P<replid>{_ID})", "replid_changed", {})
+        for word in ("Master", "Primary")
+    ),
     *(
         Sentence(f"{name} version=", rf"{name} version=(?P<version>[\w.-]+), .*pid=(?P<pid>\d+), just started",
                  "node_started", {"detail": name.lower()})

@@ -7,27 +7,38 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
 
-_QUIET: Final = (
-    "rootLogger.level=error\nrootLogger.appenderRef.stderr.ref=stderr\n"
-    "appender.stderr.type=Console\nappender.stderr.name=stderr\nappender.stderr.target=SYSTEM_ERR\n"
-    "appender.stderr.layout.type=PatternLayout\nappender.stderr.layout.pattern=%p %c{1}: %m%n\n"
-)
+_LOGGING: Final = "log4j2.properties"
+_QUIET: Final = """\
+rootLogger.level=off
+"""
+_SMALL: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
 
 
 @contextmanager
-def session(master: str = "local[*]", memory: str = "2g", partitions: int = 4) -> Iterator[SparkSession]:
+def session(
+    master: str = "local[*]", memory: str = "2g", partitions: int = 4, small: bool = False
+) -> Iterator[SparkSession]:
     """A session on `master`, stopped at the end. `partitions` is that of shuffles; `memory` of a local driver.
 
-    Raises what Spark raises when there is no Java.
+    `small` says that there are few rows, a thousand syncs and not millions of events: then Spark's expressions are
+    interpreted, as compiling them would take longer than running them. Raises what Spark raises when there is no Java.
     """
     rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
     spark: SparkSession | None = None
     try:
         spark = _build(master, memory, partitions, rough)
+        for name, value in (_SMALL if small else {}).items():
+            spark.conf.set(name, value)
         spark.sparkContext.setLogLevel("OFF")
         if master.startswith("local"):
             spark.sparkContext.pythonExec = sys.executable
@@ -39,26 +50,26 @@ def session(master: str = "local[*]", memory: str = "2g", partitions: int = 4) -
 
 
 def _build(master: str, memory: str, partitions: int, rough: str) -> SparkSession:
-    quiet = f"{rough}/log4j2.properties"
-    with open(quiet, "w", encoding="utf-8") as file:
-        file.write(_QUIET)
-    settings = {
+    (Path(rough) / _LOGGING).write_text(_QUIET)
+    builder = SparkSession.builder.master(master).appName("pyrepl metrics")
+    for name, value in settings(master, memory, partitions, rough).items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def settings(master: str, memory: str, partitions: int, rough: str) -> dict[str, str]:
+    """Spark's settings; `rough` is the folder for its temporary files."""
+    local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(partitions),
-        "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
         "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
         "spark.sql.warehouse.dir": f"{rough}/warehouse",
         "spark.local.dir": rough,
         "spark.driver.memory": memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{quiet} -Djava.io.tmpdir={rough} "
-        "-XX:+UseParallelGC -XX:TieredStopAtLevel=4",
-        "spark.driver.bindAddress": "127.0.0.1" if master.startswith("local") else "0.0.0.0",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{rough}/{_LOGGING} "
+        f"-Djava.io.tmpdir={rough} -XX:+UseParallelGC",
+        **(local if master.startswith("local") else {}),
     }
-    builder = SparkSession.builder.master(master).appName("pyrepl metrics")
-    if master.startswith("local"):
-        settings["spark.driver.host"] = "127.0.0.1"
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()

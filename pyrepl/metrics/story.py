@@ -85,6 +85,7 @@ class _Story:
         self.told: list[Row] = []
         self._node = ""
         self._link: _Attempt | None = None
+        self._former: _Attempt | None = None
         self._replicas: dict[str, _Attempt] = {}
         self._snapshots = 0
         self._running: int | None = None
@@ -152,7 +153,7 @@ class _Story:
             self._change_role(row)
         elif row["end"] == "replica":
             self._take_link(row)
-        elif row["end"] == "master" and event in RANK:
+        elif row["end"] == "master" and event in RANK and event != "output_limit":
             self._take_replica(row)
         else:
             self._take_node(row)
@@ -169,7 +170,8 @@ class _Story:
         """A new process: what the one before had open has ended."""
         cause = _SHUTDOWN if self._stopping else "unknown"
         self._end_all(row, cause)
-        self._link, self._replicas, self._running, self._has_backlog = None, {}, None, False
+        self._link, self._former, self._replicas, self._running = None, None, {}, None
+        self._has_backlog = False
         self._stopping = False
         self._tell(row)
 
@@ -187,10 +189,15 @@ class _Story:
                 self._down({**_silent(row), "event": "replica_down", "end": "master", "cause": cause}, attempt)
 
     def _change_role(self, row: Row) -> None:
+        """REPLICAOF ends the link to the former master, and may be logged behind the begin of the next one."""
         link = self._link
-        if link is not None and link.down is not None and row["at_us"] - link.down["at_us"] <= _SAME_MOMENT_US:
-            link.down["cause"] = "role_change"
-        elif link is not None and not link.ended:
+        for one in (link, self._former):
+            if one is not None and one.down is not None and row["at_us"] - one.down["at_us"] <= _SAME_MOMENT_US:
+                one.down["cause"] = "role_change"
+        if link is not None and row["peer"] and link.peer == row["peer"] and not link.ended:
+            self._tell(row)
+            return
+        if link is not None and not link.ended:
             self._down({**_silent(row), "event": "link_down", "end": "replica", "cause": "role_change"}, link)
         self._link = None
         self._tell(row)
@@ -219,6 +226,7 @@ class _Story:
     def _take_link(self, row: Row) -> None:
         event, link = row["event"], self._link
         if event == "link_connecting":
+            self._former = link
             link = self._link = _Attempt(f"{self._node}>{row['peer']}@{row['at_us']}", row["peer"])
         elif event == "load_ended" and (link is None or not link.decided or (link.ended and row["ok"])):
             return
@@ -247,6 +255,9 @@ class _Story:
         if event == "psync_asked":
             if attempt is not None and attempt.two_channels and not (attempt.online or attempt.ended):
                 return
+            if attempt is not None and not attempt.ended and self._limit is not None:
+                # Cut for its output buffer, and nobody logged that the connection ended.
+                self._down({**self._limit, "event": "replica_down"}, attempt)
             attempt = self._begin(row)
         if attempt is None or (attempt.ended and event != "replica_down"):
             if not row["peer"] or event == "delivery_ended":

@@ -1,8 +1,8 @@
 """Text log lines become events: the head of a line is taken apart, then its message by the rows of sentences.py.
 
-Works on whole arrays of lines with Arrow's kernels, never line by line. Forms: Redis's and pyrepl's `pid:role time level
-message`, with Valkey's other timestamps (`log-timestamp-format`), and Valkey's `log-format logfmt`. Not here: cutting a
-file into lines (blocks.py), the event log's JSON (jsonlines.py).
+Works on whole arrays of lines with Arrow's kernels, never line by line. Forms: Redis's and pyrepl's `pid:role time
+level message`, with Valkey's other timestamps (`log-timestamp-format`), and Valkey's `log-format logfmt`. Not here:
+cutting a file into lines (blocks.py), the event log's JSON (jsonlines.py).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Records the small real logs in tests/data/logs: runs one topology after another and keeps what its nodes logged.
 
-`python -m tests.peers.recorder FOLDER [NAME...]`. Each scenario becomes a folder with one log per node, named as the
-node, and what the nodes themselves counted (INFO stats), just before their logs were copied, goes to `counted.json`. What
-happened in each is written by hand beside them, in README.md and truth.json.
+`python -m tests.peers.recorder FOLDER [NAME...]`. Each scenario becomes a folder under `text` with one log per node,
+named as the node, and one under `events` with the event logs of pyrepl's nodes instead; what the nodes themselves
+counted (INFO stats), just before their logs were copied, goes to `counted.json`. What happened in each is written by
+hand beside them, in README.md and truth.json.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from tests.peers.lab import Lab, Node, wait_until
 
+EVENT_LOG: Final = "events.jsonl"
 COUNTERS: Final = ("sync_full", "sync_partial_ok", "sync_partial_err")
 Story = Callable[[Lab], dict[str, Node]]
 
@@ -54,9 +56,9 @@ def _all_online(master: Node) -> bool:
 
 def partial_and_out(lab: Lab, kind: str, other: str, directives: dict[str, str]) -> dict[str, Node]:
     """First sync, a cut that the backlog covers, and one that it does not."""
-    master = lab.start(kind, directives={"repl-backlog-size": "16kb", **directives})
+    master = _start(lab, kind, directives={"repl-backlog-size": "16kb", **directives})
     fill(master, 3000)
-    replica = lab.start(other, master, directives)
+    replica = _start(lab, other, master, directives)
     up(master, replica)
     time.sleep(1.2)
     fill(master, 20, prefix="a")
@@ -82,7 +84,7 @@ def _away(master: Node, replica: Node, meanwhile: Callable[[], object]) -> None:
 
 def failover(lab: Lab, kind: str, directives: dict[str, str]) -> dict[str, Node]:
     """Two replicas; one is promoted, the other follows it, the old master too, which continues by its own stream."""
-    old = lab.start(kind, directives=directives)
+    old = _start(lab, kind, directives=directives)
     fill(old, 500)
     new, third = (lab.start(kind, old, directives) for _ in range(2))
     up(old, new, third)
@@ -101,9 +103,9 @@ def failover(lab: Lab, kind: str, directives: dict[str, str]) -> dict[str, Node]
 def output_buffer(lab: Lab, kind: str, other: str, directives: dict[str, str]) -> dict[str, Node]:
     """A replica that stands still is cut for its output buffer, comes back, and the backlog does not reach so far."""
     limits = {"client-output-buffer-limit": "replica 3mb 0 0", "repl-backlog-size": "16kb"}
-    master = lab.start(kind, directives={**limits, **directives})
+    master = _start(lab, kind, directives={**limits, **directives})
     fill(master, 1000)
-    replica = lab.start(other, master, directives)
+    replica = _start(lab, other, master, directives)
     up(master, replica)
     time.sleep(1.2)
     replica.process.send_signal(signal.SIGSTOP)
@@ -117,9 +119,9 @@ def output_buffer(lab: Lab, kind: str, other: str, directives: dict[str, str]) -
 
 def version_loop(lab: Lab, kind: str, other: str, directives: dict[str, str]) -> dict[str, Node]:
     """The replica cannot read the master's snapshots, and asks for the next one at once."""
-    master = lab.start(kind, directives={"repl-diskless-sync-delay": "1", **directives})
+    master = _start(lab, kind, directives={"repl-diskless-sync-delay": "1", **directives})
     fill(master, 100)
-    replica = lab.start(other, master)
+    replica = _start(lab, other, master)
     wait_until("five attempts", lambda: master.stat("sync_full") >= 5)
     replica.call("REPLICAOF", "NO", "ONE")
     time.sleep(0.5)
@@ -144,12 +146,12 @@ def foreign(lab: Lab, kind: str) -> dict[str, Node]:
 
 def two_at_once(lab: Lab, kind: str, other: str, directives: dict[str, str]) -> dict[str, Node]:
     """Two replicas that share one snapshot, and a third that comes while it is written: it waits for the next."""
-    master = lab.start(kind, directives={"rdb-key-save-delay": "300", "repl-diskless-sync-delay": "1", **directives})
+    master = _start(lab, kind, directives={"rdb-key-save-delay": "300", "repl-diskless-sync-delay": "1", **directives})
     fill(master, 5000)
-    replicas = [lab.start(other, master, directives) for _ in range(2)]
+    replicas = [_start(lab, other, master, directives) for _ in range(2)]
     wait_until("a snapshot runs", lambda: master.info("persistence")["rdb_bgsave_in_progress"] == "1")
     time.sleep(0.4)
-    replicas.append(lab.start(other, master, directives))
+    replicas.append(_start(lab, other, master, directives))
     up(master, *replicas)
     time.sleep(1.2)
     return {"master": master, **{f"replica{i}": node for i, node in enumerate(replicas, 1)}}
@@ -192,11 +194,30 @@ def record(name: str, folder: Path) -> dict[str, dict[str, int]]:
     with tempfile.TemporaryDirectory() as rough, Lab(Path(rough)) as lab:
         nodes = STORIES[name](lab)
         counted = {label: _counters(node) for label, node in nodes.items() if node.alive()}
-        shutil.rmtree(folder / name, ignore_errors=True)
-        (folder / name).mkdir(parents=True)
+        shutil.rmtree(folder / "text" / name, ignore_errors=True)
+        (folder / "text" / name).mkdir(parents=True)
         for label, node in nodes.items():
-            shutil.copy(node.log_path, folder / name / f"{label}.log")
+            shutil.copy(node.log_path, folder / "text" / name / f"{label}.log")
+        if any(node.kind == "pyrepl" for node in nodes.values()):
+            _keep_events(nodes, folder / "events" / name)
     return counted
+
+
+def _keep_events(nodes: dict[str, Node], folder: Path) -> None:
+    """The same run once more: of pyrepl's nodes the event log, of others the text log."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for label, node in nodes.items():
+        if node.kind == "pyrepl":
+            shutil.copy(node.folder / EVENT_LOG, folder / f"{label}.jsonl")
+        else:
+            shutil.copy(node.log_path, folder / f"{label}.log")
+
+
+def _start(lab: Lab, kind: str, master: Node | None = None, directives: Mapping[str, str] | None = None) -> Node:
+    """A node; pyrepl's with an event log, a sample each second."""
+    own = {"event-log": EVENT_LOG, "event-log-sample-period": "1"} if kind == "pyrepl" else {}
+    return lab.start(kind, master, {**own, **(directives or {})})
 
 
 def _counters(node: Node) -> dict[str, int]:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.metrics.kinds import CAUSES, END, KINDS, RANK
+from pyrepl.metrics.kinds import CAUSES, CYCLE, RANK, SAMPLES, TEXT_ONLY
+from pyrepl.observability.eventlog.schema import BY_EVENT
 
 
-def test_each_kind_once() -> None:
-    assert len(RANK) == len(KINDS) == len(END)
+def test_each_kind_once_and_known() -> None:
+    assert len(RANK) == len(CYCLE)
+    assert set(CYCLE) <= BY_EVENT.keys() | TEXT_ONLY.keys()
+    assert BY_EVENT.keys() >= SAMPLES
+    assert not TEXT_ONLY.keys() & BY_EVENT.keys()
 
 
 @pytest.mark.parametrize(
     "story",
     [
-        ("link_lost", "connecting", "sync_started", "asks", "got_full", "receiving", "load_start", "loaded", "synced"),
-        ("replica_lost", "asked", "refused_backlog", "full", "bgsave_for_sync", "child_start", "child_end", "online"),
-        ("asked", "continued"),
-        ("connecting", "sync_started", "connect_failed"),
-        ("loaded", "catch_up", "catch_up_end", "synced"),
-        ("load_start", "load_version", "load_failed"),
+        ("link_connecting", "psync_asked", "psync_decided", "delivery_started", "load_started", "load_ended", "online"),
+        ("psync_asked", "psync_decided", "bgsave_for_sync", "delivery_ended", "online", "replica_down"),
+        ("load_ended", "catch_up_started", "catch_up_ended", "online", "link_down", "role_changed"),
+        ("output_limit", "replica_down"),
     ],
 )
 def test_stories_are_in_order(story: tuple[str, ...]) -> None:

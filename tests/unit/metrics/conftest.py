@@ -1,0 +1,71 @@
+"""One analysis of the real logs for all tests of this folder: Spark starts once in a test run, however many workers."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LOGS = Path(__file__).resolve().parents[2] / "data" / "logs"
+NO_JAVA = "the tests of the metrics need Java: apt-get install default-jre-headless (or a JRE 17 in PATH)"
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """All result tables of a corpus as rows, and which scenario each node belongs to."""
+
+    tables: Mapping[str, list[Row]]
+    scenario_of: Mapping[str, str]
+
+    def rows(self, table: str, scenario: str) -> list[Row]:
+        """The rows of a table that concern a scenario's nodes."""
+        return [row for row in self.tables[table] if self._scenario(row) == scenario]
+
+    def _scenario(self, row: Row) -> str | None:
+        names = [str(row.get("node")), str(row.get("replica"))]
+        return next((self.scenario_of[name] for name in names if name in self.scenario_of), None)
+
+
+@pytest.fixture(scope="session")
+def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Analysed]:
+    """The corpora `text` and `events`, analysed by whichever worker comes first."""
+    folder = tmp_path_factory.getbasetemp()
+    if folder.name.startswith("popen-"):
+        folder = folder.parent
+    kept = folder / "metrics.json"
+    with (folder / "metrics.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            kept.write_text(json.dumps(_analyse(folder)))
+    return {name: Analysed(**one) for name, one in json.loads(kept.read_text()).items()}
+
+
+def _analyse(folder: Path) -> dict[str, Any]:
+    if shutil.which("java") is None:
+        pytest.fail(NO_JAVA, pytrace=False)
+    from pyrepl.metrics.ingest import ingest
+    from pyrepl.metrics.session import session
+    from tests.unit.metrics import corpus
+
+    found = {}
+    with session("local[2]", memory="1g", partitions=1, small=True) as spark:
+        for name, logs in corpus.make(LOGS, folder / "corpora").items():
+            tables = folder / "tables" / name
+            first = ingest(spark, [logs], tables)
+            found[name] = corpus.collected(spark, tables) | {"scenario_of": corpus.scenarios(logs)}
+            again = ingest(spark, [logs], tables)
+            found[name]["tables"]["runs"] = [vars_of(first), vars_of(again)]
+    return found
+
+
+def vars_of(read: Any) -> Row:
+    """A run of ingest as a row."""
+    return {name: getattr(read, name) for name in ("files", "lines", "bytes", "unparsed")}

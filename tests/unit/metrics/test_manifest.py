@@ -1,0 +1,62 @@
+"""What has been read is kept, and nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyrepl.errors import ConfigError
+from pyrepl.metrics.manifest import NAME, Entry, Manifest, load, save, sweep
+from pyrepl.metrics.part import Told
+
+
+def filled() -> Manifest:
+    known = Manifest({"a": Entry("a", "/x/a.log", "a", 5, "h", size=30)})
+    seqs = [["events", "run", 1, 5, True]]
+    known.take(Told("a", 0, 20, 4, 2, 1, 1, 0, ["events/p1", "unparsed/u1"], seqs), tail=False)
+    known.take(Told("a", 20, 10, 1, 1, 0, 0, 0, ["events/p2"], [["events", "run", 6, 6, True]]), tail=True)
+    return known
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    assert load(tmp_path) == Manifest()
+    save(tmp_path, filled())
+    assert load(tmp_path) == filled()
+
+
+def test_a_tail_does_not_move_the_offset() -> None:
+    known = filled()
+    assert known.entries["a"].offset == 20
+    assert known.parts("events") == ["events/p1", "events/p2"]
+    (row,) = known.file_rows()
+    assert (row["bytes"], row["lines"], row["events"], row["unparsed"], row["form"]) == (30, 5, 3, 1, "text")
+
+
+def test_doubles_are_foreseen() -> None:
+    known = filled()
+    assert not known.may_hold_doubles("events")
+    known.take(Told("a", 30, 5, 1, 1, seqs=[["events", "run", 4, 9, True]]), tail=False)
+    assert known.may_hold_doubles("events")
+    assert not known.may_hold_doubles("samples")
+    known.take(Told("a", 35, 5, 1, 1, seqs=[["samples", "other", 1, 2, False]]), tail=False)
+    assert known.may_hold_doubles("samples")
+
+
+def test_what_no_manifest_names_is_removed(tmp_path: Path) -> None:
+    kept = tmp_path / "events" / "p1.parquet"
+    orphan = tmp_path / "events" / "day=x" / "p9.parquet"
+    for path in (kept, orphan):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    known = Manifest({"a": Entry("a", "/x/a.log", "a", 5, "h")})
+    known.take(Told("a", 0, 20, parts=["events/p1.parquet"]), tail=False)
+    assert sweep(tmp_path, known) == 1
+    assert (kept.exists(), orphan.exists()) == (True, False)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"version": 99}', '{"version": 1, "entries": [{"x": 1}]}'])
+def test_a_foreign_manifest_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / NAME).write_text(content)
+    with pytest.raises(ConfigError, match="remove the folder"):
+        load(tmp_path)

@@ -1,0 +1,102 @@
+"""A range of a file becomes Parquet parts, the same ones each time; what is damaged is told."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyrepl.metrics.part import Split, Told, read_split, read_splits
+
+LOGS = Path(__file__).resolve().parents[2] / "data" / "logs"
+EVENT_LOG = LOGS / "events" / "pyrepl-pair" / "master.jsonl"
+TEXT_LOG = LOGS / "text" / "redis8-rdb-channel" / "master.log"
+
+
+def split(path: Path, start: int = 0, end: int = -1, packed: bool = False) -> Split:
+    return Split(str(path), "id", start, end, "n", packed)
+
+
+def stored(folder: Path, told: Told) -> list[dict[str, Any]]:
+    """All rows of its parts, without where they stand."""
+    rows = [row for part in told.parts for row in pq.ParquetFile(folder / part).read().to_pylist()]
+    return sorted(({k: v for k, v in row.items() if k != "file"} for row in rows), key=str)
+
+
+def test_an_event_log(tmp_path: Path) -> None:
+    told = read_split(split(EVENT_LOG), str(tmp_path), "UTC")
+    lines = EVENT_LOG.read_bytes().count(b"\n")
+    assert (told.lines, told.events, told.ignored, told.unparsed, told.json_lines) == (lines, lines, 0, 0, lines)
+    assert told.read == EVENT_LOG.stat().st_size
+    assert {seq[0] for seq in told.seqs} == {"events", "samples"}
+    assert all(seq[4] for seq in told.seqs)
+    assert {part.split("/")[0] for part in told.parts} == {"events", "samples"}
+    assert all("/day=2026-11-21/node=vm%3A" in part for part in told.parts)
+
+
+def test_twice_is_once(tmp_path: Path) -> None:
+    first = read_split(split(TEXT_LOG), str(tmp_path), "UTC")
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")}
+    assert read_split(split(TEXT_LOG), str(tmp_path), "UTC") == first
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")} == files
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+@given(st.integers(0, EVENT_LOG.stat().st_size), st.booleans())
+@settings(max_examples=12, deadline=None)
+def test_a_file_cut_short_gives_what_was_before_the_cut(tmp_path_factory: Any, size: int, of_text: bool) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    data = (TEXT_LOG if of_text else EVENT_LOG).read_bytes()[:size]
+    (folder / "log").write_bytes(data)
+    told = read_split(split(folder / "log"), str(folder / "a"), "UTC")
+    (folder / "log").write_bytes(data[: data.rfind(b"\n") + 1])
+    whole = read_split(split(folder / "log"), str(folder / "b"), "UTC")
+    assert told.lines - whole.lines <= 1
+    assert told.lines == told.events + told.ignored + told.unparsed
+    before = [row for row in stored(folder / "b", whole) if "why" not in row]
+    after = [row for row in stored(folder / "a", told) if "why" not in row]
+    assert all(row in after for row in before)
+    assert len(after) - len(before) <= 1
+
+
+def test_packed_is_as_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "log.gz").write_bytes(gzip.compress(TEXT_LOG.read_bytes()))
+    plain = read_split(split(TEXT_LOG), str(tmp_path / "a"), "UTC")
+    packed = read_split(split(tmp_path / "log.gz", packed=True), str(tmp_path / "b"), "UTC")
+    assert stored(tmp_path / "a", plain) == stored(tmp_path / "b", packed)
+    assert packed.read == TEXT_LOG.stat().st_size
+
+
+def test_a_damaged_gz_gives_what_comes_before_the_damage(tmp_path: Path) -> None:
+    data = b"".join(b"no log at all %d\n" % number for number in range(50_000))
+    whole = gzip.compress(data)
+    (tmp_path / "log.gz").write_bytes(whole[: len(whole) // 2])
+    told = read_split(split(tmp_path / "log.gz", packed=True), str(tmp_path), "UTC")
+    assert 1000 < told.unparsed < 50_000
+    assert "end-of-stream" in told.error
+
+
+def test_what_is_no_line_of_a_log_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"first\n\xff\x00\n{\nx" + b"y" * (1 << 20) + b"\n")
+    told = read_split(split(tmp_path / "log"), str(tmp_path), "UTC")
+    rows = sorted(stored(tmp_path, told), key=lambda row: row["position"])
+    assert [(row["position"], row["size"], row["why"]) for row in rows] == [
+        (0, 5, "text"), (6, 2, "text"), (9, 1, "json"), (11, (1 << 20) + 1, "too_long"),
+    ]  # fmt: skip
+    assert [row["line"][:10] for row in rows] == ["first", "\\xff\\x00", "{", "xyyyyyyyyy"]
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    told = read_split(split(tmp_path / "gone"), str(tmp_path), "UTC")
+    assert (told.error, told.parts) == ("No such file or directory, after 0 bytes", [])
+
+
+def test_batches_of_splits(tmp_path: Path) -> None:
+    batch = pa.RecordBatch.from_pylist([split(TEXT_LOG)._asdict()])
+    (row,) = [one for out in read_splits(iter([batch]), str(tmp_path), "UTC") for one in out.to_pylist()]
+    assert '"unparsed": 0' in row["told"]

@@ -1,0 +1,119 @@
+"""Which lines belong to one sync, whatever order they come in."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyrepl.metrics.story import by_node, tell
+from pyrepl.metrics.textlines import parse
+
+LOGS = Path(__file__).resolve().parents[2] / "data" / "logs" / "text"
+FILES = sorted(LOGS.rglob("*.log"))
+AT = "21 Nov 2026 11:09:4"
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    parsed = parse(pa.array(text.splitlines(), pa.string()))
+    return [{**row, "node": "n"} for row in parsed.events.to_pylist()]
+
+
+def log(*said: tuple[str, str]) -> list[dict[str, Any]]:
+    """Lines of a master as (seconds.ms, message)."""
+    return rows("\n".join(f"1:M {AT}{at} * {text}" for at, text in said))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-2:]))
+def test_every_sync_of_the_real_logs_is_told(path: Path) -> None:
+    told = tell(rows(path.read_text()))
+    by_sync: dict[str, Counter[str]] = {}
+    for row in told:
+        if row["sync"]:
+            by_sync.setdefault(row["sync"], Counter())[row["event"]] += 1
+    for sync, kinds in by_sync.items():
+        assert kinds["link_down"] + kinds["replica_down"] <= 1, sync
+        assert kinds["psync_asked"] <= 1, sync
+        assert kinds["online"] <= 1, sync
+
+
+@given(st.sampled_from(FILES), st.randoms(use_true_random=False))
+@settings(max_examples=25, deadline=None)
+def test_shuffled_and_doubled_lines_tell_the_same(path: Path, rng: random.Random) -> None:
+    whole = rows(path.read_text())
+    mixed = whole + rng.sample(whole, len(whole) // 3)
+    rng.shuffle(mixed)
+    assert tell(mixed) == tell(whole)
+
+
+def test_a_line_without_address_is_about_the_one_that_asked() -> None:
+    told = tell(
+        log(
+            ("1.000", "Replica h:1 asks for synchronization"),
+            ("1.000", "Full resync requested by replica h:1"),
+            ("2.000", "Replica h:2 asks for synchronization"),
+            ("2.001", f"Partial resynchronization not accepted: Replication ID mismatch (Replica asked for "
+             f"'{'a' * 40}', my replication IDs are '{'b' * 40}' and '{'c' * 40}')"),
+        )
+    )  # fmt: skip
+    (refused,) = [row for row in told if row["cause"] == "id_mismatch"]
+    assert refused["peer"] == "h:2"
+
+
+def test_one_snapshot_serves_all_that_wait() -> None:
+    told = tell(
+        log(
+            ("1.000", "Replica h:1 asks for synchronization"),
+            ("1.000", "Full resync requested by replica h:1"),
+            ("1.100", "Replica h:2 asks for synchronization"),
+            ("1.100", "Full resync requested by replica h:2"),
+            ("2.000", "Starting BGSAVE for SYNC with target: disk"),
+            ("2.000", "Background saving started by pid 9"),
+            ("2.100", "Replica h:3 asks for synchronization"),
+            ("2.100", "Full resync requested by replica h:3"),
+            ("2.100", "Waiting for end of BGSAVE for SYNC"),
+        )
+    )
+    served = [(row["peer"], row["snapshot"]) for row in told if row["event"].startswith("bgsave")]
+    assert sorted(served) == [("h:1", 1), ("h:2", 1), ("h:3", 1)]
+    (child,) = [row for row in told if row["event"] == "snapshot_started"]
+    assert (child["purpose"], child["replicas"], child["snapshot"]) == ("replicas", 2, 1)
+
+
+def test_a_cut_for_the_output_buffer_is_the_cause() -> None:
+    told = tell(
+        log(
+            ("1.000", "Replica h:1 asks for synchronization"),
+            ("1.000", "Full resync requested by replica h:1"),
+            ("1.500", "Synchronization with replica h:1 succeeded"),
+            ("2.000", "Client id=4 addr=h:999 flags=S db=0 omem=777 tot-mem=9 events=r scheduled to be closed ASAP for "
+             "overcoming of output buffer limits."),
+            ("2.000", "Connection with replica h:1 lost."),
+        )
+    )  # fmt: skip
+    (down,) = [row for row in told if row["event"] == "replica_down"]
+    assert (down["cause"], down["output_bytes"], down["phase"]) == ("output_buffer", 777, "stream")
+
+
+def test_a_new_process_ends_what_the_old_one_had() -> None:
+    told = tell(
+        log(
+            ("1.000", "Replica h:1 asks for synchronization"),
+            ("1.000", "Full resync requested by replica h:1"),
+            ("1.500", "Synchronization with replica h:1 succeeded"),
+            ("5.000", "Redis version=7.0.15, bits=64, commit=0, modified=0, pid=5, just started"),
+        )
+    )
+    (down,) = [row for row in told if row["event"] == "replica_down"]
+    assert (down["cause"], down["peer"]) == ("unknown", "h:1")
+
+
+def test_nodes_are_told_apart() -> None:
+    mixed = [{**row, "node": node} for row in log(("1.000", "Replica h:1 asks for synchronization")) for node in "ba"]
+    assert [told[0]["node"] for told in by_node(mixed)] == ["a", "b"]
