@@ -20,7 +20,7 @@ PURE_TESTS := tests/unit tests/property tests/scenario tests/house tests/interop
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo build test test-pure matrix simulate bench lint format peers clean
+.PHONY: help demo build test test-pure matrix simulate bench lint format peers java clean
 
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
@@ -68,14 +68,18 @@ build: .venv/.form-$(FORM)
 peers: .venv/.for-tests
 	$(BIN)/python -m tests.peers.finder
 
+java:
+	@command -v java >/dev/null || { echo "No Java here, which Spark needs, and so the tests of the metrics; on Debian:" \
+		"apt-get install default-jre-headless"; exit 1; }
+
 demo: build
 	$(BIN)/python -m bench.demo
 
-test: peers build
+test: peers java build
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-pure: export PYREPL_PURE := 1
-test-pure: peers
+test-pure: peers java
 	$(MAKE) build
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PURE_TESTS)
 
