@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from errno import EIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
@@ -332,8 +333,12 @@ class AofKeeper:
     def begin_rewrite(self) -> None:
         """BGREWRITEAOF; no child runs (checked before). Raises OSError when it cannot begin."""
         self._state.rewrite_scheduled = False
-        self.flush()
+        # The base is of this moment: what a running fsync or a full disk still kept back would come behind it, twice.
+        self.flush(at_once=True)
         self._rewrite_at = self._app.clock.now() + _RETRY_S
+        if self._cursor is not None and self._cursor.at != self._backlog.end:
+            self._state.last_rewrite_ok = False
+            raise OSError(EIO, self._state.write_error or "the file lacks what was written last")
         if not self._state.enabled:
             self._files = self._new_files()
             self._manifest = self._files.open_manifest() or Manifest()

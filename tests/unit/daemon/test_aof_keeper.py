@@ -220,3 +220,44 @@ async def test_a_replica_whose_disk_is_full_keeps_no_more_of_the_stream_than_it_
         digest = await replica.say("DEBUG DIGEST")
         await replica.say("DEBUG LOADAOF")
         assert await replica.say("DEBUG DIGEST") == digest
+
+
+@in_loop
+async def test_a_rewrite_during_an_fsync_takes_nothing_twice(tmp_path: Path) -> None:
+    """With everysec a write waits for an fsync that runs; the base that is made meanwhile has it already."""
+    async with running(tmp_path, appendonly=True) as node:
+        writer = node.app.aof._writer
+        assert writer is not None
+        writer.is_syncing = True
+        await node.say("INCR a")
+        await node.say("INCR a")
+        assert b"INCR" not in incr(tmp_path, 1)
+        await node.say("BGREWRITEAOF")
+        await until(lambda: node.app.node.persistence.aof.rewrites == 1, "the rewrite")
+        await node.say("INCR a")
+        end, replid = node.app.node.stream_end, node.app.node.replication.history.replid
+    async with running(tmp_path, appendonly=True) as node:
+        assert await node.say("GET a") == b"3"
+        history = node.app.node.replication.history
+        assert (history.replid2, history.fork) == (replid, end)
+
+
+@in_loop
+async def test_no_rewrite_begins_while_the_file_lacks_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path, appendonly=True) as node:
+
+        def fail(self: AofWriter, data: bytes) -> None:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(AofWriter, "append", fail)
+            await node.say("INCR a")
+            peer = await node.peer()
+            assert (await peer.error("BGREWRITEAOF")).startswith("ERR Can't execute an AOF background rewriting.")
+        await until(lambda: not node.app.node.persistence.aof.write_error, "the next try")
+        await node.say("BGREWRITEAOF")
+        await until(lambda: node.app.node.persistence.aof.rewrites == 1, "the rewrite")
+    async with running(tmp_path, appendonly=True) as node:
+        assert await node.say("GET a") == b"1"
