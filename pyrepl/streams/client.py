@@ -9,7 +9,7 @@ to the application. A library's door: it imports asyncio and random, and nothing
 
 At least once: a row is had when the application asks for what follows it. The place moves over whole tokens, so what a
 token store holds never lies amid the rows of one. Whoever stores places together with what it makes of the rows, in one
-transaction, gets exactly once: `Batch.token`, or `Subscription.place`.
+transaction, gets exactly once: take `batches()`, and within the transaction `confirm()` and `str(subscription.place)`.
 
 Memory: what is queued is limited (`most_queued_bytes`); above it we do not read, so the node queues, up to its own
 limit, and ends the connection then; we come back with our place.
@@ -165,6 +165,8 @@ class Subscription:
         self._save_at = 0.0
         self._handed: Batch | None = None
         self._rows: Iterator[Row] = iter(())
+        self._rows_left = 0
+        """Of the rows of `_handed`, where they are handed out one by one."""
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
 
@@ -182,8 +184,11 @@ class Subscription:
     async def __anext__(self) -> Row:
         while True:
             for row in self._rows:
+                self._rows_left -= 1
                 return row
-            self._rows = (await self.next_batch()).each()
+            batch = await self.next_batch()
+            self._rows = batch.each()
+            self._rows_left = len(batch.rows)
 
     async def batches(self) -> AsyncIterator[Batch]:
         """Whole tokens, each with all its rows."""
@@ -196,8 +201,8 @@ class Subscription:
                 yield batch
 
     def confirm(self) -> None:
-        """What was handed out last has been had, though no more is asked for."""
-        if self._handed is not None:
+        """What was handed out last has been had, though no more is asked for. Amid the rows of a token: nothing yet."""
+        if self._handed is not None and not self._rows_left:
             self.place = place_after(self.place, self._handed)
             self._handed = None
 
@@ -214,12 +219,14 @@ class Subscription:
     async def next_batch(self) -> Batch:
         """The next token, with all its rows; with none where only the place has moved.
 
-        Asking for it says that the one before has been had. Raises StopAsyncIteration once closed.
+        Asking for it says that the one before has been had, with whatever of its rows was not asked for one by one.
+        Raises StopAsyncIteration once closed.
         """
         if self._is_closed:
             raise StopAsyncIteration
         if self._task is None:
             await self._begin()
+        self._rows_left = 0
         self.confirm()
         await self._save_if_due()
         await self._feed.give_turn()

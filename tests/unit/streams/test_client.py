@@ -256,6 +256,23 @@ def test_the_place_is_stored_and_found_again(tmp_path: Path) -> None:
     assert store.load() == f"10@{REPLID}"
 
 
+def test_what_was_handed_out_can_be_confirmed_but_not_amid_the_rows_of_a_token() -> None:
+    async def conversation() -> list[int | None]:
+        places = []
+        async with FakeNode(LOG) as node, subscribe([node.address], "keys", 0, options=QUICK) as rows:
+            for _ in range(4):
+                await anext(rows)
+                rows.confirm()
+                places.append(rows.place.token)
+            batch = await rows.next_batch()
+            assert batch.token == 31 and rows.place.token == 25
+            rows.confirm()
+            rows.confirm()
+            return [*places, rows.place.token]
+
+    assert run(conversation()) == [10, 10, 10, 25, 31]
+
+
 def test_a_place_is_stored_while_nothing_comes(tmp_path: Path) -> None:
     class Slow:
         """A store that takes its time."""
