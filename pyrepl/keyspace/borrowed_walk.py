@@ -94,6 +94,7 @@ def _offset_of(holder: object, part: object) -> int:
     raise TypeError(f"{type(holder).__name__} has no slot for its {type(part).__name__}")
 
 
+@cython.final
 @cython.cclass
 class BorrowedWalk:
     """See `walk.Walk`; for RDB version 10 and later."""

@@ -42,6 +42,7 @@ if cython.compiled:
 COMPILED = cython.compiled
 
 
+@cython.final
 @cython.cclass
 class Bulk:
     """Decodes runs of keys for one snapshot."""

@@ -1,3 +1,6 @@
+cimport cython
+
+@cython.final
 cdef class Checks:
     cdef unsigned short _slots[2048]
     # Where the elements of the listpack being looked at begin, and how many bytes each has without its back length.

@@ -1,9 +1,11 @@
+cimport cython
 from pyrepl.rdb.compiled.raw cimport Item, Ref
 
 ctypedef struct Scored:
     double score
     Ref* member
 
+@cython.final
 cdef class References:
     # Borrowed references that grow; `failed`: memory ran out.
     cdef Ref** items

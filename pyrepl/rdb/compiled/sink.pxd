@@ -1,3 +1,6 @@
+cimport cython
+
+@cython.final
 cdef class Sink:
     # Bytes that grow: [0, size) of `room` are used.
     cdef unsigned char* data
