@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, cast, final
+from typing import Any, Final, cast, final
 
 from pyrepl.daemon.client_conn import host_port
 from pyrepl.daemon.clients import keep_alive
+
+_LARGE_READ_BYTES: Final = 64 * 1024
+"""A read of so many bytes is one of many, and takes a millisecond or more to work off."""
 
 
 @final
@@ -31,6 +34,8 @@ class LinkConn(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._opening: asyncio.Task[None] | None = None
         self._reading = True
+        self._breathing = False
+        """Not reading until the next turn of the loop, whatever is wanted."""
         self._aborted = False
 
     @property
@@ -58,6 +63,8 @@ class LinkConn(asyncio.Protocol):
         if transport is None or wanted == self._reading or transport.is_closing():
             return
         self._reading = wanted
+        if self._breathing:
+            return
         if wanted:
             transport.resume_reading()
         else:
@@ -89,6 +96,21 @@ class LinkConn(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if not self._aborted:
             self._on_data(data)
+            if len(data) >= _LARGE_READ_BYTES and self._reading:
+                self._let_others_in()
+
+    def _let_others_in(self) -> None:
+        """Read on in the next turn: the transport would go on as long as bytes come, up to 32 reads a turn, and clients
+        would wait for the load of megabytes."""
+        if self._transport is not None and not self._transport.is_closing() and not self._breathing:
+            self._breathing = True
+            self._transport.pause_reading()
+            asyncio.get_running_loop().call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        self._breathing = False
+        if self._transport is not None and self._reading and not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self._aborted:

@@ -268,6 +268,8 @@ class Database:
         for dropped in (self.values, self.expires, self.accesses):
             disposal.take(dropped)
         disposal.take(self.volatile_hashes)
+        if self.order is not None:
+            disposal.take(self.order.keys)
         self.values = new_table()
         self.expires = {}
         self.volatile_hashes = set()

@@ -13,7 +13,7 @@ from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetVa
 SMALL: Final = 5000
 """Collections of up to so many elements are freed where they are dropped: well below a millisecond."""
 
-Collection = dict[bytes, Any] | set[bytes] | deque[bytes]
+Collection = dict[bytes, Any] | set[bytes] | deque[bytes] | list[bytes]
 
 
 @final

@@ -8,6 +8,8 @@ from typing import cast
 from pyrepl.daemon.link_conn import LinkConn
 from tests.unit.daemon.rig import free_port, in_loop, until
 
+FLOOD = 8_000_000
+
 
 class Far(asyncio.Protocol):
     """The other end: keeps what it hears."""
@@ -116,3 +118,32 @@ async def test_aborted_while_it_opens() -> None:
     near.conn.abort()
     await asyncio.sleep(0.05)
     assert near.made == 0 and near.lost == []
+
+
+@in_loop
+async def test_a_flood_does_not_keep_others_waiting() -> None:
+    """Between two large reads the loop takes a turn; when reading is not wanted any more, it stays off."""
+    turns: list[int] = []
+    reads: list[int] = []
+    loop = asyncio.get_running_loop()
+
+    def turn() -> None:
+        turns.append(len(reads))
+        if sum(reads) < FLOOD:
+            loop.call_soon(turn)
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(bytes(FLOOD))
+        await writer.drain()
+
+    server = await asyncio.start_server(flood, "127.0.0.1", 0)
+    conn = LinkConn(lambda: None, lambda data: reads.append(len(data)), lambda text: None, 300)
+    conn.open("127.0.0.1", server.sockets[0].getsockname()[1])
+    loop.call_soon(turn)
+    await until(lambda: sum(reads) == FLOOD)
+    large = [at for at, size in enumerate(reads) if size >= 64 * 1024]
+    assert len(large) > 4
+    assert len(set(turns)) >= len(large) / 2
+    conn.read(False)
+    conn.abort()
+    server.close()
