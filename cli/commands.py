@@ -13,6 +13,7 @@ from pyrepl import VERSION
 from pyrepl.kernels import form
 
 from .completion import SHELLS, TakesDirectives, script_for, words_of
+from .metrics_command import metrics
 from .tail_command import tail
 
 _PASS_ON: Final[dict[str, Any]] = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
@@ -35,12 +36,14 @@ def cli() -> None:
         pyrepl replica --master 127.0.0.1:6379 --port 6380
         pyrepl status 127.0.0.1:6379
         pyrepl tail 127.0.0.1:7379
+        pyrepl metrics /var/log/redis --out report
 
     Either end may be a real Redis or Valkey server.
     """
 
 
 cli.add_command(tail)
+cli.add_command(metrics)
 
 
 @cli.command(cls=TakesDirectives, context_settings=_PASS_ON)

@@ -1,5 +1,6 @@
 """The metrics as one JSON object: the counts of the whole at the top level, every result table below `tables`.
 
+Tables named in `cut` have more rows than stand here; Parquet has them all.
 What stands at the top level stays: other programs read it. `modes`, `full_causes` and `cuts` map a code to its count,
 `loops` and `nodes` are lists of rows; a loop has `node`, `replica`, `reason` and `count`.
 """
@@ -45,6 +46,7 @@ def as_object(report: Report) -> dict[str, Any]:
         "made_by": f"pyrepl {report.version}",
         "sources": list(report.sources),
         "seconds": {step: round(spent, 3) for step, spent in report.seconds.items()},
+        "cut": sorted(report.cut),
         "tables": {table.name: [_plain_row(row) for row in report.rows(table.name)] for table in RESULTS},
     }
 

@@ -22,6 +22,8 @@ class Report:
     version: str
     seconds: Mapping[str, float] = field(default_factory=dict)
     """How long each step of the analysis took, in the order in which they came."""
+    cut: frozenset[str] = frozenset()
+    """The tables that have more rows than these: only the newest, or the first, are here."""
 
     def rows(self, table: str) -> Sequence[Row]:
         """The rows of a table; none if it was not made."""

@@ -15,12 +15,15 @@ from pyrepl.metrics.report.model import Report, Row, pair, real, whole, word
 from pyrepl.metrics.report.summary import by_mode
 
 _STYLES: Final = {"act": "bold red", "consider": "yellow", "fine": "green"}
+_LEAST_WIDTH: Final = 104
+"""Columns that the widest table needs; also what a file or a pipe gets, which has no width."""
 _MOST_ROWS: Final = 12
 """Rows of a table that are shown; the page and the JSON have all."""
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the summary."""
+    """Print the summary; lines that a narrow screen has no room for are folded by it."""
+    console.width = max(console.width, _LEAST_WIDTH)
     for part in _parts(report):
         console.print(part)
 
@@ -91,7 +94,10 @@ def _filled(table: Table, rows: list[list[str]]) -> Padding:
 
 
 def _modes(report: Report) -> Padding:
-    table = _table("Syncs that ended well, medians", "mode", "count", *words.PHASES.values(), "all", "bytes", "MB/s")
+    heads = ["handshake", "wait", "transfer", "load", "catch up"]
+    table = _table("Syncs that ended well, medians", "mode", "count", *heads, "all", "bytes", "MB/s")
+    for column in table.columns:
+        column.no_wrap = True
     rows = []
     for one in by_mode(report.rows("syncs")):
         phases = [words.span_ms(one.phases.get(column)) for column in words.PHASES]

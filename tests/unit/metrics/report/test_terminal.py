@@ -46,5 +46,6 @@ def test_markup_in_a_log_is_text() -> None:
     assert "[red]evil[/red] and [/] more" in shown(report(advice=rows))
 
 
-def test_a_narrow_terminal() -> None:
-    assert max(map(len, shown(report(), 80).splitlines())) <= 80
+def test_a_narrow_terminal_folds_lines_but_loses_nothing() -> None:
+    assert shown(report(), 60) == shown(report(), 104)
+    assert "…" not in shown(report(), 60)

@@ -1,0 +1,108 @@
+"""One run from logs to a report: reads what is new, asks all questions, collects what is shown.
+
+    with session() as spark:
+        report, results = run(spark, Wanted(("logs/",), Path("out/tables")), tell)
+
+Each step is told before it begins, so that somebody who watches knows what takes so long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pyrepl import VERSION
+from pyrepl.metrics import manifest
+from pyrepl.metrics.ingest import ingest
+from pyrepl.metrics.jobs import analyse, canonical
+from pyrepl.metrics.report.model import Report, Row
+from pyrepl.metrics.results import RESULTS, SERIES
+from pyrepl.metrics.series import series
+from pyrepl.metrics.tables import FILES, SAMPLES, UNPARSED
+
+MOST_ROWS: Final = 50_000
+"""Rows of a table that are collected, the newest of happenings; Parquet has all."""
+MOST_UNPARSED: Final = 200
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for. `tables` is the folder of the canonical tables, which a later run goes on with.
+
+    `since_us` and `until_us` bound what is told, Unix us, the first inclusive, the last not. `zone` is that of text
+    logs' times.
+    """
+
+    logs: tuple[str, ...]
+    tables: Path
+    since_us: int | None = None
+    until_us: int | None = None
+    zone: str = "UTC"
+
+
+@final
+@dataclass(slots=True)
+class Steps:
+    """How long each step took. `tell` is called as one begins; `now` gives seconds that do not go back."""
+
+    tell: Callable[[str], None]
+    now: Callable[[], float]
+    seconds: dict[str, float] = field(default_factory=dict)
+    _name: str = ""
+    _since: float = 0.0
+
+    def begin(self, name: str) -> None:
+        """The step before has ended."""
+        self.end()
+        self._name, self._since = name, self.now()
+        self.tell(name)
+
+    def end(self) -> None:
+        """The last step has ended."""
+        if self._name:
+            self.seconds[self._name] = self.seconds.get(self._name, 0.0) + self.now() - self._since
+        self._name = ""
+
+
+def run(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> tuple[Report, Mapping[str, DataFrame]]:
+    """The report, and every result table for who writes them down. Raises ConfigError for logs that are not there."""
+    steps.begin("read")
+    ingest(spark, wanted.logs, wanted.tables, wanted.zone)
+    steps.begin("analyse")
+    results = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
+    samples = canonical(spark, wanted.tables, SAMPLES, manifest.load(wanted.tables))
+    results = {**results, SERIES.name: series(_within(samples, wanted))}
+    steps.begin("collect")
+    tables: dict[str, list[Row]] = {}
+    cut = set()
+    for table in (*RESULTS, SERIES, FILES, UNPARSED):
+        most = MOST_UNPARSED if table is UNPARSED else MOST_ROWS
+        rows, whole = _collected(results[table.name], most)
+        tables[table.name] = rows
+        if not whole:
+            cut.add(table.name)
+    steps.end()
+    return Report(tables, wanted.logs, made_at_us, VERSION, steps.seconds, frozenset(cut)), results
+
+
+def _within(samples: DataFrame, wanted: Wanted) -> DataFrame:
+    if wanted.since_us is not None:
+        samples = samples.where(samples["at_us"] >= wanted.since_us)
+    if wanted.until_us is not None:
+        samples = samples.where(samples["at_us"] < wanted.until_us)
+    return samples
+
+
+def _collected(rows: DataFrame, most: int) -> tuple[list[Row], bool]:
+    """Rows as plain values, in the table's order, and whether that is all; the newest `most` if there are more."""
+    found = rows.limit(most + 1).collect()
+    if len(found) <= most:
+        return [row.asDict() for row in found], True
+    if "at_us" in rows.columns:
+        found = rows.orderBy(rows["at_us"].desc()).limit(most).collect()[::-1]
+    return [row.asDict() for row in found[:most]], False
