@@ -42,6 +42,8 @@ NO_JAVA: Final = (
     "or set JAVA_HOME to where it is."
 )
 LEAST_JAVA: Final = 17
+_TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
+"""Lines of Java's that say why it did not start."""
 _LOOK_S: Final = 0.2
 _AGO: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -214,9 +216,7 @@ def _why_no_start(master: str, error: Exception, chatter: str) -> str:
     if 0 < found < LEAST_JAVA:
         return f"Spark needs Java {LEAST_JAVA} or later, and this is Java {found}.\n{NO_JAVA}"
     first = next(iter(str(error).splitlines()), "") or type(error).__name__
-    heard = [
-        line for line in chatter.splitlines() if "ERROR" in line or "Exception" in line or line.startswith("Error")
-    ]
+    heard = [line for line in chatter.splitlines() if _TELLING.search(line)]
     return "\n  ".join([f"Spark did not start on {master}: {first}", *heard[:5]])
 
 

@@ -15,10 +15,8 @@ FORMATS: Final = ("text", "json", "openmetrics", "html")
 @click.command()
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...", type=click.Path())
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for all of it; see below.")
-@click.option(
-    "--master", default="", metavar="URL", help="Spark to run on: local[2], spark://host:7077. Else local[*]."
-)
-@click.option("--since", default="", metavar="TIME", help="Only what began then or later: 2026-11-21T10:00, or 7d ago.")
+@click.option("--master", default="", metavar="URL", help="Spark to run on: spark://host:7077; else local[*].")
+@click.option("--since", default="", metavar="TIME", help="Only what began then or later: 2026-11-21T10:00, or 7d.")
 @click.option("--until", default="", metavar="TIME", help="Only what began before.")
 @click.option(
     "--format", "wanted", type=click.Choice(FORMATS), default="text", show_default=True, help="What to print."

@@ -22,7 +22,7 @@ from pyrepl.metrics.jobs import analyse, canonical
 from pyrepl.metrics.report.model import Report, Row
 from pyrepl.metrics.results import RESULTS, SERIES
 from pyrepl.metrics.series import series
-from pyrepl.metrics.tables import FILES, SAMPLES, UNPARSED
+from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
 
 MOST_ROWS: Final = 50_000
 """Rows of a table that are collected, the newest of happenings; Parquet has all."""
@@ -75,8 +75,9 @@ def run(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> t
     ingest(spark, wanted.logs, wanted.tables, wanted.zone)
     steps.begin("analyse")
     results = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
-    samples = canonical(spark, wanted.tables, SAMPLES, manifest.load(wanted.tables))
-    results = {**results, SERIES.name: series(_within(samples, wanted))}
+    known = manifest.load(wanted.tables)
+    samples = _within(canonical(spark, wanted.tables, SAMPLES, known), wanted)
+    results = {**results, SERIES.name: series(samples, canonical(spark, wanted.tables, EVENTS, known))}
     steps.begin("collect")
     tables: dict[str, list[Row]] = {}
     cut = set()

@@ -44,6 +44,7 @@ _CLOCK: Final[Spec] = {
     "hours": "%H:%M",
     "minutes": "%H:%M",
     "seconds": "%H:%M:%S",
+    "milliseconds": "%M:%S.%L",
 }
 """How an axis of time is labelled, by the size of its steps."""
 

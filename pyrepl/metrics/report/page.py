@@ -17,6 +17,8 @@ from pyrepl.metrics.report.charts import Spec
 from pyrepl.metrics.report.model import Report, real, whole, word
 
 _MOST_SOURCES: Final = 3
+_SHORT_US: Final = 3_600_000_000
+"""Below this the seconds count."""
 
 
 @final
@@ -135,7 +137,8 @@ def _span(report: Report) -> str:
     span = report.span_us
     if span is None:
         return "no events"
-    begin, end = words.time(span[0], seconds=False), words.time(span[1], seconds=False)
+    short = span[1] - span[0] < _SHORT_US
+    begin, end = words.time(span[0], seconds=short), words.time(span[1], seconds=short)
     return f"{begin} to {end[11:] if begin[:10] == end[:10] else end} UTC"
 
 

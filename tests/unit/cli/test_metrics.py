@@ -1,0 +1,163 @@
+"""`pyrepl metrics` around the job: what is missing is said plainly, times, progress, and one run from logs on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyrepl_cli import metrics
+from pyrepl_cli.metrics import Options, java_version, moment, show, tasks_of, why_not
+
+NOW_US = 1795258584000000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-21", 1795219200000000),
+        ("2026-11-21T10:56:24", NOW_US),
+        ("2026-11-21 10:56:24.5", NOW_US + 500_000),
+        ("2026-11-21T11:56:24+01:00", NOW_US),
+        ("2026-11-21T10:56:24Z", NOW_US),
+        ("90s", NOW_US - 90_000_000),
+        ("2h", NOW_US - 7_200_000_000),
+        ("7d", NOW_US - 604_800_000_000),
+    ],
+)
+def test_moments(text: str, expected: int) -> None:
+    assert moment(text, NOW_US) == expected
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2h ago", "7 days", "21.11.2026"])
+def test_what_is_no_moment(text: str) -> None:
+    with pytest.raises(ValueError):
+        moment(text, NOW_US)
+
+
+def fake_java(folder: Path, told: str) -> Path:
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho '{told}' >&2\n")
+    program.chmod(0o755)
+    return program
+
+
+@pytest.mark.parametrize(
+    ("told", "version"),
+    [('openjdk version "17.0.2" 2022-01-18', 17), ('java version "1.8.0_292"', 8), ("something else", 0)],
+)
+def test_javas_version(tmp_path: Path, told: str, version: int) -> None:
+    assert java_version(str(fake_java(tmp_path, told))) == version
+    assert java_version(str(tmp_path / "none")) == 0
+
+
+def test_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert show(Options(("log",))) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("pyrepl metrics: Spark runs on Java, 17 or later, and there is none here.")
+    assert "apt-get install default-jre-headless" in said
+
+
+def test_java_home_comes_first_and_may_be_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert metrics.java() == "" and "there is none here" in why_not()
+    program = fake_java(tmp_path, 'openjdk version "21"')
+    assert metrics.java() == str(program) and why_not() == ""
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(metrics, "NEEDED", ("json", "no_such_module"))
+    assert show(Options(("log",))) == 2
+    assert capsys.readouterr().err == (
+        "pyrepl metrics: needs more than the daemon does, no_such_module is missing here. "
+        "Install it: pip install 'pyrepl-server[metrics]'\n"
+    )
+
+
+def test_why_spark_did_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    fake_java(tmp_path, 'openjdk version "11.0.2"')
+    assert "this is Java 11" in metrics._why_no_start("local[1]", RuntimeError("gone"), "")
+    monkeypatch.delenv("JAVA_HOME")
+    chatter = "WARN this\n26/11/21 ERROR Worker: cannot bind\nmore"
+    assert metrics._why_no_start("spark://x:1", RuntimeError("gone\nand more"), chatter) == (
+        "Spark did not start on spark://x:1: gone\n  26/11/21 ERROR Worker: cannot bind"
+    )
+
+
+def test_tasks_of_the_present_stages() -> None:
+    class Tracker:
+        def getActiveStageIds(self) -> list[int]:
+            return [1, 2, 3]
+
+        def getStageInfo(self, stage: int) -> Any:
+            return None if stage == 3 else SimpleNamespace(numTasks=4, numCompletedTasks=stage)
+
+    assert tasks_of(Tracker()) == (3, 8, 2)
+
+
+def test_what_a_program_says_is_kept_aside(capfd: pytest.CaptureFixture[str]) -> None:
+    with metrics._hushed() as said:
+        subprocess.run([sys.executable, "-c", "import os; os.write(2, b'noise')"], check=True)
+        assert said() == "noise"
+    os.write(2, b"heard")
+    assert capfd.readouterr().err == "heard"
+
+
+def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.json"
+    path.write_text("old")
+    metrics._replace(path, b"new")
+    assert path.read_bytes() == b"new" and [one.name for one in tmp_path.iterdir()] == ["metrics.json"]
+
+
+def line(seq: int, at_s: float, event: str, **fields: Any) -> str:
+    head = {"v": 1, "at_us": NOW_US + int(at_s * 1e6), "mono_us": int(at_s * 1e6), "seq": seq, "node": "cache-1"}
+    head |= {"run": "f" * 40, "role": "master", "replid": "a" * 40, "offset": 100}
+    return json.dumps({**head, "event": event, **fields}) + "\n"
+
+
+def test_from_logs_to_everything(tmp_path: Path) -> None:
+    """One partial resync in an event log, as its master told it; and a line that nobody understands."""
+    sync = {"end": "master", "sync": "10.0.0.2:4000/aaaaaaaa:90", "peer": "10.0.0.2:6379"}
+    asked = {"replica": "10.0.0.2:6379", "conn": "10.0.0.2:4000", "asked_replid": "a" * 40, "asked_offset": 90}
+    log = tmp_path / "logs" / "events.jsonl"
+    log.parent.mkdir()
+    log.write_text(
+        line(1, 0, "node_started", version="0.1.0", pid=1, port=6379)
+        + line(2, 1, "psync_asked", **sync, **asked)
+        + line(3, 1, "psync_decided", **sync, verdict="continue", missing_bytes=10)
+        + line(4, 1.5, "online", **sync, mode="continue", sync_ms=500)
+        + "{broken\n"
+    )
+    out = tmp_path / "out"
+    command = [str(Path(sys.executable).with_name("pyrepl")), "metrics", str(log.parent), "--out", str(out)]
+    done = subprocess.run(
+        [*command, "--format", "json", "--master", "local[1]"], capture_output=True, text=True, timeout=280, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["syncs"], told["partial_ok"], told["full_ok"], told["unparsed_lines"]) == (1, 1, 0, 1)
+    assert told["modes"]["continue"] == 1 and [node["node"] for node in told["nodes"]] == ["cache-1"]
+    written = json.loads((out / "metrics.json").read_text())
+    assert written["tables"]["syncs"] == told["tables"]["syncs"]
+    assert "window.vegaEmbed" in (out / "report.html").read_text()
+    assert "pyrepl_metrics_totals_syncs 1.0\n" in (out / "metrics.prom").read_text()
+    (part,) = (out / "results" / "syncs" / "day=2026-11-21" / "node=cache-1").glob("*.parquet")
+    assert pq.read_table(part, partitioning=None).num_rows == 1
+
+    missing = subprocess.run(
+        [command[0], "metrics", str(tmp_path / "none"), "--master", "local[1]"],
+        capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
+    assert missing.returncode == 2
+    assert missing.stderr == f"pyrepl metrics: {tmp_path}/none: no such file or folder\n"
