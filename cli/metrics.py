@@ -42,6 +42,9 @@ NO_JAVA: Final = (
     "or set JAVA_HOME to where it is."
 )
 LEAST_JAVA: Final = 17
+SMALL_BYTES: Final = 256 << 20
+"""Below so much log Spark takes longer to compile a question than to answer it."""
+PARTITIONS: Final = 4
 _TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
 """Lines of Java's that say why it did not start."""
 _LOOK_S: Final = 0.2
@@ -178,10 +181,21 @@ def _spark(options: Options, steps: Steps) -> Iterator[SparkSession]:
     with contextlib.ExitStack() as stack:
         with _hushed() as chatter:
             try:
-                spark = stack.enter_context(session(master))
+                small = bytes_in(options.logs) < SMALL_BYTES
+                spark = stack.enter_context(session(master, partitions=1 if small else PARTITIONS, small=small))
             except Exception as error:
                 raise CannotRun(_why_no_start(master, error, chatter())) from None
         yield spark
+
+
+def bytes_in(logs: tuple[str, ...]) -> int:
+    """How much there is to read, packed files as they are; what cannot be seen counts nothing."""
+    total = 0
+    for path in map(Path, logs):
+        for one in path.rglob("*") if path.is_dir() else (path,):
+            with contextlib.suppress(OSError):
+                total += one.stat().st_size if one.is_file() else 0
+    return total
 
 
 @contextlib.contextmanager

@@ -105,6 +105,13 @@ def test_tasks_of_the_present_stages() -> None:
     assert tasks_of(Tracker()) == (3, 8, 2)
 
 
+def test_how_much_there_is_to_read(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "a").write_bytes(b"12345")
+    (tmp_path / "deep" / "er" / "b").write_bytes(b"123")
+    assert metrics.bytes_in((str(tmp_path / "deep"), str(tmp_path / "deep" / "a"), str(tmp_path / "none"))) == 13
+
+
 def test_what_a_program_says_is_kept_aside(capfd: pytest.CaptureFixture[str]) -> None:
     with metrics._hushed() as said:
         subprocess.run([sys.executable, "-c", "import os; os.write(2, b'noise')"], check=True)
