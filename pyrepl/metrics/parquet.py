@@ -15,10 +15,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from pyrepl.metrics.column import Kind, Table
+from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report, Row
-from pyrepl.metrics.results import RESULTS, SERIES
 
-TABLES: Final = (*RESULTS, SERIES)
 PARTITIONS: Final = ["day", "node"]
 _TYPES: Final = {Kind.TEXT: pa.string(), Kind.COUNT: pa.int64(), Kind.NUMBER: pa.float64(), Kind.FLAG: pa.bool_()}
 

@@ -19,10 +19,11 @@ from pyrepl import VERSION
 from pyrepl.metrics import manifest
 from pyrepl.metrics.ingest import ingest
 from pyrepl.metrics.jobs import analyse, canonical
+from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report, Row
-from pyrepl.metrics.results import RESULTS, SERIES
+from pyrepl.metrics.results import SERIES
 from pyrepl.metrics.series import series
-from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
+from pyrepl.metrics.tables import EVENTS, SAMPLES, UNPARSED
 
 MOST_ROWS: Final = 50_000
 """Rows of a table that are collected, the newest of happenings; Parquet has all."""
@@ -81,7 +82,7 @@ def run(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> t
     steps.begin("collect")
     tables: dict[str, list[Row]] = {}
     cut = set()
-    for table in (*RESULTS, SERIES, FILES, UNPARSED):
+    for table in TABLES:
         most = MOST_UNPARSED if table is UNPARSED else MOST_ROWS
         rows, whole = _collected(results[table.name], most)
         tables[table.name] = rows

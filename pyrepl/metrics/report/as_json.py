@@ -13,7 +13,11 @@ from typing import Any, Final
 
 from pyrepl.metrics.report.model import Report, Row, Value, whole, word
 from pyrepl.metrics.report.words import MODES
-from pyrepl.metrics.results import RESULTS
+from pyrepl.metrics.results import RESULTS, SERIES
+from pyrepl.metrics.tables import FILES, UNPARSED
+
+TABLES: Final = (*RESULTS, SERIES, FILES, UNPARSED)
+"""What stands below `tables`."""
 
 COUNTS: Final = (
     "syncs",
@@ -47,7 +51,7 @@ def as_object(report: Report) -> dict[str, Any]:
         "sources": list(report.sources),
         "seconds": {step: round(spent, 3) for step, spent in report.seconds.items()},
         "cut": sorted(report.cut),
-        "tables": {table.name: [_plain_row(row) for row in report.rows(table.name)] for table in RESULTS},
+        "tables": {table.name: [_plain_row(row) for row in report.rows(table.name)] for table in TABLES},
     }
 
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from pyrepl.metrics.parquet import TABLES, write
+from pyrepl.metrics.parquet import write
+from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report
 from tests.unit.metrics.report.sample import MADE_AT_US, empty, report, tables
 

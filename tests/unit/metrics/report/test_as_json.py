@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pyrepl.metrics.report.as_json import as_json, as_object
+from pyrepl.metrics.report.as_json import TABLES, as_json, as_object
 from pyrepl.metrics.report.model import Row
-from pyrepl.metrics.results import RESULTS
 from tests.unit.metrics.report.sample import empty, report
 
 
@@ -43,7 +42,7 @@ def test_the_top_level_of_nothing() -> None:
 
 def test_every_table_is_in_it_and_it_is_json() -> None:
     read: dict[str, Any] = json.loads(as_json(report()))
-    assert list(read["tables"]) == [table.name for table in RESULTS]
+    assert list(read["tables"]) == [table.name for table in TABLES]
     assert len(read["tables"]["syncs"]) == 43
 
 
