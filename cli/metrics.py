@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -177,7 +177,7 @@ def _spark(options: Options, steps: Steps) -> Iterator[SparkSession]:
     from pyrepl.metrics.session import session
 
     steps.begin("start Spark")
-    master = options.master or _submitted_to() or "local[*]"
+    master = master_of(options, os.environ)
     with contextlib.ExitStack() as stack:
         with _hushed() as chatter:
             try:
@@ -216,13 +216,9 @@ def _hushed() -> Iterator[Callable[[], str]]:
             os.close(kept)
 
 
-def _submitted_to() -> str:
-    """The master that spark-submit was given, which hands its settings to us through a gateway."""
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        return ""
-    from pyspark import SparkConf
-
-    return str(SparkConf().get("spark.master", ""))
+def master_of(options: Options, environment: Mapping[str, str]) -> str:
+    """Where Spark runs; empty under spark-submit, which has told Spark already (we reach it through a gateway)."""
+    return options.master or ("" if "PYSPARK_GATEWAY_PORT" in environment else "local[*]")
 
 
 def _why_no_start(master: str, error: Exception, chatter: str) -> str:
@@ -230,8 +226,9 @@ def _why_no_start(master: str, error: Exception, chatter: str) -> str:
     if 0 < found < LEAST_JAVA:
         return f"Spark needs Java {LEAST_JAVA} or later, and this is Java {found}.\n{NO_JAVA}"
     first = next(iter(str(error).splitlines()), "") or type(error).__name__
+    on = f" on {master}" if master else ""
     heard = [line for line in chatter.splitlines() if _TELLING.search(line)]
-    return "\n  ".join([f"Spark did not start on {master}: {first}", *heard[:5]])
+    return "\n  ".join([f"Spark did not start{on}: {first}", *heard[:5]])
 
 
 def _write_files(report: Report, out: Path, library: Future[str] | None) -> None:

@@ -105,6 +105,12 @@ def test_tasks_of_the_present_stages() -> None:
     assert tasks_of(Tracker()) == (3, 8, 2)
 
 
+def test_where_spark_runs() -> None:
+    assert metrics.master_of(Options(("log",)), {}) == "local[*]"
+    assert metrics.master_of(Options(("log",)), {"PYSPARK_GATEWAY_PORT": "1"}) == "", "as spark-submit was told"
+    assert metrics.master_of(Options(("log",), master="spark://x:1"), {"PYSPARK_GATEWAY_PORT": "1"}) == "spark://x:1"
+
+
 def test_how_much_there_is_to_read(tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "deep" / "a").write_bytes(b"12345")
