@@ -5,9 +5,9 @@ The master and the memory are then spark-submit's; the workers need this package
 
 from __future__ import annotations
 
+import importlib
 import sys
 
-from pyrepl_cli.commands import cli
-
 if __name__ == "__main__":
-    cli(["metrics", *sys.argv[1:]], prog_name="pyrepl")
+    # By its installed name: spark-submit runs this file alone, outside its package.
+    importlib.import_module("pyrepl_cli.commands").cli(["metrics", *sys.argv[1:]], prog_name="pyrepl")

@@ -28,7 +28,8 @@ _SMALL: Final = {
 def session(
     master: str = "local[*]", memory: str = "2g", partitions: int = 4, small: bool = False
 ) -> Iterator[SparkSession]:
-    """A session on `master`, stopped at the end. `partitions` is that of shuffles; `memory` of a local driver.
+    """A session on `master`, stopped at the end. `partitions` is that of shuffles; `memory` of a local driver. An empty
+    `master` is the one that spark-submit has told Spark.
 
     `small` says that there are few rows, a thousand syncs and not millions of events: then Spark's expressions are
     interpreted, as compiling them would take longer than running them. Raises what Spark raises when there is no Java.
@@ -51,7 +52,9 @@ def session(
 
 def _build(master: str, memory: str, partitions: int, rough: str) -> SparkSession:
     (Path(rough) / _LOGGING).write_text(_QUIET)
-    builder = SparkSession.builder.master(master).appName("pyrepl metrics")
+    builder = SparkSession.builder.appName("pyrepl metrics")
+    if master:
+        builder = builder.master(master)
     for name, value in settings(master, memory, partitions, rough).items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -12,8 +12,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from pyrepl_cli import metrics
-from pyrepl_cli.metrics import Options, java_version, moment, show, tasks_of, why_not
+
+from cli import metrics
+from cli.metrics import Options, java_version, moment, show, tasks_of, why_not
 
 NOW_US = 1795258584000000
 

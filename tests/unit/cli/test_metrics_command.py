@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from pyrepl_cli import metrics as screen
-from pyrepl_cli.commands import cli
-from pyrepl_cli.metrics import Options
+
+from cli import metrics as screen
+from cli.commands import cli
+from cli.metrics import Options
 
 RUNNER = CliRunner()
 

@@ -11,7 +11,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pyrepl.metrics.jobs import analyse, summary
+from pyrepl.metrics import manifest
+from pyrepl.metrics.jobs import analyse, canonical, summary
+from pyrepl.metrics.series import series
+from pyrepl.metrics.tables import EVENTS, SAMPLES
 
 Row = dict[str, Any]
 
@@ -83,4 +86,8 @@ def collected(spark: SparkSession, tables: Path) -> Row:
     results = analyse(spark, tables)
     rows = {table: [row.asDict() for row in frame.collect()] for table, frame in results.items()}
     rows["summary"] = [summary(results)]
+    known = manifest.load(tables)
+    samples, events = (canonical(spark, tables, table, known) for table in (SAMPLES, EVENTS))
+    rows["series"] = [row.asDict() for row in series(samples, events, spans=5).collect()]
+    rows["samples"] = [row.asDict() for row in samples.collect()]
     return {"tables": rows}

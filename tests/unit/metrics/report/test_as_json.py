@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pyrepl.metrics.report.as_json import TABLES, as_json, as_object
-from pyrepl.metrics.report.model import Row
+from pyrepl.metrics.report.model import Report, Row
 from tests.unit.metrics.report.sample import empty, report
 
 
@@ -50,3 +51,10 @@ def test_numbers_that_json_has_no_word_for_are_null() -> None:
     rows: list[Row] = [{"node": "m", "cover_mean_s": float("inf"), "cover_p99_s": float("nan")}]
     read = json.loads(as_json(report(write_rate=rows)))
     assert read["tables"]["write_rate"] == [{"node": "m", "cover_mean_s": None, "cover_p99_s": None}]
+
+
+def test_the_top_level_is_the_jobs_own_summary(corpora: Mapping[str, Any]) -> None:
+    for one in corpora.values():
+        made = as_object(Report(one.tables, (), 0, "0.1.0"))
+        for name, value in one.tables["summary"][0].items():
+            assert made[name] == value, name
