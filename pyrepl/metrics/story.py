@@ -191,10 +191,11 @@ class _Story:
     def _change_role(self, row: Row) -> None:
         """REPLICAOF ends the link to the former master, and may be logged behind the begin of the next one."""
         link = self._link
-        for one in (link, self._former):
-            if one is not None and one.down is not None and row["at_us"] - one.down["at_us"] <= _SAME_MOMENT_US:
-                one.down["cause"] = "role_change"
-        if link is not None and row["peer"] and link.peer == row["peer"] and not link.ended:
+        begun = link is not None and bool(row["peer"]) and link.peer == row["peer"] and not link.ended
+        before = self._former if begun else link
+        if before is not None and before.down is not None and row["at_us"] - before.down["at_us"] <= _SAME_MOMENT_US:
+            before.down["cause"] = before.down["cause"] or "role_change"
+        if begun:
             self._tell(row)
             return
         if link is not None and not link.ended:

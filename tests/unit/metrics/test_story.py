@@ -117,3 +117,47 @@ def test_a_new_process_ends_what_the_old_one_had() -> None:
 def test_nodes_are_told_apart() -> None:
     mixed = [{**row, "node": node} for row in log(("1.000", "Replica h:1 asks for synchronization")) for node in "ba"]
     assert [told[0]["node"] for told in by_node(mixed)] == ["a", "b"]
+
+
+def replica_log(*said: tuple[str, str]) -> list[dict[str, Any]]:
+    """Lines of a replica as (seconds.ms, message)."""
+    return rows("\n".join(f"1:S {AT}{at} * {text}" for at, text in said))
+
+
+ONLINE = (
+    ("1.000", "Connecting to MASTER h:1"),
+    ("1.001", f"Full resync from master: {'a' * 40}:0"),
+    ("1.500", "MASTER <-> REPLICA sync: Finished with success"),
+)
+
+
+@pytest.mark.parametrize("at", ["2.000", "2.001"])
+def test_another_master_is_why_the_link_ended(at: str) -> None:
+    """Redis logs the change before or behind the begin of the new link."""
+    told = tell(
+        replica_log(
+            *ONLINE,
+            ("2.000", "Connection with master lost."),
+            ("2.000", "Connecting to MASTER h:2"),
+            (at, "REPLICAOF h:2 enabled (user request from 'id=1')"),
+            ("2.001", f"Trying a partial resynchronization (request {'a' * 40}:1)."),
+            ("2.002", "Successful partial resynchronization with master."),
+        )
+    )
+    assert [(row["peer"], row["cause"]) for row in told if row["event"] == "link_down"] == [("h:1", "role_change")]
+    assert {row["peer"] for row in told if row["verdict"] == "continue"} == {"h:2"}
+
+
+def test_a_change_of_role_does_not_excuse_an_earlier_failure() -> None:
+    told = tell(
+        replica_log(
+            ("1.000", "Connecting to MASTER h:1"),
+            ("1.001", f"Full resync from master: {'a' * 40}:0"),
+            ("1.002", "Can't handle RDB format version 12"),
+            ("1.002", "Reconnecting to MASTER h:1 after failure"),
+            ("1.003", f"Full resync from master: {'a' * 40}:0"),
+            ("1.010", "MASTER MODE enabled (user request from 'id=1')"),
+        )
+    )
+    ends = [row["cause"] for row in told if row["event"] == "link_down" or row["ok"] is False]
+    assert ends == ["rdb_version", "role_change"]
