@@ -14,8 +14,14 @@ from pyspark.sql import SparkSession
 
 _LOGGING: Final = "log4j2.properties"
 _QUIET: Final = """\
+status=off
 rootLogger.level=off
+rootLogger.appenderRef.stderr.ref=stderr
+appender.stderr.type=Console
+appender.stderr.name=stderr
+appender.stderr.target=SYSTEM_ERR
 """
+"""Without an appender Spark would think that nothing was configured, and use its own."""
 _SMALL: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
