@@ -25,7 +25,6 @@ from pyrepl.streams.block import Block
 from pyrepl.streams.fact_source import FactSource, Fetched
 from pyrepl.streams.sqlite_table import SqliteTable
 from pyrepl.streams.table import Table, TableError
-from pyrepl.streams.unavailable import Unavailable
 from pyrepl.streams.writer import Writer
 
 if TYPE_CHECKING:
@@ -121,8 +120,9 @@ class StreamFacts:
             self._looked(news)
             if isinstance(result, TableError):
                 result = CommandError(f"ERR the table of streams cannot be used: {result}")
-            if not isinstance(result, CommandError) and isinstance(result, Exception):
-                raise result
+            elif isinstance(result, Exception) and not isinstance(result, CommandError):
+                self._app.survived("STREAMS command", result)
+                result = CommandError(f"ERR internal error, see the log: {result}")
             if self._app.clients.conns.get(call.client.id) is conn:
                 conn.answer(result)
 
@@ -236,7 +236,9 @@ class StreamFacts:
             if not self._failed:
                 self._failed = True
                 self._app.log(events.StreamTableFailed(str(result)))
-            if self.source is None and isinstance(result, TableError):
+            if not isinstance(result, TableError):
+                self._app.survived("looking into the table of streams", result)
+            elif self.source is None:
                 self._loop.call_later(_RETRY_S, self._look)
             return
         if self._failed:
@@ -273,8 +275,7 @@ class StreamFacts:
     # ------------------------------------------------------------------ the thread
 
     def _run(self, work: Callable[[], T], done: Callable[[Any], None]) -> None:
-        """Do `work` where it may block; then `done` with its result, or the TableError, Unavailable or CommandError
-        that it raised."""
+        """Do `work` where it may block; then `done` with its result, or the exception that it raised."""
         if self._thread is None:
             done(_outcome(work))
             return
@@ -285,7 +286,8 @@ class StreamFacts:
 def _outcome(work: Callable[[], T]) -> T | Exception:
     try:
         return work()
-    except (TableError, Unavailable, CommandError) as error:
+    except Exception as error:
+        # Whoever waits is answered, also about a defect of ours, which `done` tells from the errors that may come.
         return error
 
 

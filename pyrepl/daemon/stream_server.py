@@ -16,7 +16,7 @@ from pyrepl.daemon.listener import Listener
 from pyrepl.daemon.stream_conn import StreamConn
 from pyrepl.daemon.stream_facts import StreamFacts
 from pyrepl.daemon.stream_hub import StreamHub
-from pyrepl.errors import CommandError
+from pyrepl.errors import CommandError, ConfigError
 from pyrepl.node.streams import Subscriber
 from pyrepl.observability import events
 from pyrepl.replication.backlog import Cursor
@@ -29,6 +29,7 @@ from pyrepl.streams.replicated_source import Pin, ReplicatedSource
 from pyrepl.streams.replication_log import ReplicationLog
 from pyrepl.streams.rows import encode_row
 from pyrepl.streams.subscription import Ended, Subscribed, Subscription, SubscriptionOptions
+from pyrepl.streams.tokens import why_not_writer
 from pyrepl.streams.verbs import FederationAck, InvalidateCache, RemoteServerUp, RemovePusher, UserSync
 from pyrepl.units import Offset
 
@@ -305,6 +306,9 @@ class StreamServer:
     def _name(self) -> str:
         settings = self._node.settings
         if settings.stream_name:
+            refusal = why_not_writer(settings.stream_name)
+            if refusal is not None:
+                raise ConfigError(f"stream-name cannot be {settings.stream_name!r}: {refusal}")
             return settings.stream_name
         host = settings.replica_announce_ip or socket.gethostname()
         return f"{host}:{settings.replica_announce_port or settings.port or settings.stream_port}"

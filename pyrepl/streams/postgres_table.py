@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString, final
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from pyrepl.streams.table import StoredFact, TableError, pack_rows, unpack_rows
 
@@ -41,6 +42,13 @@ class PostgresTable:
         self._conninfo = conninfo
         self._db: psycopg.Connection[Any] | None = None
         self._sequences: dict[str, sql.Identifier] = {}
+        try:
+            conninfo_to_dict(conninfo)
+        except psycopg.ProgrammingError:
+            # Its text shows parts of the string, which may be the password.
+            raise TableError(
+                "PostgreSQL: expected postgresql://user:password@host/database, got another form"
+            ) from None
         with self._errors():
             self._connection()
 

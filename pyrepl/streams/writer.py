@@ -18,7 +18,7 @@ from typing import final
 
 from pyrepl.streams.ids import WriterIds
 from pyrepl.streams.rows import decode_row
-from pyrepl.streams.table import Table
+from pyrepl.streams.table import Table, TableError
 from pyrepl.streams.tokens import shown, why_not_stream, why_not_writer
 
 
@@ -73,8 +73,11 @@ class Writer:
     def reserve(self, count: int = 1) -> list[int]:
         """Draw ids for facts. Each is to be completed or aborted: until then readers get nothing behind it."""
         ids = self._table.next_ids(self.stream, count)
-        for stream_id in ids:
-            self._ids.reserve(stream_id)
+        try:
+            for stream_id in ids:
+                self._ids.reserve(stream_id)
+        except ValueError as error:
+            raise TableError(f"{self.stream}: {error}") from None
         return ids
 
     def complete(self, stream_id: int, rows: Sequence[str]) -> list[int]:

@@ -6,6 +6,9 @@ import json
 import socket
 from pathlib import Path
 
+import pytest
+
+from pyrepl.errors import ConfigError
 from tests.unit.daemon.rig import Peer, in_loop, running, soon, until
 from tests.unit.daemon.stream_rig import Follower, call, follow, made, pair, streaming
 from tests.unit.daemon.test_clients import other_address
@@ -172,6 +175,14 @@ async def test_on_a_replica_nothing_is_added_to_the_stream(tmp_path: Path) -> No
         await two.line()
         await call(master, "PUBLISH", "pyrepl:caches", '["c",["k"]]')
         assert (await two.rows(1))[0][:2] == ["c", ["k"]]
+
+
+@in_loop
+async def test_a_name_that_cannot_be_a_writers(tmp_path: Path) -> None:
+    for name in ("17", "a b", "NOW"):
+        with pytest.raises(ConfigError, match="stream-name cannot be"):
+            async with running(tmp_path, stream_port=1, stream_name=name):
+                raise AssertionError("it started")
 
 
 @in_loop

@@ -52,6 +52,13 @@ def test_a_lost_connection_is_opened_again(url: str) -> None:
     table.close()
 
 
+def test_a_string_that_is_none_shows_no_password() -> None:
+    for text in ("postgresql://me:secret@host:secret/db?secret=1", "host=x password=a secret"):
+        with pytest.raises(TableError, match="expected postgresql://") as caught:
+            PostgresTable(text)
+        assert "secret" not in str(caught.value)
+
+
 def test_nobody_there() -> None:
     with pytest.raises(TableError, match="PostgreSQL: ") as caught:
         PostgresTable("postgresql://me:secret@127.0.0.1:1/none")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pyrepl.streams.sqlite_table import SqliteTable
+from pyrepl.streams.table import TableError
 from pyrepl.streams.writer import Writer, check_row
 
 
@@ -81,6 +83,15 @@ def test_a_sole_writer_settles_what_others_left(table: SqliteTable) -> None:
 def test_names_that_cannot_be(table: SqliteTable, stream: str, name: str) -> None:
     with pytest.raises(ValueError):
         Writer(table, stream, name)
+
+
+def test_a_sequence_that_was_set_back_is_told(table: SqliteTable) -> None:
+    writer = Writer(table, "s", "a")
+    writer.reserve(5)
+    with sqlite3.connect(table._path) as db:
+        db.execute("UPDATE pyrepl_sequences SET last = 2")
+    with pytest.raises(TableError, match="has the sequence been set back"):
+        writer.append("1")
 
 
 def test_rows_are_json() -> None:
