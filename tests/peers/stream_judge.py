@@ -37,7 +37,9 @@ class StreamJudge:
         self._wire.send(encode(["PSYNC", self.replid, self.start + 1]))
         answer = self._wire.read()
         assert isinstance(answer, str) and answer.startswith("CONTINUE"), answer
-        threading.Thread(target=self._read, name="stream judge", daemon=True).start()
+        self._closed = threading.Event()
+        for work in (self._read, self._acknowledge):
+            threading.Thread(target=work, name="stream judge", daemon=True).start()
 
     def __enter__(self) -> Self:
         return self
@@ -47,6 +49,7 @@ class StreamJudge:
 
     def close(self) -> None:
         """What was read stays."""
+        self._closed.set()
         with suppress(OSError):
             self._wire.sock.shutdown(socket.SHUT_RDWR)
         self._wire.close()
@@ -58,6 +61,12 @@ class StreamJudge:
             while data := file.read1(1 << 16):
                 with self._lock:
                     self._data += data
+
+    def _acknowledge(self) -> None:
+        """A master gives up a replica that says nothing for a minute."""
+        with suppress(OSError):
+            while not self._closed.wait(1.0):
+                self._wire.send(encode(["REPLCONF", "ACK", self.end]))
 
     @property
     def end(self) -> int:
