@@ -82,7 +82,8 @@ def by_mypyc() -> list[Extension]:
     from mypyc.build import mypycify
 
     found: list[Extension] = mypycify(
-        ["--no-warn-unused-ignores", "--cache-dir=build/.mypyc_cache", *paths],
+        # What the others import need not be installed where the package is built.
+        ["--no-warn-unused-ignores", "--follow-imports=silent", "--cache-dir=build/.mypyc_cache", *paths],
         opt_level="2",
         debug_level="0",
         group_name="pyrepl.kernels",
