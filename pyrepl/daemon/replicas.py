@@ -167,7 +167,8 @@ class Replicas:
         if replica is None:
             return
         replica.close_file()
-        was_replica = replica.session.is_replica
+        # A session that we ended is closed by now.
+        was_replica = replica.session.is_replica or (conn.client.is_replica and not replica.session.is_rdb_channel)
         by_us = replica.session.end_reason is not None
         self._roster.remove(replica.session, self._clock.now())
         if was_replica:

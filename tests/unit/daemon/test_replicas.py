@@ -273,6 +273,7 @@ class TestContinue:
                 await operator.call("SET", "a", "x" * 100_000)
             await until(lambda: roster(node) == [], "the cut")
             assert node.app.node.stats.client_output_buffer_limit_disconnections == 1
+            await until(lambda: node.logged("lost. (cause: output_buffer"), "the log told")
 
 
 class TestWait:
