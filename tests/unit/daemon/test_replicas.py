@@ -282,13 +282,17 @@ class TestWait:
         async with running(tmp_path) as node:
             peer = await sync(node)
             await read_snapshot(peer)
+            await until(lambda: roster(node) == ["online"], "the end of the child")
             peer.send("REPLCONF", "ACK", "0")
             writer = await node.peer()
             assert await writer.say("SET a 1") == "OK"
             writer.send("WAIT", "1", "0")
             writer.send("PING")
             assert await writer.is_silent(0.03)
-            peer.send("REPLCONF", "ACK", node.app.node.replication.backlog.end)
+            backlog = node.app.node.replication.backlog
+            (session,) = node.app.node.replication.roster.sessions.values()
+            await until(lambda: session.cursor is not None and session.cursor.at == backlog.end, "the stream to go out")
+            peer.send("REPLCONF", "ACK", backlog.end)
             assert [await writer.read(), await writer.read()] == [1, "PONG"]
 
     @in_loop
