@@ -95,7 +95,7 @@ class General:
     )
     logfile = Directive(Text(), "", "File to log to; empty: standard output.", mutable=False)
     event_log = Directive(
-        Text(),
+        Text(needed=True),
         "none",
         "File for what happens to the node, as JSON lines with the numbers of every sync; none: no such log."
         " `pyrepl metrics` reads it. Not in Redis.",
@@ -395,7 +395,7 @@ class Streams:
         " Several lines add up.",
     )
     stream_facts = Directive(
-        Secret(),
+        Secret(needed=True),
         b"sqlite:streams.db",
         "Where the facts are kept that applications write (STREAMS.*): `keyspace`, and they replicate with the data;"
         " `sqlite:<file>`, in dir; or `postgresql://user:password@host/database`, which several nodes share.",

@@ -176,10 +176,15 @@ class Text(Kind[str]):
 
 @final
 class Secret(Kind[bytes]):
-    """A password or a user name, as bytes; empty means there is none."""
+    """A password, a user name or an address with one in it, as bytes; empty, unless `needed`, means there is none."""
+
+    def __init__(self, *, needed: bool = False) -> None:
+        self.needed: Final = needed
 
     def parse(self, words: Sequence[bytes], current: bytes) -> bytes:
         word = _only(words)
+        if self.needed and not word:
+            raise ConfigError("argument must not be empty")
         if len(word) > 512:
             raise ConfigError("argument must be no longer than 512 bytes")
         return word

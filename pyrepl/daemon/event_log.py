@@ -62,7 +62,7 @@ class EventLog:
         settings = self._node.settings
         self._replid = self._node.replication.history.replid
         self.settings_changed()
-        if settings.event_log in ("", NONE):
+        if settings.event_log == NONE:
             return
         path = Path(settings.event_log).absolute()
         try:

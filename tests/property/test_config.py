@@ -13,6 +13,8 @@ from pyrepl.config.kinds import (
     Addresses,
     BufferLimit,
     BufferLimits,
+    CacheRule,
+    CacheRules,
     Choice,
     Integer,
     MasterAddress,
@@ -35,6 +37,7 @@ from pyrepl.errors import ConfigError
 
 WORDS = st.binary(max_size=12).filter(lambda word: b"\0" not in word)
 LIMIT = st.builds(BufferLimit, st.integers(0, 2**40), st.integers(0, 2**40), st.integers(0, 1000))
+WORD_WITHOUT_SPACE = st.text(alphabet='ab*:[]\\"é', min_size=1, max_size=6).map(str.encode)
 HOSTS = st.text(alphabet="abc.:*", min_size=1, max_size=8)
 
 
@@ -54,7 +57,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
                 lambda word: word.decode("utf-8", "surrogateescape")
             )
         case Secret():
-            return st.binary(max_size=12)
+            return st.binary(min_size=int(kind.needed), max_size=12)
         case Choice():
             return st.sampled_from(kind.options)
         case RdbVersion():
@@ -63,6 +66,9 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
             return st.lists(HOSTS, max_size=3).map(tuple)
         case SavePoints():
             return st.lists(st.builds(SavePoint, st.integers(1, 9999), st.integers(0, 9999)), max_size=3).map(tuple)
+        case CacheRules():
+            rule = st.builds(CacheRule, WORD_WITHOUT_SPACE, WORD_WITHOUT_SPACE)
+            return st.lists(rule, max_size=3).map(tuple)
         case OutputBufferLimits():
             return st.builds(BufferLimits, LIMIT, LIMIT, LIMIT)
         case ReplicaOf():

@@ -115,6 +115,7 @@ BAD: list[tuple[Kind[Any], list[bytes], str]] = [
     (Text(), [b"a\0"], "argument must not contain a zero byte"),
     (Text(path=False), [b"a/b"], "dbfilename can't be a path, just a filename"),
     (Text(needed=True), [b""], "argument must not be empty"),
+    (Secret(needed=True), [b""], "argument must not be empty"),
     (Secret(), [b"x" * 513], "argument must be no longer than 512 bytes"),
     (Choice("a", "b"), [b"c"], "argument(s) must be one of the following: a, b"),
     (RdbVersion(10, 11), [b"12"], "argument(s) must be one of the following: auto, 10, 11"),

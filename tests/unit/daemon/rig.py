@@ -81,9 +81,13 @@ def open_fds() -> set[str]:
 
 
 def children() -> list[int]:
-    """Pids of this process's children, zombies included."""
+    """Pids of what this process forked, zombies included; not of programs that it runs (Spark's, for its tests)."""
     text = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
-    return [int(word) for word in text.split()]
+    return [pid for pid in map(int, text.split()) if _program(pid) == _program(os.getpid())]
+
+
+def _program(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text()
 
 
 def free_port() -> int:

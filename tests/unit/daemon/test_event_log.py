@@ -56,18 +56,14 @@ def test_a_line_has_its_head(tmp_path: Path) -> None:
     run()
 
 
-@pytest.mark.parametrize("value", ["none", ""])
-def test_off_unless_wanted(tmp_path: Path, value: str) -> None:
-    @in_loop
-    async def run() -> None:
-        node = bare_node(event_log=value)
-        log = opened(node)
-        log(NodeStopped(1.0))
-        log.tick()
-        assert not log.is_open and not node.event_log.enabled
-        log.close()
-
-    run()
+@in_loop
+async def test_off_unless_wanted() -> None:
+    node = bare_node(event_log="none")
+    log = opened(node)
+    log(NodeStopped(1.0))
+    log.tick()
+    assert not log.is_open and not node.event_log.enabled
+    log.close()
 
 
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
