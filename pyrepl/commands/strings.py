@@ -353,7 +353,7 @@ def _getrange(call: Call, key: bytes, first: bytes, last: bytes) -> bytes:
         return b""
     start = max(start + len(value), 0) if start < 0 else start
     end = max(end + len(value), 0) if end < 0 else end
-    return value[start : end + 1]
+    return value[start : end + 1] if start <= end else b""
 
 
 @command("SETRANGE", arity=4, flags=WRITE | DENYOOM, keys=FIRST_ARG, group="string", since="2.2.0")
