@@ -63,7 +63,10 @@ $(BIN)/python:
 	@$(BIN)/pyrepl --version
 	@touch $@
 
+# Byte code as well, as pip makes it of a wheel: without it a start takes twice as long, and where
+# PYTHONDONTWRITEBYTECODE is set no start would ever leave it. Only what changed is compiled again.
 build: .venv/.form-$(FORM)
+	@$(BIN)/python -m compileall -q pyrepl cli
 
 peers: .venv/.for-tests
 	$(BIN)/python -m tests.peers.finder

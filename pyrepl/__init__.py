@@ -13,7 +13,7 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     replication | streams                 PSYNC, pure: history, backlog, link, session, roster, role | change streams
     keyspace | aof                        databases, value types, expiry, digest | the append-only file, its parts
     resp | rdb | config                   the wire, the snapshot format, the directives
-    units | glob | kernels               kernels: whether the hot modules run compiled
+    units | glob | kernels | frozen       kernels: whether the hot modules run compiled | records that never change
     errors
 
 Everything below `daemon` is a function of bytes and `now`: no socket, no clock, no randomness, no log.

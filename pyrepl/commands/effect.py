@@ -5,8 +5,8 @@ Alone here, as compiled classes (`call` and its like) are no base for others.
 
 from __future__ import annotations
 
+from pyrepl.frozen import Frozen
 
-class Effect:
+
+class Effect(Frozen):
     """Asks the daemon to do something and answer for it."""
-
-    __slots__ = ()

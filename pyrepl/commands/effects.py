@@ -13,7 +13,6 @@ at once, from what is true then.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import final
 
 from pyrepl.commands.effect import Effect
@@ -32,7 +31,6 @@ class SaveMode(enum.Enum):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Shutdown(Effect):
     """SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE].
 
@@ -48,31 +46,26 @@ class Shutdown(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class AbortShutdown(Effect):
     """SHUTDOWN ABORT: +OK, or `-ERR No shutdown in progress.`"""
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Save(Effect):
     """SAVE: +OK when the snapshot is on disk, `-ERR` when it could not be written. No child runs (checked before)."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class BgSave(Effect):
     """BGSAVE: `+Background saving started`, or `-ERR` when there is no starting a child. None runs (checked before)."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ScheduleBgSave(Effect):
     """BGSAVE inside EXEC: start a child as soon as the transaction is over. `+Background saving scheduled`."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplicaOf(Effect):
     """REPLICAOF: follow `host`:`port` from now on; +OK. Not sent when we follow that master already."""
 
@@ -81,7 +74,6 @@ class ReplicaOf(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Failover(Effect):
     """FAILOVER: hand our role over to `target` (host, port), or to whichever replica has everything first. +OK.
 
@@ -94,13 +86,11 @@ class Failover(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class AbortFailover(Effect):
     """FAILOVER ABORT: +OK, or `-ERR No failover in progress.`"""
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class HurryLink(Effect):
     """REPLICAOF of the master we follow already: if the link waits for its next try, try now. `reply` is sent."""
 
@@ -108,13 +98,11 @@ class HurryLink(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Promote(Effect):
     """REPLICAOF NO ONE: be a master; +OK. Sent only to a replica."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Wait(Effect):
     """WAIT: how many replicas have acked `call.client.write_cut`, an integer.
 
@@ -127,7 +115,6 @@ class Wait(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Replconf(Effect):
     """REPLCONF of a replica, `argv` whole: what its session answers (+OK, an error, NO_REPLY for ACK)."""
 
@@ -135,7 +122,6 @@ class Replconf(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Sync(Effect):
     """PSYNC or SYNC, `argv` whole: the connection becomes a replica's. NO_REPLY, or the error line of the refusal."""
 
@@ -143,7 +129,6 @@ class Sync(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class UnblockClient(Effect):
     """CLIENT UNBLOCK: end the wait of this client, as if its time were over, or with an error. The reply is 1, or 0 if
     it does not wait (any more)."""
@@ -153,7 +138,6 @@ class UnblockClient(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class KillClients(Effect):
     """CLIENT KILL: close these connections at once. `reply` is sent as it is.
 
@@ -167,13 +151,11 @@ class KillClients(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class PauseChanged(Effect):
     """CLIENT PAUSE or UNPAUSE has changed `node.pause`: hold or release clients accordingly. +OK."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class SettingsChanged(Effect):
     """CONFIG SET has changed these directives (canonical names): apply them to what runs (listener, log, timers). +OK.
 
@@ -188,13 +170,11 @@ class SettingsChanged(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class RewriteConfig(Effect):
     """CONFIG REWRITE: write the file. +OK, or `-ERR Rewriting config file: <reason>`. There is one (checked before)."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class DebugSleep(Effect):
     """DEBUG SLEEP: serve nobody for so many seconds; +OK."""
 
@@ -202,7 +182,6 @@ class DebugSleep(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class DebugReload(Effect):
     """DEBUG RELOAD: save (unless NOSAVE), empty the databases (unless NOFLUSH), load dump.rdb. +OK.
 
@@ -216,14 +195,12 @@ class DebugReload(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class RewriteAof(Effect):
     """BGREWRITEAOF: `+Background append only file rewriting started`, `... scheduled` while another child runs, or -ERR
     when there is no starting a child. No rewrite runs (checked before)."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class WaitAof(Effect):
     """WAITAOF. The reply: [1 if `call.client.write_cut` is fsynced here else 0, how many replicas have fsynced it].
 
@@ -236,13 +213,11 @@ class WaitAof(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class DebugLoadAof(Effect):
     """DEBUG LOADAOF: write out the AOF, empty the databases, load it again. +OK, or -ERR when there is no AOF."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class InSlices(Effect):
     """KEYS and DEBUG DIGEST of many keys: the job's reply, later; at once within a transaction."""
 
@@ -259,7 +234,6 @@ class ReplPausePoint(enum.Enum):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class ReplPause(Effect):
     """DEBUG REPL-PAUSE: hold syncs at this point until CLEAR; +OK."""
 
@@ -267,7 +241,6 @@ class ReplPause(Effect):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Log(Effect):
     """Write this event to the logs; `reply` is sent as it is."""
 
@@ -286,7 +259,6 @@ class FactDeed(enum.Enum):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class WriteFact(Effect):
     """STREAMS.*: a fact of an application's stream, or a question about the streams.
 

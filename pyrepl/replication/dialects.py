@@ -17,10 +17,10 @@ Sources: Redis 8.2.3 and Valkey 8.0.1, their conversations and their behaviour t
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Final
 
 from pyrepl.errors import PeerError
+from pyrepl.frozen import Frozen
 from pyrepl.replication.history import is_replid
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.numbers import parse_integer
@@ -54,8 +54,7 @@ def decode_capability(word: bytes) -> Capability:
     return CAPABILITY_WORDS.get(word.lower(), Capability.NONE)
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Frozen):
     """One vendor's sync on two connections: a column of the table in this module's docstring."""
 
     name: str
@@ -86,8 +85,7 @@ VALKEY_DUAL_CHANNEL: Final = Dialect(
 DIALECTS: Final = (REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL)
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotStart:
+class SnapshotStart(Frozen):
     """What the RDB connection states before its snapshot: the cut where it ends, and in Valkey's dialect more."""
 
     replid: ReplId

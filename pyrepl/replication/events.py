@@ -7,9 +7,9 @@ record does what the record's docstring says, in the order of the list.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from pyrepl.frozen import Frozen
 from pyrepl.replication.psync import Reason, Request
 from pyrepl.units import Offset, ReplId
 
@@ -28,44 +28,38 @@ class LinkState(enum.StrEnum):
     CONNECTED = "connected"
 
 
-@dataclass(frozen=True, slots=True)
-class Connect:
+class Connect(Frozen):
     """Open a connection to the master; then call `connected`, or `lost` when it cannot be had."""
 
     host: str
     port: int
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnect:
+class Disconnect(Frozen):
     """Close the connection, at once. `lost` need not be called for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class StateChanged:
+class StateChanged(Frozen):
     """For the log: the link went from one phase to the next."""
 
     before: LinkState
     state: LinkState
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerated:
+class Tolerated(Frozen):
     """For the log: the master answered a step of the handshake with an error that does no harm."""
 
     step: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SyncAsked:
+class SyncAsked(Frozen):
     """For the log: the PSYNC that was sent."""
 
     request: Request
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRdbChannel:
+class OpenRdbChannel(Frozen):
     """Open a second connection to the same master, for the snapshot; then call `rdb_connected`, or `rdb_lost`.
 
     Its bytes go through `rdb_receive` and `rdb_data_to_send`. `dialect` is redis or valkey, for the log.
@@ -76,27 +70,23 @@ class OpenRdbChannel:
     dialect: str
 
 
-@dataclass(frozen=True, slots=True)
-class CloseRdbChannel:
+class CloseRdbChannel(Frozen):
     """Close the second connection, or give up opening it, at once. `rdb_lost` need not be called for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncBufferFull:
+class SyncBufferFull(Frozen):
     """For the log: so much of the stream came while the snapshot does that the main connection is not read for now."""
 
     limit_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class CatchUpBegins:
+class CatchUpBegins(Frozen):
     """For the log: the snapshot is loaded; `buffered_bytes` of the stream that came meanwhile are applied now."""
 
     buffered_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class FullResyncAnnounced:
+class FullResyncAnnounced(Frozen):
     """`+FULLRESYNC` came: the master will make or is making the snapshot. Nothing is to be done yet.
 
     On two connections it comes on the second, and in Valkey's dialect as `$ENDOFF:`.
@@ -107,8 +97,7 @@ class FullResyncAnnounced:
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class FullResyncBegins:
+class FullResyncBegins(Frozen):
     """The snapshot's first bytes follow. Choose how to load now; see `Link.keep_old_data`.
 
     `total_bytes` is None for a diskless master. `reason` is why the master did not continue us, as far as we can tell.
@@ -120,22 +109,19 @@ class FullResyncBegins:
     total_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotBytes:
+class SnapshotBytes(Frozen):
     """The next bytes of the snapshot: to an RdbReader, or to a file."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotEnds:
+class SnapshotEnds(Frozen):
     """The snapshot is whole, `size_bytes` long. Finish loading, then call `loaded` or `load_failed`."""
 
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Continued:
+class Continued(Frozen):
     """Partial resync: the stream goes on at `held`. `new_replid` is set if its name changed (Role.continued)."""
 
     replid: ReplId
@@ -162,15 +148,13 @@ class Apply(NamedTuple):
         return self.start + len(self.raw)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkUp:
+class LinkUp(Frozen):
     """The stream flows, after a full resync or a partial one."""
 
     full: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Frozen):
     """The link broke in phase `state`. Throw away what a snapshot left half-done. `text` is for people."""
 
     reason: Reason
@@ -178,8 +162,7 @@ class Lost:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TryAgain:
+class TryAgain(Frozen):
     """For the log: the next Connect comes at `at` (monotonic seconds), `in_s` from now."""
 
     at: float
@@ -244,30 +227,26 @@ class SnapshotTarget(enum.StrEnum):
     SOCKETS = "socket"
 
 
-@dataclass(frozen=True, slots=True)
-class SyncRequested:
+class SyncRequested(Frozen):
     """The replica asks to sync: call `roster.request_sync(session, request, now)`."""
 
     request: Request
 
 
-@dataclass(frozen=True, slots=True)
-class WentOnline:
+class WentOnline(Frozen):
     """For the log: the replica is in step from here on. `full`: after a snapshot, `partial` is the bytes it lacked."""
 
     full: bool
     missing_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SendFile:
+class SendFile(Frozen):
     """The snapshot file is ready: send its `size_bytes` to this replica after `data_to_send`, then `file_sent`."""
 
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class CloseSession:
+class CloseSession(Frozen):
     """Close this replica's connection (after what is in `data_to_send`, if `flush`)."""
 
     reason: Reason
@@ -278,8 +257,7 @@ class CloseSession:
 SessionEvent = SyncRequested | WentOnline | SendFile | CloseSession
 
 
-@dataclass(frozen=True, slots=True)
-class SyncDecided:
+class SyncDecided(Frozen):
     """For the log: what the replica with this id asked and got. `reason` None means it was continued."""
 
     session_id: int
@@ -291,8 +269,7 @@ class SyncDecided:
     which then has an RdbChannelAsks of its own); empty if continued or refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class RdbChannelAsks:
+class RdbChannelAsks(Frozen):
     """For the log: the second connection of a replica wants its snapshot, which waits as in SyncDecided.
 
     `main_id` is the replica's first connection, None where it has not said so yet (Valkey's dialect).
@@ -303,24 +280,21 @@ class RdbChannelAsks:
     wait: str
 
 
-@dataclass(frozen=True, slots=True)
-class StreamAttached:
+class StreamAttached(Frozen):
     """For the log: a replica's main connection has the stream from `cut` on, its RDB connection the snapshot."""
 
     session_id: int
     cut: Offset
 
 
-@dataclass(frozen=True, slots=True)
-class PsyncWaitOver:
+class PsyncWaitOver(Frozen):
     """For the log: a replica took its snapshot and never asked for the stream behind it; it is kept no longer."""
 
     session_id: int
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class StartSnapshot:
+class StartSnapshot(Frozen):
     """Start a child for these replicas: `roster.snapshot_started`, then fork before any command is executed.
 
     The list that snapshot_started returns counts, as replicas may come and go in between. With target SOCKETS each
@@ -331,20 +305,17 @@ class StartSnapshot:
     session_ids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StopSnapshot:
+class StopSnapshot(Frozen):
     """Nobody waits for the running child any more: kill it (then `roster.snapshot_ended(ok=False)` as it is reaped)."""
 
 
-@dataclass(frozen=True, slots=True)
-class BacklogCreated:
+class BacklogCreated(Frozen):
     """The first replica came: the stream is kept from now on, under a new id."""
 
     replid: ReplId
 
 
-@dataclass(frozen=True, slots=True)
-class BacklogFreed:
+class BacklogFreed(Frozen):
     """No replica for `after_s` seconds (repl-backlog-ttl): the stream is not kept any more, and has a new id."""
 
     after_s: int

@@ -17,10 +17,10 @@ the wait: replicas answer at once instead of within their second. Source: Redis 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.errors import CommandError
+from pyrepl.frozen import Frozen
 from pyrepl.replication.events import SessionState
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ class FailoverState(enum.StrEnum):
     IN_PROGRESS = "failover-in-progress"
 
 
-@dataclass(frozen=True, slots=True)
-class HandOver:
+class HandOver(Frozen):
     """Follow host:port now, asking for it with PSYNC ... FAILOVER; then call `ended`. `forced`: it may lack writes."""
 
     host: str
@@ -54,8 +53,7 @@ class HandOver:
     forced: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GaveUp:
+class GaveUp(Frozen):
     """Nothing changes hands: let writes go on; if the hand-over had begun, be a master again. `text` is for the log."""
 
     text: str

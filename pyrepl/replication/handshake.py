@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from pyrepl.errors import PeerError
+from pyrepl.frozen import Frozen
 from pyrepl.replication.dialects import Dialect
 from pyrepl.replication.psync import Answer, Cause, Reason, Request, TryLater, decode_answer, encode_request
 from pyrepl.resp.encoder import encode_command
@@ -43,8 +44,7 @@ class Introduction:
         return f"Introduction(listening_port={self.listening_port}, announce_ip={self.announce_ip!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Frozen):
     """One command of the handshake. `tolerates`: beginnings of error lines after which it goes on."""
 
     name: str

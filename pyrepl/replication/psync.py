@@ -19,10 +19,10 @@ Source: Redis 7.0 `masterTryPartialResynchronization`. The wire counts bytes fro
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pyrepl.errors import CommandError, PeerError
+from pyrepl.frozen import Frozen
 from pyrepl.replication.dialects import DIALECTS, Dialect
 from pyrepl.replication.history import is_replid
 from pyrepl.resp.numbers import parse_integer
@@ -85,8 +85,7 @@ FULL_RESYNC_CAUSES: Final = (
 """The causes that a full resync on the master can have: INFO has a `sync_full_<code>` for each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Frozen):
     """A cause with what one wants to know about it."""
 
     cause: Cause
@@ -111,8 +110,7 @@ class Verdict(enum.Enum):
     FULL_RESYNC = "full_resync"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Frozen):
     """What a replica asks for. `replid` None: it holds nothing to go on from (`?`), and `held` means nothing."""
 
     replid: ReplId | None
@@ -127,8 +125,7 @@ class Request:
 ASK_FOR_ALL: Final = Request(None, -1)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Frozen):
     """The verdict on one request. `reason` is set exactly when it is a full resync."""
 
     verdict: Verdict
@@ -214,31 +211,27 @@ def encode_full_resync(replid: ReplId, cut: Offset) -> bytes:
     return b"+FULLRESYNC %s %d\r\n" % (replid.encode(), cut)
 
 
-@dataclass(frozen=True, slots=True)
-class ContinueGranted:
+class ContinueGranted(Frozen):
     """`+CONTINUE [id]`: go on; `replid` None if the master named none."""
 
     replid: ReplId | None
 
 
-@dataclass(frozen=True, slots=True)
-class FullResyncGranted:
+class FullResyncGranted(Frozen):
     """`+FULLRESYNC id cut`: a snapshot follows that ends at `cut` of the stream `replid`."""
 
     replid: ReplId
     cut: Offset
 
 
-@dataclass(frozen=True, slots=True)
-class TryLater:
+class TryLater(Frozen):
     """The master cannot serve a sync now, or refused this one; `text` is its error line without the dash."""
 
     text: str
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class TwoChannelsGranted:
+class TwoChannelsGranted(Frozen):
     """The snapshot comes on a second connection, which is ours to open; `session_id` is this one's, if stated."""
 
     dialect: Dialect

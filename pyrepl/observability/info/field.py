@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias, final
 
+from pyrepl.frozen import Frozen
 from pyrepl.node.node import Node
 
 Value: TypeAlias = str | int | float | bool
@@ -28,8 +28,7 @@ class Kind(enum.Enum):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Frozen):
     """One line of INFO, `name:value`.
 
     `unit` is bytes, s, ms, us, percent, ... or empty for counts and words. `digits` are those behind the point of a
@@ -50,8 +49,7 @@ class Field:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Frozen):
     """Lines that exist once per replica, command, database, ...; `name` is the pattern of theirs (`slave<n>`)."""
 
     name: str
@@ -64,8 +62,7 @@ class Rows:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Frozen):
     """A section of INFO; `usual` ones are shown when none is asked for."""
 
     title: str

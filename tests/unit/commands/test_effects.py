@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
-
 import pytest
 
 from pyrepl.commands import effects
@@ -24,7 +22,7 @@ def test_every_effect_says_what_reply_is_owed(kind: type[Effect]) -> None:
 
 def test_effects_are_values() -> None:
     assert effects.Wait(1, 5) == effects.Wait(1, 5) != effects.Wait(2, 5)
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError, match="does not change"):
         effects.Wait(1, 5).replicas = 3  # type: ignore[misc]
 
 
