@@ -6,7 +6,6 @@ Reading lines is in parser.py, the directives' meaning in directives.py and kind
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Final, final
 
 from pyrepl.config.accepted import ACCEPTED, OPEN_USER_RULES, REFUSED, SWITCHED_OFF
@@ -111,6 +110,8 @@ def _hint(name: str) -> str:
 
 def nearest(name: str) -> str | None:
     """The known directive most like `name`, ours before those that are merely accepted; None if none is close."""
+    from difflib import get_close_matches  # Not wanted at a start whose directives are all known.
+
     for names in ([*ROWS, *ALIASES, "include"], sorted(ACCEPTED)):
         close = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
         if close:

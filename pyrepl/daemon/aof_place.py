@@ -9,13 +9,14 @@ name, as replicas that were away know only the old one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import final
 
 from pyrepl.aof.manifest import Entry, Manifest
 from pyrepl.aof.place import Place
 from pyrepl.daemon.aof_files import AofFiles
+from pyrepl.frozen import Frozen
 from pyrepl.units import ReplId
 
 
@@ -44,8 +45,7 @@ class AofPlace:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class FoundPlace:
+class FoundPlace(Frozen):
     """What a start found: the last incr was loaded up to byte `end`, the cut `cut` of the stream `place.replid`."""
 
     place: Place

@@ -12,7 +12,6 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Final, final
 
 from pyrepl.commands.effects import ReplPausePoint
@@ -146,7 +145,7 @@ class Replicas:
             if refusal is not None:
                 session.refuse(refusal)
                 return
-            request = replace(request, failover=False)
+            request = request.with_failover(False)
         refusal = self._roster.refusal
         if refusal:
             addr = self._replicas[session.id].conn.client.addr

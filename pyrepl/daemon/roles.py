@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Final, final
 
 from pyrepl.commands.dispatch import Dispatcher
@@ -130,7 +129,7 @@ class Roles(LinkOwner):
         cause = CONFIGURED if at_start else "failover" if takes_over else "replicaof"
         position = self._role.follow(host, port, self._clock.now(), at_start=at_start)
         if takes_over:
-            position = replace(position, failover=True)
+            position = position.with_failover(True)
         node.settings.replicaof = MasterAddress(host, port)
         node.keyspace.expiry = Expiry.HIDE
         client = self._clients.new_client(f"{host}:{port}", "", authenticated=True)

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Final, final
 
 from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, PacedSink, Sink, SocketsSink
+from pyrepl.frozen import Frozen
 from pyrepl.keyspace.as_commands import Job
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -35,15 +36,13 @@ _REPORT_EVERY_S: Final = 0.1
 _READ_BYTES: Final = 65536
 
 
-@dataclass(frozen=True, slots=True)
-class ToFile:
+class ToFile(Frozen):
     """The snapshot becomes the file `path`."""
 
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class ToSockets:
+class ToSockets(Frozen):
     """The snapshot goes straight to sockets, between `$EOF:<mark>` and the mark."""
 
     heads: dict[int, bytes]

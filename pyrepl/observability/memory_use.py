@@ -7,16 +7,15 @@ set is measured (`keyspace.data_size`), and `used_memory` is the sum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
+from pyrepl.frozen import Frozen
 from pyrepl.node.node import Node
 from pyrepl.observability.client_line import memory_bytes
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class MemoryUse:
+class MemoryUse(Frozen):
     """Sizes in bytes, at one moment."""
 
     used: int

@@ -121,6 +121,10 @@ class Request(Frozen):
     failover: bool = False
     """PSYNC ... FAILOVER: the asker was our master and wants us to take over (Role.why_not_take_over)."""
 
+    def with_failover(self, failover: bool) -> Request:
+        """The same, as PSYNC ... FAILOVER or not."""
+        return Request(self.replid, self.held, self.can_continue, failover)
+
 
 ASK_FOR_ALL: Final = Request(None, -1)
 

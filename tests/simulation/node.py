@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrepl.replication.backlog import Backlog
@@ -197,7 +196,7 @@ class Node:
         self.stop_link()
         was_master = not self.role.is_replica
         position = self.role.follow(name, 6379, self.clock.now, at_start=at_start)
-        position = replace(position, failover=takes_over)
+        position = position.with_failover(takes_over)
         if was_master and self.feed.db >= 0:
             self.data.stream_db = self.feed.db
         redis, valkey = self.two_channels
@@ -359,7 +358,7 @@ class Node:
             self.log("takes over")
             self._check_switch(session, event.request.held)
             self.promote()
-            event = SyncRequested(replace(event.request, failover=False))
+            event = SyncRequested(event.request.with_failover(False))
         if self.roster.refusal:
             self.roster.request_sync(session, event.request, self.clock.now)
             return

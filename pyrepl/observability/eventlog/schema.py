@@ -8,9 +8,9 @@ A field has one type and one meaning in all records that have it. `event` says w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, final
 
+from pyrepl.frozen import Frozen
 from pyrepl.observability.eventlog.fields import HELP
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.records import RECORDS, Head
@@ -33,8 +33,7 @@ _UNITS: Final = (
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Frozen):
     """One column: `type` is string, long (64 bits, signed), double or boolean; `unit` empty for counts and words.
 
     `events` are the records that have it, empty for the head, which every line has.
