@@ -8,10 +8,10 @@ later version adds (Redis 8: startoffset, endoffset) are skipped. Source: Redis 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Final, final
 
 from pyrepl.errors import CorruptData
+from pyrepl.frozen import Frozen
 
 MAX_LINE_BYTES: Final = 1024
 
@@ -25,8 +25,7 @@ class FileType(enum.Enum):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Frozen):
     """One file, a name without a folder; `seq` >= 1."""
 
     name: str
@@ -35,8 +34,7 @@ class Entry:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Frozen):
     """The files of an append-only file, in the order in which they are loaded: `base`, then `incrs`."""
 
     base: Entry | None = None

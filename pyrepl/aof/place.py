@@ -12,15 +12,15 @@ what it leaves has no place. Neither Redis nor Valkey keeps one (Redis 8 notes o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, final
+
+from pyrepl.frozen import Frozen
 
 _LINE: Final = re.compile(rb"replid ([0-9a-f]{40}) offset ([0-9]{1,19}) file ([^\n]+) at ([0-9]{1,19})\n")
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Frozen):
     """Byte `at` of `file` is the cut `offset` of the stream `replid`, and the stream goes on from there."""
 
     replid: str

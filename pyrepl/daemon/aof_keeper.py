@@ -16,7 +16,6 @@ the states: Redis 7.0 aof.c.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from errno import EIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
@@ -508,7 +507,7 @@ class AofKeeper:
         kept = {entry.name for entry in (*after.loaded, *place)}
         gone = tuple(entry for entry in (*before.loaded, *before.history) if entry.name not in kept)
         if gone:
-            history = (*place, *(replace(entry, type=FileType.HISTORY) for entry in gone))
+            history = (*place, *(Entry(entry.name, entry.seq, FileType.HISTORY) for entry in gone))
             self._files.write_manifest(Manifest(base, incrs, history))
             self._manifest = Manifest(base, incrs, history)
             self._files.remove({entry.name for entry in gone})

@@ -9,7 +9,6 @@ name, as replicas that were away know only the old one.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import final
 
@@ -39,7 +38,7 @@ class AofPlace:
     def follow(self, replid: ReplId) -> None:
         """Our stream goes on as `replid`. Raises OSError; the old name stays on disk then."""
         if replid != self.place.replid:
-            place = replace(self.place, replid=replid)
+            place = Place(replid, self.place.offset, self.place.file, self.place.at)
             self._files.write_place(self._incr.seq, place)
             self.place = place
 
