@@ -25,7 +25,7 @@ class Record:
     """Base of the records in records.py: fields declared as of a dataclass, of type str, int, float or bool, optional
     ones as `| None = None`. A field that is None is left out of the line.
 
-    Not dataclasses, for the reason that event.Event gives.
+    Not dataclasses, for the reason that pyrepl.frozen gives.
     """
 
     FIELDS: ClassVar[dict[str, str]] = {}
