@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from bench.report import OUT
 
@@ -12,16 +13,14 @@ Samples = Sequence[tuple[float, int, int]]
 """(seconds, bytes on the master, bytes on the replica)."""
 
 ACROSS = 2
+MISSING = "none, matplotlib is missing (pip install -e '.[bench]')"
 
 
 def draw(name: str, title: str, pictures: Mapping[str, Samples]) -> str:
     """One panel for each of `pictures`, all on the same scales; where the PNG is, or why there is none."""
-    try:
-        backend = importlib.import_module("matplotlib")
-        backend.use("Agg")
-        pyplot = importlib.import_module("matplotlib.pyplot")
-    except ImportError:
-        return "none, matplotlib is missing (pip install -e '.[bench]')"
+    pyplot = _pyplot()
+    if pyplot is None:
+        return MISSING
     down = -(-len(pictures) // ACROSS)
     figure, axes = pyplot.subplots(down, ACROSS, figsize=(12, 4 * down), sharey=True, sharex=True, squeeze=False)
     for panel, (what, samples) in zip(axes.flat, pictures.items()):
@@ -34,22 +33,14 @@ def draw(name: str, title: str, pictures: Mapping[str, Samples]) -> str:
         panel.grid(alpha=0.3)
         panel.legend(loc="upper left")
     figure.suptitle(title)
-    figure.tight_layout()
-    OUT.mkdir(exist_ok=True)
-    path = OUT / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.png"
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
-    return str(path)
+    return _save(pyplot, figure, name)
 
 
 def ratios(name: str, title: str, values: Mapping[str, float]) -> str:
     """A bar for each ratio, and a line at 1; where the PNG is, or why there is none."""
-    try:
-        backend = importlib.import_module("matplotlib")
-        backend.use("Agg")
-        pyplot = importlib.import_module("matplotlib.pyplot")
-    except ImportError:
-        return "none, matplotlib is missing (pip install -e '.[bench]')"
+    pyplot = _pyplot()
+    if pyplot is None:
+        return MISSING
     figure, axis = pyplot.subplots(figsize=(9, 1.2 + 0.35 * len(values)))
     axis.barh(list(values), list(values.values()))
     axis.axvline(1.0, color="black", linewidth=1)
@@ -57,6 +48,20 @@ def ratios(name: str, title: str, values: Mapping[str, float]) -> str:
     axis.set_xlabel("ratio of medians")
     axis.grid(alpha=0.3, axis="x")
     axis.set_title(title)
+    return _save(pyplot, figure, name)
+
+
+def _pyplot() -> Any:
+    """matplotlib's, drawing without a screen; None where it is not installed."""
+    try:
+        importlib.import_module("matplotlib").use("Agg")
+        return importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        return None
+
+
+def _save(pyplot: Any, figure: Any, name: str) -> str:
+    """Where the PNG is."""
     figure.tight_layout()
     OUT.mkdir(exist_ok=True)
     path = OUT / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.png"

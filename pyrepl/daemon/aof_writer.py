@@ -6,9 +6,10 @@ import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import final
+
+from pyrepl.daemon.files import append_whole
 
 
 @final
@@ -25,14 +26,7 @@ class AofWriter:
 
     def append(self, data: bytes) -> None:
         """Raises OSError; nothing of `data` is in the file then."""
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(self._fd, view) :]
-        except OSError:
-            with suppress(OSError):
-                os.ftruncate(self._fd, self.size)
-            raise
+        append_whole(self._fd, data, self.size)
         self.size += len(data)
 
     def sync(self) -> None:

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, final
 
+from pyrepl.daemon.files import append_whole
+
 _STAMP: Final = "%Y%m%dT%H%M%S.%fZ"
 _STAMPED: Final = r"\.\d{8}T\d{6}\.\d{6}Z"
 
@@ -40,14 +42,7 @@ class EventFile:
         """Add one line or several. Raises OSError; nothing of it is in the file then."""
         if self.max_bytes and self.size and self.size + len(line) > self.max_bytes:
             self._rotate()
-        view = memoryview(line)
-        try:
-            while view:
-                view = view[os.write(self._fd, view) :]
-        except OSError:
-            with suppress(OSError):
-                os.ftruncate(self._fd, self.size)
-            raise
+        append_whole(self._fd, line, self.size)
         self.size += len(line)
 
     def reopen_if_moved(self) -> None:

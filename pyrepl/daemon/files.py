@@ -40,6 +40,19 @@ def remove_leftovers(folder: Path, name: re.Pattern[str] = _LEFTOVER) -> None:
                 path.unlink()
 
 
+def append_whole(fd: int, data: bytes, size: int) -> None:
+    """Write all of `data` at the end of a file of `size` bytes, opened with O_APPEND. Raises OSError; the file is as it
+    was then, unless the disk refuses even that."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(fd, view) :]
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(fd, size)
+        raise
+
+
 def sync_directory(folder: Path) -> None:
     """Make renames in it durable."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from pyrepl.config.kinds import MasterAddress
 from pyrepl.daemon.clock import Clock
-from pyrepl.daemon.files import Files, remove_leftovers
+from pyrepl.daemon.files import Files, append_whole, remove_leftovers
 from pyrepl.errors import ConfigError, CorruptData
 from pyrepl.node.node import Node
 from tests.unit.daemon.rig import KeptLog, RunningNode, bare_node, in_loop, job_of, open_fds, running, until
@@ -201,3 +202,19 @@ def test_access_times_and_frequencies_come_with_the_keys(tmp_path: Path, policy:
                 assert await node.say(f"OBJECT {asked} {key}") >= least
 
     run()
+
+
+def test_what_does_not_fit_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"before")
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        append_whole(fd, b", then", 6)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16, limits[1]))
+        with pytest.raises(OSError):
+            append_whole(fd, b"too much of it", 12)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        os.close(fd)
+    assert path.read_bytes() == b"before, then"
