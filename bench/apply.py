@@ -15,7 +15,8 @@ from typing import Final
 from bench.report import Row
 from pyrepl.rdb.writer import RdbWriter
 from tests.interop import channels
-from tests.peers.lab import HOST, Lab, wait_until
+from tests.peers.lab import Lab, wait_until
+from tests.peers.ports import HOST
 from tests.peers.wire import encode
 
 RIVAL: Final = "redis8"

@@ -20,7 +20,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 from rich.table import Table
 
 from tests.peers import compare, dataset
-from tests.peers.lab import HOST, Lab, Node, command_line, wait_until
+from tests.peers.lab import Lab, Node, command_line, wait_until
+from tests.peers.ports import HOST
 from tests.peers.proxy import Proxy
 from tests.peers.writer import Writer
 

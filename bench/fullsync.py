@@ -16,7 +16,8 @@ from typing import Final
 from bench import data
 from bench.report import Row
 from tests.interop import channels
-from tests.peers.lab import HOST, Lab, Node, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import HOST
 
 RIVAL: Final = "redis8"
 KINDS: Final = ("pyrepl", RIVAL)

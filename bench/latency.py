@@ -15,7 +15,8 @@ from typing import Final
 
 from bench import data
 from bench.report import Row
-from tests.peers.lab import HOST, Lab, Node, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import HOST
 from tests.peers.wire import ErrorReply, encode
 
 RIVAL: Final = "redis8"

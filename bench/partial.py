@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.report import Row
-from tests.peers.lab import HOST, Lab, Node, free_port, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import HOST, free_port
 from tests.peers.wire import encode
 
 RIVAL: Final = "redis8"

@@ -35,7 +35,8 @@ from bench import plot
 from bench.report import Row
 from tests.interop import channels
 from tests.peers import finder
-from tests.peers.lab import HOST, Lab, Node, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import HOST
 from tests.peers.wire import ErrorReply
 
 RIVAL: Final = "redis8"

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from tests.peers import finder
-from tests.peers.lab import HOST, Node
+from tests.peers.lab import Node
+from tests.peers.ports import HOST
 
 CLIENTS: Final = 50
 VALUE_BYTES: Final = 100

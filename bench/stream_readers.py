@@ -20,7 +20,7 @@ from typing import Final
 import redis.asyncio
 
 from pyrepl.streams.client import subscribe
-from tests.peers.lab import HOST
+from tests.peers.ports import HOST
 from tests.peers.wire import Wire, encode
 
 PATTERN: Final = "__keyspace@0__:*"

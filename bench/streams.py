@@ -26,7 +26,8 @@ from typing import Final
 
 from bench.report import Row
 from tests.peers import finder
-from tests.peers.lab import HOST, Lab, Node, free_port
+from tests.peers.lab import Lab, Node
+from tests.peers.ports import HOST, free_port
 
 RIVAL: Final = "redis8"
 KINDS: Final = ("pyrepl", RIVAL)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
-from tests.peers.lab import HOST
+from tests.peers.ports import HOST
 from tests.peers.wire import encode
 
 REPLID: Final = b"f" * 40

@@ -14,7 +14,8 @@ from tests.peers import compare
 from tests.peers.lab import Lab, LabError, Node, wait_until
 from tests.peers.wire import ErrorReply
 
-AOF = {"appendonly": "yes"}
+AOF = {"appendonly": "yes", "appendfsync": "no"}
+"""Not everysec: there a write waits while an fsync runs, as in Redis, and a SIGKILL takes it."""
 
 
 def files(node: Node, pattern: str) -> list[Path]:

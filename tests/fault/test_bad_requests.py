@@ -7,7 +7,8 @@ import socket
 import pytest
 
 from tests.fault.processes import resident_bytes
-from tests.peers.lab import HOST, Lab, Node, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import HOST
 
 BROKEN = {
     "count of letters": b"*abc\r\n",

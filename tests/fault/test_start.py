@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers.lab import HOST, Lab, free_port, pyrepl_command
+from tests.peers.lab import Lab, pyrepl_command
+from tests.peers.ports import HOST, free_port
 
 _libc = ctypes.CDLL(None)
 _PR_CAPBSET_DROP = 24

@@ -22,7 +22,8 @@ from tests.fault.processes import children, descriptors, gone, left_behind, snap
 from tests.interop import channels
 from tests.interop.pair import BACKLOG
 from tests.peers import compare, finder
-from tests.peers.lab import HOST, Lab, Node, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import HOST
 from tests.peers.proxy import MAIN, RDB, Proxy
 from tests.peers.wire import ErrorReply
 from tests.peers.writer import Writer

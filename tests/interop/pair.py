@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 
 from tests.interop import channels
 from tests.peers import compare, dataset, finder
-from tests.peers.lab import HOST, Lab, Node, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import HOST
 from tests.peers.writer import Writer
 
 BENCHMARK_TESTS: Final = "set,incr,lpush,rpush,lpop,rpop,sadd,hset,spop,zadd,zpopmin,mset"

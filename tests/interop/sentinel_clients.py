@@ -17,7 +17,8 @@ from redis.sentinel import Sentinel as RedisPySentinel
 
 from tests.interop.sentinels import SWITCH_S, Sentinel
 from tests.peers import finder
-from tests.peers.lab import HOST, die_with_parent, wait_until
+from tests.peers.lab import die_with_parent, wait_until
+from tests.peers.ports import HOST
 
 SCRIPT: Final = Path(__file__).with_name("ioredis_sentinel_client.js")
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.peers import finder
-from tests.peers.lab import HOST, Lab, Node, die_with_parent, free_port, wait_until
+from tests.peers.lab import Lab, Node, die_with_parent, wait_until
+from tests.peers.ports import HOST, free_port
 from tests.peers.wire import ErrorReply, Reply, Wire
 
 QUORUM: Final = 2

@@ -10,7 +10,8 @@ from typing import Any
 
 import pyarrow.parquet
 
-from tests.peers.lab import HOST, die_with_parent, pyrepl_command, wait_until
+from tests.peers.lab import die_with_parent, pyrepl_command, wait_until
+from tests.peers.ports import HOST
 
 
 def start(*arguments: object, log: Path) -> subprocess.Popen[bytes]:

@@ -13,7 +13,8 @@ import redis
 import redis.asyncio
 
 from tests.peers import compare, dataset, finder
-from tests.peers.lab import HOST, Lab, Node
+from tests.peers.lab import Lab, Node
+from tests.peers.ports import HOST
 from tests.peers.wire import encode
 
 SCALE = 2000

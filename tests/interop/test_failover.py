@@ -11,7 +11,8 @@ import pytest
 from tests.interop.pair import BACKLOG, load
 from tests.interop.writing import Writing
 from tests.peers import compare, dataset
-from tests.peers.lab import HOST, Lab, Node, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import HOST
 from tests.peers.proxy import Proxy
 from tests.peers.wire import ErrorReply
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.interop import tailing
-from tests.peers.lab import Lab, free_port
+from tests.peers.lab import Lab
+from tests.peers.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 

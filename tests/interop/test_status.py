@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.interop.sentinels import town
-from tests.peers.lab import HOST, Lab, Node, pyrepl_command, wait_until
+from tests.peers.lab import Lab, Node, pyrepl_command, wait_until
+from tests.peers.ports import HOST
 
 
 class Seen(NamedTuple):

@@ -14,7 +14,8 @@ from pyrepl.streams.invalidation import Invalidation, follow_invalidations
 from pyrepl.streams.roundabout import Pace
 from pyrepl.streams.rows import Json
 from pyrepl.streams.token_file import TokenFile
-from tests.peers.lab import HOST, Lab, Node, free_port
+from tests.peers.lab import Lab, Node
+from tests.peers.ports import HOST, free_port
 from tests.peers.proxy import Proxy
 
 QUICK = ClientOptions(pace=Pace(0.02, 0.2), save_every_s=0.0)

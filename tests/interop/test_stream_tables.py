@@ -8,7 +8,8 @@ import threading
 import pytest
 
 from tests.interop.following import Follower
-from tests.peers.lab import Lab, Node, free_port, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import free_port
 from tests.peers.postgres import Postgres
 from tests.peers.wire import ErrorReply
 

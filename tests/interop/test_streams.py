@@ -10,7 +10,8 @@ import pytest
 from tests.interop.following import Fact, Follower, words_of
 from tests.interop.pair import BACKLOG
 from tests.peers import compare
-from tests.peers.lab import Lab, Node, free_port, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import free_port
 from tests.peers.stream_judge import StreamJudge
 from tests.peers.writer import Writer
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.interop.pair import BACKLOG
 from tests.peers import compare, dataset
-from tests.peers.lab import HOST, Lab, Node, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import HOST
 
 SCALE = 4000
 KINDS = ("pyrepl", "redis7", "redis8", "valkey8", "pyrepl", "redis7")

@@ -19,7 +19,8 @@ import pytest
 from pyrepl.streams.client import ClientOptions, subscribe
 from pyrepl.streams.roundabout import Pace
 from tests.interop import tailing
-from tests.peers.lab import HOST, Lab, Node, free_port, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import HOST, free_port
 from tests.peers.proxy import Proxy
 from tests.peers.stream_judge import StreamJudge
 from tests.peers.writer import Writer

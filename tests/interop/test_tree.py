@@ -27,7 +27,8 @@ from pyrepl.replication.psync import FULL_RESYNC_CAUSES
 from tests.interop.pair import BACKLOG
 from tests.interop.writing import Writing
 from tests.peers import compare
-from tests.peers.lab import HOST, Lab, LabError, Node, wait_until
+from tests.peers.lab import Lab, LabError, Node, wait_until
+from tests.peers.ports import HOST
 
 KINDS: Final = ("pyrepl", "redis8", "pyrepl", "valkey8", "pyrepl")
 CALM: Final = {**BACKLOG, "repl-ping-replica-period": "3600"}

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from tests.peers.lab import HOST, KINDS, Lab, wait_until
+from tests.peers.lab import KINDS, Lab, wait_until
+from tests.peers.ports import HOST
 from tests.peers.proxy import Proxy
 from tests.peers.wire import ErrorReply
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,9 +22,9 @@ from types import TracebackType
 from typing import Final, Self
 
 from tests.peers import finder
+from tests.peers.ports import HOST, free_port
 from tests.peers.wire import ErrorReply, Reply, Wire, Word
 
-HOST: Final = "127.0.0.1"
 START_S: Final = 60.0
 STOP_S: Final = 10.0
 """A node that needs longer after SIGTERM has failed its promise and is killed."""
@@ -51,25 +50,6 @@ class LabError(AssertionError):
 def die_with_parent() -> None:
     """For a child, before its program runs: the kernel kills it when the parent ends, however that ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-_given_ports: set[int] = set()
-
-
-def free_port() -> int:
-    """A loopback port that nobody listens on, below the ephemeral range, never given twice by this process."""
-    first = 20_000 + os.getpid() * 131 % 12_000
-    for port in (20_000 + (first + step) % 12_000 for step in range(12_000)):
-        if port in _given_ports:
-            continue
-        with socket.socket() as probe:
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-        _given_ports.add(port)
-        return port
-    raise LabError("no free port between 20000 and 32000")
 
 
 def wait_until(what: str, condition: Callable[[], object], timeout_s: float = 30.0, every_s: float = 0.02) -> None:
@@ -186,6 +166,12 @@ class Node:
                 return condition()
             except ErrorReply as error:
                 if str(error).startswith(("LOADING", "MASTERDOWN")):
+                    return False
+                raise
+            except ConnectionError:
+                # One that ends hangs up first; what it ended with is the better story, told at the next look.
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(STOP_S)
                     return False
                 raise
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from tests.peers.lab import HOST, LabError, die_with_parent, free_port, wait_until
+from tests.peers.lab import LabError, die_with_parent, wait_until
+from tests.peers.ports import HOST, free_port
 
 USER: Final = "postgres"
 _STOP_S: Final = 20

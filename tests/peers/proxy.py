@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
-from tests.peers.lab import HOST, free_port
+from tests.peers.ports import HOST, free_port
 
 CHUNK: Final = 1 << 14
 DIRECTIONS: Final = ("up", "down")

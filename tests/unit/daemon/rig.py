@@ -9,7 +9,6 @@ import asyncio
 import functools
 import os
 import signal
-import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
@@ -30,6 +29,7 @@ from pyrepl.observability.event import Event
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.replication.roster import RosterOptions
 from pyrepl.units import ReplId
+from tests.peers.ports import free_port
 from tests.peers.wire import ErrorReply, Word, encode
 
 P = ParamSpec("P")
@@ -88,11 +88,6 @@ def children() -> list[int]:
 
 def _program(pid: int) -> str:
     return Path(f"/proc/{pid}/comm").read_text()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return int(sock.getsockname()[1])
 
 
 def bare_node(**settings: object) -> Node:

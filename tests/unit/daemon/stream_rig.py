@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pyrepl.config.kinds import MasterAddress
+from tests.peers.ports import free_port
 from tests.peers.wire import Word
-from tests.unit.daemon.rig import Peer, RunningNode, free_port, link_up, running
+from tests.unit.daemon.rig import Peer, RunningNode, link_up, running
 
 
 class Follower:

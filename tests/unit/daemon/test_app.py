@@ -11,7 +11,8 @@ import pytest
 
 from pyrepl.errors import ConfigError
 from pyrepl.observability import events
-from tests.unit.daemon.rig import Peer, RunningNode, free_port, in_loop, open_fds, running, soon, until
+from tests.peers.ports import free_port
+from tests.unit.daemon.rig import Peer, RunningNode, in_loop, open_fds, running, soon, until
 
 
 class TestStart:

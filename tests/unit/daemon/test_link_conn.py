@@ -6,7 +6,8 @@ import asyncio
 from typing import cast
 
 from pyrepl.daemon.link_conn import LinkConn
-from tests.unit.daemon.rig import free_port, in_loop, until
+from tests.peers.ports import free_port
+from tests.unit.daemon.rig import in_loop, until
 
 FLOOD = 8_000_000
 

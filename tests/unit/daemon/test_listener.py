@@ -13,7 +13,8 @@ import pytest
 
 from pyrepl.daemon.listener import Listener
 from pyrepl.errors import ConfigError
-from tests.unit.daemon.rig import Peer, free_port, in_loop, open_fds, soon, until
+from tests.peers.ports import free_port
+from tests.unit.daemon.rig import Peer, in_loop, open_fds, soon, until
 
 
 class Greeting(asyncio.Protocol):

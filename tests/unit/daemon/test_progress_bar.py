@@ -18,7 +18,8 @@ from pyrepl.observability import events
 from pyrepl.replication.link import Link, LinkOptions
 from pyrepl.replication.progress import TransferProgress
 from pyrepl.replication.psync import ASK_FOR_ALL
-from tests.unit.daemon.rig import KeptLog, bare_node, free_port, in_loop, until
+from tests.peers.ports import free_port
+from tests.unit.daemon.rig import KeptLog, bare_node, in_loop, until
 from tests.unit.daemon.test_files import snapshot
 
 
