@@ -168,11 +168,11 @@ class AofKeeper:
             return
         if cursor.at == self._backlog.end and not self._is_name_told():
             return
-        if not at_once and self._must_postpone(writer):
-            return
         try:
             assert self._place is not None
             self._place.follow(self._history.replid)
+            if not at_once and self._must_postpone(writer):
+                return
             while cursor.at < self._backlog.end:
                 data = b"".join(self._backlog.read(cursor.at, _CHUNK_BYTES))
                 writer.append(data)

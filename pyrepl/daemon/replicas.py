@@ -76,7 +76,7 @@ class Replicas:
         self.on_role_change: Callable[[], None] = lambda: None
         """Called with WAITing clients unblocked: others may wait for our replicas too."""
         self.before_feed: Callable[[], None] = lambda: None
-        """Called before the stream goes out: what replicas have, we are to have after a crash."""
+        """Called before the stream or its name goes out: what replicas have, we are to have after a crash."""
         self.on_take_over: Callable[[Request], str | None] = lambda request: None
         """Our master hands over to us: be the master, or say why not."""
         self._waiters = Waiters(self._roster, self._answer_wait)
@@ -355,6 +355,7 @@ class Replicas:
         stream_db = 0 if link_client is None else link_client.db_index
         sessions = self._roster.snapshot_started(self._clock.now(), stream_db=stream_db)
         if sessions:
+            self.before_feed()
             self._fork(event.target, sessions)
 
     def _fork(self, kind: machine.SnapshotTarget, sessions: list[Session]) -> None:

@@ -5,7 +5,9 @@ the bytes written), fsync, rename, unlink, truncate, mkdir; of the node itself, 
 Death comes before the step, so that the step before it has happened: with N from 1 on every state of the folder comes
 up. The code under test knows nothing of it: the functions of `os` and `io` are replaced before it is imported.
 
-What is to happen stands in a small file that the test and the node both map into memory (`Stop`).
+What is to happen stands in a small file that the test and the node both map into memory (`Stop`). The steps are counted
+by the lines of another one, all of one length, to which everybody appends: where a line came to stand is its number, so
+that the node's threads and children need no lock to count together.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-_LAYOUT: Final = struct.Struct("=?III")
+_LAYOUT: Final = struct.Struct("=??I")
+_LINE_BYTES: Final = 120
 WRITES: Final = os.O_WRONLY | os.O_RDWR
 
 
@@ -39,23 +42,29 @@ class Stop:
 
     def arm(self, at: int, *, child_only: bool = False) -> None:
         """Count from now on, and die at step `at` (from 1 on; 0: never). `child_only`: count the steps of the node's
-        children alone, and kill the child alone."""
-        _LAYOUT.pack_into(self._map, 0, True, int(child_only), at, 0)
+        children alone, and kill the child alone. Once for each Stop."""
+        _LAYOUT.pack_into(self._map, 0, False, child_only, at)
+        self._map[0] = True
 
     @property
     def steps(self) -> int:
         """Counted so far."""
-        return int(_LAYOUT.unpack_from(self._map)[3])
+        return len(self.trace)
 
     @property
     def trace(self) -> list[str]:
         """What the steps were, in order; the last one did not happen if somebody died."""
-        log = self.path.with_suffix(".trace")
-        return log.read_text().splitlines() if log.exists() else []
+        log = trace_path(self.path)
+        return [line.rstrip() for line in log.read_text().splitlines()] if log.exists() else []
 
     def program(self) -> list[str]:
         """What to start instead of `pyrepl`."""
         return [sys.executable, str(Path(__file__).resolve()), str(self.path)]
+
+
+def trace_path(stop: Path) -> Path:
+    """The file of the steps that belongs to this Stop's."""
+    return stop.with_suffix(".trace")
 
 
 class _Steps:
@@ -64,27 +73,28 @@ class _Steps:
     def __init__(self, path: Path) -> None:
         self._map = Stop(path)._map
         self._node = os.getpid()
-        self._trace = path.with_suffix(".trace")
+        self._trace = trace_path(path)
         self._calls = os.open, os.write, os.close
         self.files: dict[int, str] = {}
         """Descriptors open for writing, and what they write."""
 
     def is_due(self, what: str) -> bool:
         """One more step; is it the last?"""
-        armed, child_only, at, count = _LAYOUT.unpack_from(self._map)
+        armed, child_only, at = _LAYOUT.unpack_from(self._map)
         in_child = os.getpid() != self._node
         if not armed or (child_only and not in_child):
             return False
-        _LAYOUT.pack_into(self._map, 0, armed, child_only, at, count + 1)
-        self._note(f"{'child' if in_child else 'node'}: {what}\n")
-        return bool(count + 1 == at)
+        return self._note(f"{'child' if in_child else 'node'}: {what}") == int(at)
 
-    def _note(self, line: str) -> None:
-        """Opened each time, as a child closes what it does not know."""
+    def _note(self, step: str) -> int:
+        """Its number, from 1 on. The file is opened each time, as a child closes what it does not know."""
         open_, write, close = self._calls
+        line = step.encode("utf-8", "replace")[: _LINE_BYTES - 1]
         fd = open_(self._trace, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        write(fd, line.encode())
+        write(fd, line.ljust(_LINE_BYTES - 1) + b"\n")
+        number = os.lseek(fd, 0, os.SEEK_CUR) // _LINE_BYTES
         close(fd)
+        return number
 
     def die(self) -> None:
         if not _LAYOUT.unpack_from(self._map)[1]:

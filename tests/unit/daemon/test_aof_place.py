@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,3 +67,26 @@ async def test_a_killed_node_has_its_backlog_back(tmp_path: Path) -> None:
         again = node.app.node.replication
         assert again.history.replid2 == replication.history.replid
         assert b"".join(again.backlog.read(start, 1000)).startswith(stream)
+
+
+@in_loop
+async def test_a_replica_is_told_no_name_that_is_not_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The child writes +FULLRESYNC: killed from then on, the node has to know what it called itself."""
+    async with running(tmp_path, appendonly=True) as node:
+        await node.say("SET a 1")
+    async with running(tmp_path, appendonly=True) as node:
+        on_disk: list[str] = []
+        start = node.app.saver.start
+
+        def noted(*args: Any, **how: Any) -> bool:
+            [path] = (tmp_path / "appendonlydir").glob("*.stream")
+            on_disk.append(path.read_text().split()[1])
+            return start(*args, **how)
+
+        monkeypatch.setattr(node.app.saver, "start", noted)
+        replica = await node.peer()
+        await replica.say("REPLCONF capa eof capa psync2")
+        replica.send("PSYNC", "?", "-1")
+        name = node.app.node.replication.history.replid
+        assert await replica.line() == f"+FULLRESYNC {name} {node.app.node.stream_end}\r\n".encode()
+        assert on_disk == [name]
