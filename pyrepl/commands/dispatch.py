@@ -91,6 +91,10 @@ class Entry:
         self.is_plain = not row.subcommands and not self.is_exec and skip == 1
         """May be executed by `execute_plain`."""
 
+    def fits(self, size: int) -> bool:
+        """May a call have `size` words, the name included?"""
+        return size == self.arity or (self.arity < 0 and size >= -self.arity)
+
 
 @final
 class Dispatcher:
@@ -132,8 +136,7 @@ class Dispatcher:
     def execute(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
         """The reply to one command; `argv` is not empty, `raw` are the exact bytes it came in."""
         entry = self._by_name.get(argv[0])
-        size = len(argv)
-        if entry is None or entry.children or (size != entry.arity and (entry.arity > 0 or size < -entry.arity)):
+        if entry is None or entry.children or not entry.fits(len(argv)):
             try:
                 entry = self._resolve(argv)
             except CommandError as error:
@@ -166,31 +169,16 @@ class Dispatcher:
             entry = by_name.get(argv[0])
             if entry is None or not entry.is_plain:
                 break
-            count = len(argv)
-            if count != entry.arity and (entry.arity > 0 or count < -entry.arity):
+            if not entry.fits(len(argv)):
                 break
             flags = entry.flags
             if unfed < index and not flags & WRITE:
                 self._feed(call, batch, unfed, index)
                 unfed = index
             dirty = keyspace.dirty
-            call.argv = argv
-            client.last_command = entry.wire_name
-            reply: Any = None
             try:
-                if count == 2:
-                    reply = entry.fn(call, argv[1])
-                elif count == 3:
-                    reply = entry.fn(call, argv[1], argv[2])
-                elif count == 1:
-                    reply = entry.fn(call)
-                else:
-                    reply = entry.fn(call, *argv[1:])
-            except CommandError as error:
-                self._failed(call, entry, error)
-                reply = error
+                reply = self._call(call, entry, argv)
             except BaseException:
-                call.propagated = None
                 self._feed(call, batch, unfed, index)
                 raise
             is_effect = False
@@ -199,11 +187,7 @@ class Dispatcher:
                 if is_effect:
                     reply = self._performed(call, entry, reply)
             now = clock()
-            stats = entry.stats
-            stats.calls += 1
-            stats.seconds += now - started
-            if now - started >= node.slow_limit_s and not flags & NO_SLOWLOG:
-                node.note_slow(client, argv, call.now_ms, now - started)
+            self._count(call, entry, argv, now - started)
             started = now
             changed = keyspace.dirty != dirty
             index += 1
@@ -219,6 +203,37 @@ class Dispatcher:
                 break
         self._feed(call, batch, unfed, index)
         return index
+
+    def _call(self, call: Call, entry: Entry, argv: list[bytes]) -> Any:
+        """What the command's function gives: a reply, an Effect that is still to be performed, or its CommandError."""
+        call.argv = argv
+        call.client.last_command = entry.wire_name
+        try:
+            if entry.skip == 1:
+                count = len(argv)
+                if count == 3:
+                    return entry.fn(call, argv[1], argv[2])
+                if count == 2:
+                    return entry.fn(call, argv[1])
+                if count == 4:
+                    return entry.fn(call, argv[1], argv[2], argv[3])
+                if count == 1:
+                    return entry.fn(call)
+            return entry.fn(call, *argv[entry.skip :])
+        except CommandError as error:
+            self._failed(call, entry, error)
+            return error
+        except BaseException:
+            call.propagated = None
+            raise
+
+    def _count(self, call: Call, entry: Entry, argv: list[bytes], elapsed_s: float) -> None:
+        """Note that a command was executed, and how long it took."""
+        stats = entry.stats
+        stats.calls += 1
+        stats.seconds += elapsed_s
+        if elapsed_s >= self._node.slow_limit_s and not entry.flags & NO_SLOWLOG:
+            self._node.note_slow(call.client, argv, call.now_ms, elapsed_s)
 
     def _feed(self, call: Call, batch: Batch, start: int, end: int) -> None:
         """Put the bytes of commands [start, end) of a batch, all of them writes that changed something, into the
@@ -236,28 +251,55 @@ class Dispatcher:
         except CommandError as error:
             self._failed(call, entry, error)
             return error
+        except BaseException:
+            call.propagated = None
+            raise
 
     def _failed(self, call: Call, entry: Entry, error: CommandError) -> None:
         entry.stats.failed_calls += 1
         self._node.stats.count_error(str(error))
         call.propagated = None
 
-    def apply(self, call: Call, argv: list[bytes]) -> Reply:
-        """The reply to one command of our master's stream: nothing may refuse it, and nothing is propagated for it, as
-        the master's bytes go on as they came. MULTI and EXEC need no deed: a unit comes whole, and nobody else is
-        served between its commands."""
-        entry = self._by_name.get(argv[0])
-        size = len(argv)
-        if entry is None or entry.children or (size != entry.arity and (entry.arity > 0 or size < -entry.arity)):
-            try:
-                entry = self._resolve(argv)
-            except CommandError as error:
-                return error
-        run = self._run_tracked if self._node.memory.tracked else self._run
-        reply: Reply = OK if entry.frames else run(call, entry, argv, b"")
-        if self._node.monitors:
-            self._show_monitors(call.client, argv, entry)
-        return reply
+    def apply(self, call: Call, commands: list[list[bytes]], start: int) -> tuple[int, Exception | None]:
+        """Execute commands of our master's stream, or of a file, from `start` on: nothing may refuse them, and nothing
+        is propagated for them, as the master's bytes go on as they came; hot.
+
+        (how many were executed, `start` included; None), or, where one gave an error, (its index, the error): a
+        CommandError, or whatever a defect of ours has raised. MULTI and EXEC need no deed: a unit comes whole, and
+        nobody else is served between its commands.
+        """
+        by_name = self._by_name
+        clock = self._clock
+        node = self._node
+        tracked = node.memory.tracked
+        index = start
+        try:
+            started = clock()
+            for index in range(start, len(commands)):
+                argv = commands[index]
+                entry = by_name.get(argv[0])
+                if entry is None or entry.children or not entry.fits(len(argv)):
+                    entry = self._resolve(argv)
+                if entry.frames:
+                    reply: Any = OK
+                elif tracked:
+                    reply = self._run_tracked(call, entry, argv, b"")
+                    started = clock()
+                else:
+                    reply = self._call(call, entry, argv)
+                    if isinstance(reply, Effect):
+                        reply = self._performed(call, entry, reply)
+                    call.propagated = None
+                    now = clock()
+                    self._count(call, entry, argv, now - started)
+                    started = now
+                if node.monitors:
+                    self._show_monitors(call.client, argv, entry)
+                if type(reply) is CommandError:
+                    return index, reply
+        except Exception as error:
+            return index, error
+        return len(commands), None
 
     def knows(self, argv: list[bytes]) -> bool:
         """Is there such a command, with such a subcommand?"""
@@ -376,25 +418,11 @@ class Dispatcher:
         """Execute, count what it took, and propagate what it changed."""
         keyspace = self._keyspace
         dirty = keyspace.dirty
-        call.argv = argv
-        call.client.last_command = entry.wire_name
         started = self._clock()
-        try:
-            reply: Reply | Effect = entry.fn(call, *argv[entry.skip :])
-            if isinstance(reply, Effect):
-                reply = self._perform(call, reply)
-        except CommandError as error:
-            self._failed(call, entry, error)
-            reply = error
-        except BaseException:
-            call.propagated = None
-            raise
-        elapsed = self._clock() - started
-        stats = entry.stats
-        stats.calls += 1
-        stats.seconds += elapsed
-        if elapsed >= self._node.slow_limit_s and not entry.flags & NO_SLOWLOG:
-            self._node.note_slow(call.client, argv, call.now_ms, elapsed)
+        reply: Reply | Effect = self._call(call, entry, argv)
+        if isinstance(reply, Effect):
+            reply = self._performed(call, entry, reply)
+        self._count(call, entry, argv, self._clock() - started)
         if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:
             self._propagate(call, entry, raw, changed=keyspace.dirty != dirty)
         return reply

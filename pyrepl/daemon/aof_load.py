@@ -116,10 +116,12 @@ class AofLoad:
         before, keyspace.expiry = keyspace.expiry, Expiry.IGNORE
         node.propagates = False
         try:
-            for argv in commands:
-                reply = self._dispatcher.apply(call, argv)
-                if type(reply) is CommandError:
-                    self._failed(argv, reply, path, reader.end)
+            index, error = self._dispatcher.apply(call, commands, 0)
+            while error is not None:
+                if not isinstance(error, CommandError):
+                    raise error
+                self._failed(commands[index], error, path, reader.end)
+                index, error = self._dispatcher.apply(call, commands, index + 1)
         finally:
             keyspace.expiry = before
             node.review_guard()

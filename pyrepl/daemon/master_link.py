@@ -406,20 +406,8 @@ class MasterLink:
         keyspace = node.keyspace
         keyspace.now_ms = self._call.now_ms = self._clock.unix_ms()
         keyspace.expiry = Expiry.IGNORE
-        apply = self._dispatcher.apply
-        call = self._call
-        failure = ""
-        index = 0
         try:
-            for index, argv in enumerate(event.commands):
-                reply = apply(call, argv)
-                if type(reply) is CommandError and not self._may_go_on(event, index, argv, reply):
-                    failure = "unknown_command"
-                    break
-        except Exception as error:
-            # A defect of ours: what was executed before it must not be executed again after the partial resync.
-            self._log(events.InternalError("applying the master's stream", f"{type(error).__name__}: {error}"))
-            failure = "internal"
+            index, failure = self._apply(event)
         finally:
             keyspace.expiry = Expiry.HIDE
         node.stats.total_commands_processed += len(event.commands)
@@ -428,6 +416,21 @@ class MasterLink:
             return
         self._owner.stream_applied(event.raw)
         self.link.applied(event.end)
+
+    def _apply(self, event: machine.Apply) -> tuple[int, str]:
+        """(how many commands were executed, empty), or (the index of one that cannot be, a word for why)."""
+        index = 0
+        while True:
+            index, error = self._dispatcher.apply(self._call, event.commands, index)
+            if error is None:
+                return index, ""
+            if not isinstance(error, CommandError):
+                # A defect of ours: what was executed before it must not be executed again after the partial resync.
+                self._log(events.InternalError("applying the master's stream", f"{type(error).__name__}: {error}"))
+                return index, "internal"
+            if not self._may_go_on(event, index, event.commands[index], error):
+                return index, "unknown_command"
+            index += 1
 
     def _may_go_on(self, event: machine.Apply, index: int, argv: list[bytes], error: CommandError) -> bool:
         """An unknown command must not be guessed at; one that failed here has failed on the master too, or we differ

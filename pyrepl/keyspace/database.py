@@ -150,7 +150,7 @@ class Database:
             at_ms = self.expires.get(key)
             if at_ms is not None and at_ms <= self.keyspace.now_ms:
                 return self._outlived(key, value)
-        if type(value) is not bytes and isinstance(value, Packed):
+        if type(value) is not bytes and isinstance(value, bytes):
             return self._unpacked(key, value)
         return value
 
@@ -324,8 +324,9 @@ class Database:
             keyspace.expired.append((self.index, key))
             keyspace.expired_keys_count += 1
 
-    def _unpacked(self, key: bytes, packed: Packed) -> Value:
+    def _unpacked(self, key: bytes, packed: bytes) -> Value:
         """Whoever finds a packed collection gets what it stands for, and so does all that comes later."""
+        assert isinstance(packed, Packed)
         value = self.values[key] = packed.unpack()
         return value
 
@@ -339,7 +340,7 @@ class Database:
     def _outlived(self, key: bytes, value: Value) -> Value | None:
         mode = self.keyspace.expiry
         if mode is Expiry.IGNORE:
-            return self._unpacked(key, value) if isinstance(value, Packed) else value
+            return self._unpacked(key, value) if type(value) is not bytes and isinstance(value, bytes) else value
         if mode is Expiry.DELETE:
             self.expire(key)
         return None

@@ -151,7 +151,7 @@ def test_a_replica_applies_whatever_its_master_says() -> None:
     rig.node.settings.replica_ignore_maxmemory = False
     set_limit(rig, 100)
     link = rig.node.replication.link_client
-    assert rig.dispatcher.apply(rig.call(link), [b"SET", b"a", b"b"]) is not None
+    assert rig.dispatcher.apply(rig.call(link), [[b"SET", b"a", b"b"]], 0) == (1, None)
     rig.dispatcher.make_room()
     assert rig.node.stats.evicted_keys == 0
     assert b"a" in rig.node.keyspace.databases[0].values
