@@ -46,7 +46,7 @@ CYCLE: Final = (
 
 RANK: Final[dict[str, int]] = {kind: place for place, kind in enumerate(CYCLE)}
 
-SAMPLES: Final = frozenset({"sample", "replica_sample"})
+SAMPLES: Final = frozenset({"sample", "replica_sample", "stream_sample"})
 """Kinds that go into the table samples."""
 
 RDB_VERSION: Final = "rdb_version"

@@ -54,12 +54,14 @@ EVENTS: Final = Table(
 
 SAMPLES: Final = Table(
     "samples",
-    "one row per sample of a node (event sample) or of one of its replicas (event replica_sample)",
+    "one row per sample of a node (event sample), of one of its replicas (replica_sample), or of its change streams "
+    "(stream_sample)",
     (
         *_WHERE,
         *_told(
             "replid", "offset", "peer", "lag_bytes", "lag_s", "output_bytes", "backlog_start_offset", "backlog_bytes",
             "backlog_size_bytes", "sync_buffer_bytes", "rss_bytes", "writes_per_s", "stream_bytes_per_s",
+            "subscribers", "rows_per_s", "unread_bytes",
         ),
     ),
     days=True,

@@ -110,5 +110,11 @@ HELP: Final[dict[str, str]] = {
     "stream_bytes_per_s": "Bytes a second that our stream grew by since the sample before.",
     "link_up": "Does the stream from our master flow? Missing on a master.",
     "link_idle_s": "Seconds since our master last sent something. Missing on a master.",
+    "subscribers": "Connections to the stream port.",
+    "subscribers_ever": "Those that ever came, since the start.",
+    "subscribers_rejected": "Of them, those that were not let in.",
+    "subscribers_cut": "Of them, those that did not read and were closed.",
+    "rows_per_s": "Rows a second sent to all subscribers since the sample before.",
+    "unread_bytes": "What waits to be read by subscribers.",
     "dropped": "Records that were not written.",
 }

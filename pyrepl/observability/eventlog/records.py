@@ -413,6 +413,18 @@ class ReplicaSample(Record):
 
 
 @final
+class StreamSample(Record):
+    """Those who follow change streams here, with each Sample of a node that has a stream port."""
+
+    subscribers: int
+    subscribers_ever: int
+    subscribers_rejected: int
+    subscribers_cut: int
+    rows_per_s: float
+    unread_bytes: int
+
+
+@final
 class EventsDropped(Record):
     """So many records before this one were not written: the disk was full or slow. Their `seq` are missing."""
 

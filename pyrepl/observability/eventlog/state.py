@@ -8,7 +8,7 @@ from typing import final
 from pyrepl.config.settings import Settings
 from pyrepl.node.node import Node
 from pyrepl.observability.eventlog.record import Record
-from pyrepl.observability.eventlog.records import ReplicaSample, Sample, SettingsInForce
+from pyrepl.observability.eventlog.records import ReplicaSample, Sample, SettingsInForce, StreamSample
 from pyrepl.replication.session import Session
 
 
@@ -46,21 +46,25 @@ class Sampler:
         self._last_at = now
         self._last_changes = node.keyspace.dirty
         self._last_end = node.replication.backlog.end
+        self._last_rows = node.streams.rows_sent
 
     def take(self, now: float) -> Iterator[Record]:
-        """The node, then each of its replicas."""
-        yield self._sample(now)
+        """The node, its change streams if they are to be had, then each of its replicas."""
+        elapsed_s = max(1e-6, now - self._last_at)
+        self._last_at = now
+        yield self._sample(now, elapsed_s)
+        if self._node.streams.port:
+            yield self._streams(elapsed_s)
         end = self._node.replication.backlog.end
         for session in self._node.replication.roster.sessions.values():
             yield self._replica(session, end, now)
 
-    def _sample(self, now: float) -> Sample:
+    def _sample(self, now: float, elapsed_s: float) -> Sample:
         node = self._node
         replication = node.replication
         backlog, roster = replication.backlog, replication.roster
-        elapsed_s = max(1e-6, now - self._last_at)
         changes, end = node.keyspace.dirty - self._last_changes, backlog.end - self._last_end
-        self._last_at, self._last_changes, self._last_end = now, node.keyspace.dirty, backlog.end
+        self._last_changes, self._last_end = node.keyspace.dirty, backlog.end
         link = replication.link
         last_io_at = link.progress.last_io_at if link is not None else None
         return Sample(
@@ -78,6 +82,19 @@ class Sampler:
             stream_bytes_per_s=round(max(0, end) / elapsed_s, 3),
             link_up=link.is_up if link is not None else None,
             link_idle_s=round(now - last_io_at, 3) if last_io_at is not None else None,
+        )
+
+    def _streams(self, elapsed_s: float) -> StreamSample:
+        streams = self._node.streams
+        rows = streams.rows_sent - self._last_rows
+        self._last_rows = streams.rows_sent
+        return StreamSample(
+            subscribers=len(streams.subscribers),
+            subscribers_ever=streams.total_connections,
+            subscribers_rejected=streams.rejected_connections,
+            subscribers_cut=streams.cut_for_output,
+            rows_per_s=round(rows / elapsed_s, 3),
+            unread_bytes=streams.output_bytes,
         )
 
     def _replica(self, session: Session, end: int, now: float) -> ReplicaSample:

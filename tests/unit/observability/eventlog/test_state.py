@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.config.settings import Settings
-from pyrepl.observability.eventlog.records import ReplicaSample, Sample
+from pyrepl.observability.eventlog.records import ReplicaSample, Sample, StreamSample
 from pyrepl.observability.eventlog.state import Sampler, settings_in_force
 from pyrepl.replication.psync import ASK_FOR_ALL
 from tests.unit.daemon.rig import bare_node
@@ -49,3 +49,13 @@ def test_one_record_a_replica() -> None:
     backlog.append(b"x" * 9)
     _, told = Sampler(node, {5: "c/?"}.get, 1.0).take(2.0)
     assert told == ReplicaSample("10.0.0.9:7001", "wait_bgsave", 9, 0.0, 0, "c/?")
+
+
+def test_change_streams_are_told_where_there_is_a_port() -> None:
+    node = bare_node()
+    sampler = Sampler(node, lambda session_id: None, 1.0)
+    streams = node.streams
+    streams.port, streams.rows_of_ended, streams.total_connections = 9001, 50, 4
+    streams.rejected_connections, streams.cut_for_output = 2, 1
+    assert list(sampler.take(6.0))[1] == StreamSample(0, 4, 2, 1, 10.0, 0)
+    assert list(sampler.take(7.0))[1] == StreamSample(0, 4, 2, 1, 0.0, 0)
