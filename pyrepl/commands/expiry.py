@@ -84,7 +84,7 @@ def _expire(call: Call, key: bytes, at_ms: int, condition: Condition, options: t
     if db.find(key) is None or not condition.allows(at_ms, db.expires.get(key)):
         return 0
     if at_ms <= call.now_ms and not call.node.replication.is_replica:
-        db.delete(key)
+        db.drop(key)
         call.rewrite(b"UNLINK" if call.node.settings.lazyfree_lazy_expire else b"DEL", key)
     else:
         db.expire_at(key, at_ms)

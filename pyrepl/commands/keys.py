@@ -38,7 +38,7 @@ def _delete(db: Database, keys: tuple[bytes, ...]) -> int:
     for key in keys:
         if db.expires:
             db.find(key)
-        if db.delete(key):
+        if db.drop(key):
             db.changed(key)
             deleted += 1
     return deleted

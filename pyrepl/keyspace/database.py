@@ -234,13 +234,27 @@ class Database:
         """True if there was such a key (expired or not)."""
         if self.values.pop(key, None) is None:
             return False
+        self._forget(key)
+        return True
+
+    def drop(self, key: bytes) -> bool:
+        """As `delete`, for a value that nobody holds any more: a large one is freed a slice at a time."""
+        value = self.values.pop(key, None)
+        if value is None:
+            return False
+        if type(value) is not bytes:
+            self.keyspace.disposal.take_value(value)
+        self._forget(key)
+        return True
+
+    def _forget(self, key: bytes) -> None:
+        """What is noted of a key beside its value."""
         if self.expires:
             self.expires.pop(key, None)
         if self.volatile_hashes:
             self.volatile_hashes.discard(key)
         if self.order is not None:
             self.order = without(self.order, key, self.keyspace.now_ms)
-        return True
 
     def expire_at(self, key: bytes, at_ms: int | None) -> None:
         """Set the time to live of an existing key to a Unix time in ms, or take it away with None."""
@@ -305,14 +319,14 @@ class Database:
 
     def evict(self, key: bytes) -> None:
         """Delete a key to make room; whoever WATCHes it is told. Telling the replicas is the caller's."""
-        self.delete(key)
+        self.drop(key)
         self.accesses.pop(key, None)
         for watcher in self.watchers.get(key, ()):
             watcher.dirty_cas = True
 
     def expire(self, key: bytes) -> None:
         """Delete a key because its time has passed, and record that for the replicas."""
-        self.delete(key)
+        self.drop(key)
         self._note_expired(key)
         for watcher in self.watchers.get(key, ()):
             watcher.dirty_cas = True

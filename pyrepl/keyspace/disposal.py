@@ -6,14 +6,17 @@ Who runs the slices is the daemon's. What is here still takes memory until then,
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
+
+from sortedcontainers import SortedList
 
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
+from pyrepl.rdb.values import StreamValue
 
 SMALL: Final = 5000
 """Collections of up to so many elements are freed where they are dropped: well below a millisecond."""
 
-Collection = dict[bytes, Any] | set[bytes] | deque[bytes] | list[bytes]
+Collection: TypeAlias = dict[bytes, Any] | set[bytes] | deque[bytes] | list[Any] | SortedList
 
 
 @final
@@ -50,8 +53,15 @@ class Disposal:
             self.take(value.items)
         elif type(value) is SetValue:
             self.take(value.members)
+            if value.order is not None:
+                self.take(value.order)
+                self.take(value.slots)
         elif type(value) is ZsetValue:
             self.take(value.scores)
+            if value.has_order:
+                self.take(value.order)
+        elif type(value) is StreamValue:
+            self.take(value.held)
 
     def run(self, max_elements: int) -> bool:
         """Free up to `max_elements`, above 0; whether anything is left."""

@@ -234,6 +234,11 @@ class ZsetValue:
         self._order: SortedList | None = None
 
     @property
+    def has_order(self) -> bool:
+        """Did somebody ask for a range or a rank?"""
+        return self._order is not None
+
+    @property
     def order(self) -> SortedList:
         """SortedList of (score, member); do not change it, use the methods here."""
         order = self._order

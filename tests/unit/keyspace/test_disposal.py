@@ -7,6 +7,7 @@ from collections import deque
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.disposal import SMALL, Disposal
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
+from pyrepl.rdb.values import StreamValue
 
 
 def test_slices_are_bounded() -> None:
@@ -54,3 +55,27 @@ def test_a_database_that_is_cleared_hands_over_what_it_had() -> None:
     while keyspace.disposal.run(1000):
         pass
     assert not dropped
+
+
+def test_what_is_deleted_expires_or_is_evicted_is_freed_later() -> None:
+    keyspace = Keyspace(1)
+    db = keyspace.databases[0]
+    texts = [b"%d" % number for number in range(SMALL + 1)]
+    drops = (db.drop, db.expire, db.evict)
+    for drop in drops:
+        db.put(b"hash", HashValue(dict.fromkeys(texts, b"")))
+        drop(b"hash")
+    assert keyspace.disposal.size == 3 * len(texts)
+    assert not db.drop(b"hash") and not db.values
+
+
+def test_what_is_kept_beside_the_elements_is_sliced_too() -> None:
+    texts = [b"%d" % number for number in range(SMALL + 1)]
+    zset, members = ZsetValue(dict.fromkeys(texts, 1.0)), SetValue(set(texts))
+    assert len(zset.order) == len(texts) and members.pick(lambda n: 0) in members.members
+    stream = StreamValue([((1, number), (b"f", b"v")) for number in range(SMALL + 1)])
+    disposal = Disposal()
+    for value in (zset, members, stream):
+        disposal.take_value(value)
+    assert disposal.size == (2 + 3 + 1) * len(texts)
+    assert disposal.run(5 * len(texts)) and not disposal.run(len(texts)) and disposal.is_empty
