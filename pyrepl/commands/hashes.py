@@ -25,13 +25,19 @@ from pyrepl.resp.reply import OK, Reply, Simple
 @command("HSET", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hset(call: Call, key: bytes, *pairs: bytes) -> int:
     """Set fields of a hash, creating it if need be; how many were new."""
-    value = call.db.find(key)
-    if len(pairs) == 2 and type(value) is HashValue and value.expires is None:
-        fields = value.fields
-        before = len(fields)
-        fields[pairs[0]] = pairs[1]
-        call.db.changed(key, 1)
-        return len(fields) - before
+    db = call.db
+    value = db.find(key)
+    if len(pairs) == 2:
+        if value is None:
+            db.put(key, HashValue({pairs[0]: pairs[1]}))
+            db.changed(key, 1)
+            return 1
+        if type(value) is HashValue and value.expires is None:
+            fields = value.fields
+            before = len(fields)
+            fields[pairs[0]] = pairs[1]
+            db.changed(key, 1)
+            return len(fields) - before
     return _set_pairs(call, key, pairs, "hset")
 
 

@@ -38,12 +38,16 @@ def lpush(call: Call, key: bytes, *elements: bytes) -> int:
     db = call.db
     value = db.find(key)
     if value is None:
-        value = ListValue()
-        db.put(key, value)
-    elif type(value) is not ListValue:
+        db.put(key, ListValue(deque(elements[::-1])))
+        db.changed(key, len(elements))
+        return len(elements)
+    if type(value) is not ListValue:
         raise wrong_type()
     assert isinstance(value, ListValue)
-    value.items.extendleft(elements)
+    if len(elements) == 1:
+        value.items.appendleft(elements[0])
+    else:
+        value.items.extendleft(elements)
     db.changed(key, len(elements))
     return len(value.items)
 
@@ -54,12 +58,16 @@ def rpush(call: Call, key: bytes, *elements: bytes) -> int:
     db = call.db
     value = db.find(key)
     if value is None:
-        value = ListValue()
-        db.put(key, value)
-    elif type(value) is not ListValue:
+        db.put(key, ListValue(deque(elements)))
+        db.changed(key, len(elements))
+        return len(elements)
+    if type(value) is not ListValue:
         raise wrong_type()
     assert isinstance(value, ListValue)
-    value.items.extend(elements)
+    if len(elements) == 1:
+        value.items.append(elements[0])
+    else:
+        value.items.extend(elements)
     db.changed(key, len(elements))
     return len(value.items)
 

@@ -20,7 +20,7 @@ from pyrepl.commands.table import ALL_ARGS, DENYOOM, EVERY_SECOND, FAST, FIRST_A
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.values import wrong_type
 from pyrepl.resp.doubles import format_long_double, parse_long_double
-from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, parse_integer
+from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, format_integer, parse_integer
 from pyrepl.resp.reply import OK, Simple
 
 _EXPIRE_WORDS: Final = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
@@ -286,7 +286,7 @@ def _add(call: Call, key: bytes, amount: int) -> int:
     number += amount
     if number > INT64_MAX or number < INT64_MIN:
         raise CommandError("ERR increment or decrement would overflow")
-    db.update(key, b"%d" % number)
+    db.update(key, format_integer(number))
     return number
 
 

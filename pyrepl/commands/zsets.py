@@ -17,7 +17,11 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.keyspace.values import ZsetValue, wrong_type
 from pyrepl.resp.doubles import parse_double
+from pyrepl.resp.numbers import parse_natural
 from pyrepl.resp.reply import NULL_ARRAY, NullArray, Reply
+
+_EXACT: Final = 2**53
+"""Integers up to here are doubles."""
 
 NOT_A_NUMBER: Final = "ERR resulting score is not a number (NaN)"
 
@@ -87,9 +91,9 @@ def _check_add_options(options: AddOptions, size: int) -> None:
 def zadd(call: Call, key: bytes, *arguments: bytes) -> int | float | None:
     """Add members with scores to a sorted set, or change scores; how many were new."""
     if len(arguments) == 2:
-        text = arguments[0]
         # A few digits need none of the checks of the general rule.
-        score = float(text) if text.isdigit() and len(text) < 16 else parse_double(text)
+        number = parse_natural(arguments[0])
+        score = float(number) if 0 <= number < _EXACT else parse_double(arguments[0])
         if score is not None:
             return _add_one(call, key, score, arguments[1])
     options = _add_options(arguments)

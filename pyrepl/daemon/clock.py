@@ -39,14 +39,15 @@ class Clock:
 class Randomness:
     """Randomness as the rooms want it; `seed` makes it repeatable in tests."""
 
-    __slots__ = ("_random",)
+    __slots__ = ("_draw", "_random")
 
     def __init__(self, seed: int | None = None) -> None:
         self._random = random.Random(seed)
+        self._draw = self._random.random
 
     def below(self, n: int) -> int:
         """Uniform in [0, n), 1 <= n <= 2**53."""
-        return int(self._random.random() * n)
+        return int(self._draw() * n)
 
     def fraction(self) -> float:
         """Uniform in [0, 1): jitter."""

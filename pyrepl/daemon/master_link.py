@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _KEEPALIVE_S: Final = 300
 _PROGRESS_EVERY_S: Final = 5.0
+_APPLIED_AT_ONCE_BYTES: Final = 64 * 1024
+"""Of the stream: so that the commands read from it are still in the processor's cache when they are executed."""
 
 
 class LinkOwner(Protocol):
@@ -209,8 +211,10 @@ class MasterLink:
 
     def _main_data(self, data: bytes) -> None:
         self._count(data)
-        self.link.receive(data, self._clock.now())
-        self._pump()
+        step = _APPLIED_AT_ONCE_BYTES if self.link.is_up else len(data)
+        for at in range(0, len(data), step):
+            self.link.receive(data[at : at + step], self._clock.now())
+            self._pump()
 
     def _main_lost(self, text: str) -> None:
         self._main = None

@@ -29,7 +29,7 @@ def value_bytes(value: Value, samples: int) -> int:
     if isinstance(value, ListValue):
         return frame + sys.getsizeof(value.items) + _strings(value.items, len(value.items), samples)
     if isinstance(value, SetValue):
-        picked = sys.getsizeof(value.order) + sys.getsizeof(value.slots) if value.order is not None else 0
+        picked = sys.getsizeof(value.order) + sys.getsizeof(value.gone) if value.order is not None else 0
         return frame + picked + sys.getsizeof(value.members) + _strings(value.members, len(value.members), samples)
     if isinstance(value, HashValue):
         deadlines = sys.getsizeof(value.expires) if value.expires else 0

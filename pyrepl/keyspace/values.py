@@ -25,7 +25,7 @@ _STALE_DEADLINES: Final = 64
 _COMPACT_ZSET: Final = 128
 """Sorted sets of up to so many members have a compact encoding in Redis (zset-max-listpack-entries)."""
 
-_NO_SLOTS: Final[dict[bytes, int]] = {}
+_NOTHING: Final[set[bytes]] = set()
 """Shared by all sets without an order; stays empty."""
 
 
@@ -43,17 +43,18 @@ class ListValue:
 class SetValue:
     """A set; never empty while stored.
 
-    Uniform random picks need positions, which a Python set has not: `order` is built at the first pick and kept in
-    step by `add` and `discard` from then on, so sets that nobody picks from pay nothing for it.
-    Invariant: order is None, or order holds each member once and slots[order[i]] == i.
+    Uniform random picks need positions, which a Python set has not: `order` is built at the first pick, so sets that
+    nobody picks from pay nothing for it. A member that is discarded later stays in it, and in `gone` until a pick meets
+    it: who draws one that is gone draws again. When half of them are gone, `order` is given up and built anew.
+    Invariants: order is None and `gone` empty, or order holds each member, and each of `gone`, once; no member is gone.
     """
 
-    __slots__ = ("members", "order", "slots")
+    __slots__ = ("gone", "members", "order")
 
     def __init__(self, members: set[bytes] | None = None) -> None:
         self.members: set[bytes] = set() if members is None else members
         self.order: list[bytes] | None = None
-        self.slots: dict[bytes, int] = _NO_SLOTS
+        self.gone: set[bytes] = _NOTHING
 
     def add(self, member: bytes) -> bool:
         """True if it was not there before."""
@@ -61,8 +62,10 @@ class SetValue:
             return False
         self.members.add(member)
         if self.order is not None:
-            self.slots[member] = len(self.order)
-            self.order.append(member)
+            if member in self.gone:
+                self.gone.remove(member)
+            else:
+                self.order.append(member)
         return True
 
     def discard(self, member: bytes) -> bool:
@@ -71,11 +74,11 @@ class SetValue:
             return False
         self.members.remove(member)
         if self.order is not None:
-            slot = self.slots.pop(member)
-            last = self.order.pop()
-            if last is not member and slot < len(self.order):
-                self.order[slot] = last
-                self.slots[last] = slot
+            if 2 * len(self.gone) < len(self.order):
+                self.gone.add(member)
+            else:
+                self.order = None
+                self.gone = _NOTHING
         return True
 
     def update(self, members: Iterable[bytes]) -> int:
@@ -93,34 +96,50 @@ class SetValue:
     def pick(self, below: Below) -> bytes:
         """A uniformly random member. The set must not be empty."""
         order = self._ordered()
-        return order[below(len(order))]
+        return order[self._draw(order, below)]
 
     def pop_random(self, below: Below) -> bytes:
         """Remove and return a uniformly random member. The set must not be empty."""
         order = self._ordered()
-        slot = below(len(order))
+        slot = self._draw(order, below)
         member = order[slot]
         last = order.pop()
-        if last is not member:
+        if slot < len(order):
             order[slot] = last
-            self.slots[last] = slot
-        del self.slots[member]
         self.members.remove(member)
         return member
 
     def sample(self, count: int, below: Below) -> list[bytes]:
         """`count` different members at random, in random order; all of them when there are no more."""
-        if count >= len(self.members):
+        size = len(self.members)
+        if count >= size:
             return list(self.members)
-        order = self._ordered()
-        return [order[slot] for slot in distinct_positions(count, len(order), below)]
+        if count > size // 3:
+            members = list(self.members)
+            return [members[slot] for slot in distinct_positions(count, size, below)]
+        chosen: dict[bytes, None] = {}
+        while len(chosen) < count:
+            chosen[self.pick(below)] = None
+        return list(chosen)
 
     def _ordered(self) -> list[bytes]:
         order = self.order
         if order is None:
             order = self.order = list(self.members)
-            self.slots = {member: slot for slot, member in enumerate(order)}
+            self.gone = set()
         return order
+
+    def _draw(self, order: list[bytes], below: Below) -> int:
+        """A random place of `order` whose member is there; those that are gone and are met leave it."""
+        gone = self.gone
+        while True:
+            slot = below(len(order))
+            if not gone or order[slot] not in gone:
+                return slot
+            gone.remove(order[slot])
+            last = order.pop()
+            if slot < len(order):
+                order[slot] = last
 
 
 @final

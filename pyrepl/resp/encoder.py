@@ -11,6 +11,7 @@ from typing import Final
 
 from pyrepl.errors import CommandError
 from pyrepl.resp.doubles import format_double
+from pyrepl.resp.numbers import format_integer
 from pyrepl.resp.reply import NoReply, NullArray, Push, Raw, Reply, Simple, Verbatim
 
 CRLF: Final = b"\r\n"
@@ -50,7 +51,10 @@ def append_reply(reply: Reply, proto: int, out: list[bytes]) -> None:
         out.append(reply)
         out.append(CRLF)
     elif type(reply) is int:
-        out.append(_INTEGERS[reply] if 0 <= reply < _SMALL else b":%d\r\n" % reply)
+        if 0 <= reply < _SMALL:
+            out.append(_INTEGERS[reply])
+        else:
+            out.append(b":" + format_integer(reply) + CRLF)
     elif type(reply) is Simple:
         out.append(reply.encoded)
     elif reply is None:

@@ -11,6 +11,40 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 
 _LONGEST_TEXT: Final = 20
+_PLAIN_DIGITS: Final = 18
+"""So many digits are within 64 bits, whichever they are."""
+
+_THOUSAND: Final = 1000
+_TEXTS: Final[list[bytes]] = [b"%d" % number for number in range(_THOUSAND)]
+_PADDED: Final[list[bytes]] = [b"%03d" % number for number in range(_THOUSAND)]
+
+
+def format_integer(number: int) -> bytes:
+    """The decimal digits of any integer; the usual ones without the general way of formatting."""
+    if 0 <= number < _THOUSAND:
+        return _TEXTS[number]
+    if 0 <= number < _THOUSAND * _THOUSAND:
+        return _TEXTS[number // _THOUSAND] + _PADDED[number % _THOUSAND]
+    if 0 <= number < _THOUSAND * _THOUSAND * _THOUSAND:
+        high, low = number // _THOUSAND, number % _THOUSAND
+        return _TEXTS[high // _THOUSAND] + _PADDED[high % _THOUSAND] + _PADDED[low]
+    return b"%d" % number
+
+
+def parse_natural(text: bytes) -> int:
+    """The integer from 0 on that `text` spells canonically in up to 18 digits, else -1; quick."""
+    size = len(text)
+    if size == 0 or size > _PLAIN_DIGITS:
+        return -1
+    number = text[0] - 48
+    if number <= 0 or number > 9:
+        return 0 if number == 0 and size == 1 else -1
+    for index in range(1, size):
+        digit = text[index] - 48
+        if digit < 0 or digit > 9:
+            return -1
+        number = 10 * number + digit
+    return number
 
 
 def parse_integer(text: bytes) -> int | None:
@@ -19,6 +53,9 @@ def parse_integer(text: bytes) -> int | None:
     Only the one text that printing the number would give is accepted (Redis's string2ll): no plus sign, no leading
     zeros, no spaces, no `-0`, nothing outside INT64_MIN..INT64_MAX inclusive.
     """
+    natural = parse_natural(text)
+    if natural >= 0:
+        return natural
     if len(text) > _LONGEST_TEXT:
         return None
     try:

@@ -13,6 +13,12 @@ IS_COMPILED = __file__.rpartition(".")[2] != "py"
 MOST_BULK_BYTES = 256 * 1024
 """Longer arguments are the parser's; so is the limit proto-max-bulk-len, if it is smaller."""
 
+MOST_NAME_BYTES = 16
+"""Names of commands are no longer, as a rule."""
+
+_names: list[bytes] = [b""] * 256
+"""First words that came lately, each at its slot: the same name is the same object, whose hash is known already."""
+
 
 def scan(data: bytes, pos: int, base: int, max_args: int, commands: list[list[bytes]], ends: list[int]) -> int:
     """Read whole commands from `pos` on; the position behind the last one.
@@ -41,6 +47,7 @@ def scan(data: bytes, pos: int, base: int, max_args: int, commands: list[list[by
             return done
         i += 2
         argv: list[bytes] = []
+        is_first = True
         while count > 0:
             if i + 4 > end or text[i] != 36:
                 return done
@@ -58,9 +65,29 @@ def scan(data: bytes, pos: int, base: int, max_args: int, commands: list[list[by
             i += 2
             if text[i + size] != 13 or text[i + size + 1] != 10:
                 return done
-            argv.append(text[i : i + size])
+            if is_first and 0 < size <= MOST_NAME_BYTES:
+                slot = (31 * size + 7 * text[i] + text[i + size // 2] + 3 * text[i + size - 1]) & 255
+                name = _names[slot]
+                if len(name) != size or not _is_at(text, i, name, size):
+                    name = text[i : i + size]
+                    _names[slot] = name
+                argv.append(name)
+            else:
+                argv.append(text[i : i + size])
+            is_first = False
             i += size + 2
             count -= 1
         commands.append(argv)
         ends.append(base + i)
         done = i
+
+
+def _is_at(text: bytes, pos: int, name: bytes, size: int) -> bool:
+    """Do `size` bytes of `text` from `pos` on spell `name`?"""
+    other = name
+    i = 0
+    while i < size:
+        if text[pos + i] != other[i]:
+            return False
+        i += 1
+    return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from random import Random
 
 import pytest
@@ -27,9 +27,10 @@ MEMBERS = st.sampled_from([b"a", b"b", b"c", b"d", b"e"])
 def check_order(value: SetValue) -> None:
     """The invariant of SetValue."""
     if value.order is None:
+        assert value.gone == set()
         return
-    assert sorted(value.order) == sorted(value.members)
-    assert value.slots == {member: slot for slot, member in enumerate(value.order)}
+    assert sorted(value.order) == sorted(value.members | value.gone)
+    assert not value.members & value.gone
 
 
 @settings(max_examples=80)
@@ -62,6 +63,28 @@ def test_a_set_keeps_its_order_in_step(steps: list[tuple[str, bytes]], seed: int
             assert set(sample) <= model
         assert value.members == model
         check_order(value)
+
+
+def test_who_draws_a_member_that_is_gone_draws_again() -> None:
+    value = SetValue({b"%d" % number for number in range(10)})
+    value.pick(Random(1).randrange)
+    assert value.order is not None
+    first = value.order[0]
+    value.discard(first)
+    assert value.gone == {first} and value.pick(lambda n: 0) != first
+    assert value.gone == set() and len(value.order) == 9
+    check_order(value)
+
+
+def test_picks_of_a_set_of_which_most_is_gone_stay_uniform() -> None:
+    below = Random(1).randrange
+    value = SetValue({b"%d" % number for number in range(100)})
+    for number in range(97):
+        value.pick(below)
+        value.discard(b"%d" % number)
+        check_order(value)
+    counts = Counter(value.pick(below) for _ in range(3000))
+    assert set(counts) == {b"97", b"98", b"99"} and min(counts.values()) > 800
 
 
 def test_a_pick_can_give_every_member() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pyrepl.resp.numbers import parse_integer, parse_unsigned
+from pyrepl.resp.numbers import format_integer, parse_integer, parse_natural, parse_unsigned
 
 
 @pytest.mark.parametrize("text", [b"0", b"-1", b"9223372036854775807", b"-9223372036854775808"])
@@ -30,3 +32,27 @@ def test_unsigned() -> None:
     assert parse_unsigned(b"0") == 0
     for text in (b"18446744073709551616", b"-1", b"", b"00", b"x", b"1" * 30):
         assert parse_unsigned(text) is None
+
+
+@pytest.mark.parametrize(
+    "number",
+    [0, 7, 999, 1000, 1001, 12_005, 999_999, 1_000_000, 12_003_004, 999_999_999, 10**9, 2**63 - 1, -1, -(2**63)],
+)
+def test_format(number: int) -> None:
+    assert format_integer(number) == str(number).encode()
+
+
+@given(st.integers(-(2**64), 2**64))
+def test_integers_there_and_back(number: int) -> None:
+    text = format_integer(number)
+    assert text == str(number).encode()
+    assert parse_integer(text) == (number if -(2**63) <= number < 2**63 else None)
+
+
+@given(st.one_of(st.binary(max_size=20), st.from_regex(rb"\A[0-9]{1,19}\Z")))
+def test_naturals_are_what_the_general_way_takes(text: bytes) -> None:
+    number = parse_integer(text)
+    wanted = number if number is not None and number >= 0 and len(text) <= 18 else -1
+    assert parse_natural(text) == wanted
+    canonical = text.isdigit() and b"%d" % int(text) == text
+    assert (parse_natural(text) >= 0) == (canonical and len(text) <= 18)

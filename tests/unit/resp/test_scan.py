@@ -26,6 +26,17 @@ def test_whole_commands() -> None:
     assert scanned(first + second) == (size, [SET, PING], [len(first), size])
 
 
+@given(st.lists(st.binary(min_size=1, max_size=20), min_size=1, max_size=50))
+def test_names_that_share_a_slot_stay_apart(names: list[bytes]) -> None:
+    data = b"".join(encode_command([name]) for name in names)
+    assert scanned(data)[1] == [[name] for name in names]
+
+
+def test_a_name_that_comes_again_is_the_same_object() -> None:
+    first, second = scanned(2 * encode_command([b"HSET", b"key"]))[1]
+    assert first[0] is second[0] and first[1] is not second[1]
+
+
 def test_from_a_position_and_a_base() -> None:
     data = b"xyz" + encode_command(PING)
     assert scanned(data, 3, 100) == (len(data), [PING], [100 + len(data)])
