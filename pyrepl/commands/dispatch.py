@@ -181,11 +181,9 @@ class Dispatcher:
             except BaseException:
                 self._feed(call, batch, unfed, index)
                 raise
-            is_effect = False
-            if type(reply) is not bytes and type(reply) is not Simple and type(reply) is not int:
-                is_effect = isinstance(reply, Effect)
-                if is_effect:
-                    reply = self._performed(call, entry, reply)
+            is_effect = _is_effect(reply)
+            if is_effect:
+                reply = self._performed(call, entry, reply)
             now = clock()
             self._count(call, entry, argv, now - started)
             started = now
@@ -287,7 +285,7 @@ class Dispatcher:
                     started = clock()
                 else:
                     reply = self._call(call, entry, argv)
-                    if isinstance(reply, Effect):
+                    if _is_effect(reply):
                         reply = self._performed(call, entry, reply)
                     call.propagated = None
                     now = clock()
@@ -419,13 +417,14 @@ class Dispatcher:
         keyspace = self._keyspace
         dirty = keyspace.dirty
         started = self._clock()
-        reply: Reply | Effect = self._call(call, entry, argv)
-        if isinstance(reply, Effect):
+        reply: Any = self._call(call, entry, argv)
+        if _is_effect(reply):
             reply = self._performed(call, entry, reply)
         self._count(call, entry, argv, self._clock() - started)
         if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:
             self._propagate(call, entry, raw, changed=keyspace.dirty != dirty)
-        return reply
+        settled: Reply = reply
+        return settled
 
     def _propagate(self, call: Call, entry: Entry, raw: bytes, *, changed: bool) -> None:
         rewritten = call.propagated
@@ -540,3 +539,9 @@ class Dispatcher:
             client.dirty_exec = True
         self._node.stats.count_error(str(error))
         return error
+
+
+def _is_effect(reply: Any) -> bool:
+    """Is it still to be performed? The usual replies are told by their type, which is quicker."""
+    kind = type(reply)
+    return kind is not int and kind is not Simple and kind is not bytes and isinstance(reply, Effect)
