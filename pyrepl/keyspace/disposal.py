@@ -55,7 +55,7 @@ class Disposal:
             self.take(value.members)
             if value.order is not None:
                 self.take(value.order)
-                self.take(value.slots)
+                self.take(value.gone)
         elif type(value) is ZsetValue:
             self.take(value.scores)
             if value.has_order:
