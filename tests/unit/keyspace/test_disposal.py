@@ -77,5 +77,16 @@ def test_what_is_kept_beside_the_elements_is_sliced_too() -> None:
     disposal = Disposal()
     for value in (zset, members, stream):
         disposal.take_value(value)
-    assert disposal.size == (2 + 3 + 1) * len(texts)
-    assert disposal.run(5 * len(texts)) and not disposal.run(len(texts)) and disposal.is_empty
+    assert disposal.size == (2 + 2 + 1) * len(texts)
+    assert disposal.run(4 * len(texts)) and not disposal.run(len(texts)) and disposal.is_empty
+
+
+def test_what_has_gone_from_a_set_is_sliced_too() -> None:
+    texts = [b"%d" % number for number in range(4 * SMALL)]
+    members = SetValue(set(texts))
+    members.pick(lambda n: 0)
+    for text in texts[: SMALL + 1]:
+        members.discard(text)
+    disposal = Disposal()
+    disposal.take_value(members)
+    assert disposal.size == (4 * SMALL - SMALL - 1) + 4 * SMALL + (SMALL + 1)
