@@ -6,10 +6,13 @@ Its options are in metrics_command.py, the job is pyrepl.metrics.run, what it sh
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import importlib.util
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,8 +29,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
+    from pyrepl.metrics.ingest import Read
     from pyrepl.metrics.report.model import Report
     from pyrepl.metrics.run import Steps
 
@@ -63,6 +67,9 @@ class Options:
     format: str = "text"
     zone: str = "UTC"
     quiet: bool = False
+    follow: bool = False
+    every_s: float = 10.0
+    late_s: float = 60.0
 
 
 class CannotRun(Exception):
@@ -79,7 +86,10 @@ def show(options: Options) -> int:
 
     try:
         with _store(options) as tables:
-            _run(options, tables)
+            if options.follow:
+                _follow(options, tables)
+            else:
+                _run(options, tables)
     except (CannotRun, ConfigError, OSError) as error:
         sys.stderr.write(f"pyrepl metrics: {error}\n")
         return 2
@@ -135,7 +145,8 @@ def _store(options: Options) -> Iterator[Path]:
     """Where the canonical tables go: below --out, where the next run goes on with them, or nowhere for long."""
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
-        yield options.out / "tables"
+        with _alone(options.out):
+            yield options.out / "tables"
         return
     rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
     try:
@@ -144,8 +155,70 @@ def _store(options: Options) -> Iterator[Path]:
         shutil.rmtree(rough, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Two that write the same tables would remove each other's parts. The lock ends with the process."""
+    with (out / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CannotRun(f"another pyrepl metrics writes to {out}: end it first, or give another --out") from None
+        yield
+
+
+def _follow(options: Options, tables: Path) -> None:
+    """Until it is stopped, by Ctrl-C or SIGTERM, or a batch fails."""
+    from pyrepl.metrics.follow import Follower, follow
+    from pyrepl.metrics.run import Steps, Wanted, answer
+
+    out = options.out
+    assert out is not None
+    wanted = Wanted(options.logs, tables, options.since_us, options.until_us, options.zone)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with ThreadPoolExecutor(1) as aside, Watch(quiet=True) as watch:
+        library = aside.submit(_library)
+        with _spark(options, Steps(watch.step, time.monotonic)) as spark:
+
+            def answered(read: Read) -> None:
+                steps = Steps(watch.step, time.monotonic)
+                report, results = answer(spark, wanted, steps, time.time_ns() // 1000)
+                _write_all(report, results, out, library)
+                _tell_batch(report, read, options)
+
+            follower = Follower(spark, wanted, answered)
+            query = follow(spark, follower, out / "checkpoint", options.every_s)
+            try:
+                query.awaitTermination()
+            except KeyboardInterrupt:
+                sys.stderr.write("pyrepl metrics: stopped; the next start with this --out goes on from here\n")
+            except Exception as error:
+                raise (follower.error or CannotRun(f"Spark ended the stream: {error}")) from None
+            finally:
+                with contextlib.suppress(Exception):
+                    query.stop()
+
+
+def _tell_batch(report: Report, read: Read, options: Options) -> None:
+    """One line for whoever watches, and the watermark for programs, in a file that is written last."""
+    from pyrepl.metrics.follow import watermark
+
+    assert options.out is not None
+    final_us = watermark(report.rows("nodes"), round(options.late_s * 1_000_000))
+    about = {"made_at_us": report.made_at_us, "final_before_us": final_us}
+    _replace(options.out / "follow.json", (json.dumps(about) + "\n").encode())
+    if options.quiet:
+        return
+    totals = report.rows("totals")[0]
+    final = "-" if final_us is None else datetime.fromtimestamp(final_us / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    sys.stdout.write(
+        f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} files with news {read.files}, syncs {totals['syncs']}, "
+        f"partial {totals['partial_ok']}, full {totals['full_ok']}, failed {totals['full_failed']}, "
+        f"not understood {totals['unparsed_lines']}, final before {final}\n"
+    )
+    sys.stdout.flush()
+
+
 def _run(options: Options, tables: Path) -> None:
-    from pyrepl.metrics import parquet
     from pyrepl.metrics.run import Steps, Wanted, run
 
     wanted = Wanted(options.logs, tables, options.since_us, options.until_us, options.zone)
@@ -158,8 +231,7 @@ def _run(options: Options, tables: Path) -> None:
             report, results = run(spark, wanted, steps, time.time_ns() // 1000)
             if options.out is not None:
                 steps.begin("write")
-                parquet.write(report, results, options.out / "results")
-                _write_files(report, options.out, library)
+                _write_all(report, results, options.out, library)
                 steps.end()
             watch.follow(None)
     _print(report, options, library)
@@ -229,6 +301,13 @@ def _why_no_start(master: str, error: Exception, chatter: str) -> str:
     on = f" on {master}" if master else ""
     heard = [line for line in chatter.splitlines() if _TELLING.search(line)]
     return "\n  ".join([f"Spark did not start{on}: {first}", *heard[:5]])
+
+
+def _write_all(report: Report, results: Mapping[str, DataFrame], out: Path, library: Future[str] | None) -> None:
+    from pyrepl.metrics import parquet
+
+    parquet.write(report, results, out / "results")
+    _write_files(report, out, library)
 
 
 def _write_files(report: Report, out: Path, library: Future[str] | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -22,9 +23,22 @@ FORMATS: Final = ("text", "json", "openmetrics", "html")
     "--format", "wanted", type=click.Choice(FORMATS), default="text", show_default=True, help="What to print."
 )
 @click.option("--zone", default="UTC", show_default=True, help="Time zone of text logs, as Europe/Berlin.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error; with --follow no lines either.")
+@click.option("--follow", is_flag=True, help="Go on as the logs grow, until stopped; needs --out. See below.")
+@click.option("--every", default="10s", show_default=True, help="With --follow: look for new lines so often.")
+@click.option("--late", default="1m", show_default=True, help="With --follow: lines may come so late.")
 def metrics(
-    logs: tuple[str, ...], out: Path | None, master: str, since: str, until: str, wanted: str, zone: str, quiet: bool
+    logs: tuple[str, ...],
+    out: Path | None,
+    master: str,
+    since: str,
+    until: str,
+    wanted: str,
+    zone: str,
+    quiet: bool,
+    follow: bool,
+    every: str,
+    late: str,
 ) -> None:
     """Tell from logs what replication cost, and what would make it cheaper.
 
@@ -39,16 +53,40 @@ def metrics(
       DIR/results/       every result table as Parquet, happenings by day and node
       DIR/tables/        what was read; the next run with this DIR reads only what is new
 
+    With --follow it reads new lines and new files as they come, through rotation too, and writes all of DIR anew
+    whenever there was any. Stopped or killed, the next start with this DIR goes on from there: no line is lost and none
+    counts twice. What ended before follow.json's final_before_us is final, unless lines come later than --late; those
+    that do count all the same.
+
+    \b
+    With --follow DIR also has
+      DIR/follow.json    when it was written, and what is final, Unix us; written last
+      DIR/checkpoint/    Spark's own
+
     \b
     Exit status:
-      0  done, whatever the logs tell
+      0  done, whatever the logs tell; or --follow was stopped by Ctrl-C or SIGTERM
       2  it cannot be done: no such log, no Java, something is not installed
     """
     from . import metrics as screen
 
     now_us = time.time_ns() // 1000
     since_us, until_us = _bound("--since", since, now_us), _bound("--until", until, now_us)
-    sys.exit(screen.show(screen.Options(logs, out, master, since_us, until_us, wanted, zone, quiet)))
+    every_s, late_s = _span("--every", every), _span("--late", late)
+    if follow and out is None:
+        raise click.UsageError("--follow needs --out DIR: there it keeps how far it has read")
+    if follow and wanted != "text":
+        raise click.UsageError(f"--follow prints lines of text; {wanted} is written below --out after each batch")
+    asked = screen.Options(logs, out, master, since_us, until_us, wanted, zone, quiet, follow, every_s, late_s)
+    sys.exit(screen.show(asked))
+
+
+def _span(option: str, text: str) -> float:
+    """Seconds of `10s`, `5m`, `1h`. Raises BadParameter."""
+    found = re.fullmatch(r"(\d+)([smh])", text.strip())
+    if found is None or (option == "--every" and not int(found[1])):
+        raise click.BadParameter(f"{text!r} is no span of time: expected 10s, 5m or 1h", param_hint=option)
+    return float(int(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]])
 
 
 def _bound(option: str, text: str, now_us: int) -> int | None:

@@ -47,6 +47,13 @@ class Entry:
         """What became of its ranges, the unfinished last line included."""
         return [*self.told, *([self.tail] if self.tail else [])]
 
+    def last_told(self, below: int) -> int | None:
+        """Where the last range before `offset` begins, if it is shorter than `below` bytes."""
+        for one in self.told:
+            if one["start"] + one["read"] == self.offset and 0 < one["read"] < below:
+                return int(one["start"])
+        return None
+
 
 @dataclass(slots=True)
 class Manifest:
@@ -80,12 +87,14 @@ class Manifest:
         )  # fmt: skip
 
     def take(self, told: Told, *, tail: bool) -> None:
-        """A range was read."""
+        """A range was read. It takes the place of a shorter one that began there; one of nothing leaves no trace."""
         entry = self.entries[told.file_id]
         if tail:
             entry.tail = asdict(told)
-        else:
-            entry.told.append(asdict(told))
+        elif told.read:
+            same = [one for one in entry.told if one["start"] == told.start]
+            if all(one["read"] <= told.read for one in same):
+                entry.told = [*(one for one in entry.told if one not in same), asdict(told)]
             entry.offset = max(entry.offset, told.start + told.read)
         entry.error = told.error
 

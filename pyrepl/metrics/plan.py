@@ -75,8 +75,11 @@ def node_of(path: Path, root: Path) -> str:
         name = shorter
 
 
-def plan(manifest: Manifest, found: dict[Path, Path]) -> tuple[list[Split], list[Split]]:
-    """Ranges to read, and unfinished last lines. Takes new files into the manifest, and notes the unreadable ones."""
+def plan(manifest: Manifest, found: dict[Path, Path], merge_bytes: int = 0) -> tuple[list[Split], list[Split]]:
+    """Ranges to read, and unfinished last lines. Takes new files into the manifest, and notes the unreadable ones.
+
+    The last range of a file that has grown is planned again if it is below `merge_bytes`.
+    """
     manifest.refused = {}
     ranges: list[Split] = []
     tails: list[Split] = []
@@ -84,7 +87,7 @@ def plan(manifest: Manifest, found: dict[Path, Path]) -> tuple[list[Split], list
         try:
             entry = _entry(manifest, path, root)
             if entry is not None:
-                _plan_file(entry, ranges, tails)
+                _plan_file(entry, ranges, tails, merge_bytes)
         except (OSError, EOFError, zlib.error) as error:
             manifest.refused[str(path)] = f"cannot be read: {getattr(error, 'strerror', None) or error}"
     return ranges, tails
@@ -155,7 +158,7 @@ def _is_binary(head: bytes) -> bool:
     return strange * 10 > len(head)
 
 
-def _plan_file(entry: Entry, ranges: list[Split], tails: list[Split]) -> None:
+def _plan_file(entry: Entry, ranges: list[Split], tails: list[Split], merge_bytes: int) -> None:
     path = Path(entry.path)
     size = path.stat().st_size
     if size == entry.size and not entry.error:
@@ -169,6 +172,8 @@ def _plan_file(entry: Entry, ranges: list[Split], tails: list[Split]) -> None:
         raise OSError(f"shorter than what was read of it before ({size} < {entry.offset} bytes)")
     with path.open("rb") as file:
         cuts = list(_cuts(file, entry.offset, size))
+        if len(cuts) > 1 and (last := entry.last_told(merge_bytes)) is not None:
+            cuts[0] = last
     for start, end in pairwise(cuts):
         ranges.append(Split(entry.path, entry.file_id, start, end, entry.node, False))
     entry.tail = None

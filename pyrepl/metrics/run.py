@@ -74,6 +74,13 @@ def run(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> t
     """The report, and every result table for who writes them down. Raises ConfigError for logs that are not there."""
     steps.begin("read")
     ingest(spark, wanted.logs, wanted.tables, wanted.zone)
+    return answer(spark, wanted, steps, made_at_us)
+
+
+def answer(
+    spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int
+) -> tuple[Report, Mapping[str, DataFrame]]:
+    """The same from what has been read so far."""
     steps.begin("analyse")
     results = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
     known = manifest.load(wanted.tables)

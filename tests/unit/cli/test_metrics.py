@@ -127,6 +127,15 @@ def test_what_a_program_says_is_kept_aside(capfd: pytest.CaptureFixture[str]) ->
     assert capfd.readouterr().err == "heard"
 
 
+def test_two_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    with metrics._store(Options(("log",), tmp_path)) as tables:
+        assert tables == tmp_path / "tables"
+        with pytest.raises(metrics.CannotRun, match="another pyrepl metrics writes to"):
+            metrics._store(Options(("log",), tmp_path)).__enter__()
+    with metrics._store(Options(("log",), tmp_path)):
+        pass
+
+
 def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:
     path = tmp_path / "metrics.json"
     path.write_text("old")

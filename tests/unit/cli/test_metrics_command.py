@@ -48,6 +48,25 @@ def test_a_time_that_is_none(option: str) -> None:
     assert f"Invalid value for {option}: 'soon' is no time: expected 2026-11-21" in " ".join(done.output.split())
 
 
+def test_following(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = asked(monkeypatch, *"--follow logs --out o --every 5m --late 2h".split())
+    assert (options.logs, options.follow, options.every_s, options.late_s) == (("logs",), True, 300, 7200)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("", "--follow needs --out DIR"),
+        ("--out o --format json", "json is written below --out after each batch"),
+        ("--out o --every 0s", "'0s' is no span of time: expected 10s, 5m or 1h"),
+        ("--out o --late soon", "'soon' is no span of time"),
+    ],
+)
+def test_what_cannot_be_followed(words: str, complaint: str) -> None:
+    done = RUNNER.invoke(cli, ["metrics", "--follow", "logs", *words.split()])
+    assert done.exit_code == 2 and complaint in " ".join(done.output.split())
+
+
 def test_no_log() -> None:
     assert "Missing argument 'LOG...'" in RUNNER.invoke(cli, ["metrics"]).output
 

@@ -53,7 +53,7 @@ def _analyse(folder: Path) -> dict[str, Any]:
         pytest.fail(NO_JAVA, pytrace=False)
     from pyrepl.metrics.ingest import ingest
     from pyrepl.metrics.session import session
-    from tests.unit.metrics import corpus
+    from tests.unit.metrics import corpus, growth
 
     found = {}
     with session("local[2]", memory="1g", partitions=1, small=True) as spark:
@@ -63,6 +63,8 @@ def _analyse(folder: Path) -> dict[str, Any]:
             found[name] = corpus.collected(spark, tables) | {"scenario_of": corpus.scenarios(logs)}
             again = ingest(spark, [logs], tables)
             found[name]["tables"]["runs"] = [vars_of(first), vars_of(again)]
+        grown = growth.Growth(spark, LOGS / "events" / "pyrepl-output-buffer", folder / "growth")
+        found |= {name: one | {"scenario_of": {}} for name, one in grown.run().items()}
     return found
 
 
