@@ -49,7 +49,7 @@ def test_a_time_that_is_none(option: str) -> None:
 
 
 def test_following(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = asked(monkeypatch, *"--follow logs --out o --every 5m --late 2h".split())
+    options = asked(monkeypatch, *["--follow", "logs", "--out", "o", "--every", "5m", "--late", "2h"])
     assert (options.logs, options.follow, options.every_s, options.late_s) == (("logs",), True, 300, 7200)
 
 
