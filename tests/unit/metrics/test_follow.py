@@ -8,7 +8,7 @@ from tests.unit.metrics.test_jobs import plain
 
 
 def test_the_watermark_follows_the_newest_line() -> None:
-    nodes = [{"last_us": 5_000_000}, {"last_us": 90_000_000}, {"last_us": None}]
+    nodes: list[dict[str, int | None]] = [{"last_us": 5_000_000}, {"last_us": 90_000_000}, {"last_us": None}]
     assert watermark(nodes, 60_000_000) == 30_000_000
     assert watermark([{"last_us": None}], 1) is None and watermark([], 1) is None
 
