@@ -1,6 +1,7 @@
 """`pyrepl metrics` at work: Spark around the job, progress, what is missing said plainly, and where results go.
 
-Its options are in metrics_command.py, the job is pyrepl.metrics.run, what it shows pyrepl.metrics.report.
+Its options are in metrics_command.py, `--follow` is metrics_follow.py, the job is pyrepl.metrics.run, what it shows
+pyrepl.metrics.report.
 """
 
 from __future__ import annotations
@@ -8,11 +9,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import importlib.util
-import json
+import logging
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -31,7 +31,6 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from pyrepl.metrics.ingest import Read
     from pyrepl.metrics.report.model import Report
     from pyrepl.metrics.run import Steps
 
@@ -45,12 +44,18 @@ NO_JAVA: Final = (
     "  macOS            brew install openjdk@21\n"
     "or set JAVA_HOME to where it is."
 )
+SPARK_IS_GONE: Final = (
+    "Spark's Java process is gone: ended from outside, or killed for want of memory (see the kernel's log).\n"
+    "Nothing that was read is lost: run it again, with --out it goes on from what is kept there"
+)
 LEAST_JAVA: Final = 17
 SMALL_BYTES: Final = 256 << 20
 """Below so much log Spark takes longer to compile a question than to answer it."""
 PARTITIONS: Final = 4
 _TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
 """Lines of Java's that say why it did not start."""
+_RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception)\b")
+"""Begins the last line of a Python traceback, in the first column."""
 _LOOK_S: Final = 0.2
 _AGO: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -78,25 +83,33 @@ class CannotRun(Exception):
 
 def show(options: Options) -> int:
     """Analyse the logs and print or write what was asked for; the exit code."""
-    complaint = why_not()
+    complaint = why_not() or why_not_there(options.logs)
     if complaint:
-        sys.stderr.write(f"pyrepl metrics: {complaint}\n")
-        return 2
+        return _fail(complaint)
     from pyrepl.errors import ConfigError
 
+    from .metrics_follow import follow
+
+    # What py4j, between Python and Java, would say of each error before we do: a traceback, on standard error.
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         with _store(options) as tables:
-            if options.follow:
-                _follow(options, tables)
-            else:
-                _run(options, tables)
+            (follow if options.follow else _run)(options, tables)
+    except BrokenPipeError:
+        # Whoever read along (`| head`) has gone; Python must not stumble over that again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (CannotRun, ConfigError, OSError) as error:
-        sys.stderr.write(f"pyrepl metrics: {error}\n")
-        return 2
+        return _fail(str(error))
     except KeyboardInterrupt:
         sys.stderr.write("pyrepl metrics: interrupted; what was read before stays, the next run goes on from there\n")
         return 130
     return 0
+
+
+def _fail(why: str) -> int:
+    sys.stderr.write(f"pyrepl metrics: {why}\n")
+    return 2
 
 
 def why_not() -> str:
@@ -105,6 +118,12 @@ def why_not() -> str:
     if missing:
         return f"needs more than the daemon does, {', '.join(missing)} is missing here. Install it: {INSTALL}"
     return "" if java() else NO_JAVA
+
+
+def why_not_there(logs: tuple[str, ...]) -> str:
+    """Which of the logs are not there, or nothing. Asked before Spark starts, which takes its time."""
+    missing = [path for path in logs if not Path(path).exists()]
+    return f"{', '.join(missing)}: no such file or folder" if missing else ""
 
 
 def java() -> str:
@@ -166,86 +185,37 @@ def _alone(out: Path) -> Iterator[None]:
         yield
 
 
-def _follow(options: Options, tables: Path) -> None:
-    """Until it is stopped, by Ctrl-C or SIGTERM, or a batch fails."""
-    from pyrepl.metrics.follow import Follower, follow
-    from pyrepl.metrics.run import Steps, Wanted, answer
-
-    out = options.out
-    assert out is not None
-    wanted = Wanted(options.logs, tables, options.since_us, options.until_us, options.zone)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with ThreadPoolExecutor(1) as aside, Watch(quiet=True) as watch:
-        library = aside.submit(_library)
-        with _spark(options, Steps(watch.step, time.monotonic)) as spark:
-
-            def answered(read: Read) -> None:
-                steps = Steps(watch.step, time.monotonic)
-                report, results = answer(spark, wanted, steps, time.time_ns() // 1000)
-                _write_all(report, results, out, library)
-                _tell_batch(report, read, options)
-
-            follower = Follower(spark, wanted, answered)
-            query = follow(spark, follower, out / "checkpoint", options.every_s)
-            try:
-                query.awaitTermination()
-            except KeyboardInterrupt:
-                sys.stderr.write("pyrepl metrics: stopped; the next start with this --out goes on from here\n")
-            except Exception as error:
-                raise (follower.error or CannotRun(f"Spark ended the stream: {error}")) from None
-            finally:
-                with contextlib.suppress(Exception):
-                    query.stop()
-
-
-def _tell_batch(report: Report, read: Read, options: Options) -> None:
-    """One line for whoever watches, and the watermark for programs, in a file that is written last."""
-    from pyrepl.metrics.follow import watermark
-
-    assert options.out is not None
-    final_us = watermark(report.rows("nodes"), round(options.late_s * 1_000_000))
-    about = {"made_at_us": report.made_at_us, "final_before_us": final_us}
-    _replace(options.out / "follow.json", (json.dumps(about) + "\n").encode())
-    if options.quiet:
-        return
-    totals = report.rows("totals")[0]
-    final = "-" if final_us is None else datetime.fromtimestamp(final_us / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    sys.stdout.write(
-        f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} files with news {read.files}, syncs {totals['syncs']}, "
-        f"partial {totals['partial_ok']}, full {totals['full_ok']}, failed {totals['full_failed']}, "
-        f"not understood {totals['unparsed_lines']}, final before {final}\n"
-    )
-    sys.stdout.flush()
-
-
 def _run(options: Options, tables: Path) -> None:
     from pyrepl.metrics.run import Steps, Wanted, run
 
     wanted = Wanted(options.logs, tables, options.since_us, options.until_us, options.zone)
     with ThreadPoolExecutor(1) as aside, Watch(quiet=options.quiet) as watch:
         # The charts' library takes seconds to put together; Spark does not need this process meanwhile.
-        library = aside.submit(_library) if options.out is not None or options.format == "html" else None
+        library = aside.submit(library_of_charts) if options.out is not None or options.format == "html" else None
         steps = Steps(watch.step, time.monotonic)
-        with _spark(options, steps) as spark:
+        with spark_for(options, steps) as spark:
             watch.follow(spark)
             report, results = run(spark, wanted, steps, time.time_ns() // 1000)
             if options.out is not None:
                 steps.begin("write")
-                _write_all(report, results, options.out, library)
+                write_all(report, results, options.out, library)
                 steps.end()
             watch.follow(None)
     _print(report, options, library)
 
 
-def _library() -> str:
+def library_of_charts() -> str:
     from pyrepl.metrics.report.library import bundle
 
     return bundle()
 
 
 @contextlib.contextmanager
-def _spark(options: Options, steps: Steps) -> Iterator[SparkSession]:
-    """A session; what goes wrong at its start is told in our words, what Java has to say stays aside."""
+def spark_for(options: Options, steps: Steps) -> Iterator[SparkSession]:
+    """A session; what goes wrong in it is told in our words, what Java has to say stays aside.
+
+    Raises CannotRun for errors of Spark's.
+    """
     from pyrepl.metrics.session import session
 
     steps.begin("start Spark")
@@ -257,7 +227,13 @@ def _spark(options: Options, steps: Steps) -> Iterator[SparkSession]:
                 spark = stack.enter_context(session(master, partitions=1 if small else PARTITIONS, small=small))
             except Exception as error:
                 raise CannotRun(_why_no_start(master, error, chatter())) from None
-        yield spark
+        try:
+            yield spark
+        except Exception as error:
+            told = in_our_words(error)
+            if not told:
+                raise
+            raise CannotRun(told) from None
 
 
 def bytes_in(logs: tuple[str, ...]) -> int:
@@ -303,7 +279,27 @@ def _why_no_start(master: str, error: Exception, chatter: str) -> str:
     return "\n  ".join([f"Spark did not start{on}: {first}", *heard[:5]])
 
 
-def _write_all(report: Report, results: Mapping[str, DataFrame], out: Path, library: Future[str] | None) -> None:
+def in_our_words(error: Exception) -> str:
+    """What an error of Spark's means, without Java's and Python's traces; empty for one that is not Spark's."""
+    from py4j.protocol import Py4JError, Py4JNetworkError
+    from pyspark.errors import PySparkException
+
+    if isinstance(error, (Py4JNetworkError, ConnectionRefusedError, ConnectionResetError)):
+        return SPARK_IS_GONE
+    if isinstance(error, (Py4JError, PySparkException)):
+        return f"Spark failed: {cause_in(str(error)) or type(error).__name__}"
+    return ""
+
+
+def cause_in(text: str) -> str:
+    """The line of a Spark error that says why: the error under a Python worker's traceback, else its own first line."""
+    _, found, trace = text.partition("Traceback (most recent call last):")
+    lines = [line for line in trace.splitlines() if _RAISED.match(line)] if found else []
+    lines += [line.strip(" :") for line in text.splitlines() if not line.startswith("An error occurred while calling")]
+    return next(filter(None, lines), "")
+
+
+def write_all(report: Report, results: Mapping[str, DataFrame], out: Path, library: Future[str] | None) -> None:
     from pyrepl.metrics import parquet
 
     parquet.write(report, results, out / "results")
@@ -316,12 +312,12 @@ def _write_files(report: Report, out: Path, library: Future[str] | None) -> None
     from pyrepl.metrics.report.page import page
 
     assert library is not None
-    _replace(out / "report.html", page(report, library.result()).encode())
-    _replace(out / "metrics.json", as_json(report).encode())
-    _replace(out / "metrics.prom", openmetrics(report))
+    replace(out / "report.html", page(report, library.result()).encode())
+    replace(out / "metrics.json", as_json(report).encode())
+    replace(out / "metrics.prom", openmetrics(report))
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes) -> None:
     """Whoever reads the file meanwhile has the old one or the new one, never half of it."""
     rough = path.with_name(f".{path.name}.{os.getpid()}")
     rough.write_bytes(content)

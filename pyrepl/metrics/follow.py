@@ -56,7 +56,8 @@ class Follower:
         """One batch; for foreachBatch. The error that ends it is kept, as Spark tells only its text."""
         try:
             wanted = self._wanted
-            read = ingest(self._spark, wanted.logs, wanted.tables, wanted.zone, MERGE_BYTES)
+            # A log may be away for a moment, while it is rotated or its folder is mounted anew.
+            read = ingest(self._spark, wanted.logs, wanted.tables, wanted.zone, MERGE_BYTES, absent_ok=True)
             if read.lines or not self._has_answered:
                 self._answer(read)
                 self._has_answered = True

@@ -33,18 +33,24 @@ class Read:
 
 
 def ingest(
-    spark: SparkSession, logs: Iterable[str | Path], tables: Path, zone: str = UTC, merge_bytes: int = 0
+    spark: SparkSession,
+    logs: Iterable[str | Path],
+    tables: Path,
+    zone: str = UTC,
+    merge_bytes: int = 0,
+    *,
+    absent_ok: bool = False,
 ) -> Read:
     """Read what is new in `logs` (files and folders) into the folder `tables`.
 
     `zone` is that of text logs' times, as Europe/Berlin. A file's last range is read again with what came behind it as
-    long as it is below `merge_bytes`, so that frequent runs leave few parts. Raises ConfigError for paths
-    that are not there, and when `tables` holds what this version did not write. Files that cannot be read are told in
-    the table FILES.
+    long as it is below `merge_bytes`, so that frequent runs leave few parts. Raises ConfigError for paths that are not
+    there unless `absent_ok`, and when `tables` holds what this version did not write. Files that cannot be read are
+    told in the table FILES.
     """
     known = manifests.load(tables)
     manifests.sweep(tables, known)
-    ranges, tails = plan(known, find(logs, tables), merge_bytes)
+    ranges, tails = plan(known, find(logs, tables, absent_ok=absent_ok), merge_bytes)
     told = run(spark, [*ranges, *tails], tables, zone)
     unfinished = {(split.file_id, split.start) for split in tails}
     for one in told:

@@ -247,7 +247,7 @@ class _Writer:
 
     def _name(self) -> str:
         split = self._split
-        return f"part-{split.file_id}-{split.start}-{self._flushes}.parquet"
+        return f"part-{split.file_id}-{split.start}-{split.end}-{self._flushes}.parquet"
 
     def _put(self, name: str, rows: Any) -> None:
         path = self._tables / name

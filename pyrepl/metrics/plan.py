@@ -30,11 +30,11 @@ _NO_LOGS: Final = frozenset(
 _ROTATION: Final = re.compile(r"(\.(gz|\d{1,4}|log|txt|json|jsonl|ndjson|old|bak)|[-.]\d{8}([T-]?\d{4,6}(\.\d+)?Z?)?)$")
 
 
-def find(paths: Iterable[str | Path], out: Path | None = None) -> dict[Path, Path]:
+def find(paths: Iterable[str | Path], out: Path | None = None, *, absent_ok: bool = False) -> dict[Path, Path]:
     """Every log file, folders searched recursively -> the folder from which its node is named (node_of).
 
     Hidden files are passed over in folders, and what is no log by its name, and everything under `out`. Raises
-    ConfigError for a path that is not there.
+    ConfigError for a path that is not there, unless `absent_ok`.
     """
     found: dict[Path, Path] = {}
     given = [Path(path).absolute() for path in paths]
@@ -47,7 +47,7 @@ def find(paths: Iterable[str | Path], out: Path | None = None) -> dict[Path, Pat
                     found.setdefault(one, root)
         elif path.exists():
             found.setdefault(path, root)
-        else:
+        elif not absent_ok:
             raise ConfigError(f"{path}: no such file or folder")
     return found
 

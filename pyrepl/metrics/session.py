@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -52,8 +53,15 @@ def session(
         yield spark
     finally:
         if spark is not None:
-            spark.stop()
+            _stop(spark)
         shutil.rmtree(rough, ignore_errors=True)
+
+
+def _stop(spark: SparkSession) -> None:
+    """Also when Java has gone before: then there is nothing to stop, and what matters was said by what failed first."""
+    with warnings.catch_warnings(), suppress(Exception):
+        warnings.simplefilter("ignore")
+        spark.stop()
 
 
 def _build(master: str, memory: str, partitions: int, rough: str) -> SparkSession:

@@ -139,7 +139,7 @@ def test_two_do_not_write_to_one_folder(tmp_path: Path) -> None:
 def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:
     path = tmp_path / "metrics.json"
     path.write_text("old")
-    metrics._replace(path, b"new")
+    metrics.replace(path, b"new")
     assert path.read_bytes() == b"new" and [one.name for one in tmp_path.iterdir()] == ["metrics.json"]
 
 

@@ -1,0 +1,163 @@
+"""`pyrepl metrics --follow`: the stream around the job, until a signal ends it; what each batch tells and writes.
+
+What a batch does is pyrepl.metrics.follow, all that a run without `--follow` has too is metrics.py.
+
+A signal is noted and asked for, never raised: an exception in the middle of a word to Java would garble all that comes
+after it. A batch that is under way is then dropped: nothing that it read counts before the manifest is replaced, and
+what it answers is written again by the next start. Spark's start alone is broken off by the signal itself, as nothing
+has been read by then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+from .metrics import CannotRun, Options, Watch, library_of_charts, replace, spark_for, write_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from pyrepl.metrics.follow import Follower
+    from pyrepl.metrics.ingest import Read
+    from pyrepl.metrics.report.model import Report
+
+STATE: Final = "follow.json"
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_LOOK_S: Final = 0.5
+_GRACE_S: Final = 1.0
+"""Who ends a service may end Java with it, a moment before the signal comes to us."""
+
+
+def follow(options: Options, tables: Path) -> None:
+    """Until SIGINT or SIGTERM, which is a good end, or until a batch fails.
+
+    Raises CannotRun, ConfigError or OSError for what ended it.
+    """
+    with contextlib.ExitStack() as last:
+        try:
+            # Until the stream runs, SIGTERM breaks off as SIGINT does.
+            last.enter_context(_handled(signal.SIGTERM, signal.default_int_handler))
+            with Watch(quiet=True) as watch, _follower(options, tables, watch) as (spark, follower):
+                # Spark takes SIGINT for itself when it starts, so this comes behind it; and holds until Spark is gone.
+                asked = last.enter_context(_noted())
+                _run(spark, follower, options, asked)
+        except KeyboardInterrupt:
+            pass
+    if not options.quiet:
+        sys.stderr.write("pyrepl metrics: stopped; the next start with this --out goes on from here\n")
+
+
+@contextlib.contextmanager
+def _follower(options: Options, tables: Path, watch: Watch) -> Iterator[tuple[SparkSession, Follower]]:
+    """Spark, and what is to be done in each batch."""
+    from pyrepl.metrics.follow import Follower
+    from pyrepl.metrics.run import Steps, Wanted, answer
+
+    wanted = Wanted(options.logs, tables, options.since_us, options.until_us, options.zone)
+    with ThreadPoolExecutor(1) as aside:
+        library = aside.submit(library_of_charts)
+        with spark_for(options, Steps(watch.step, time.monotonic)) as spark:
+
+            def answered(read: Read) -> None:
+                steps = Steps(watch.step, time.monotonic)
+                report, results = answer(spark, wanted, steps, time.time_ns() // 1000)
+                write_all(report, results, _out(options), library)
+                tell_batch(report, read, options)
+
+            yield spark, Follower(spark, wanted, answered)
+
+
+def _run(spark: SparkSession, follower: Follower, options: Options, asked: SimpleQueue[int]) -> None:
+    """Batch by batch; returns when asked to end. Raises what ended the stream else."""
+    from pyrepl.metrics import follow as job
+
+    query = job.follow(spark, follower, _out(options) / "checkpoint", options.every_s)
+    if _was_asked_to_end(query, asked):
+        with contextlib.suppress(Exception):
+            query.stop()
+        return
+    raise follower.error or query.exception() or CannotRun("Spark ended the stream and does not say why: start again")
+
+
+def _was_asked_to_end(query: StreamingQuery, asked: SimpleQueue[int]) -> bool:
+    """Waits. False: the stream has ended without."""
+    while not _comes(asked, _LOOK_S):
+        try:
+            goes_on = query.isActive
+        except Exception:
+            goes_on = False  # Java is gone, and whatever is raised says just that
+        if not goes_on:
+            return _comes(asked, _GRACE_S)
+    return True
+
+
+def _comes(asked: SimpleQueue[int], within_s: float) -> bool:
+    try:
+        asked.get(timeout=within_s)
+    except Empty:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _noted() -> Iterator[SimpleQueue[int]]:
+    """The signals that came. A SimpleQueue, as its put may interrupt its get in the same thread."""
+    asked: SimpleQueue[int] = SimpleQueue()
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        asked.put(number)
+
+    with contextlib.ExitStack() as stack:
+        for number in _SIGNALS:
+            stack.enter_context(_handled(number, note))
+        yield asked
+
+
+@contextlib.contextmanager
+def _handled(number: signal.Signals, handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def tell_batch(report: Report, read: Read, options: Options) -> None:
+    """One line for whoever watches, and the watermark for programs, in a file that is written last."""
+    from pyrepl.metrics.follow import watermark
+
+    final_us = watermark(report.rows("nodes"), round(options.late_s * 1_000_000))
+    about = {"made_at_us": report.made_at_us, "final_before_us": final_us}
+    replace(_out(options) / STATE, (json.dumps(about) + "\n").encode())
+    if options.quiet:
+        return
+    totals = report.rows("totals")[0]
+    sys.stdout.write(
+        f"{_shown(report.made_at_us)} files with news {read.files}, syncs {totals['syncs']}, "
+        f"partial {totals['partial_ok']}, full {totals['full_ok']}, failed {totals['full_failed']}, "
+        f"not understood {totals['unparsed_lines']}, final before {_shown(final_us)}\n"
+    )
+    sys.stdout.flush()
+
+
+def _shown(at_us: int | None) -> str:
+    """Unix us as 2026-11-21T10:56:24Z."""
+    return "-" if at_us is None else datetime.fromtimestamp(at_us / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _out(options: Options) -> Path:
+    """The command line sees to it that there is one."""
+    assert options.out is not None
+    return options.out
