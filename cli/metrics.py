@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
@@ -52,6 +54,7 @@ LEAST_JAVA: Final = 17
 SMALL_BYTES: Final = 256 << 20
 """Below so much log Spark takes longer to compile a question than to answer it."""
 PARTITIONS: Final = 4
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
 """Lines of Java's that say why it did not start."""
 _RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception)\b")
@@ -221,7 +224,7 @@ def spark_for(options: Options, steps: Steps) -> Iterator[SparkSession]:
     steps.begin("start Spark")
     master = master_of(options, os.environ)
     with contextlib.ExitStack() as stack:
-        with _hushed() as chatter:
+        with _held_back(), _hushed() as chatter:
             try:
                 small = bytes_in(options.logs) < SMALL_BYTES
                 spark = stack.enter_context(session(master, partitions=1 if small else PARTITIONS, small=small))
@@ -244,6 +247,23 @@ def bytes_in(logs: tuple[str, ...]) -> int:
             with contextlib.suppress(OSError):
                 total += one.stat().st_size if one.is_file() else 0
     return total
+
+
+@contextlib.contextmanager
+def _held_back() -> Iterator[None]:
+    """SIGINT and SIGTERM come afterwards: a Java that is broken off while it starts is one that nobody ends.
+
+    Spark takes SIGINT for itself when it starts; that is undone as well.
+    """
+    came: SimpleQueue[int] = SimpleQueue()
+    before = {number: signal.signal(number, lambda got, _: came.put(got)) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if not came.empty():
+        signal.raise_signal(came.get())
 
 
 @contextlib.contextmanager

@@ -4,8 +4,7 @@ What a batch does is pyrepl.metrics.follow, all that a run without `--follow` ha
 
 A signal is noted and asked for, never raised: an exception in the middle of a word to Java would garble all that comes
 after it. A batch that is under way is then dropped: nothing that it read counts before the manifest is replaced, and
-what it answers is written again by the next start. Spark's start alone is broken off by the signal itself, as nothing
-has been read by then.
+what it answers is written again by the next start.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from .metrics import CannotRun, Options, Watch, library_of_charts, replace, spark_for, write_all
+from .metrics import SIGNALS, CannotRun, Options, Watch, library_of_charts, replace, spark_for, write_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from pyrepl.metrics.report.model import Report
 
 STATE: Final = "follow.json"
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 1.0
 """Who ends a service may end Java with it, a moment before the signal comes to us."""
@@ -47,10 +45,10 @@ def follow(options: Options, tables: Path) -> None:
     """
     with contextlib.ExitStack() as last:
         try:
-            # Until the stream runs, SIGTERM breaks off as SIGINT does.
-            last.enter_context(_handled(signal.SIGTERM, signal.default_int_handler))
+            for number in SIGNALS:
+                last.enter_context(_handled(number, signal.default_int_handler))
             with Watch(quiet=True) as watch, _follower(options, tables, watch) as (spark, follower):
-                # Spark takes SIGINT for itself when it starts, so this comes behind it; and holds until Spark is gone.
+                # Holds until Spark is gone.
                 asked = last.enter_context(_noted())
                 _run(spark, follower, options, asked)
         except KeyboardInterrupt:
@@ -120,7 +118,7 @@ def _noted() -> Iterator[SimpleQueue[int]]:
         asked.put(number)
 
     with contextlib.ExitStack() as stack:
-        for number in _SIGNALS:
+        for number in SIGNALS:
             stack.enter_context(_handled(number, note))
         yield asked
 

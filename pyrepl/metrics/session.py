@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
@@ -48,6 +48,9 @@ def session(
         for name, value in (_SMALL if small else {}).items():
             spark.conf.set(name, value)
         spark.sparkContext.setLogLevel("OFF")
+        # It would print a traceback when Java goes away, which others notice and tell.
+        counters: Any = spark.sparkContext._accumulatorServer
+        counters.handle_error = lambda *_: None
         if master.startswith("local"):
             spark.sparkContext.pythonExec = sys.executable
         yield spark

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from cli import metrics
 from cli.metrics import Options, java_version, moment, show, tasks_of, why_not
@@ -93,6 +95,65 @@ def test_why_spark_did_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert metrics._why_no_start("spark://x:1", RuntimeError("gone\nand more"), chatter) == (
         "Spark did not start on spark://x:1: gone\n  26/11/21 ERROR Worker: cannot bind"
     )
+
+
+def test_logs_that_are_not_there_are_told_before_spark_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_spark(*_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(metrics, "spark_for", no_spark)
+    (tmp_path / "here.log").touch()
+    logs = tuple(str(tmp_path / name) for name in ("a", "here.log", "b.log"))
+    for follow in (False, True):
+        assert show(Options(logs, tmp_path / "out", follow=follow)) == 2
+        assert capsys.readouterr().err == f"pyrepl metrics: {tmp_path}/a, {tmp_path}/b.log: no such file or folder\n"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("number", metrics.SIGNALS)
+def test_a_signal_waits_until_java_has_started(number: signal.Signals) -> None:
+    before = signal.signal(number, signal.default_int_handler)
+    done = []
+    try:
+        with pytest.raises(KeyboardInterrupt), metrics._held_back():
+            signal.raise_signal(number)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # as Spark takes it
+            done.append("started")
+        assert done == ["started"]
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+            '  File "part.py", line 5, in put\n    raise\nOSError: [Errno 28] No space left on device\n\n'
+            "JVM stacktrace:\norg.apache.spark.SparkException: gone\n\tat a.b.C",
+            "OSError: [Errno 28] No space left on device",
+        ),
+        (
+            "An error occurred while calling o47.collect.\n: org.apache.spark.SparkException: Job aborted\n\tat a.b.C",
+            "org.apache.spark.SparkException: Job aborted",
+        ),
+        ("", ""),
+    ],
+)
+def test_why_spark_failed_is_one_line(text: str, cause: str) -> None:
+    assert metrics.cause_in(text) == cause
+
+
+def test_errors_of_spark_are_told_and_others_are_not() -> None:
+    assert metrics.in_our_words(Py4JError("An error occurred while calling o1.x.\n: java.lang.Oh: no\n\tat a")) == (
+        "Spark failed: java.lang.Oh: no"
+    )
+    for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError()):
+        assert metrics.in_our_words(error) == metrics.SPARK_IS_GONE
+    assert metrics.in_our_words(ValueError("ours")) == ""
 
 
 def test_tasks_of_the_present_stages() -> None:
@@ -177,10 +238,3 @@ def test_from_logs_to_everything(tmp_path: Path) -> None:
     assert "pyrepl_metrics_totals_syncs 1.0\n" in (out / "metrics.prom").read_text()
     (part,) = (out / "results" / "syncs" / "day=2026-11-21" / "node=cache-1").glob("*.parquet")
     assert pq.read_table(part, partitioning=None).num_rows == 1
-
-    missing = subprocess.run(
-        [command[0], "metrics", str(tmp_path / "none"), "--master", "local[1]"],
-        capture_output=True, text=True, timeout=280, check=False,
-    )  # fmt: skip
-    assert missing.returncode == 2
-    assert missing.stderr == f"pyrepl metrics: {tmp_path}/none: no such file or folder\n"

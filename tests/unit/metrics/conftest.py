@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,6 +57,8 @@ def _analyse(folder: Path) -> dict[str, Any]:
     from tests.unit.metrics import corpus, growth
 
     found = {}
+    # For a process of a minute the best of Java's compilers costs more than it brings.
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
     with session("local[2]", memory="1g", partitions=1, small=True) as spark:
         for name, logs in corpus.make(LOGS, folder / "corpora").items():
             tables = folder / "tables" / name

@@ -47,6 +47,16 @@ def test_twice_is_once(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.tmp"))
 
 
+def test_a_longer_range_leaves_the_shorter_ones_parts_alone(tmp_path: Path) -> None:
+    """Until the manifest is replaced, it names those."""
+    lines = EVENT_LOG.read_bytes().splitlines(keepends=True)
+    short = read_split(split(EVENT_LOG, end=len(b"".join(lines[:9]))), str(tmp_path), "UTC")
+    before = stored(tmp_path, short)
+    longer = read_split(split(EVENT_LOG, end=len(b"".join(lines[:20]))), str(tmp_path), "UTC")
+    assert (len(before), len(stored(tmp_path, longer))) == (9, 20)
+    assert stored(tmp_path, short) == before
+
+
 @given(st.integers(0, EVENT_LOG.stat().st_size), st.booleans())
 @settings(max_examples=12, deadline=None)
 def test_a_file_cut_short_gives_what_was_before_the_cut(tmp_path_factory: Any, size: int, of_text: bool) -> None:

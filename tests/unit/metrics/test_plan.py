@@ -46,6 +46,7 @@ def test_found_in_folders_and_by_name(tmp_path: Path) -> None:
     assert {node_of(path, root) for path, root in named.items()} == {"a/x", "b/x"}
     with pytest.raises(ConfigError, match=r"gone\.log: no such file"):
         find([tmp_path / "gone.log"])
+    assert list(find([tmp_path / "gone.log", tmp_path / "a"], absent_ok=True)) == [tmp_path / "a" / "x.log"]
 
 
 def ranges(known: Manifest, path: Path, root: Path | None = None) -> list[tuple[int, int]]:
