@@ -54,9 +54,9 @@ def metrics(
       DIR/tables/        what was read; the next run with this DIR reads only what is new
 
     With --follow it reads new lines and new files as they come, through rotation too, and writes all of DIR anew
-    whenever there was any. Stopped or killed, in a batch too, the next start with this DIR goes on from there: no line is lost and none
-    counts twice. What ended before follow.json's final_before_us is final, unless lines come later than --late; those
-    that do count all the same.
+    whenever there was any. Stopped or killed, in a batch too, the next start with this DIR goes on from there: no line
+    is lost and none counts twice. What ended before follow.json's final_before_us is final, unless lines come later
+    than --late; those that do count all the same.
 
     \b
     With --follow DIR also has
