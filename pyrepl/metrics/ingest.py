@@ -49,14 +49,26 @@ def ingest(
     told in the table FILES.
     """
     known = manifests.load(tables)
-    manifests.sweep(tables, known)
-    ranges, tails = plan(known, find(logs, tables, absent_ok=absent_ok), merge_bytes)
+    ranges, tails = planned(known, logs, tables, merge_bytes, absent_ok=absent_ok)
     told = run(spark, [*ranges, *tails], tables, zone)
+    count_in(known, told, tails, tables)
+    return Read(len({one.file_id for one in told}), *_sums(told))
+
+
+def planned(
+    known: Manifest, logs: Iterable[str | Path], tables: Path, merge_bytes: int = 0, *, absent_ok: bool = False
+) -> tuple[list[Split], list[Split]]:
+    """What is to be read: ranges, and unfinished last lines. What a run that died has left is removed before."""
+    manifests.sweep(tables, known)
+    return plan(known, find(logs, tables, absent_ok=absent_ok), merge_bytes)
+
+
+def count_in(known: Manifest, told: Iterable[Told], tails: Iterable[Split], tables: Path) -> None:
+    """What was read counts from now on."""
     unfinished = {(split.file_id, split.start) for split in tails}
     for one in told:
         known.take(one, tail=(one.file_id, one.start) in unfinished)
     manifests.save(tables, known)
-    return Read(len({one.file_id for one in told}), *_sums(told))
 
 
 def _sums(told: list[Told]) -> tuple[int, int, int]:

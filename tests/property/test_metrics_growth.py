@@ -1,0 +1,98 @@
+"""Batch equals streaming: logs read piece by piece, however they grew and whenever a batch died, are as if read whole.
+
+What a batch reads is planned, read and counted in here without Spark, so that many histories are cheap; the analysis
+knows only the rows that are compared here, and tests/unit/metrics/test_follow.py runs it on the real stream.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyrepl.metrics import manifest as manifests
+from pyrepl.metrics.follow import MERGE_BYTES
+from pyrepl.metrics.ingest import count_in, planned
+from pyrepl.metrics.part import read_split
+from pyrepl.metrics.textlines import UTC
+
+LOGS = Path(__file__).parents[1] / "data" / "logs" / "events" / "pyrepl-output-buffer"
+TABLES = ("events", "samples", "unparsed")
+Row = dict[str, Any]
+
+# What happens, one after another: a log grows by so many bytes, it is rotated, a batch runs to its end or dies before
+# the manifest is replaced; each batch as of --follow, or of a run without it.
+GROWS = st.tuples(st.sampled_from(["master.jsonl", "replica.log", "junk.log"]), st.integers(1, 4000))
+ROTATES = st.tuples(st.just("rotate"), st.sampled_from(["master.jsonl", "replica.log"]))
+BATCH = st.tuples(st.sampled_from(["batch", "dies"]), st.sampled_from([0, 300, MERGE_BYTES]))
+HISTORIES = st.lists(st.one_of(GROWS, GROWS, BATCH, BATCH, ROTATES), min_size=4, max_size=30)
+
+
+class Growing:
+    """Logs in a folder, each a prefix of its whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.whole = {name: (LOGS / name).read_bytes() for name in ("master.jsonl", "replica.log")}
+        self.whole["junk.log"] = b"nobody understands this\n{nor this\n" * 40
+        self.grown = dict.fromkeys(self.whole, 0)
+        self.rotated = 0
+        folder.mkdir()
+
+    def grow(self, name: str, size: int) -> None:
+        at = self.grown[name]
+        with (self.folder / name).open("ab") as file:
+            file.write(self.whole[name][at : at + size])
+        self.grown[name] = min(len(self.whole[name]), at + size)
+
+    def rotate(self, name: str) -> None:
+        """As logrotate does, behind a whole line."""
+        path = self.folder / name
+        data = path.read_bytes() if path.exists() else b""
+        if not data.endswith(b"\n"):
+            return
+        self.rotated += 1
+        path.rename(path.with_name(f"{name}.{self.rotated}"))
+
+
+def read(logs: Path, tables: Path, merge_bytes: int, *, dies: bool = False) -> None:
+    """A batch, by the parts that a run with Spark is made of."""
+    known = manifests.load(tables)
+    ranges, tails = planned(known, [logs], tables, merge_bytes)
+    told = [read_split(split, str(tables), UTC) for split in (*ranges, *tails)]
+    if not dies:
+        count_in(known, told, tails, tables)
+
+
+def rows(tables: Path) -> tuple[list[str], list[Row]]:
+    """All rows that count, and lines and bytes of each file."""
+    known = manifests.load(tables)
+    found = [
+        repr(sorted((name, value) for name, value in row.items() if name != "file"))
+        for table in TABLES
+        for part in known.parts(table)
+        for row in pq.ParquetFile(tables / part).read().to_pylist()
+    ]
+    return sorted(found), known.file_rows()
+
+
+@given(HISTORIES, st.sampled_from([0, MERGE_BYTES]))
+@settings(max_examples=40, deadline=None)
+def test_batch_equals_streaming(history: list[tuple[str, Any]], last: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        logs = Growing(Path(folder) / "logs")
+        streamed, whole = Path(folder) / "streamed", Path(folder) / "whole"
+        for what, how in history:
+            if what in ("batch", "dies"):
+                read(logs.folder, streamed, how, dies=what == "dies")
+            elif what == "rotate":
+                logs.rotate(how)
+            else:
+                logs.grow(what, how)
+        read(logs.folder, streamed, last)
+        read(logs.folder, whole, 0)
+        assert rows(streamed) == rows(whole)
