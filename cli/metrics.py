@@ -307,7 +307,9 @@ def in_our_words(error: Exception) -> str:
     if isinstance(error, (Py4JNetworkError, ConnectionRefusedError, ConnectionResetError)):
         return SPARK_IS_GONE
     if isinstance(error, (Py4JError, PySparkException)):
-        return f"Spark failed: {cause_in(str(error)) or type(error).__name__}"
+        # py4j has no cause to tell where it got no answer.
+        cause = cause_in(str(error))
+        return f"Spark failed: {cause}" if cause else SPARK_IS_GONE
     return ""
 
 

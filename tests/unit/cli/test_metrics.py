@@ -151,7 +151,8 @@ def test_errors_of_spark_are_told_and_others_are_not() -> None:
     assert metrics.in_our_words(Py4JError("An error occurred while calling o1.x.\n: java.lang.Oh: no\n\tat a")) == (
         "Spark failed: java.lang.Oh: no"
     )
-    for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError()):
+    no_answer = Py4JError("An error occurred while calling o57.collectToPython")
+    for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(), no_answer):
         assert metrics.in_our_words(error) == metrics.SPARK_IS_GONE
     assert metrics.in_our_words(ValueError("ours")) == ""
 
