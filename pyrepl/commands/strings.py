@@ -212,10 +212,10 @@ def getex(call: Call, key: bytes, *options: bytes) -> bytes | None:
 @command("MGET", arity=-2, flags=READONLY | FAST, keys=ALL_ARGS, group="string")
 def mget(call: Call, *keys: bytes) -> list[bytes | None]:
     """The strings of several keys; null for a key that is missing or holds another type."""
-    read = call.db.read
+    db = call.db
     replies: list[bytes | None] = []
     for key in keys:
-        value = read(key)
+        value = db.read(key)
         replies.append(value if type(value) is bytes else None)
     return replies
 
@@ -225,9 +225,9 @@ def mset(call: Call, *pairs: bytes) -> Simple:
     """Set several keys at once."""
     if len(pairs) % 2:
         raise CommandError("ERR wrong number of arguments for 'mset' command")
-    write = call.db.write
+    db = call.db
     for i in range(0, len(pairs), 2):
-        write(pairs[i], pairs[i + 1])
+        db.write(pairs[i], pairs[i + 1])
     return OK
 
 
@@ -236,12 +236,12 @@ def msetnx(call: Call, *pairs: bytes) -> int:
     """Set several keys at once if none of them exists; 1 if set."""
     if len(pairs) % 2:
         raise CommandError("ERR wrong number of arguments for 'msetnx' command")
-    find, write = call.db.find, call.db.write
+    db = call.db
     for i in range(0, len(pairs), 2):
-        if find(pairs[i]) is not None:
+        if db.find(pairs[i]) is not None:
             return 0
     for i in range(0, len(pairs), 2):
-        write(pairs[i], pairs[i + 1])
+        db.write(pairs[i], pairs[i + 1])
     return 1
 
 

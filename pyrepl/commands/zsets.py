@@ -17,7 +17,7 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.keyspace.values import ZsetValue, wrong_type
 from pyrepl.resp.doubles import parse_double
-from pyrepl.resp.numbers import parse_natural
+from pyrepl.resp.numbers import parse_digits
 from pyrepl.resp.reply import NULL_ARRAY, NullArray, Reply
 
 _EXACT: Final = 2**53
@@ -92,7 +92,7 @@ def zadd(call: Call, key: bytes, *arguments: bytes) -> int | float | None:
     """Add members with scores to a sorted set, or change scores; how many were new."""
     if len(arguments) == 2:
         # A few digits need none of the checks of the general rule.
-        number = parse_natural(arguments[0])
+        number = parse_digits(arguments[0])
         score = float(number) if 0 <= number < _EXACT else parse_double(arguments[0])
         if score is not None:
             return _add_one(call, key, score, arguments[1])

@@ -11,6 +11,7 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 
 _LONGEST_TEXT: Final = 20
+_ZERO: Final = 0x30
 _PLAIN_DIGITS: Final = 18
 """So many digits are within 64 bits, whichever they are."""
 
@@ -31,15 +32,13 @@ def format_integer(number: int) -> bytes:
     return b"%d" % number
 
 
-def parse_natural(text: bytes) -> int:
-    """The integer from 0 on that `text` spells canonically in up to 18 digits, else -1; quick."""
+def parse_digits(text: bytes) -> int:
+    """The number that 1 to 18 decimal digits spell, leading zeros allowed; -1 for anything else. Quick."""
     size = len(text)
     if size == 0 or size > _PLAIN_DIGITS:
         return -1
-    number = text[0] - 48
-    if number <= 0 or number > 9:
-        return 0 if number == 0 and size == 1 else -1
-    for index in range(1, size):
+    number = 0
+    for index in range(size):
         digit = text[index] - 48
         if digit < 0 or digit > 9:
             return -1
@@ -53,10 +52,10 @@ def parse_integer(text: bytes) -> int | None:
     Only the one text that printing the number would give is accepted (Redis's string2ll): no plus sign, no leading
     zeros, no spaces, no `-0`, nothing outside INT64_MIN..INT64_MAX inclusive.
     """
-    natural = parse_natural(text)
-    if natural >= 0:
-        return natural
-    if len(text) > _LONGEST_TEXT:
+    number = parse_digits(text)
+    if number >= 0 and (text[0] != _ZERO or len(text) == 1):
+        return number
+    if number >= 0 or len(text) > _LONGEST_TEXT:
         return None
     try:
         number = int(text)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrepl.resp.numbers import format_integer, parse_integer, parse_natural, parse_unsigned
+from pyrepl.resp.numbers import format_integer, parse_digits, parse_integer, parse_unsigned
 
 
 @pytest.mark.parametrize("text", [b"0", b"-1", b"9223372036854775807", b"-9223372036854775808"])
@@ -50,9 +50,8 @@ def test_integers_there_and_back(number: int) -> None:
 
 
 @given(st.one_of(st.binary(max_size=20), st.from_regex(rb"\A[0-9]{1,19}\Z")))
-def test_naturals_are_what_the_general_way_takes(text: bytes) -> None:
-    number = parse_integer(text)
-    wanted = number if number is not None and number >= 0 and len(text) <= 18 else -1
-    assert parse_natural(text) == wanted
-    canonical = text.isdigit() and b"%d" % int(text) == text
-    assert (parse_natural(text) >= 0) == (canonical and len(text) <= 18)
+def test_digits_are_read_whatever_they_begin_with(text: bytes) -> None:
+    assert parse_digits(text) == (int(text) if text.isdigit() and len(text) <= 18 else -1)
+    canonical = text.isdigit() and b"%d" % int(text) == text and int(text) < 2**63
+    if text.isdigit():
+        assert parse_integer(text) == (int(text) if canonical else None)
