@@ -230,6 +230,8 @@ class Dispatcher:
         stats = entry.stats
         stats.calls += 1
         stats.seconds += elapsed_s
+        if self._node.tracks_latencies and not call.client.in_slices:
+            stats.latencies.note(elapsed_s)
         if elapsed_s >= self._node.slow_limit_s and not entry.flags & NO_SLOWLOG:
             self._node.note_slow(call.client, argv, call.now_ms, elapsed_s)
 

@@ -15,7 +15,7 @@ from pyrepl.commands.effects import AbortShutdown, BgSave, Save, SaveMode, Sched
 from pyrepl.commands.table import ADMIN, FAST, LOADING, NO_MULTI, NOSCRIPT, STALE, command, container
 from pyrepl.errors import CommandError
 from pyrepl.observability.info.report import info_text
-from pyrepl.resp.reply import OK, Simple, Verbatim
+from pyrepl.resp.reply import OK, Reply, Simple, Verbatim
 
 NO_CLUSTER: Final = "ERR This instance has cluster support disabled"
 _ADMIN: Final = ADMIN | NOSCRIPT | LOADING | STALE
@@ -97,6 +97,19 @@ def latency_latest(call: Call) -> list[bytes]:
 def latency_history(call: Call, event: bytes) -> list[bytes]:
     """Answer the latency samples of an event: none, there is no latency monitor"""
     return []
+
+
+@command("LATENCY|HISTOGRAM", arity=-2, flags=_ADMIN, group="server", since="7.0.0")
+def latency_histogram(call: Call, *names: bytes) -> dict[Reply, Reply]:
+    """Answer how many calls of each command took no longer than so many microseconds; without names, of all."""
+    rows = call.node.stats.commands
+    wanted = {name.decode("utf-8", "surrogateescape").lower() for name in names}
+    found: dict[Reply, Reply] = {}
+    for name, row in rows.items():
+        if row.latencies.count and (not wanted or name in wanted or name.partition("|")[0] in wanted):
+            steps: dict[Reply, Reply] = dict(row.latencies.doublings())
+            found[name.encode()] = {b"calls": row.latencies.count, b"histogram_usec": steps}
+    return found
 
 
 @command("LATENCY|RESET", arity=-2, flags=_ADMIN, group="server", since="2.8.13")

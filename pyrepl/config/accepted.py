@@ -28,7 +28,7 @@ _NAMES: Final = """
     cluster-slot-stats-enabled crash-log-enabled crash-memcheck-enabled disable-thp dynamic-hz
     enable-module-command events-per-io-thread extended-redis-compatibility hide-user-data-from-log
     hll-sparse-max-bytes ignore-warnings io-threads io-threads-do-reads jemalloc-bg-thread
-    latency-monitor-threshold latency-tracking latency-tracking-info-percentiles
+    latency-monitor-threshold
     list-max-ziplist-entries list-max-ziplist-value loadmodule locale-collate lua-enable-deprecated-api
     lua-replicate-commands lua-time-limit max-new-connections-per-cycle max-new-tls-connections-per-cycle
     maxmemory-clients maxmemory-eviction-tenacity oom-score-adj

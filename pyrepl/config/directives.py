@@ -24,6 +24,7 @@ from pyrepl.config.kinds import (
     Memory,
     OctalMode,
     OutputBufferLimits,
+    Percentiles,
     RdbVersion,
     ReplicaOf,
     SavePoint,
@@ -141,6 +142,12 @@ class General:
         Integer(-1, LONG_MAX), 10000, "Microseconds from which on a command enters the slow log; -1: never, 0: all."
     )
     slowlog_max_len = Directive(Integer(0, LONG_MAX), 128, "Entries that the slow log keeps.")
+    latency_tracking = Directive(
+        YesNo(), True, "Note how long each command takes: INFO latencystats, LATENCY HISTOGRAM."
+    )
+    latency_tracking_info_percentiles = Directive(
+        Percentiles(), (50.0, 99.0, 99.9), "Percentiles that INFO latencystats prints; empty: none."
+    )
     notify_keyspace_events = Directive(
         KeyspaceEvents(),
         "",

@@ -299,6 +299,30 @@ def _save_number(word: bytes) -> int:
     return int(word)
 
 
+@final
+class Percentiles(Kind[tuple[float, ...]]):
+    """Numbers from 0 to 100, both inclusive. An empty word means none."""
+
+    many_words = True
+
+    def parse(self, words: Sequence[bytes], current: tuple[float, ...]) -> tuple[float, ...]:
+        if not words or list(words) == [b""]:
+            return ()
+        try:
+            numbers = tuple(map(float, words))
+        except ValueError:
+            raise ConfigError("Invalid latency-tracking-info-percentiles parameters") from None
+        if not all(0 <= number <= 100 for number in numbers):
+            raise ConfigError("latency-tracking-info-percentiles parameters should sit between [0.0,100.0]")
+        return numbers
+
+    def text(self, value: tuple[float, ...]) -> bytes:
+        return b" ".join(self.lines(value)[0])
+
+    def lines(self, value: tuple[float, ...]) -> list[list[bytes]]:
+        return [[f"{number:g}".encode() for number in value] or [b""]]
+
+
 class CacheRule(NamedTuple):
     """Keys that match `pattern` are keys of the cache of this name."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
 from pyrepl.commands import effects
@@ -11,6 +12,7 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.effect import Effect
 from pyrepl.daemon.slices import Slices
 from pyrepl.errors import CommandError, ConfigError, CorruptData
+from pyrepl.node.client import Client
 from pyrepl.observability import events
 from pyrepl.resp.reply import NO_REPLY, OK, Reply, Simple
 
@@ -224,8 +226,13 @@ class Performer:
                 pass
             return effect.job.reply()
         conn.hold()
-        Slices(effect.job, conn, self._app.clock).start()
+        call.client.in_slices = True
+        Slices(effect.job, conn, self._app.clock, partial(self._sliced, call.client, list(call.argv))).start()
         return NO_REPLY
+
+    def _sliced(self, client: Client, argv: list[bytes], elapsed_s: float) -> None:
+        client.in_slices = False
+        self._app.node.count_slices(client, client.last_command, argv, elapsed_s)
 
     def _repl_pause(self, call: Call, effect: effects.ReplPause) -> Reply:
         self._app.replicas.pause_at(effect.point)

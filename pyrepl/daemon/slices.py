@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, final
 
 from pyrepl.commands.slices import Job
@@ -16,10 +17,13 @@ _SLICE_S: Final = 0.002
 class Slices:
     """One job of one client, which is held; it ends with the client."""
 
-    def __init__(self, job: Job, conn: ClientConn, clock: Clock) -> None:
+    def __init__(self, job: Job, conn: ClientConn, clock: Clock, done: Callable[[float], None]) -> None:
+        """`done` is called before the reply goes out, with the seconds of all slices together."""
         self._job = job
         self._conn = conn
         self._clock = clock
+        self._done = done
+        self._worked_s = 0.0
         self._loop = asyncio.get_running_loop()
 
     def start(self) -> None:
@@ -29,11 +33,14 @@ class Slices:
     def _run(self) -> None:
         if self._conn.transport.is_closing():
             return
-        until = self._clock.now() + _SLICE_S
+        began = self._clock.now()
         while not self._job.step():
-            if self._clock.now() >= until:
+            now = self._clock.now()
+            if now >= began + _SLICE_S:
+                self._worked_s += now - began
                 # By a timer, as what is ready in the sockets goes before that.
                 self._loop.call_later(0, self._run)
                 return
+        self._done(self._worked_s + self._clock.now() - began)
         self._conn.answer(self._job.reply())
         self._conn.flush()

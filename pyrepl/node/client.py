@@ -33,6 +33,7 @@ class Client:
         "guarded",
         "id",
         "in_exec",
+        "in_slices",
         "is_blocked",
         "is_master_link",
         "is_monitor",
@@ -99,6 +100,8 @@ class Client:
         self.is_master_link: bool = False
         self.is_blocked: bool = False
         """A reply is owed later (WAIT)."""
+        self.in_slices: bool = False
+        """Its command is executed between the turns of the loop: how long it took is known at its end."""
         self.no_evict: bool = False
         self.no_touch: bool = False
         self.reply_mode: str = "on"

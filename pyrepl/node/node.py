@@ -151,6 +151,7 @@ class Node:
         self.slowlog.resize(settings.slowlog_max_len)
         self.slow_limit_s = threshold_us / 1e6 if threshold_us >= 0 else float("inf")
         self.lazy_expire = settings.lazyfree_lazy_expire
+        self.tracks_latencies = settings.latency_tracking
 
     def review_guard(self) -> None:
         """Bring `guarded` and `propagates` up to date; after every change to what they sum up."""
@@ -170,6 +171,15 @@ class Node:
 
     def note_slow(self, client: Client, argv: list[bytes], now_ms: int, elapsed_s: float) -> None:
         self.slowlog.add(argv, now_ms // 1000, int(elapsed_s * 1e6), client.addr, client.name)
+
+    def count_slices(self, client: Client, wire_name: str, argv: list[bytes], elapsed_s: float) -> None:
+        """A command that was executed in slices is done, after so much work on all of them together."""
+        row = self.stats.of(wire_name)
+        row.seconds += elapsed_s
+        if self.tracks_latencies:
+            row.latencies.note(elapsed_s)
+        if elapsed_s >= self.slow_limit_s:
+            self.note_slow(client, argv, self.keyspace.now_ms, elapsed_s)
 
     def show_monitors(self, client: Client, argv: list[bytes], *, secret: bool) -> None:
         """Queue the line that MONITOR prints for a command; arguments of one that carries a secret are redacted."""

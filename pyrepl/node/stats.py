@@ -1,8 +1,10 @@
-"""Counters of a node: what INFO stats, commandstats and errorstats show. CONFIG RESETSTAT clears them."""
+"""Counters of a node: what INFO stats, commandstats, latencystats and errorstats show. CONFIG RESETSTAT clears them."""
 
 from __future__ import annotations
 
 from typing import Final, final
+
+from pyrepl.node.latencies import Latencies
 
 MAX_ERROR_KINDS: Final = 128
 """Redis 7.2 stops counting new error words at this many, so that a client cannot fill memory with invented ones."""
@@ -12,13 +14,14 @@ MAX_ERROR_KINDS: Final = 128
 class CommandStats:
     """One row of INFO commandstats; `seconds` is time spent executing."""
 
-    __slots__ = ("calls", "failed_calls", "rejected_calls", "seconds")
+    __slots__ = ("calls", "failed_calls", "latencies", "rejected_calls", "seconds")
 
     def __init__(self) -> None:
         self.calls = 0
         self.seconds = 0.0
         self.rejected_calls = 0
         self.failed_calls = 0
+        self.latencies = Latencies()
 
 
 @final
@@ -69,6 +72,7 @@ class Stats:
         for row in self.commands.values():
             row.calls = row.rejected_calls = row.failed_calls = 0
             row.seconds = 0.0
+            row.latencies.clear()
         self.errors: dict[str, int] = {}
         self.total_error_replies = 0
         self.total_connections_received = 0

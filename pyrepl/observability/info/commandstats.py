@@ -1,4 +1,4 @@
-"""INFO commandstats and errorstats: one line per command that was called, one per kind of error reply."""
+"""INFO commandstats, errorstats and latencystats: a line per command that was called, one per kind of error reply."""
 
 from __future__ import annotations
 
@@ -23,6 +23,14 @@ def _commands(node: Node) -> Iterator[tuple[str, str]]:
             )
 
 
+def _latencies(node: Node) -> Iterator[tuple[str, str]]:
+    percents = node.settings.latency_tracking_info_percentiles
+    for name, row in node.stats.commands.items():
+        if row.latencies.count:
+            shown = ",".join(f"p{percent:g}={row.latencies.percentile_us(percent):.3f}" for percent in percents)
+            yield f"latency_percentiles_usec_{name}", shown
+
+
 def _errors(node: Node) -> Iterator[tuple[str, str]]:
     for word, count in sorted(node.stats.errors.items()):
         yield f"errorstat_{word.translate(_UNSAFE)}", f"count={count}"
@@ -35,3 +43,16 @@ COMMANDSTATS: Final = Section(
 )
 
 ERRORSTATS: Final = Section("Errorstats", (Rows("errorstat_<word>", _errors, "Error replies by their first word."),))
+
+LATENCYSTATS: Final = Section(
+    "Latencystats",
+    (
+        Rows(
+            "latency_percentiles_usec_<command>",
+            _latencies,
+            "Per command: microseconds that so many per cent of the calls did not exceed, as"
+            " latency-tracking-info-percentiles asks.",
+        ),
+    ),
+    usual=False,
+)

@@ -7,7 +7,7 @@ from typing import Final
 
 from pyrepl.node.node import Node
 from pyrepl.observability.info.clients import CLIENTS
-from pyrepl.observability.info.commandstats import COMMANDSTATS, ERRORSTATS
+from pyrepl.observability.info.commandstats import COMMANDSTATS, ERRORSTATS, LATENCYSTATS
 from pyrepl.observability.info.cpu import CPU
 from pyrepl.observability.info.field import Section
 from pyrepl.observability.info.keyspace import CLUSTER, KEYSPACE, MODULES
@@ -29,6 +29,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     MODULES,
     COMMANDSTATS,
     ERRORSTATS,
+    LATENCYSTATS,
     CLUSTER,
     KEYSPACE,
     STREAMS,

@@ -19,6 +19,7 @@ from pyrepl.config.kinds import (
     Memory,
     OctalMode,
     OutputBufferLimits,
+    Percentiles,
     RdbVersion,
     ReplicaOf,
     SavePoint,
@@ -72,6 +73,8 @@ GOOD: list[tuple[Kind[Any], Any, list[bytes], Any, bytes]] = [
     (KeyspaceEvents(), "", [b"g$lshzxetd"], "A", b"A"),
     (KeyspaceEvents(), "", [b"nmxK"], "xKmn", b"xKmn"),
     (KeyspaceEvents(), "A", [b""], "", b""),
+    (Percentiles(), (), [b"0", b"99.90", b"100"], (0.0, 99.9, 100.0), b"0 99.9 100"),
+    (Percentiles(), (50.0,), [b""], (), b""),
 ]
 
 
@@ -147,6 +150,9 @@ BAD: list[tuple[Kind[Any], list[bytes], str]] = [
     (ReplicaOf(), [b"db1", b"0"], "Invalid master port"),
     (ReplicaOf(), [b"db1", b"65536"], "Invalid master port"),
     (ReplicaOf(), [b"", b"1"], "Invalid master port"),
+    (Percentiles(), [b"50", b"x"], "Invalid latency-tracking-info-percentiles parameters"),
+    (Percentiles(), [b"nan"], "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]"),
+    (Percentiles(), [b"-1"], "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]"),
     (KeyspaceEvents(), [b"zzq"], "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."),
 ]
 

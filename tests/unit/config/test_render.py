@@ -74,8 +74,8 @@ def test_what_differs_from_the_default_is_appended_once_and_quoted() -> None:
     settings = Settings()
     settings.set("requirepass", b"a b\xff")
     settings.set("repl-backlog-size", b"67108864")
-    settings.set("latency-tracking-info-percentiles", b"50 99")
-    expected = b'requirepass "a b\\xff"\nrepl-backlog-size 64mb\nlatency-tracking-info-percentiles 50 99\n'
+    settings.set("oom-score-adj-values", b"50 99")
+    expected = b'requirepass "a b\\xff"\nrepl-backlog-size 64mb\noom-score-adj-values 50 99\n'
     assert rewrite(b"", settings) == SIGNATURE + b"\n" + expected
     assert rewrite(rewrite(b"", settings), settings) == SIGNATURE + b"\n" + expected
 

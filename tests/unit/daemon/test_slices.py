@@ -55,3 +55,16 @@ async def test_a_client_that_goes_takes_its_job_along(tmp_path: Path) -> None:
         peer.send("DEBUG", "DIGEST")
         peer.close()
         assert await node.say("PING") == "PONG"
+
+
+@in_loop
+async def test_what_it_took_is_told_as_of_one_execution(tmp_path: Path) -> None:
+    async with running(tmp_path, slowlog_log_slower_than=0) as node:
+        assert await node.say(f"DEBUG POPULATE {MANY} key 10") == "OK"
+        await node.say("CONFIG RESETSTAT")
+        await node.say("SLOWLOG RESET")
+        await node.say("KEYS none")
+        row = node.app.node.stats.of("keys")
+        assert row.calls == row.latencies.count == 1
+        entry = next(entry for entry in node.app.node.slowlog.entries if entry.duration_us > 500)
+        assert entry.argv == [b"KEYS", b"none"] and row.seconds >= entry.duration_us / 1e6

@@ -1,4 +1,4 @@
-"""INFO commandstats and errorstats."""
+"""INFO commandstats, errorstats and latencystats."""
 
 from __future__ import annotations
 
@@ -29,3 +29,22 @@ class TestCommandstats:
         rig.node.stats.count_error("ERR x")
         rig.node.stats.count_error("A:B#C x")
         assert info(rig, "errorstats") == {"errorstat_A_B_C": "count=1", "errorstat_ERR": "count=1"}
+
+    def test_percentiles(self, rig: Rig) -> None:
+        for step_s in (0.001, 0.001, 0.001, 0.2):
+            rig.step_s = step_s
+            rig.say("SET s x")
+        assert info(rig, "latencystats") == {
+            "latency_percentiles_usec_set": "p50=1003.519,p99=200278.015,p99.9=200278.015"
+        }
+        rig.node.settings.assign("latency-tracking-info-percentiles", (0.0, 75.0, 100.0))
+        shown = info(rig, "latencystats")["latency_percentiles_usec_set"]
+        assert shown == "p0=1003.519,p75=1003.519,p100=200278.015"
+        rig.say("CONFIG RESETSTAT")
+        assert "latency_percentiles_usec_set" not in info(rig, "latencystats")
+
+    def test_percentiles_can_be_switched_off(self, rig: Rig) -> None:
+        rig.node.settings.assign("latency-tracking", False)
+        rig.node.review_settings()
+        rig.say("SET s x")
+        assert info(rig, "latencystats") == {}
