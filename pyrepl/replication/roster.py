@@ -301,7 +301,7 @@ class Roster:
         """When `tick` is due; None if nothing is awaited."""
         deadlines = [session.next_deadline() for session in self._all()]
         deadlines.append(self.pairs.next_deadline())
-        if self.makes_stream and self.sessions:
+        if self._pings:
             deadlines.append(self._last_ping_at + self.options.ping_period_s)
         deadlines.append(self._snapshot_due_at())
         if self._may_free_backlog and self.no_replicas_since is not None:
@@ -526,13 +526,12 @@ class Roster:
         self._history.restart(self._new_replid())
         self._events.append(BacklogFreed(self.options.backlog_ttl_s, self._history.replid))
 
+    @property
+    def _pings(self) -> bool:
+        return self.makes_stream and bool(self.sessions) and not self.is_quiet
+
     def _ping(self, now: float) -> None:
-        if (
-            self.makes_stream
-            and self.sessions
-            and not self.is_quiet
-            and now >= self._last_ping_at + self.options.ping_period_s
-        ):
+        if self._pings and now >= self._last_ping_at + self.options.ping_period_s:
             self._last_ping_at = now
             self._backlog.append(self._feed.ping())
 

@@ -314,6 +314,22 @@ def test_pings_go_out_while_there_are_replicas() -> None:
     assert bench.backlog.end == 2 * len(PING)
 
 
+def test_while_it_has_to_be_quiet_no_ping_is_due() -> None:
+    """A failover waits for its target: the stream's end stays where it is, however long that takes."""
+    bench = Bench(diskless=False, ping_period_s=10)
+    session = bench.full()
+    bench.tick_to(11.0)
+    bench.roster.is_quiet = True
+    end = bench.backlog.end
+    session.ack_at = 40.0
+    bench.tick_to(40.0)
+    assert bench.backlog.end == end
+    due = bench.roster.next_deadline()
+    assert due is not None and due > 40.0
+    bench.roster.is_quiet = False
+    assert bench.roster.next_deadline() == 21.0
+
+
 def test_who_forwards_a_stream_adds_nothing() -> None:
     bench = Bench(diskless=False)
     bench.full()
