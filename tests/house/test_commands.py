@@ -34,7 +34,7 @@ NOT_YET = {
     "acl|log", "acl|save", "acl|setuser", "acl|users", "acl|whoami",
     "client|tracking", "client|caching", "module", "module|help", "module|list", "module|load", "module|loadex",
     "module|unload",
-    "latency|doctor", "latency|graph", "latency|help", "latency|histogram", "lolwut",
+    "latency|doctor", "latency|graph", "latency|help", "lolwut",
     "migrate", "restore-asking",
 }  # fmt: skip
 
