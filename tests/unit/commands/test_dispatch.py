@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from pyrepl.commands.call import Call
 from pyrepl.commands.effects import Wait
 from pyrepl.commands.table import Command
 from pyrepl.errors import CommandError
@@ -454,3 +455,40 @@ class TestAnyWords:
             rig.say("RESET")
         rig.node.deliveries.clear()
         rig.effects.clear()
+
+
+def link_call(rig: Rig) -> Call:
+    """What our master's commands run with."""
+    rig.follow()
+    return rig.call(rig.node.replication.link_client)
+
+
+def test_the_stream_is_applied_up_to_the_first_error_and_goes_on_behind_it() -> None:
+    rig = Rig()
+    call = link_call(rig)
+    commands = [[b"SET", b"a", b"1"], [b"LPUSH", b"a", b"x"], [b"INCR", b"a"], [b"NONE"], [b"incr", b"a"]]
+    index, error = rig.dispatcher.apply(call, commands, 0)
+    assert index == 1 and isinstance(error, CommandError) and str(error).startswith("WRONGTYPE")
+    index, error = rig.dispatcher.apply(call, commands, 2)
+    assert index == 3 and str(error).startswith("ERR unknown command")
+    assert rig.dispatcher.apply(call, commands, 4) == (5, None)
+    assert rig.node.keyspace.databases[0].values == {b"a": b"3"}
+    assert rig.node.stats.of("incr").calls == 2 and rig.node.stats.of("lpush").failed_calls == 1
+
+
+def test_nothing_of_the_stream_is_propagated() -> None:
+    rig = Rig()
+    call = link_call(rig)
+    rig.stream()
+    commands = [[b"SET", b"a", b"1", b"EX", b"100"], [b"MULTI"], [b"SPOP", b"none"], [b"GETDEL", b"a"], [b"EXEC"]]
+    assert rig.dispatcher.apply(call, commands, 0) == (5, None)
+    assert rig.stream() == [] and call.propagated is None
+
+
+def test_slow_commands_of_the_stream_are_noted() -> None:
+    rig = Rig(slowlog_log_slower_than=1_000_000)
+    call = link_call(rig)
+    rig.step_s = 2.0
+    assert rig.dispatcher.apply(call, [[b"SET", b"a", b"1"], [b"DEL", b"a"]], 0) == (2, None)
+    assert rig.node.stats.of("set").seconds == rig.node.stats.of("del").seconds == 2.0
+    assert [entry.argv[0] for entry in rig.node.slowlog.entries] == [b"DEL", b"SET"]
