@@ -63,11 +63,11 @@ def storms(syncs: DataFrame, attempts: DataFrame) -> DataFrame:
 
 
 def advice(
-    syncs: DataFrame, what_if: DataFrame, cuts: DataFrame, loops: DataFrame, storms: DataFrame, sizes: DataFrame
+    syncs: DataFrame, what_if: DataFrame, cuts: DataFrame, loops: DataFrame, storms: DataFrame, nodes: DataFrame
 ) -> DataFrame:
-    """The table ADVICE. `sizes` is rates.backlog_sizes()."""
+    """The table ADVICE. `nodes` is rates.nodes()."""
     parts = [
-        _backlog(what_if, sizes),
+        _backlog(what_if, nodes),
         _output_buffer(cuts),
         _channel(syncs),
         _storms(storms),
@@ -94,7 +94,7 @@ def _shown(size: Column) -> Column:
     return f.concat(f.format_number(size / 1e6, 1), f.lit(" MB"))
 
 
-def _backlog(what_if: DataFrame, sizes: DataFrame) -> DataFrame:
+def _backlog(what_if: DataFrame, nodes: DataFrame) -> DataFrame:
     """The smallest sizes that would have done for 50, 90 and 99 % of the avoidable full resyncs."""
     wanted = what_if.withColumn("wanted", f.explode(f.array(*map(f.lit, SHARES)))).where(
         f.col("share") >= f.col("wanted")
@@ -103,7 +103,8 @@ def _backlog(what_if: DataFrame, sizes: DataFrame) -> DataFrame:
     rows = wanted.withColumn("place", f.row_number().over(smallest)).where(f.col("place") == 1)
     most = Window.partitionBy("node", "backlog_size")
     rows = rows.withColumn("most", f.max("wanted").over(most)).where(f.col("most") == f.col("wanted"))
-    rows = rows.join(f.broadcast(sizes.withColumnRenamed("backlog_size", "now")), "node", "left")
+    sizes = nodes.select("node", f.col("backlog_size").alias("now"))
+    rows = rows.join(f.broadcast(sizes), "node", "left")
     say = f.concat(
         f.lit("repl-backlog-size "), _mb(f.col("backlog_size")), f.lit(" would have made "),
         f.col("avoided").cast("string"), f.lit(" of "), f.col("avoidable").cast("string"),

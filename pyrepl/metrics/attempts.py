@@ -7,15 +7,21 @@ and, column by column, in results.py. Not here: which halves belong together (st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as f
+from pyspark.sql.types import StructType
 
 from pyrepl.metrics import skew as clocks
+from pyrepl.metrics.keep import literal
 from pyrepl.metrics.kinds import RDB_VERSION
 from pyrepl.metrics.stitch import Half, Match, stitch
 
+_Call = tuple[str, str, str]
+"""Who calls whom, by what label, and which node that is."""
+_NAMES = StructType().add("sync", "string").add("joined", "string")
+_CALLS = StructType().add("n", "string").add("p", "string").add("o", "string")
+_SHIFTS = StructType().add("clock_node", "string").add("skew_us", "long")
 _VAGUE = ("connection_lost", "unknown", "stopped", "main_channel")
 """Causes that the other end, or a later line, may know better."""
 
@@ -26,29 +32,51 @@ def attempts(spark: SparkSession, ends: DataFrame, nodes: DataFrame) -> tuple[Da
     `ends` is ends.ends(), `nodes` has node, port and replids. Times of replicas are brought to the reference clock.
     """
     known = {row["node"]: row for row in nodes.select("node", "port", "replids").collect()}
-    matches = _matches(ends, known)
-    joined = _named(spark, ends, matches)
-    rows = _sides(joined).localCheckpoint()
-    skews = clocks.estimate(_bounds(rows))
+    rows = _sides(ends).localCheckpoint()
+    masters, replicas = _alone(rows)
+    # Event logs name their syncs: then there is nothing to bring together, however many there are.
+    matches = _matches(rows, known) if masters and replicas else []
+    if matches:
+        rows = _joined(spark, rows, matches).localCheckpoint()
+    bounds, calls = _bounds(rows)
+    skews = clocks.estimate(bounds)
     rows = _one_clock(spark, rows, skews)
-    return _judged(_pairs(spark, rows, matches, known)), skews
+    return _judged(_pairs(spark, rows, matches, calls)), skews
 
 
-def _matches(ends: DataFrame, known: Mapping[str, object]) -> list[Match]:
+def _sides(ends: DataFrame) -> DataFrame:
+    """One row per sync: structs `m` and `r` with what each end told, null for a silent one; `tellers` is how many."""
+    others = [name for name in ends.columns if name not in ("sync", "end")]
+    told = f.struct(*others)
+    return ends.groupBy("sync").agg(
+        f.max(f.when(f.col("end") == "master", told)).alias("m"),
+        f.max(f.when(f.col("end") == "replica", told)).alias("r"),
+        f.count("*").alias("tellers"),
+    )
+
+
+def _alone(rows: DataFrame) -> tuple[int, int]:
+    """How many masters tell of a sync that no replica tells of, and the other way round."""
+    alone = rows.where(f.col("tellers") == 1)
+    masters, replicas = alone.agg(f.count("m"), f.count("r")).collect()[0]
+    return masters, replicas
+
+
+def _matches(rows: DataFrame, known: Mapping[str, object]) -> list[Match]:
     """Halves that name no common sync are brought together."""
-    one_sided = Window.partitionBy("sync")
-    alone = ends.withColumn("sides", f.count("*").over(one_sided)).where(f.col("sides") == 1)
-    rows = alone.where(f.coalesce("asked_us", "decided_us").isNotNull()).select(
-        "sync", "node", "end", "peer", "replica", "asked_us", "decided_us", "verdict", "asked_replid", "asked_offset",
-        "replid",
+    side = f.coalesce("m", "r")
+    alone = rows.where(f.col("tellers") == 1).select("sync", f.col("m").isNotNull().alias("is_master"), side.alias("s"))
+    alone = alone.where(f.coalesce("s.asked_us", "s.decided_us").isNotNull()).select(
+        "sync", "is_master", "s.node", "s.peer", "s.replica", "s.asked_us", "s.decided_us", "s.verdict",
+        "s.asked_replid", "s.asked_offset", "s.replid",
     )  # fmt: skip
     halves = [
         Half(
-            row["sync"], row["node"], row["end"] == "master", row["peer"] or "",
+            row["sync"], row["node"], row["is_master"], row["peer"] or "",
             row["asked_us"] or row["decided_us"], row["verdict"], row["asked_replid"], row["asked_offset"],
-            _stream(row) if row["end"] == "replica" else None,
+            None if row["is_master"] else _stream(row),
         )
-        for row in rows.collect()
+        for row in alone.collect()
     ]  # fmt: skip
     ports = {node: row["port"] for node, row in known.items() if row["port"]}  # type: ignore[index]
     replids = {node: frozenset(row["replids"] or ()) for node, row in known.items()}  # type: ignore[index]
@@ -61,84 +89,68 @@ def _stream(row: Row) -> str | None:
     return told or (row["asked_replid"] if row["verdict"] == "continue" else None)
 
 
-def _named(spark: SparkSession, ends: DataFrame, matches: list[Match]) -> DataFrame:
-    """The ends, a matched replica's under its master's name of the sync."""
-    names = [(match.replica.sync, match.master.sync) for match in matches]
-    table = spark.createDataFrame(names, "sync string, joined string")
-    return ends.join(f.broadcast(table), "sync", "left").withColumn("sync", f.coalesce("joined", "sync")).drop("joined")
+def _joined(spark: SparkSession, rows: DataFrame, matches: list[Match]) -> DataFrame:
+    """The same, a matched replica's side beside its master's, under the master's name of the sync."""
+    names = literal(spark, [(match.replica.sync, match.master.sync) for match in matches], _NAMES)
+    named = rows.join(f.broadcast(names), "sync", "left").withColumn("sync", f.coalesce("joined", "sync"))
+    return named.groupBy("sync").agg(f.max("m").alias("m"), f.max("r").alias("r"), f.sum("tellers").alias("tellers"))
 
 
-def _sides(joined: DataFrame) -> DataFrame:
-    """One row per sync: structs `m` and `r` with what each end told, null for a silent one."""
-    others = [name for name in joined.columns if name not in ("sync", "end")]
-    told = f.struct(*others)
-    return joined.groupBy("sync").agg(
-        f.max(f.when(f.col("end") == "master", told)).alias("m"),
-        f.max(f.when(f.col("end") == "replica", told)).alias("r"),
-    )
-
-
-def _bounds(rows: DataFrame) -> list[clocks.Bounds]:
-    """What causes and effects of each pair of nodes allow for the replica's clock less the master's."""
+def _bounds(rows: DataFrame) -> tuple[list[clocks.Bounds], set[_Call]]:
+    """Of each pair of nodes: what causes and effects allow for the replica's clock less the master's; and what they
+    call each other."""
     both = rows.where(f.col("m").isNotNull() & f.col("r").isNotNull())
     after_ask = f.col("r.asked_us") - f.col("m.asked_us")
     before_answer = f.col("r.decided_us") - f.col("m.decided_us")
-    found = both.groupBy(f.col("m.node").alias("master"), f.col("r.node").alias("replica")).agg(
-        f.max(after_ask).alias("low"),
-        f.min(before_answer).alias("high"),
-        f.percentile(after_ask, 0.5).alias("low_p50"),
-        f.percentile(before_answer, 0.5).alias("high_p50"),
-        f.count("*").alias("pairs"),
+    found = (
+        both.groupBy(f.col("m.node").alias("master"), f.col("r.node").alias("replica"))
+        .agg(
+            f.max(after_ask).alias("low"),
+            f.min(before_answer).alias("high"),
+            f.percentile(after_ask, 0.5).alias("low_p50"),
+            f.percentile(before_answer, 0.5).alias("high_p50"),
+            f.count("*").alias("pairs"),
+            f.collect_set("m.peer").alias("replica_called"),
+            f.collect_set("r.peer").alias("master_called"),
+        )
+        .collect()
     )
-    return [
+    bounds = [
         clocks.Bounds(
             row["master"], row["replica"], row["low"], row["high"], row["low_p50"], row["high_p50"], row["pairs"]
         )
-        for row in found.collect()
+        for row in found
     ]
+    calls = {(row["master"], label, row["replica"]) for row in found for label in row["replica_called"]}
+    return bounds, calls | {(row["replica"], label, row["master"]) for row in found for label in row["master_called"]}
 
 
 def _one_clock(spark: SparkSession, rows: DataFrame, skews: list[clocks.Clock]) -> DataFrame:
     """All times of both ends on the reference clock."""
-    table = [(clock.node, round(clock.skew_ms * 1000)) for clock in skews]
-    known = spark.createDataFrame(table, "clock_node string, skew_us bigint")
+    shifts = [(clock.node, round(clock.skew_ms * 1000)) for clock in skews if round(clock.skew_ms * 1000)]
+    if not shifts:
+        return rows
+    known = literal(spark, shifts, _SHIFTS)
     for side in ("m", "r"):
-        fields = [name for name in rows.select(f"{side}.*").columns if name.endswith("_us")]
-        own = known.select(f.col("clock_node").alias("n"), f.col("skew_us").alias(f"{side}_skew"))
-        rows = rows.join(f.broadcast(own), f.col(f"{side}.node") == f.col("n"), "left").drop("n")
-        shift = f.coalesce(f.col(f"{side}_skew"), f.lit(0))
-        moved = reduce(lambda part, name: part.withField(name, f.col(f"{side}.{name}") - shift), fields, f.col(side))
-        moved = moved.withField("lost", f.col(f"{side}.lost").withField("at_us", f.col(f"{side}.lost.at_us") - shift))
-        rows = rows.withColumn(side, f.when(f.col(side).isNotNull(), moved)).drop(f"{side}_skew")
+        own = known.select(f.col("clock_node").alias("n"), f.col("skew_us").alias("shift"))
+        rows = rows.join(f.broadcast(own), f.col(f"{side}.node") == f.col("n"), "left")
+        lost = f.col(f"{side}.lost")
+        moved = {"lost": f.when(lost.isNotNull(), lost.withField("at_us", lost["at_us"] - f.col("shift")))}
+        fields = rows.schema[side].dataType.names  # type: ignore[attr-defined]
+        moved |= {name: f.col(f"{side}.{name}") - f.col("shift") for name in fields if name.endswith("_us")}
+        # One struct of all fields: a withField for each would be planned one after the other.
+        whole = f.struct(*(moved.get(name, f.col(f"{side}.{name}")).alias(name) for name in fields))
+        rows = rows.withColumn(side, f.when(f.col("shift").isNotNull(), whole).otherwise(f.col(side))).drop(
+            "n", "shift"
+        )
     return rows
 
 
-def _pairs(spark: SparkSession, rows: DataFrame, matches: list[Match], known: Mapping[str, object]) -> DataFrame:
+def _pairs(spark: SparkSession, rows: DataFrame, matches: list[Match], calls: set[_Call]) -> DataFrame:
     """`node` and `replica` of each attempt: nodes where logs were read, else the addresses they are called by."""
-    calls = {(one.master.node, one.master.label, one.replica.node) for one in matches}
+    calls = calls | {(one.master.node, one.master.label, one.replica.node) for one in matches}
     calls |= {(one.replica.node, one.replica.label, one.master.node) for one in matches}
-    calls |= {
-        (row["node"], row["peer"], row["other"])
-        for row in rows.where(f.col("m").isNotNull() & f.col("r").isNotNull())
-        .select(
-            f.explode(
-                f.array(
-                    f.struct(
-                        f.col("m.node").alias("node"), f.col("m.peer").alias("peer"), f.col("r.node").alias("other")
-                    ),
-                    f.struct(
-                        f.col("r.node").alias("node"), f.col("r.peer").alias("peer"), f.col("m.node").alias("other")
-                    ),
-                )
-            ).alias("call")
-        )
-        .select("call.*")
-        .distinct()
-        .collect()
-    }
-    named = spark.createDataFrame(
-        sorted({one[:2]: one for one in sorted(calls)}.values()), "n string, p string, o string"
-    )
+    named = literal(spark, sorted({one[:2]: one for one in sorted(calls)}.values()), _CALLS)
     for side, other in (("m", "replica"), ("r", "node")):
         own = named.withColumnsRenamed({"o": f"called_{side}"})
         fits = (f.col(f"{side}.node") == f.col("n")) & (f.col(f"{side}.peer") == f.col("p"))
@@ -215,13 +227,15 @@ def _mode() -> Column:
 
 
 def _with_causes(rows: DataFrame) -> DataFrame:
-    """`cause` of each full resync, and `failure` of what failed."""
-    of_pair = Window.partitionBy("node", "replica").orderBy("at_us", "sync")
-    of_master = Window.partitionBy("node").orderBy("at_us", "sync").rowsBetween(Window.unboundedPreceding, -1)
+    """`cause` of each full resync, and `failure` of what failed. Attempts without a verdict stand apart."""
+    decided = f.col("verdict").isNotNull()
+    rows = rows.withColumn("decided", decided)
+    of_master = Window.partitionBy("node", "decided").orderBy("at_us", "sync")
+    of_master = of_master.rowsBetween(Window.unboundedPreceding, -1)
+    of_pair = Window.partitionBy("node", "decided", "replica").orderBy("at_us", "sync")
     full = f.col("verdict") == "full"
-    failure = f.when(f.col("ok") == f.lit(False), f.col("lost_cause"))
+    failure = f.when(~decided | (f.col("ok") == f.lit(False)), f.col("lost_cause"))
     rows = rows.withColumn("failure", failure)
-    tried = rows.where(f.col("verdict").isNotNull())
     other_id = f.col("r.replid").isNotNull() & (f.col("r.replid") != f.col("r.asked_replid"))
     rest = (
         f.when(f.col("r.asked_replid").isNotNull(), f.when(other_id, "id_mismatch").otherwise("out_of_backlog"))
@@ -231,8 +245,6 @@ def _with_causes(rows: DataFrame) -> DataFrame:
         .when(f.lag("replica_run").over(of_pair) != f.col("replica_run"), "first")
         .otherwise("forced")
     )
-    told = tried.withColumn("cause", f.when(full, f.coalesce("m.cause", "r.cause", rest))).withColumn(
-        "mode", f.coalesce("mode", f.last(f.when(full, f.col("mode")), ignorenulls=True).over(of_master))
-    )
-    before = rows.where(f.col("verdict").isNull()).withColumn("cause", f.lit(None).cast("string"))
-    return told.unionByName(before.withColumn("failure", f.col("lost_cause")))
+    before = f.last(f.when(full, f.col("mode")), ignorenulls=True).over(of_master)
+    rows = rows.withColumn("mode", f.when(decided, f.coalesce("mode", before)))
+    return rows.withColumn("cause", f.when(full, f.coalesce("m.cause", "r.cause", rest))).drop("decided")

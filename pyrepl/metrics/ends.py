@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from pyrepl.metrics.arrow import schema as arrow_schema
+from pyrepl.metrics.keep import kept
 from pyrepl.metrics.schemas import schema
 from pyrepl.metrics.story import by_node
 from pyrepl.metrics.tables import EVENTS
@@ -45,7 +46,7 @@ def once(events: DataFrame) -> DataFrame:
     own = (f.col("form") == "text") & (f.col("detail") == "pyrepl")
     in_text = started.where(own).select("node", "run", "pid", f.col("at_us").alias("text_us"))
     near = f.abs(f.col("json_us") - f.col("text_us")) < SAME_START_US
-    doubles = in_text.join(f.broadcast(in_json), "pid").where(near).select("node", "run").distinct()
+    doubles = kept(in_text.join(f.broadcast(in_json), "pid").where(near).select("node", "run").distinct())
     return events.join(f.broadcast(doubles), ["node", "run"], "left_anti")
 
 

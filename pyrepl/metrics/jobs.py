@@ -23,9 +23,11 @@ from pyrepl.metrics import manifest, rates
 from pyrepl.metrics.attempts import attempts
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.ends import ends, once, told
+from pyrepl.metrics.keep import at_once, kept, literal
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.results import CUT_CAUSES, RESULTS, SKEW, TOTALS
 from pyrepl.metrics.schemas import conform, schema, stored
+from pyrepl.metrics.series import series
 from pyrepl.metrics.syncs import cuts, full_causes, loops, modes, retries, syncs
 from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
 
@@ -50,43 +52,56 @@ def analyse(
     ConfigError when `tables` holds what this version did not write.
     """
     known = manifest.load(tables)
-    events = _within(canonical(spark, tables, EVENTS, known), since_us, until_us)
+    all_events = canonical(spark, tables, EVENTS, known)
+    events = _told(_within(all_events, since_us, until_us), known)
     samples = _within(canonical(spark, tables, SAMPLES, known), since_us, until_us)
-    events = told(once(events))
-    # Each of these is small, and asked often: computed once, and their long plans cut off behind them.
-    nodes = rates.nodes(events, samples).localCheckpoint()
-    tried, clocks = attempts(spark, ends(events).localCheckpoint(), nodes)
+    # What is made of the large tables, each in one pass, and small afterwards.
+    nodes, lags, rates_told, drawn, halves = at_once(
+        lambda: kept(rates.nodes(events, samples)),
+        lambda: kept(rates.lags(samples)),
+        lambda: kept(rates.sampled_rates(samples)),
+        lambda: kept(series(samples, all_events)),
+        lambda: ends(events),
+    )
+    tried, clocks = attempts(spark, halves, nodes)
     tried = tried.localCheckpoint()
-    done = syncs(tried).localCheckpoint()
-    links = cuts(tried).localCheckpoint()
-    tables_of_advice = (advices.what_if(done), links, loops(done), advices.storms(done, tried))
+    done, links = at_once(lambda: syncs(tried).localCheckpoint(), lambda: cuts(tried).localCheckpoint())
+    sizes, looped, stormy = at_once(
+        lambda: advices.what_if(done).localCheckpoint(),
+        lambda: loops(done).localCheckpoint(),
+        lambda: advices.storms(done, tried).localCheckpoint(),
+    )
     found = {
         "syncs": done,
         "modes": modes(done),
         "full_causes": full_causes(done),
-        "loops": tables_of_advice[2],
+        "loops": looped,
         "retries": retries(tried),
         "cuts": links,
         "cut_causes": conform(links.groupBy("cause").agg(f.count("*").alias("count")), CUT_CAUSES).orderBy("cause"),
-        "availability": rates.availability(tried, nodes, samples),
-        "write_rate": rates.write_rate(events, samples, tried),
+        "availability": rates.availability(tried, nodes, lags),
+        "write_rate": rates.write_rate(rates_told, nodes, tried),
         "forks": rates.forks(events),
-        "series": rates.series(samples),
-        "skew": spark.createDataFrame([astuple(clock) for clock in clocks], schema(SKEW)),
+        "series": drawn,
+        "skew": literal(spark, [astuple(clock) for clock in clocks], schema(SKEW)),
         "nodes": rates.shown_nodes(nodes),
-        "backlog_what_if": tables_of_advice[0],
-        "storms": tables_of_advice[3],
-        "advice": advices.advice(
-            done, tables_of_advice[0], links, tables_of_advice[2], tables_of_advice[3],
-            rates.backlog_sizes(events, samples),
-        ),
-        FILES.name: spark.createDataFrame(
-            [tuple(row[name] for name in FILES.names) for row in known.file_rows()], schema(FILES)
+        "backlog_what_if": sizes,
+        "storms": stormy,
+        "advice": advices.advice(done, sizes, links, looped, stormy, nodes),
+        FILES.name: literal(
+            spark, [tuple(row[name] for name in FILES.names) for row in known.file_rows()], schema(FILES)
         ),
         UNPARSED.name: stored(spark, tables, known, UNPARSED),
     }  # fmt: skip
     found["totals"] = _totals(done, tried, found)
     return {**{table.name: found[table.name] for table in RESULTS}, **found}
+
+
+def _told(events: DataFrame, known: Manifest) -> DataFrame:
+    """The events, those of text logs told; event logs alone need not be looked through for any."""
+    if not known.holds_text():
+        return events
+    return told(once(events))
 
 
 def _within(rows: DataFrame, since_us: int | None, until_us: int | None) -> DataFrame:

@@ -86,6 +86,10 @@ class Manifest:
             for before, behind in pairwise(spans)
         )  # fmt: skip
 
+    def holds_text(self) -> bool:
+        """Is any line read that is no line of an event log?"""
+        return any(told["json_lines"] < told["lines"] for entry in self.entries.values() for told in entry.all_told())
+
     def take(self, told: Told, *, tail: bool) -> None:
         """A range was read. It takes the place of a shorter one that began there; one of nothing leaves no trace."""
         entry = self.entries[told.file_id]

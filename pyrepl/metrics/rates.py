@@ -8,43 +8,57 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from pyrepl.metrics.results import AVAILABILITY, FORKS, NODES, SERIES, WRITE_RATE
+from pyrepl.metrics.results import AVAILABILITY, FORKS, NODES, WRITE_RATE
 from pyrepl.metrics.schemas import conform
 from pyrepl.metrics.syncs import day
 
-SPANS = 240
-"""Into so many spans the whole is cut for SERIES."""
-
 
 def nodes(events: DataFrame, samples: DataFrame) -> DataFrame:
-    """The table NODES, and `replids`: the ids that the node's own stream had."""
-    ids = f.collect_set("replid"), f.collect_set("replid2")
+    """The table NODES, and beside it what others ask of a node.
+
+    replids       the ids that the node's own stream had
+    backlog_size  bytes, the last one told
+    sampled       are there samples of the node itself?
+    first_sample, last_sample  us, of all its samples
+    """
     started = f.col("event") == "node_started"
     kind = f.when(started, f.when(f.col("form") == "json", "pyrepl").otherwise(f.col("detail")))
+    size_us = f.when(f.col("backlog_size_bytes").isNotNull(), f.col("at_us"))
+    size = f.max_by("backlog_size_bytes", size_us).alias("size"), f.max(size_us).alias("size_us")
     counted = events.groupBy("node").agg(
         f.max_by(kind, f.when(started, f.col("at_us"))).alias("kind"),
         f.max_by(f.when(started, f.col("version")), f.when(started, f.col("at_us"))).alias("version"),
         f.max("port").alias("port"),
-        f.count_distinct(f.when(f.col("form") == "json", f.col("run")).when(started, f.col("run"))).alias("starts"),
-        f.min("at_us").alias("first_us"),
-        f.max("at_us").alias("last_us"),
-        f.count("*").alias("events"),
-        f.array_union(*ids).alias("replids"),
+        f.size(f.collect_set(f.when((f.col("form") == "json") | started, f.col("run")))).cast("bigint").alias("starts"),
+        f.min("at_us").alias("first"),
+        f.max("at_us").alias("last"),
+        f.count("*").alias("count"),
+        f.array_union(f.collect_set("replid"), f.collect_set("replid2")).alias("replids"),
+        *size,
     )
     sampled = samples.groupBy("node").agg(
-        f.min("at_us").alias("first_sample"), f.max("at_us").alias("last_sample"), f.count("*").alias("samples")
+        f.min("at_us").alias("first"),
+        f.max("at_us").alias("last"),
+        f.count("*").alias("count"),
+        f.max(f.col("event") == "sample").alias("sampled"),
+        f.min("at_us").alias("first_sample"),
+        f.max("at_us").alias("last_sample"),
+        *size,
     )
-    rows = counted.join(sampled, "node", "full")
-    return rows.select(
-        "node",
-        "kind",
-        "version",
-        "port",
-        f.greatest(f.lit(1), f.coalesce("starts", f.lit(1))).alias("runs"),
-        f.least("first_us", "first_sample").alias("first_us"),
-        f.greatest("last_us", "last_sample").alias("last_us"),
-        (f.coalesce("events", f.lit(0)) + f.coalesce("samples", f.lit(0))).alias("events"),
-        "replids",
+    rows = counted.unionByName(sampled, allowMissingColumns=True).groupBy("node")
+    return rows.agg(
+        f.max("kind").alias("kind"),
+        f.max("version").alias("version"),
+        f.max("port").alias("port"),
+        f.greatest(f.lit(1), f.coalesce(f.max("starts"), f.lit(1))).alias("runs"),
+        f.min("first").alias("first_us"),
+        f.max("last").alias("last_us"),
+        f.sum("count").alias("events"),
+        f.max("replids").alias("replids"),
+        f.max_by("size", "size_us").alias("backlog_size"),
+        f.coalesce(f.max("sampled"), f.lit(False)).alias("sampled"),
+        f.min("first_sample").alias("first_sample"),
+        f.max("last_sample").alias("last_sample"),
     )
 
 
@@ -53,9 +67,9 @@ def shown_nodes(nodes: DataFrame) -> DataFrame:
     return conform(nodes, NODES).orderBy("node")
 
 
-def availability(attempts: DataFrame, nodes: DataFrame, samples: DataFrame) -> DataFrame:
-    """The table AVAILABILITY."""
-    spans = _spans(attempts, nodes).join(_lags(samples, attempts), ["node", "replica"], "left")
+def availability(attempts: DataFrame, nodes: DataFrame, lags: DataFrame) -> DataFrame:
+    """The table AVAILABILITY. `lags` is lags()."""
+    spans = _spans(attempts, nodes).join(_named(lags, attempts), ["node", "replica"], "left")
     return conform(spans, AVAILABILITY).orderBy("availability", "node", "replica")
 
 
@@ -88,17 +102,11 @@ def _spans(attempts: DataFrame, nodes: DataFrame) -> DataFrame:
     return totals.withColumn("availability", share)
 
 
-def _lags(samples: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Percentiles of the lag that masters saw. Their labels of replicas become nodes as in attempts."""
-    labels = (
-        attempts.where(f.col("m").isNotNull())
-        .select(f.col("m.node").alias("own"), f.col("m.peer").alias("label"), f.col("replica").alias("called"))
-        .groupBy("own", "label")
-        .agg(f.max("called").alias("called"))
-    )
+def lags(samples: DataFrame) -> DataFrame:
+    """Percentiles of the lag that masters saw: a row per node and `peer`, its label of a replica."""
     of_replicas = samples.where(f.col("event") == "replica_sample")
     marks = f.array(f.lit(0.5), f.lit(0.9), f.lit(0.99))
-    lags = of_replicas.groupBy("node", "peer").agg(
+    return of_replicas.groupBy("node", "peer").agg(
         f.count("*").alias("samples"),
         f.percentile("lag_bytes", marks).alias("lag_bytes"),
         f.percentile("lag_s", marks).alias("lag_s"),
@@ -106,7 +114,17 @@ def _lags(samples: DataFrame, attempts: DataFrame) -> DataFrame:
         f.max("lag_s").alias("lag_s_max"),
         f.max("output_bytes").alias("output_buffer_max"),
     )
-    named = lags.join(f.broadcast(labels), (lags["node"] == labels["own"]) & (lags["peer"] == labels["label"]), "left")
+
+
+def _named(lags: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Masters' labels of replicas become nodes as in attempts."""
+    labels = (
+        attempts.where(f.col("m").isNotNull())
+        .select(f.col("m.node").alias("node"), f.col("m.peer").alias("peer"), f.col("replica").alias("called"))
+        .groupBy("node", "peer")
+        .agg(f.max("called").alias("called"))
+    )
+    named = lags.join(labels, ["node", "peer"], "left")
     return named.select(
         "node",
         f.coalesce("called", "peer").alias("replica"),
@@ -119,11 +137,16 @@ def _lags(samples: DataFrame, attempts: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def write_rate(events: DataFrame, samples: DataFrame, attempts: DataFrame) -> DataFrame:
-    """The table WRITE_RATE: by samples where there are any, else by the offsets that syncs name."""
-    of_nodes = samples.where(f.col("event") == "sample").select(
+def sampled_rates(samples: DataFrame) -> DataFrame:
+    """A row per node that took samples of itself: what WRITE_RATE makes of them."""
+    points = samples.where(f.col("event") == "sample").select(
         "node", "replid", "at_us", f.col("offset").alias("cut"), "writes_per_s", f.lit("samples").alias("source")
     )
+    return _rates(points)
+
+
+def write_rate(sampled: DataFrame, nodes: DataFrame, attempts: DataFrame) -> DataFrame:
+    """The table WRITE_RATE: by samples where there are any (sampled_rates()), else by the offsets that syncs name."""
     told = attempts.where(f.col("snapshot_offset").isNotNull() & (f.col("verdict") == "full")).select(
         "node",
         f.coalesce("r.replid", "m.replid").alias("replid"),
@@ -132,23 +155,9 @@ def write_rate(events: DataFrame, samples: DataFrame, attempts: DataFrame) -> Da
         f.lit(None).cast("double").alias("writes_per_s"),
         f.lit("syncs").alias("source"),
     )
-    told = told.join(of_nodes.select("node").distinct(), "node", "left_anti")
-    points = of_nodes.unionByName(told)
-    of_run = Window.partitionBy("node", "replid").orderBy("at_us", "cut")
-    spans = points.withColumn("span_s", (f.col("at_us") - f.lag("at_us").over(of_run)) / 1e6).withColumn(
-        "grown", f.col("cut") - f.lag("cut").over(of_run)
-    )
-    good = (f.col("span_s") > 0) & (f.col("grown") >= 0)
-    rate = f.when(good, f.col("grown") / f.col("span_s"))
-    rows = spans.groupBy("node").agg(
-        f.max("source").alias("source"),
-        f.sum(f.when(good, f.col("span_s"))).alias("observed_s"),
-        f.sum(f.when(good, f.col("grown"))).alias("stream_bytes"),
-        f.percentile(rate, f.array(f.lit(0.5), f.lit(0.99))).alias("rates"),
-        f.max(rate).alias("bytes_per_s_max"),
-        f.percentile("writes_per_s", f.array(f.lit(0.5), f.lit(0.99))).alias("writes"),
-    )
-    rows = rows.where(f.col("observed_s").isNotNull()).join(backlog_sizes(events, samples), "node", "left")
+    told = told.join(f.broadcast(nodes.where("sampled").select("node")), "node", "left_anti")
+    rows = sampled.unionByName(_rates(told)).where(f.col("observed_s").isNotNull())
+    rows = rows.join(f.broadcast(nodes.select("node", "backlog_size")), "node", "left")
     mean = f.col("stream_bytes") / f.col("observed_s")
     rows = rows.select(
         "*",
@@ -163,12 +172,23 @@ def write_rate(events: DataFrame, samples: DataFrame, attempts: DataFrame) -> Da
     return conform(rows, WRITE_RATE).orderBy("node")
 
 
-def backlog_sizes(events: DataFrame, samples: DataFrame) -> DataFrame:
-    """node, backlog_size: the last one told."""
-    known = f.col("backlog_size_bytes").isNotNull()
-    told = events.where(known).select("node", "at_us", "backlog_size_bytes")
-    told = told.unionByName(samples.where(known).select("node", "at_us", "backlog_size_bytes"))
-    return told.groupBy("node").agg(f.max_by("backlog_size_bytes", "at_us").alias("backlog_size"))
+def _rates(points: DataFrame) -> DataFrame:
+    """By node, from offsets at times."""
+    of_run = Window.partitionBy("node", "replid").orderBy("at_us", "cut")
+    spans = points.withColumn("span_s", (f.col("at_us") - f.lag("at_us").over(of_run)) / 1e6).withColumn(
+        "grown", f.col("cut") - f.lag("cut").over(of_run)
+    )
+    good = (f.col("span_s") > 0) & (f.col("grown") >= 0)
+    rate = f.when(good, f.col("grown") / f.col("span_s"))
+    marks = f.array(f.lit(0.5), f.lit(0.99))
+    return spans.groupBy("node").agg(
+        f.max("source").alias("source"),
+        f.sum(f.when(good, f.col("span_s"))).alias("observed_s"),
+        f.sum(f.when(good, f.col("grown"))).alias("stream_bytes"),
+        f.percentile(rate, marks).alias("rates"),
+        f.max(rate).alias("bytes_per_s_max"),
+        f.percentile("writes_per_s", marks).alias("writes"),
+    )
 
 
 def forks(events: DataFrame) -> DataFrame:
@@ -200,16 +220,3 @@ def forks(events: DataFrame) -> DataFrame:
         f.coalesce(f.col("snapshot_ms") / 1000, (f.col("end_us") - f.col("at_us")) / 1e6).alias("seconds"),
     )
     return conform(told, FORKS)
-
-
-def series(samples: DataFrame) -> DataFrame:
-    """The table SERIES."""
-    whole = samples.agg(f.min("at_us").alias("begin"), f.max("at_us").alias("end"))
-    whole = whole.withColumn("span", f.ceil((f.col("end") - f.col("begin") + 1) / SPANS))
-    placed = samples.crossJoin(f.broadcast(whole))
-    at_us = f.col("begin") + f.floor((f.col("at_us") - f.col("begin")) / f.col("span")) * f.col("span")
-    drawn = ("lag_bytes", "lag_s", "output_bytes", "sync_buffer_bytes", "writes_per_s", "stream_bytes_per_s")
-    rows = placed.groupBy("node", f.col("peer").alias("replica"), at_us.alias("at_us")).agg(
-        *(f.max(name).alias(name) for name in drawn)
-    )
-    return conform(rows, SERIES).orderBy("node", "replica", "at_us")

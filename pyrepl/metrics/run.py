@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from pyrepl import VERSION
-from pyrepl.metrics import manifest
+from pyrepl.metrics.column import Table
 from pyrepl.metrics.ingest import ingest
-from pyrepl.metrics.jobs import analyse, canonical
+from pyrepl.metrics.jobs import analyse
+from pyrepl.metrics.keep import at_once
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report, Row
-from pyrepl.metrics.results import SERIES
-from pyrepl.metrics.series import series
-from pyrepl.metrics.tables import EVENTS, SAMPLES, UNPARSED
+from pyrepl.metrics.tables import UNPARSED
 
 MOST_ROWS: Final = 50_000
 """Rows of a table that are collected, the newest of happenings; Parquet has all."""
@@ -83,28 +83,16 @@ def answer(
     """The same from what has been read so far."""
     steps.begin("analyse")
     results = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
-    known = manifest.load(wanted.tables)
-    samples = _within(canonical(spark, wanted.tables, SAMPLES, known), wanted)
-    results = {**results, SERIES.name: series(samples, canonical(spark, wanted.tables, EVENTS, known))}
     steps.begin("collect")
-    tables: dict[str, list[Row]] = {}
-    cut = set()
-    for table in TABLES:
-        most = MOST_UNPARSED if table is UNPARSED else MOST_ROWS
-        rows, whole = _collected(results[table.name], most)
-        tables[table.name] = rows
-        if not whole:
-            cut.add(table.name)
+    found = at_once(*(partial(_collected, results[table.name], _most(table)) for table in TABLES))
     steps.end()
-    return Report(tables, wanted.logs, made_at_us, VERSION, steps.seconds, frozenset(cut)), results
+    tables = {table.name: rows for table, (rows, _) in zip(TABLES, found, strict=True)}
+    cut = frozenset(table.name for table, (_, whole) in zip(TABLES, found, strict=True) if not whole)
+    return Report(tables, wanted.logs, made_at_us, VERSION, steps.seconds, cut), results
 
 
-def _within(samples: DataFrame, wanted: Wanted) -> DataFrame:
-    if wanted.since_us is not None:
-        samples = samples.where(samples["at_us"] >= wanted.since_us)
-    if wanted.until_us is not None:
-        samples = samples.where(samples["at_us"] < wanted.until_us)
-    return samples
+def _most(table: Table) -> int:
+    return MOST_UNPARSED if table is UNPARSED else MOST_ROWS
 
 
 def _collected(rows: DataFrame, most: int) -> tuple[list[Row], bool]:

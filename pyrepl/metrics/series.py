@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -19,10 +20,11 @@ def series(samples: DataFrame, events: DataFrame, spans: int = SPANS) -> DataFra
 
     A replica is called by its node's name where both ends of one of its syncs were logged.
     """
-    bounds = samples.agg(f.min("at_us").alias("first"), f.max("at_us").alias("last"))
-    width = f.greatest(f.lit(1), f.ceil((f.col("last") - f.col("first") + 1) / f.lit(spans)))
-    begin = f.col("first") + f.floor((f.col("at_us") - f.col("first")) / f.col("width")) * f.col("width")
-    placed = samples.crossJoin(f.broadcast(bounds.withColumn("width", width))).withColumn("begin", begin)
+    first, last = samples.agg(f.min("at_us"), f.max("at_us")).collect()[0]
+    first = first or 0
+    width = max(1, ceil(((last or 0) - first + 1) / spans))
+    begin = f.lit(first) + f.floor((f.col("at_us") - f.lit(first)) / f.lit(width)) * f.lit(width)
+    placed = samples.withColumn("begin", begin)
     of_node = f.col("event") == "sample"
     columns = ("lag_bytes", "lag_s", "output_bytes", "sync_buffer_bytes", "writes_per_s", "stream_bytes_per_s")
     rows = (

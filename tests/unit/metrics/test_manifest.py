@@ -43,6 +43,14 @@ def test_doubles_are_foreseen() -> None:
     assert known.may_hold_doubles("samples")
 
 
+def test_event_logs_alone_hold_no_text() -> None:
+    known = Manifest({"a": Entry("a", "/x/a.jsonl", "a", 5, "h", size=30)})
+    known.take(Told("a", 0, 20, 4, 4, json_lines=4), tail=False)
+    assert not known.holds_text()
+    known.take(Told("a", 20, 10, 2, 1, json_lines=1), tail=False)
+    assert known.holds_text()
+
+
 def test_what_no_manifest_names_is_removed(tmp_path: Path) -> None:
     kept = tmp_path / "events" / "p1.parquet"
     orphan = tmp_path / "events" / "day=x" / "p9.parquet"
