@@ -53,6 +53,8 @@ SPARK_IS_GONE: Final = (
 LEAST_JAVA: Final = 17
 SMALL_BYTES: Final = 256 << 20
 """Below so much log Spark takes longer to compile a question than to answer it."""
+QUICK_BYTES: Final = 4 << 30
+"""Below so much Java takes longer to compile well than it gains by it."""
 PARTITIONS: Final = 4
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
@@ -226,8 +228,10 @@ def spark_for(options: Options, steps: Steps) -> Iterator[SparkSession]:
     with contextlib.ExitStack() as stack:
         with _held_back(), _hushed() as chatter:
             try:
-                small = bytes_in(options.logs) < SMALL_BYTES
-                spark = stack.enter_context(session(master, partitions=1 if small else PARTITIONS, small=small))
+                size = bytes_in(options.logs)
+                small, quick = size < SMALL_BYTES, size < QUICK_BYTES
+                partitions = 1 if small else PARTITIONS
+                spark = stack.enter_context(session(master, partitions=partitions, small=small, quick=quick))
             except Exception as error:
                 raise CannotRun(_why_no_start(master, error, chatter())) from None
         try:

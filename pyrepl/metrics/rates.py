@@ -5,7 +5,7 @@ Each expression stands in the order of its table in results.py, whose rules it c
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from pyrepl.metrics.results import AVAILABILITY, FORKS, NODES, WRITE_RATE
@@ -105,14 +105,26 @@ def _spans(attempts: DataFrame, nodes: DataFrame) -> DataFrame:
 def lags(samples: DataFrame) -> DataFrame:
     """Percentiles of the lag that masters saw: a row per node and `peer`, its label of a replica."""
     of_replicas = samples.where(f.col("event") == "replica_sample")
+    of_bytes = _marked(of_replicas, "lag_bytes", f.max("output_bytes").alias("output_buffer_max"))
+    of_seconds = _marked(of_replicas, "lag_s").drop("samples")
+    return of_bytes.join(of_seconds, _same_pair(of_bytes, of_seconds)).drop(of_seconds["node"], of_seconds["peer"])
+
+
+def _same_pair(one: DataFrame, other: DataFrame) -> Column:
+    """Also of samples that name no peer."""
+    return one["node"].eqNullSafe(other["node"]) & one["peer"].eqNullSafe(other["peer"])
+
+
+def _marked(samples: DataFrame, name: str, *others: Column) -> DataFrame:
+    """Percentiles and maximum of a column. Equal values are counted first, as there are few different ones: the
+    function percentile alone would keep each as an object."""
     marks = f.array(f.lit(0.5), f.lit(0.9), f.lit(0.99))
-    return of_replicas.groupBy("node", "peer").agg(
-        f.count("*").alias("samples"),
-        f.percentile("lag_bytes", marks).alias("lag_bytes"),
-        f.percentile("lag_s", marks).alias("lag_s"),
-        f.max("lag_bytes").alias("lag_bytes_max"),
-        f.max("lag_s").alias("lag_s_max"),
-        f.max("output_bytes").alias("output_buffer_max"),
+    counted = samples.groupBy("node", "peer", name).agg(f.count("*").alias("times"), *others)
+    return counted.groupBy("node", "peer").agg(
+        f.sum("times").alias("samples"),
+        f.percentile(name, marks, f.col("times")).alias(name),
+        f.max(name).alias(f"{name}_max"),
+        *(f.max(column).alias(column) for column in counted.columns[4:]),
     )
 
 
@@ -140,9 +152,9 @@ def _named(lags: DataFrame, attempts: DataFrame) -> DataFrame:
 def sampled_rates(samples: DataFrame) -> DataFrame:
     """A row per node that took samples of itself: what WRITE_RATE makes of them."""
     points = samples.where(f.col("event") == "sample").select(
-        "node", "replid", "at_us", f.col("offset").alias("cut"), "writes_per_s", f.lit("samples").alias("source")
+        "node", "replid", "at_us", f.col("offset").alias("cut"), "writes_per_s"
     )
-    return _rates(points)
+    return _rates(points, "samples")
 
 
 def write_rate(sampled: DataFrame, nodes: DataFrame, attempts: DataFrame) -> DataFrame:
@@ -153,10 +165,9 @@ def write_rate(sampled: DataFrame, nodes: DataFrame, attempts: DataFrame) -> Dat
         f.coalesce("m.decided_us", "r.decided_us").alias("at_us"),
         f.col("snapshot_offset").alias("cut"),
         f.lit(None).cast("double").alias("writes_per_s"),
-        f.lit("syncs").alias("source"),
     )
     told = told.join(f.broadcast(nodes.where("sampled").select("node")), "node", "left_anti")
-    rows = sampled.unionByName(_rates(told)).where(f.col("observed_s").isNotNull())
+    rows = sampled.unionByName(_rates(told, "syncs")).where(f.col("observed_s").isNotNull())
     rows = rows.join(f.broadcast(nodes.select("node", "backlog_size")), "node", "left")
     mean = f.col("stream_bytes") / f.col("observed_s")
     rows = rows.select(
@@ -172,7 +183,7 @@ def write_rate(sampled: DataFrame, nodes: DataFrame, attempts: DataFrame) -> Dat
     return conform(rows, WRITE_RATE).orderBy("node")
 
 
-def _rates(points: DataFrame) -> DataFrame:
+def _rates(points: DataFrame, source: str) -> DataFrame:
     """By node, from offsets at times."""
     of_run = Window.partitionBy("node", "replid").orderBy("at_us", "cut")
     spans = points.withColumn("span_s", (f.col("at_us") - f.lag("at_us").over(of_run)) / 1e6).withColumn(
@@ -182,7 +193,7 @@ def _rates(points: DataFrame) -> DataFrame:
     rate = f.when(good, f.col("grown") / f.col("span_s"))
     marks = f.array(f.lit(0.5), f.lit(0.99))
     return spans.groupBy("node").agg(
-        f.max("source").alias("source"),
+        f.lit(source).alias("source"),
         f.sum(f.when(good, f.col("span_s"))).alias("observed_s"),
         f.sum(f.when(good, f.col("grown"))).alias("stream_bytes"),
         f.percentile(rate, marks).alias("rates"),

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -29,22 +29,33 @@ _SMALL: Final = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
 }
+_LOCAL: Final = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # To plan again after each shuffle is for data and machines of unknown size; here it is half of the planning.
+    "spark.sql.adaptive.enabled": "false",
+    # So many files are listed at once; listing more takes a job of as many tasks.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+}
+_QUICK: Final = "-XX:TieredStopAtLevel=1"
+"""Java's better compiler takes 15 s of processor time here, which pay only when Spark works for minutes."""
 
 
 @contextmanager
 def session(
-    master: str = "local[*]", memory: str = "2g", partitions: int = 4, small: bool = False
+    master: str = "local[*]", memory: str = "2g", partitions: int = 4, small: bool = False, quick: bool = False
 ) -> Iterator[SparkSession]:
     """A session on `master`, stopped at the end. `partitions` is that of shuffles; `memory` of a local driver. An empty
     `master` is the one that spark-submit has told Spark.
 
     `small` says that there are few rows, a thousand syncs and not millions of events: then Spark's expressions are
-    interpreted, as compiling them would take longer than running them. Raises what Spark raises when there is no Java.
+    interpreted, as compiling them would take longer than running them. `quick`, which `small` implies, is for minutes
+    and not for hours: Java compiles quickly and not well. Raises what Spark raises when there is no Java.
     """
     rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
     spark: SparkSession | None = None
     try:
-        spark = _build(master, memory, partitions, rough)
+        spark = _build(master, settings(master, memory, partitions, rough, quick=quick or small), rough)
         for name, value in (_SMALL if small else {}).items():
             spark.conf.set(name, value)
         spark.sparkContext.setLogLevel("OFF")
@@ -67,19 +78,18 @@ def _stop(spark: SparkSession) -> None:
         spark.stop()
 
 
-def _build(master: str, memory: str, partitions: int, rough: str) -> SparkSession:
+def _build(master: str, settings: Mapping[str, str], rough: str) -> SparkSession:
     (Path(rough) / _LOGGING).write_text(_QUIET)
     builder = SparkSession.builder.appName("pyrepl metrics")
     if master:
         builder = builder.master(master)
-    for name, value in settings(master, memory, partitions, rough).items():
+    for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 
 
-def settings(master: str, memory: str, partitions: int, rough: str) -> dict[str, str]:
+def settings(master: str, memory: str, partitions: int, rough: str, *, quick: bool = False) -> dict[str, str]:
     """Spark's settings; `rough` is the folder for its temporary files."""
-    local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -90,6 +100,6 @@ def settings(master: str, memory: str, partitions: int, rough: str) -> dict[str,
         "spark.local.dir": rough,
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{rough}/{_LOGGING} "
-        f"-Djava.io.tmpdir={rough} -XX:+UseParallelGC",
-        **(local if master.startswith("local") else {}),
+        f"-Djava.io.tmpdir={rough} -XX:+UseParallelGC{f' {_QUICK}' if quick else ''}",
+        **(_LOCAL if master.startswith("local") else {}),
     }

@@ -156,7 +156,9 @@ def retries(attempts: DataFrame) -> DataFrame:
 def cuts(attempts: DataFrame) -> DataFrame:
     """The table CUTS."""
     established = f.col("verdict").isNotNull() | (f.col("lost_phase") == "stream")
-    of_pair = Window.partitionBy("node", "replica").orderBy("at_us", "sync").rowsBetween(1, Window.unboundedFollowing)
+    # From the newest on: a frame that ends with the last row is computed anew for each row.
+    newest_first = Window.partitionBy("node", "replica").orderBy(f.desc("at_us"), f.desc("sync"))
+    of_pair = newest_first.rowsBetween(Window.unboundedPreceding, -1)
     next_ok = f.min(f.when(f.col("ok"), f.col("online_us"))).over(of_pair)
     rows = (
         attempts.withColumn("next_ok", next_ok)

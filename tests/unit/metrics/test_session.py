@@ -19,3 +19,10 @@ def test_no_page_and_no_progress_and_files_below_its_folder(tmp_path: Path) -> N
 def test_a_local_session_listens_on_loopback_alone(tmp_path: Path) -> None:
     assert settings("local[*]", "1g", 1, str(tmp_path))["spark.driver.bindAddress"] == "127.0.0.1"
     assert "spark.driver.host" not in settings("spark://h:7077", "1g", 1, str(tmp_path))
+
+
+def test_a_quick_session_has_java_compile_once(tmp_path: Path) -> None:
+    def java(quick: bool) -> str:
+        return settings("local[2]", "1g", 1, str(tmp_path), quick=quick)["spark.driver.extraJavaOptions"]
+
+    assert java(True) == f"{java(False)} -XX:TieredStopAtLevel=1"
