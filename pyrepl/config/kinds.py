@@ -320,7 +320,7 @@ class Percentiles(Kind[tuple[float, ...]]):
         return b" ".join(self.lines(value)[0])
 
     def lines(self, value: tuple[float, ...]) -> list[list[bytes]]:
-        return [[f"{number:g}".encode() for number in value] or [b""]]
+        return [[repr(number).removesuffix(".0").encode() for number in value] or [b""]]
 
 
 class CacheRule(NamedTuple):

@@ -168,7 +168,7 @@ class Stage:
         if phase is Phase.PAIRED:
             return lambda: "elay next BGSAVE for diskless SYNC" in master.log()
         if phase is Phase.APPLYING:
-            begins = "Starting to stream replication buffer" if replica.kind != "valkey8" else "Done loading RDB"
+            begins = "Starting to stream replication buffer" if replica.kind != "valkey8" else "Finished with success"
             return lambda: begins in replica.log()
         return lambda: proxy.passed_on(RDB) * 100 >= self.snapshot_bytes * PERCENT[phase]
 

@@ -21,6 +21,7 @@ from pyrepl.config.kinds import (
     Memory,
     OctalMode,
     OutputBufferLimits,
+    Percentiles,
     RdbVersion,
     ReplicaOf,
     SavePoint,
@@ -69,6 +70,8 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
         case CacheRules():
             rule = st.builds(CacheRule, WORD_WITHOUT_SPACE, WORD_WITHOUT_SPACE)
             return st.lists(rule, max_size=3).map(tuple)
+        case Percentiles():
+            return st.lists(st.floats(0, 100), max_size=3).map(tuple)
         case OutputBufferLimits():
             return st.builds(BufferLimits, LIMIT, LIMIT, LIMIT)
         case ReplicaOf():

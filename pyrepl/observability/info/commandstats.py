@@ -27,8 +27,12 @@ def _latencies(node: Node) -> Iterator[tuple[str, str]]:
     percents = node.settings.latency_tracking_info_percentiles
     for name, row in node.stats.commands.items():
         if row.latencies.count:
-            shown = ",".join(f"p{percent:g}={row.latencies.percentile_us(percent):.3f}" for percent in percents)
-            yield f"latency_percentiles_usec_{name}", shown
+            shown = (f"p{_short(percent)}={row.latencies.percentile_us(percent):.3f}" for percent in percents)
+            yield f"latency_percentiles_usec_{name}", ",".join(shown)
+
+
+def _short(percent: float) -> str:
+    return f"{percent:f}".rstrip("0").rstrip(".")
 
 
 def _errors(node: Node) -> Iterator[tuple[str, str]]:
