@@ -1,34 +1,43 @@
 """Metrics from logs: reading event lines and answering from the tables, beside DuckDB and Polars doing the same.
 
-`python -m bench.metrics [--lines 5000000]` generates that many lines of an event log (about 400 bytes each), then runs
-each step in a process of its own: wall time, MB/s of log, peak memory of the process and its children. The work of the
-rivals: parse the same lines into Parquet, then phases by sync and percentiles of lag on it. Spark answers with all its
-result tables, which is more.
+`python -m bench.metrics [--lines 5000000] [--rounds 1] [--cluster]` generates that many lines of an event log (about
+400 bytes each), then runs each step in a process of its own: wall time, MB/s of log, processor seconds, peak memory of
+the process and its children; medians over the rounds.
+
+Spark runs twice, as `pyrepl metrics --out` would: once over all logs, then in a new process over the same with a
+hundredth more lines. DuckDB and Polars parse the same lines into Parquet. "answer" of Spark is every result table; of
+DuckDB the same analysis in SQL (metrics_sql.py, which says what it leaves out) over the very tables that Spark answers
+from; of Polars only phases by sync and percentiles of lag.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
+import os
 import random
 import shutil
+import statistics
+import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 
+from bench.metrics_sql import QUESTIONS, TABLES
+
 NODES: Final = 4
 _BEGIN_US: Final = 1_795_000_000_000_000
-_BY_SYNC: Final = "SELECT sync, min(at_us), max(at_us), max(mode) FROM {events} WHERE sync IS NOT NULL GROUP BY sync"
-_LAGS: Final = (
-    "SELECT node, peer, quantile_cont(lag_bytes, [0.5, 0.9, 0.99]), quantile_cont(lag_s, [0.5, 0.9, 0.99]) "
-    "FROM {samples} WHERE lag_bytes IS NOT NULL GROUP BY node, peer"
-)
+PERCENT: Final = 100
+Laps = dict[str, float]
+"""Name of a step -> seconds, or MB for `peak`."""
 
 
 def generate(path: Path, lines: int, first: int = 0) -> int:
@@ -52,7 +61,7 @@ def _line(number: int, rng: random.Random, node: str) -> dict[str, Any]:
                  "backlog_size_bytes": 1 << 20, "replicas": 3, "output_bytes": 0, "sync_buffer_bytes": 0,
                  "rss_bytes": 1 << 27, "keys": 10**6, "clients": 12, "writes_per_s": 1234.5,
                  "stream_bytes_per_s": 99999.5}  # fmt: skip
-        return {**head, **({**lag, "lag_s": rng.random(), "output_bytes": 0} if number % 2 else state)}
+        return {**head, **({**lag, "lag_s": round(rng.random(), 3), "output_bytes": 0} if number % 2 else state)}
     sync, step = divmod(number // 10, 4)
     base = {"end": "master", "sync": f"{node}-{sync}/?", "peer": "10.0.0.1:6379"}
     asked = {"event": "psync_asked", **base, "replica": "10.0.0.1:6379", "conn": f"10.0.0.1:{sync % 60_000}"}
@@ -63,48 +72,67 @@ def _line(number: int, rng: random.Random, node: str) -> dict[str, Any]:
     return {**head, **(asked, decided, online, down)[step]}
 
 
-def spark(work: Path, master: str) -> dict[str, float]:
-    """Start, read all, read again with a hundredth more, answer: seconds of each."""
+def spark(work: Path, master: str) -> Laps:
+    """Start, read all, answer: seconds of each."""
+    return _spark([work / "logs"], _tables(work, master), master, _size(work))
+
+
+def spark_again(work: Path, master: str) -> Laps:
+    """The same with a hundredth more."""
+    return _spark([work / "logs", work / "more"], _tables(work, master), master, _size(work))
+
+
+def _spark(logs: list[Path], tables: Path, master: str, size: int) -> Laps:
+    from cli.metrics import PARTITIONS, QUICK_BYTES, SMALL_BYTES
     from pyrepl.metrics.ingest import ingest
     from pyrepl.metrics.jobs import analyse
     from pyrepl.metrics.session import session
 
-    tables = work / f"tables-{'two' if '2' in master else 'one'}"
-    found: dict[str, float] = {}
+    small, quick = size < SMALL_BYTES, size < QUICK_BYTES
+    found: Laps = {}
     at = time.monotonic()
-    with session(master) as made:
+    with session(master, partitions=1 if small else PARTITIONS, small=small, quick=quick) as made:
         at = _lap(found, "start", at)
-        ingest(made, [work / "logs"], tables)
+        ingest(made, logs, tables)
         at = _lap(found, "parse", at)
-        ingest(made, [work / "logs", work / "more"], tables)
-        at = _lap(found, "parse 1 % more", at)
         for frame in analyse(made, tables).values():
-            frame.collect() if frame.columns[0] != "sync" else frame.count()
+            frame.collect() if "sync" not in frame.columns and frame.columns[0] != "day" else frame.count()
         _lap(found, "answer", at)
     return found
 
 
-def duckdb(work: Path, _: str) -> dict[str, float]:
-    """The same by DuckDB."""
+def _tables(work: Path, master: str) -> Path:
+    return work / f"tables-{master.partition(':')[0]}"
+
+
+def _size(work: Path) -> int:
+    return sum(path.stat().st_size for path in (work / "logs").iterdir())
+
+
+def duckdb(work: Path, of: str) -> Laps:
+    """Parse by itself; answer from the tables that Spark made on the master `of`."""
     import duckdb as rival
 
-    found: dict[str, float] = {}
+    found: Laps = {}
     at = time.monotonic()
     base = rival.connect()
     whole = work / "duckdb.parquet"
     base.execute(f"COPY (SELECT * FROM read_ndjson('{work}/logs/*.jsonl')) TO '{whole}' (FORMAT parquet)")
     at = _lap(found, "parse", at)
-    for query in (_BY_SYNC, _LAGS):
-        base.execute(query.format(events=f"'{whole}'", samples=f"'{whole}'")).fetchall()
+    for name in ("events", "samples"):
+        parts = f"read_parquet('{_tables(work, of)}/{name}/**/*.parquet', hive_partitioning = true)"
+        base.execute(f"CREATE VIEW {name} AS SELECT * FROM {parts}")
+    for query in (*TABLES, *QUESTIONS):
+        base.execute(query).fetchall()
     _lap(found, "answer", at)
     return found
 
 
-def polars(work: Path, _: str) -> dict[str, float]:
-    """The same by Polars."""
+def polars(work: Path, _: str) -> Laps:
+    """Parse, and two questions."""
     import polars as pl
 
-    found: dict[str, float] = {}
+    found: Laps = {}
     at = time.monotonic()
     whole = work / "polars.parquet"
     pl.scan_ndjson(str(work / "logs" / "*.jsonl"), infer_schema_length=1000).sink_parquet(whole)
@@ -122,47 +150,101 @@ def polars(work: Path, _: str) -> dict[str, float]:
     return found
 
 
-def _lap(found: dict[str, float], name: str, since: float) -> float:
+def _lap(found: Laps, name: str, since: float) -> float:
     now = time.monotonic()
     found[name] = now - since
     return now
 
 
-def measured(work: Path, step: Callable[[Path, str], dict[str, float]], master: str) -> tuple[dict[str, float], float]:
-    """Run a step in a process of its own; its seconds, and the peak memory of it and its children in MB."""
+def measured(work: Path, step: Callable[[Path, str], Laps], master: str) -> Laps:
+    """Run a step in a process of its own: its seconds, its processor seconds (`cpu`) and the peak memory (`peak`, MB)
+    of it and its children."""
     context = multiprocessing.get_context("spawn")
     results: Any = context.Queue()
     process = context.Process(target=_call, args=(results, step, work, master))
     process.start()
-    peak = [0.0]
+    found: Laps = {}
     over = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(process.pid, peak, over))
+    watcher = threading.Thread(target=_watch, args=(process.pid, found, over))
     watcher.start()
-    found: dict[str, float] = results.get()
-    process.join()
+    laps: Laps | str = results.get()
     over.set()
     watcher.join()
-    return found, peak[0]
+    process.join()
+    if isinstance(laps, str):
+        raise RuntimeError(laps)
+    return laps | found
 
 
-def _call(results: Any, step: Callable[[Path, str], dict[str, float]], work: Path, master: str) -> None:
-    results.put(step(work, master))
-
-
-def _watch(pid: int | None, peak: list[float], over: threading.Event) -> None:
-    while not over.wait(0.1):
+def _call(results: Any, step: Callable[[Path, str], Laps], work: Path, master: str) -> None:
+    """Java and Spark greet on standard error: that is shown only when the step fails."""
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 2)
         try:
+            results.put(step(work, master))
+        except Exception:
+            said.seek(0)
+            results.put(said.read().decode(errors="replace") + traceback.format_exc())
+
+
+def _watch(pid: int | None, found: Laps, over: threading.Event) -> None:
+    """Processor seconds are those of the processes there are, and of the children that they have waited for."""
+    while not over.wait(0.1):
+        with contextlib.suppress(psutil.Error):
             whole = psutil.Process(pid)
-            sizes = [one.memory_info().rss for one in (whole, *whole.children(recursive=True))]
-            peak[0] = max(peak[0], sum(sizes) / 1e6)
-        except psutil.Error:
-            continue
+            every = (whole, *whole.children(recursive=True))
+            found["peak"] = max(found.get("peak", 0.0), sum(one.memory_info().rss for one in every) / 1e6)
+            found["cpu"] = max(found.get("cpu", 0.0), sum(sum(one.cpu_times()[:4]) for one in every))
+
+
+def _median(rounds: list[Laps]) -> Laps:
+    return {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
+
+
+def _tell(name: str, found: Laps, size: int) -> None:
+    laps = ", ".join(f"{lap} {seconds:.1f} s" for lap, seconds in found.items() if lap not in ("peak", "cpu"))
+    speed = f"; {size / 1e6 / found['parse']:.0f} MB/s parsed" if size else ""
+    print(f"{name:28} {laps}{speed}; processor {found['cpu']:.0f} s; peak {found['peak']:.0f} MB", flush=True)
+
+
+def _whole(found: Laps) -> float:
+    return sum(seconds for name, seconds in found.items() if name not in ("peak", "cpu"))
+
+
+def compare(work: Path, masters: list[str], rounds: int) -> None:
+    """All steps, one line each, and how they stand to each other."""
+    size = _size(work)
+    firsts, seconds = {}, {}
+    for master in masters:
+        name = f"Spark {master.partition('//')[0]}"
+        tried = []
+        for _ in range(rounds):
+            shutil.rmtree(_tables(work, master), ignore_errors=True)
+            tried.append((measured(work, spark, master), measured(work, spark_again, master)))
+        firsts[master], seconds[master] = (_median(list(one)) for one in zip(*tried, strict=True))
+        _tell(name, firsts[master], size)
+        _tell(f"{name} 1 % more", seconds[master], 0)
+    rivals = {step.__name__: _median([measured(work, step, masters[1]) for _ in range(rounds)])
+              for step in (duckdb, polars)}  # fmt: skip
+    for name, found in rivals.items():
+        _tell(name, found, size)
+    one, two = (firsts[master] for master in masters[:2])
+    again = seconds[masters[1]]
+    print(f"answer of {masters[1]} / answer of DuckDB: {two['answer'] / rivals['duckdb']['answer']:.1f}")
+    print(
+        f"second run / first: {_whole(again) / _whole(two):.0%} as a whole, "
+        f"{again['parse'] / two['parse']:.0%} of parse"
+    )
+    for lap in ("parse", "answer"):
+        print(f"{masters[0]} / {masters[1]}, {lap}: {one[lap] / two[lap]:.2f}")
 
 
 def main() -> None:
-    """Generate, measure, print one line a step."""
+    """Generate, measure, tell."""
     parser = argparse.ArgumentParser(prog="python -m bench.metrics", description=__doc__)
-    parser.add_argument("--lines", type=int, default=5_000_000, help="event lines (default 5 million, about 1.5 GB)")
+    parser.add_argument("--lines", type=int, default=5_000_000, help="event lines (default 5 million, about 2 GB)")
+    parser.add_argument("--rounds", type=int, default=1, help="of each step; medians are told (default 1)")
+    parser.add_argument("--cluster", action="store_true", help="also on a standalone master with two workers")
     options = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="pyrepl-bench-"))
     try:
@@ -170,14 +252,17 @@ def main() -> None:
         (work / "more").mkdir()
         share = options.lines // NODES
         size = sum(generate(work / "logs" / f"node{i}.jsonl", share) for i in range(NODES))
-        generate(work / "more" / "node9.jsonl", max(1, options.lines // 100))
-        print(f"{share * NODES} lines, {size / 1e6:.0f} MB")
-        steps = (("Spark local[1]", spark, "local[1]"), ("Spark local[2]", spark, "local[2]"), ("DuckDB", duckdb, ""),
-                 ("Polars", polars, ""))  # fmt: skip
-        for name, step, master in steps:
-            found, peak = measured(work, step, master)
-            laps = ", ".join(f"{lap} {seconds:.1f} s" for lap, seconds in found.items())
-            print(f"{name:15} {laps}; {size / 1e6 / found['parse']:.0f} MB/s parsed; peak {peak:.0f} MB", flush=True)
+        generate(work / "more" / "node9.jsonl", max(1, options.lines // PERCENT))
+        print(f"{share * NODES} lines, {size / 1e6:.0f} MB", flush=True)
+        with contextlib.ExitStack() as stack:
+            masters = ["local[1]", "local[2]"]
+            if options.cluster:
+                from bench.spark_cluster import cluster
+
+                # The driver tells the workers which Python to run.
+                os.environ["PYSPARK_PYTHON"] = sys.executable
+                masters.append(stack.enter_context(cluster(work)))
+            compare(work, masters, options.rounds)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

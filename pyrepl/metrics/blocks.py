@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple, Protocol
 
-BLOCK_BYTES: Final = 8 << 20
+BLOCK_BYTES: Final = 4 << 20
 MAX_LINE_BYTES: Final = 1 << 20
 """A longer line is none of a log; it is told, and not read into memory as a whole. Inclusive."""
 SHOWN_BYTES: Final = 2000

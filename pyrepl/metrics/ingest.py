@@ -19,8 +19,6 @@ from pyrepl.metrics.part import Split, Told, read_splits
 from pyrepl.metrics.plan import find, plan
 from pyrepl.metrics.textlines import UTC
 
-_SPLIT: str = "path string, file_id string, start bigint, end bigint, node string, packed boolean"
-
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -84,9 +82,10 @@ def run(spark: SparkSession, splits: list[Split], tables: Path, zone: str) -> li
     # Largest first, dealt out in turn, so that all tasks have about the same to do.
     rows = sorted(splits, key=lambda split: split.start - split.end)
     dealt = [split for first in range(tasks) for split in rows[first::tasks]]
-    frame = spark.createDataFrame(spark.sparkContext.parallelize(dealt, tasks), _SPLIT)
     read = partial(read_splits, tables=str(tables), zone=zone)
-    found = [Told(**json.loads(row["told"])) for row in frame.mapInArrow(read, "told string").collect()]
+    found = [
+        Told(**json.loads(one)) for one in spark.sparkContext.parallelize(dealt, tasks).mapPartitions(read).collect()
+    ]
     return sorted(found, key=lambda one: (one.file_id, one.start))
 
 

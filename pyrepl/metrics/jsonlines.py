@@ -59,23 +59,23 @@ class Parsed(NamedTuple):
     unparsed: list[tuple[int, str]]
 
 
-def parse(block: bytes) -> Parsed:
-    """Take apart whole lines, each beginning with a brace, the last one ended."""
+def parse(block: bytes, lines: Any = None) -> Parsed:
+    """Take apart whole lines, each beginning with a brace, the last one ended. `lines` is line_array(block), where it
+    is known."""
     unparsed: list[tuple[int, str]] = []
     try:
-        events, samples = _read_both(block)
+        events, samples = _read_both(block, line_array(block) if lines is None else lines)
     except pa.ArrowInvalid:
         block, unparsed = _sort_out(block)
-        events, samples = _read_both(block)
-    known = events.filter(pc.is_in(events["event"], value_set=_KNOWN))
+        events, samples = _read_both(block, line_array(block))
+    known = _those(events, pc.is_in(events["event"], value_set=_KNOWN))
     return Parsed(_shaped(EVENTS, known), _shaped(SAMPLES, samples), events.num_rows - known.num_rows, unparsed)
 
 
-def _read_both(block: bytes) -> tuple[Any, Any]:
+def _read_both(block: bytes, lines: Any) -> tuple[Any, Any]:
     """Events and samples as read. Raises ArrowInvalid when one line is not what it should be."""
     if not block.isascii():
         _check_encoding(block)
-    lines = line_array(block)
     marked = pc.match_substring_regex(lines.cast(pa.string()), pattern=_MARK)
     samples = _read(joined(lines.filter(marked)), _OF_SAMPLES)
     others = _read(joined(lines.filter(pc.invert(marked))), _OF_EVENTS)
@@ -89,7 +89,13 @@ def _read_both(block: bytes) -> tuple[Any, Any]:
 def _part(table: Any) -> tuple[Any, Any]:
     """Samples and others, by their true name."""
     is_sample = pc.is_in(table["event"], value_set=_SAMPLES)
-    return table.filter(is_sample), table.filter(pc.invert(is_sample))
+    return _those(table, is_sample), _those(table, pc.invert(is_sample))
+
+
+def _those(table: Any, chosen: Any) -> Any:
+    """The rows chosen; when that is all or none, without a copy."""
+    count = pc.sum(chosen).as_py() or 0
+    return table.slice(0, count) if count in (0, table.num_rows) else table.filter(chosen)
 
 
 def _check_encoding(block: bytes) -> None:
@@ -101,7 +107,7 @@ def _check_encoding(block: bytes) -> None:
 
 def _read(block: bytes, schema: Any) -> Any:
     """Raises ArrowInvalid for a damaged line, and for one that lacks what every line has."""
-    if not block.strip():
+    if not block or block.isspace():
         return schema.empty_table()
     table = pa.json.read_json(
         pa.BufferReader(block),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -129,18 +129,18 @@ def _read_block(block: Block, split: Split, zone: str, writer: _Writer) -> None:
     braced = pc.starts_with(lines, pattern=b"{")
     count = pc.sum(braced).as_py() or 0
     if count:
-        is_all = count == len(lines)
-        _read_json(block, block.data if is_all else joined(lines.filter(braced)), None if is_all else braced, writer)
+        told.json_lines += count
+        if count == len(lines):
+            _keep_json(block, jsonlines.parse(block.data, lines), None, writer)
+        else:
+            _keep_json(block, jsonlines.parse(joined(lines.filter(braced))), braced, writer)
     if count < len(lines):
         where = pc.indices_nonzero(pc.invert(braced))
         _read_text(block, lines.take(where), where, split, zone, writer)
 
 
-def _read_json(block: Block, data: bytes, braced: Any, writer: _Writer) -> None:
-    parsed = jsonlines.parse(data)
-    told = writer.told
-    told.json_lines += data.count(b"\n")
-    told.ignored += parsed.ignored
+def _keep_json(block: Block, parsed: jsonlines.Parsed, braced: Any, writer: _Writer) -> None:
+    writer.told.ignored += parsed.ignored
     writer.add(EVENTS, parsed.events)
     writer.add(SAMPLES, parsed.samples)
     if parsed.unparsed:
@@ -258,8 +258,7 @@ class _Writer:
         self.told.parts.append(name)
 
 
-def read_splits(batches: Iterator[Any], tables: str, zone: str) -> Iterator[Any]:
-    """For Spark's mapInArrow: batches of splits in, one row of JSON each out."""
-    for batch in batches:
-        told = [read_split(Split(**row), tables, zone).to_json() for row in batch.to_pylist()]
-        yield pa.RecordBatch.from_pydict({"told": told})
+def read_splits(splits: Iterable[Split], tables: str, zone: str) -> Iterator[str]:
+    """For Spark's mapPartitions: splits in, what became of each out, as JSON."""
+    for split in splits:
+        yield read_split(split, tables, zone).to_json()

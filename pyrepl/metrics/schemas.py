@@ -18,6 +18,8 @@ from pyspark.sql.types import (
 from pyrepl.metrics.column import Kind, Table
 from pyrepl.metrics.manifest import Manifest
 
+_GLOB = "__globPaths__"
+
 
 def spark_type(kind: Kind) -> DataType:
     """Spark's type of a column."""
@@ -40,7 +42,8 @@ def stored(spark: SparkSession, tables: Path, manifest: Manifest, table: Table) 
     parts = [str(tables / part) for part in manifest.parts(table.name)]
     if not parts:
         return spark.createDataFrame([], schema(table))
-    reader = spark.read.schema(schema(table)).option("basePath", str(tables / table.name))
+    # Brackets in a folder's name are no pattern here.
+    reader = spark.read.schema(schema(table)).option("basePath", str(tables / table.name)).option(_GLOB, "false")
     return reader.parquet(*parts).select(*table.names)
 
 
