@@ -18,6 +18,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import shutil
 import statistics
 import sys
@@ -102,7 +103,8 @@ def _spark(logs: list[Path], tables: Path, master: str, size: int) -> Laps:
 
 
 def _tables(work: Path, master: str) -> Path:
-    return work / f"tables-{master.partition(':')[0]}"
+    """Without brackets, which DuckDB takes for a pattern."""
+    return work / f"tables-{re.sub('[^a-z0-9]', '', master)}"
 
 
 def _size(work: Path) -> int:

@@ -61,7 +61,8 @@ def _analyse(folder: Path) -> dict[str, Any]:
     os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
     with session("local[2]", memory="1g", partitions=1, small=True) as spark:
         for name, logs in corpus.make(LOGS, folder / "corpora").items():
-            tables = folder / "tables" / name
+            # Brackets are what Spark takes for a pattern if it is let.
+            tables = folder / "tables [1]" / name
             first = ingest(spark, [logs], tables)
             found[name] = corpus.collected(spark, tables) | {"scenario_of": corpus.scenarios(logs)}
             again = ingest(spark, [logs], tables)
