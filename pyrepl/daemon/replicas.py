@@ -290,7 +290,8 @@ class Replicas:
     def _went_online(self, session: Session, event: machine.WentOnline) -> None:
         if event.full and session.target is machine.SnapshotTarget.SOCKETS and not session.uses_sync:
             self._log(events.ReplicaWaitsForAck(session.address))
-        else:
+        # A quick replica has acknowledged before we hear of the child's end: then there is nothing to wait for.
+        if session.may_stream:
             if event.full:
                 self._log(events.ReplicaSynchronized(session.address))
             self.story.went_online(session, self._clock.now(), full=event.full)

@@ -99,6 +99,18 @@ class TestFullSync:
         run()
 
     @in_loop
+    async def test_who_acknowledges_before_the_child_has_ended_is_online(self, tmp_path: Path) -> None:
+        """It has loaded what came, and says so; the child still has to go."""
+        async with running(tmp_path, rdb_key_save_delay=500) as node:
+            await node.say(f"DEBUG POPULATE {KEYS}")
+            peer = await sync(node)
+            peer.send("REPLCONF", "ACK", "0")
+            await read_snapshot(peer)
+            await until(lambda: node.logged("Synchronization with replica 127.0.0.1:7777 succeeded"))
+            await node.say("SET after it")
+            assert b"after" in await peer.some()
+
+    @in_loop
     async def test_several_share_one_child(self, tmp_path: Path) -> None:
         async with running(tmp_path, repl_diskless_sync_delay=100, repl_diskless_sync_max_replicas=3) as node:
             await node.say(f"DEBUG POPULATE {KEYS}")
