@@ -7,6 +7,8 @@ the connection when that is out, `abort` at once; `connection_lost` comes in a l
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 from collections import deque
 from collections.abc import Sequence
@@ -34,7 +36,7 @@ class PolledSocket:
     """One connected, non-blocking socket, which belongs to us.
 
     Invariants: `_waiting_bytes` is the size of all of `_waiting`. The poller looks whether we may write exactly while
-    something waits, and whether we may read while reading is neither paused nor over.
+    something waits or a file did not go out whole, and whether we may read while reading is neither paused nor over.
     """
 
     __slots__ = (
@@ -62,7 +64,7 @@ class PolledSocket:
         self._waiting_bytes: int = 0
         self._high_bytes: int = HIGH_BYTES
         self._is_over = False
-        """More than `_high_bytes` waited, and `resume_writing` is owed."""
+        """More than `_high_bytes` waited, or part of a file, and `resume_writing` is owed."""
         self._is_reading = True
         self._is_closing = False
         self._is_lost = False
@@ -142,6 +144,36 @@ class PolledSocket:
             elif not self._is_lost:
                 self._keep(memoryview(piece)[size:] if size else piece)
                 size = 0
+
+    def send_file(self, file_fd: int, offset: int, count: int) -> int:
+        """Hand `count` bytes of a file from `offset` on to the kernel, which copies them; how many it took.
+
+        When it took fewer, `resume_writing` tells that it may take more. Raises OSError when the file cannot be read,
+        or is shorter than that.
+        """
+        if self._is_lost:
+            return 0
+        size = 0
+        if not self._waiting:
+            try:
+                size = os.sendfile(self.fd, file_fd, offset, count)
+            except (BlockingIOError, InterruptedError):
+                pass
+            except ConnectionError as error:
+                self._lose(error)
+                return 0
+            else:
+                if size == 0:
+                    raise OSError(errno.EIO, "the file ends too early")
+        if size < count:
+            self.tell_when_writable()
+        return size
+
+    def tell_when_writable(self) -> None:
+        """`resume_writing` comes in a later turn, once nothing waits here and the kernel takes more."""
+        if not self._is_lost:
+            self._is_over = True
+            self._poller.watch(self.fd, reading=self._is_reading, writing=True)
 
     def close(self) -> None:
         """Read no more, and end when everything is written."""

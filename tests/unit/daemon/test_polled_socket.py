@@ -12,7 +12,8 @@ import pytest
 
 from pyrepl.daemon.client_conn import ClientConn
 from pyrepl.daemon.polled_socket import HIGH_BYTES, PolledSocket
-from tests.unit.daemon.rig import RunningNode, in_loop, running, until
+from pyrepl.daemon.replica_conn import ReplicaConn
+from tests.unit.daemon.rig import RunningNode, in_loop, running, soon, until
 
 
 @pytest.fixture
@@ -66,6 +67,66 @@ class TestWriting:
                 _, transport = served(node, ends[0])
                 transport.writelines(pieces)
                 assert await read_all(ends[1], len(b"".join(pieces))) == b"".join(pieces)
+
+        run()
+
+
+class TestFile:
+    def test_out_in_parts_behind_what_waits(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            first, data = Random(3).randbytes(300_000), Random(4).randbytes(3_000_000)
+            (tmp_path / "file").write_bytes(data)
+            async with running(tmp_path) as node:
+                conn, transport = served(node, ends[0])
+                replication = node.app.node.replication
+                session = replication.roster.open_session(999, "h", 0.0)
+                conn.replica = ReplicaConn(conn, session, replication.backlog)
+                sent: list[int] = []
+                told = asyncio.Event()
+                node.app.clients.on_drained = lambda who: told.set()
+                with (tmp_path / "file").open("rb") as file:
+                    transport.write(first)
+                    assert transport.get_write_buffer_size() > 0
+                    reading = asyncio.ensure_future(read_all(ends[1], len(first + data)))
+                    while sum(sent) < len(data):
+                        sent.append(transport.send_file(file.fileno(), sum(sent), len(data) - sum(sent)))
+                        if sum(sent) < len(data):
+                            await soon(told.wait())
+                            told.clear()
+                conn.replica = None
+                assert sent[0] == 0, "not before what was written"
+                assert len(sent) > 2
+                assert await reading == first + data
+
+        run()
+
+    def test_one_that_is_too_short(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            (tmp_path / "file").write_bytes(b"1234")
+            async with running(tmp_path) as node:
+                _, transport = served(node, ends[0])
+                with (tmp_path / "file").open("rb") as file:
+                    assert transport.send_file(file.fileno(), 2, 5) == 2
+                    with pytest.raises(OSError, match="too early"):
+                        transport.send_file(file.fileno(), 4, 1)
+                assert await read_all(ends[1], 2) == b"34"
+
+        run()
+
+    def test_to_a_peer_that_is_gone(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            (tmp_path / "file").write_bytes(b"1234")
+            async with running(tmp_path) as node:
+                conn, transport = served(node, ends[0])
+                ends[1].close()
+                with (tmp_path / "file").open("rb") as file:
+                    assert transport.send_file(file.fileno(), 0, 4) == 0
+                    assert transport.is_closing()
+                    assert transport.send_file(file.fileno(), 0, 4) == 0
+                await until(lambda: conn.client.id not in node.app.clients.conns)
 
         run()
 
