@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
@@ -18,7 +20,8 @@ from pyspark.sql.types import (
 from pyrepl.metrics.column import Kind, Table
 from pyrepl.metrics.manifest import Manifest
 
-_GLOB = "__globPaths__"
+_PATTERN: Final = re.compile(r"[][{}*?\\]")
+"""What Hadoop gives a meaning in a path, unless it stands behind a backslash."""
 
 
 def spark_type(kind: Kind) -> DataType:
@@ -39,11 +42,11 @@ def schema(table: Table) -> StructType:
 
 def stored(spark: SparkSession, tables: Path, manifest: Manifest, table: Table) -> DataFrame:
     """A canonical table as read so far; empty when no part of it is."""
-    parts = [str(tables / part) for part in manifest.parts(table.name)]
+    # Brackets in a folder's name are no pattern here.
+    parts = [_PATTERN.sub(r"\\\g<0>", str(tables / part)) for part in manifest.parts(table.name)]
     if not parts:
         return spark.createDataFrame([], schema(table))
-    # Brackets in a folder's name are no pattern here.
-    reader = spark.read.schema(schema(table)).option("basePath", str(tables / table.name)).option(_GLOB, "false")
+    reader = spark.read.schema(schema(table)).option("basePath", str(tables / table.name))
     return reader.parquet(*parts).select(*table.names)
 
 
