@@ -26,6 +26,18 @@ class TestExpiry:
             assert node.app.node.keyspace.expired_keys_count == 100
 
     @in_loop
+    async def test_many_at_once_do_not_wait_for_the_next_tick(self, tmp_path: Path) -> None:
+        """A slice of two milliseconds a second would take a minute for these."""
+        async with running(tmp_path, hz=1) as node:
+            keyspace = node.app.node.keyspace
+            db = keyspace.databases[0]
+            due_ms = node.app.clock.unix_ms() + 1
+            for number in range(100_000):
+                db.put(b"%d" % number, b"v")
+                db.expire_at(b"%d" % number, due_ms)
+            await until(lambda: keyspace.expired_keys_count == 100_000)
+
+    @in_loop
     async def test_fields_of_hashes(self, tmp_path: Path) -> None:
         async with running(tmp_path, hz=100) as node:
             peer = await node.peer()
