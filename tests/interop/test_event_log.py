@@ -117,7 +117,8 @@ def test_both_ends_and_both_logs_tell_one_story(lab: Lab, mode: str) -> None:
     assert one(full, "psync_asked")["peer"] == f"127.0.0.1:{replica.port}"
     assert one(full_there, "psync_asked")["peer"] == f"127.0.0.1:{master.port}"
     decided = one(partial, "psync_decided")
-    assert decided["missing_bytes"] == decided["offset"] - one(partial, "psync_asked")["asked_offset"]
+    # The record stands at the stream's end of its own moment: a write may have come since the verdict.
+    assert 0 <= decided["missing_bytes"] <= decided["offset"] - one(partial, "psync_asked")["asked_offset"]
     assert one(full_there, "load_ended")["keys"] > SCALE // 2
 
     ended = one(events(master), "snapshot_ended")
