@@ -35,6 +35,9 @@ def shaped(table: Table, columns: dict[str, Any], rows: int) -> Any:
 
 def days(at_us: Any) -> Any:
     """The UTC day of each Unix time in microseconds, as 2026-01-31."""
+    bounds = pc.min_max(pc.divide(at_us, _DAY_US)).as_py()
+    if bounds["min"] is not None and bounds["min"] == bounds["max"]:
+        return pa.repeat(_named(pa.array([bounds["min"]], pa.int64()))[0], len(at_us))
     coded = pc.divide(at_us, _DAY_US).dictionary_encode()
     return _named(coded.dictionary).take(coded.indices)
 

@@ -50,13 +50,16 @@ def blocks(source: Source, start: int, end: int | None, block_bytes: int = BLOCK
         data = source.read(wanted) if wanted > 0 else b""
         if not data:
             break
-        rest += data
-        cut = rest.rfind(b"\n") + 1
+        cut = data.rfind(b"\n") + 1
         if cut:
-            yield from _without_giants(at, rest[:cut])
-            at += cut
-            rest = rest[cut:]
-        elif len(rest) > MAX_LINE_BYTES:
+            # One copy: of a block's memory, to come by it is what takes time.
+            whole = b"".join((rest, memoryview(data)[:cut])) if rest or cut < len(data) else data
+            yield from _without_giants(at, whole)
+            at += len(whole)
+            rest = data[cut:]
+            continue
+        rest += data
+        if len(rest) > MAX_LINE_BYTES:
             giant, rest, at = _giant(source, rest, at, end, block_bytes)
             yield giant
     if rest:

@@ -29,9 +29,9 @@ _PYTHON: Final[dict[str, tuple[type, ...]]] = {
     "double": (int, float),
     "boolean": (bool,),
 }
-_ALWAYS: Final = ("at_us", "node", "run", "seq", "event")
+ALWAYS: Final = ("at_us", "event", "node", "run", "seq")
 _LARGEST: Final = 1 << 63
-_TO_2100_US: Final = 4_102_444_800_000_000
+LATEST_US: Final = 4_102_444_800_000_000
 _KNOWN: Final = pa.array(sorted(BY_EVENT.keys() - kinds.SAMPLES), pa.string())
 _SAMPLES: Final = pa.array(sorted(kinds.SAMPLES), pa.string())
 _MARK: Final = 'sample",'
@@ -43,8 +43,8 @@ def _schema(table: Table) -> Any:
     return pa.schema([(column.name, _ARROW[column.type]) for column in COLUMNS if column.name in table.names])
 
 
-_OF_EVENTS: Final = _schema(EVENTS)
-_OF_SAMPLES: Final = _schema(SAMPLES)
+OF_EVENTS: Final = _schema(EVENTS)
+OF_SAMPLES: Final = _schema(SAMPLES)
 _TYPES: Final = {
     column.name: _PYTHON[column.type] for column in COLUMNS if column.name in {*EVENTS.names, *SAMPLES.names}
 }
@@ -77,12 +77,12 @@ def _read_both(block: bytes, lines: Any) -> tuple[Any, Any]:
     if not block.isascii():
         _check_encoding(block)
     marked = pc.match_substring_regex(lines.cast(pa.string()), pattern=_MARK)
-    samples = _read(joined(lines.filter(marked)), _OF_SAMPLES)
-    others = _read(joined(lines.filter(pc.invert(marked))), _OF_EVENTS)
+    samples = _read(joined(lines.filter(marked)), OF_SAMPLES)
+    others = _read(joined(lines.filter(pc.invert(marked))), OF_EVENTS)
     samples, strays = _part(samples)
     strays_too, events = _part(others)
     if strays.num_rows or strays_too.num_rows:
-        samples, events = _part(_read(block, pa.unify_schemas([_OF_EVENTS, _OF_SAMPLES])))
+        samples, events = _part(_read(block, pa.unify_schemas([OF_EVENTS, OF_SAMPLES])))
     return events, samples
 
 
@@ -114,10 +114,10 @@ def _read(block: bytes, schema: Any) -> Any:
         pa.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
         pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
     )
-    if any(table[name].null_count for name in _ALWAYS):
+    if any(table[name].null_count for name in ALWAYS):
         raise pa.ArrowInvalid("a line without time, node, run, number or event")
     bounds = pc.min_max(table["at_us"]).as_py()
-    if bounds["min"] < 0 or bounds["max"] > _TO_2100_US:
+    if bounds["min"] < 0 or bounds["max"] > LATEST_US:
         raise pa.ArrowInvalid("a time that no clock shows")
     return table
 
@@ -144,12 +144,12 @@ def why_not(line: bytes) -> str | None:
         return "encoding"
     except (ValueError, RecursionError):
         return "json"
-    if not isinstance(found, dict) or any(found.get(name) is None for name in _ALWAYS):
+    if not isinstance(found, dict) or any(found.get(name) is None for name in ALWAYS):
         return "schema"
     if not all(_fits(value, _TYPES[name]) for name, value in found.items() if name in _TYPES and value is not None):
         return "schema"
     try:
-        _read(line + b"\n", pa.unify_schemas([_OF_EVENTS, _OF_SAMPLES]))
+        _read(line + b"\n", pa.unify_schemas([OF_EVENTS, OF_SAMPLES]))
     except pa.ArrowInvalid:
         return "schema"
     return None

@@ -20,15 +20,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyrepl.metrics import jsonlines, textlines
+from pyrepl.metrics import jsonlines, scan, textlines
 from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.blocks import Block, Source, TooLong, blocks
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.lines import joined, line_array
+from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNPARSED
 
 FLUSH_ROWS: Final = 400_000
+MOST_UNUSUAL: Final = 16
+"""Lines of a block that are read one by one where the scan has stopped; with more, it is not worth while."""
 SHOWN: Final = 500
+RISING: Final = ("at_us", "seq", "offset")
 _IN_PATH: Final = ("day", "node")
 
 
@@ -69,6 +73,7 @@ def read_split(split: Split, tables: str, zone: str) -> Told:
     """Read it and write its parts under the folder `tables`. Faults of the file end up in `error`."""
     told = Told(split.file_id, split.start)
     writer = _Writer(Path(tables), split, told)
+    reader = _Reader(split, zone, writer)
     try:
         with _opened(split) as source:
             for block in blocks(source, split.start, None if split.end < 0 else split.end):
@@ -78,7 +83,7 @@ def read_split(split: Split, tables: str, zone: str) -> Told:
                     writer.keep_line(block.start, block.size, "too_long", block.head)
                 else:
                     told.read = block.start + len(block.data) - split.start
-                    _read_block(block, split, zone, writer)
+                    reader.read(block)
     except (OSError, EOFError, zlib.error) as error:
         told.error = f"{getattr(error, 'strerror', None) or error}, after {told.read} bytes"
     writer.flush()
@@ -120,6 +125,44 @@ class _Packed:
                 raise
             self._fault = fault
         return b"".join(parts)
+
+
+class _Reader:
+    """Reads the blocks of a split: an event log's usual lines by the scan, all others as they come."""
+
+    def __init__(self, split: Split, zone: str, writer: _Writer) -> None:
+        self._split = split
+        self._zone = zone
+        self._writer = writer
+        self._quick = QuickLines() if scan.IS_COMPILED else None
+
+    def read(self, block: Block) -> None:
+        at = 0
+        if self._quick is not None and block.data.startswith(b"{"):
+            at = self._scan(self._quick, block)
+        if at < len(block.data):
+            self._read_any(block, at, len(block.data))
+
+    def _scan(self, quick: QuickLines, block: Block) -> int:
+        """Where the rest begins, which has too many unusual lines to be read like this."""
+        at = unusual = 0
+        told = self._writer.told
+        while at < len(block.data) and unusual <= MOST_UNUSUAL:
+            found = quick.parse(block.data, at)
+            told.lines += found.lines
+            told.json_lines += found.lines
+            _keep_json(block, found.parsed, None, self._writer)
+            at = found.end
+            if at < len(block.data) and not found.is_full:
+                unusual += 1
+                end = block.data.index(b"\n", at) + 1
+                self._read_any(block, at, end)
+                at = end
+        return at
+
+    def _read_any(self, block: Block, at: int, end: int) -> None:
+        data = block.data if end - at == len(block.data) else block.data[at:end]
+        _read_block(Block(block.start + at, data), self._split, self._zone, self._writer)
 
 
 def _read_block(block: Block, split: Split, zone: str, writer: _Writer) -> None:
@@ -253,9 +296,18 @@ class _Writer:
         path = self._tables / name
         path.parent.mkdir(parents=True, exist_ok=True)
         rough = path.with_name(f".{path.name}.tmp")
-        pq.write_table(rows, rough, compression="snappy", write_statistics=True)
+        pq.write_table(rows, rough, **encodings(rows.schema))
         rough.replace(path)
         self.told.parts.append(name)
+
+
+def encodings(names: Any) -> dict[str, Any]:
+    """How columns are written: what rises, as differences; texts, which repeat, by a dictionary; numbers seldom do."""
+    return {
+        "compression": "snappy",
+        "use_dictionary": [field.name for field in names if field.type == pa.string()],
+        "column_encoding": {name: "DELTA_BINARY_PACKED" for name in RISING if name in names.names},
+    }
 
 
 def read_splits(splits: Iterable[Split], tables: str, zone: str) -> Iterator[str]:
