@@ -5,7 +5,9 @@
 the process and its children; medians over the rounds.
 
 Spark runs twice, as `pyrepl metrics --out` would: once over all logs, then in a new process over the same with a
-hundredth more lines. DuckDB and Polars parse the same lines into Parquet. "answer" of Spark is every result table; of
+hundredth more lines. On this machine processes read while Spark starts: "start" and "parse" then go on at the same time
+and share the processors, "both" is until the later one is done, and "whole" is all; "reading" is the same reading by
+itself. On a cluster Spark's tasks read, when it has started. DuckDB and Polars parse the same lines into Parquet. "answer" of Spark is every result table; of
 DuckDB the same analysis in SQL (metrics_sql.py, which says what it leaves out) over the very tables that Spark answers
 from; of Polars only phases by sync and percentiles of lag.
 """
@@ -26,12 +28,14 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 
 from bench.metrics_sql import QUESTIONS, TABLES
+from cli.metrics_readers import Readers, processes
 
 NODES: Final = 4
 _BEGIN_US: Final = 1_795_000_000_000_000
@@ -95,21 +99,45 @@ def spark_again(work: Path, master: str) -> Laps:
 
 def _spark(logs: list[Path], tables: Path, master: str, size: int) -> Laps:
     from cli.metrics import PARTITIONS, QUICK_BYTES, SMALL_BYTES
-    from pyrepl.metrics.ingest import ingest
-    from pyrepl.metrics.jobs import analyse
-    from pyrepl.metrics.session import session
+    from pyrepl.metrics.ingest import by_tasks, ingest
 
     small, quick = size < SMALL_BYTES, size < QUICK_BYTES
     found: Laps = {}
-    at = time.monotonic()
-    with session(master, partitions=1 if small else PARTITIONS, small=small, quick=quick) as made:
-        at = _lap(found, "start", at)
-        ingest(made, logs, tables)
-        at = _lap(found, "parse", at)
-        for frame in analyse(made, tables).values():
-            frame.collect() if "sync" not in frame.columns and frame.columns[0] != "day" else frame.count()
-        _lap(found, "answer", at)
+    begin = time.monotonic()
+    with ThreadPoolExecutor(1) as aside, Readers(processes(master)) as readers:
+        read = aside.submit(_read, readers, logs, tables) if master.startswith("local") else None
+        from pyrepl.metrics.jobs import analyse
+        from pyrepl.metrics.session import session
+
+        with session(master, partitions=1 if small else PARTITIONS, small=small, quick=quick) as made:
+            at = _lap(found, "start", begin)
+            if read is None:
+                ingest(by_tasks(made), logs, tables)
+                at = _lap(found, "parse", at)
+            else:
+                found |= read.result()
+            at = _lap(found, "both", begin)
+            for frame in analyse(made, tables).values():
+                frame.collect() if "sync" not in frame.columns and frame.columns[0] != "day" else frame.count()
+            _lap(found, "answer", at)
+            _lap(found, "whole", begin)
     return found
+
+
+def _read(readers: Readers, logs: list[Path], tables: Path) -> Laps:
+    from pyrepl.metrics.ingest import ingest
+
+    found: Laps = {}
+    begin = time.monotonic()
+    ingest(readers, logs, tables)
+    _lap(found, "parse", begin)
+    return found
+
+
+def reading(work: Path, master: str) -> Laps:
+    """What reading takes while nothing else goes on."""
+    with Readers(processes(master)) as readers:
+        return _read(readers, [work / "logs"], work / "alone")
 
 
 def _tables(work: Path, master: str) -> Path:
@@ -219,15 +247,14 @@ def _tell(name: str, found: Laps, size: int) -> None:
     print(f"{name:28} {laps}{speed}; processor {found['cpu']:.0f} s; peak {found['peak']:.0f} MB", flush=True)
 
 
-def _whole(found: Laps) -> float:
-    return sum(seconds for name, seconds in found.items() if name not in ("peak", "cpu"))
-
-
 def compare(work: Path, masters: list[str], rounds: int) -> None:
     """All steps, one line each, and how they stand to each other."""
     size = _size(work)
-    firsts, seconds = {}, {}
+    alone, firsts, seconds = {}, {}, {}
     for master in masters:
+        if master.startswith("local"):
+            alone[master] = _median([_alone(work, master) for _ in range(rounds)])
+            _tell(f"reading {master}", alone[master], size)
         name = f"Spark {master.partition('//')[0]}"
         tried = []
         for _ in range(rounds):
@@ -244,11 +271,18 @@ def compare(work: Path, masters: list[str], rounds: int) -> None:
     again = seconds[masters[1]]
     print(f"answer of {masters[1]} / answer of DuckDB: {two['answer'] / rivals['duckdb']['answer']:.1f}")
     print(
-        f"second run / first: {_whole(again) / _whole(two):.0%} as a whole, "
+        f"second run / first: {again['whole'] / two['whole']:.0%} as a whole, "
         f"{again['parse'] / two['parse']:.0%} of parse"
     )
-    for lap in ("parse", "answer"):
+    readings = [alone[master]["parse"] for master in masters[:2]]
+    print(f"{masters[0]} / {masters[1]}, reading: {readings[0] / readings[1]:.2f}")
+    for lap in ("both", "answer", "whole"):
         print(f"{masters[0]} / {masters[1]}, {lap}: {one[lap] / two[lap]:.2f}")
+
+
+def _alone(work: Path, master: str) -> Laps:
+    shutil.rmtree(work / "alone", ignore_errors=True)
+    return measured(work, reading, master)
 
 
 def main() -> None:

@@ -33,8 +33,11 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from pyrepl.metrics.ingest import Reading
     from pyrepl.metrics.report.model import Report
-    from pyrepl.metrics.run import Steps
+    from pyrepl.metrics.run import Steps, Wanted
+
+    from .metrics_readers import Readers
 
 NEEDED: Final = ("pyspark", "pyarrow", "jinja2", "prometheus_client", "vl_convert")
 """Modules of the extra `metrics`, which the daemon does without."""
@@ -94,6 +97,7 @@ def show(options: Options) -> int:
     from pyrepl.errors import ConfigError
 
     from .metrics_follow import follow
+    from .metrics_readers import ReadError
 
     # What py4j, between Python and Java, would say of each error before we do: a traceback, on standard error.
     logging.getLogger("py4j").addHandler(logging.NullHandler())
@@ -104,7 +108,7 @@ def show(options: Options) -> int:
     except BrokenPipeError:
         # Whoever read along (`| head`) has gone; Python must not stumble over that again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (CannotRun, ConfigError, OSError) as error:
+    except (CannotRun, ConfigError, ReadError, OSError) as error:
         return _fail(str(error))
     except KeyboardInterrupt:
         sys.stderr.write("pyrepl metrics: interrupted; what was read before stays, the next run goes on from there\n")
@@ -191,22 +195,51 @@ def _alone(out: Path) -> Iterator[None]:
 
 
 def _run(options: Options, tables: Path) -> None:
-    from pyrepl.metrics.run import Steps, Wanted, run
+    from pyrepl.metrics.run import Steps, Wanted, answer
 
     wanted = Wanted(options.logs, tables, options.since_us, options.until_us, options.zone)
-    with ThreadPoolExecutor(1) as aside, Watch(quiet=options.quiet) as watch:
+    with ThreadPoolExecutor(2) as aside, Watch(quiet=options.quiet) as watch, reading(options, watch) as readers:
         # The charts' library takes seconds to put together; Spark does not need this process meanwhile.
         library = aside.submit(library_of_charts) if options.out is not None or options.format == "html" else None
         steps = Steps(watch.step, time.monotonic)
-        with spark_for(options, steps) as spark:
+        read = aside.submit(read_logs, readers, wanted) if readers is not None else None
+        with spark_for(options, steps, "start Spark" if read is None else "start Spark, read") as spark:
             watch.follow(spark)
-            report, results = run(spark, wanted, steps, time.time_ns() // 1000)
+            steps.begin("read")
+            if read is None:
+                read_logs(by_spark(spark), wanted)
+            else:
+                read.result()
+            report, results = answer(spark, wanted, steps, time.time_ns() // 1000)
             if options.out is not None:
                 steps.begin("write")
                 write_all(report, results, options.out, library)
                 steps.end()
             watch.follow(None)
     _print(report, options, library)
+
+
+def read_logs(reading: Reading, wanted: Wanted) -> None:
+    """What is new, into the tables. Imports nothing of Spark's, which starts meanwhile."""
+    from pyrepl.metrics.ingest import ingest
+
+    ingest(reading, wanted.logs, wanted.tables, wanted.zone)
+
+
+def by_spark(spark: SparkSession) -> Reading:
+    from pyrepl.metrics.ingest import by_tasks
+
+    return by_tasks(spark)
+
+
+def reading(options: Options, watch: Watch) -> contextlib.AbstractContextManager[Readers | None]:
+    """Processes of this machine that read, or None on a cluster: its nodes do that themselves."""
+    from .metrics_readers import Readers, processes
+
+    master = master_of(options, os.environ)
+    if not master.startswith("local"):
+        return contextlib.nullcontext()
+    return Readers(processes(master), watch.read)
 
 
 def library_of_charts() -> str:
@@ -216,14 +249,14 @@ def library_of_charts() -> str:
 
 
 @contextlib.contextmanager
-def spark_for(options: Options, steps: Steps) -> Iterator[SparkSession]:
-    """A session; what goes wrong in it is told in our words, what Java has to say stays aside.
+def spark_for(options: Options, steps: Steps, step: str = "start Spark") -> Iterator[SparkSession]:
+    """A session; what goes wrong in it is told in our words, what Java has to say stays aside. `step` is its start.
 
     Raises CannotRun for errors of Spark's.
     """
     from pyrepl.metrics.session import session
 
-    steps.begin("start Spark")
+    steps.begin(step)
     master = master_of(options, os.environ)
     with contextlib.ExitStack() as stack:
         with _held_back(), _hushed() as chatter:
@@ -410,6 +443,12 @@ class Watch:
         if self._task is not None:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(name, total=None, tasks="")
+
+    def read(self, done: int, total: int) -> None:
+        """So many of so many bytes of the logs are read."""
+        if self._task is not None and self._shown:
+            shown = f"{done >> 20}/{total >> 20} MB read"
+            self._progress.update(self._task, completed=done, total=total, tasks=shown)
 
     def follow(self, spark: SparkSession | None) -> None:
         """Ask this session for its stages from now on."""

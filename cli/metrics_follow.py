@@ -22,7 +22,18 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from .metrics import SIGNALS, CannotRun, Options, Watch, library_of_charts, replace, spark_for, write_all
+from .metrics import (
+    SIGNALS,
+    CannotRun,
+    Options,
+    Watch,
+    by_spark,
+    library_of_charts,
+    reading,
+    replace,
+    spark_for,
+    write_all,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +75,7 @@ def _follower(options: Options, tables: Path, watch: Watch) -> Iterator[tuple[Sp
     from pyrepl.metrics.run import Steps, Wanted, answer
 
     wanted = Wanted(options.logs, tables, options.since_us, options.until_us, options.zone)
-    with ThreadPoolExecutor(1) as aside:
+    with ThreadPoolExecutor(1) as aside, reading(options, watch) as readers:
         library = aside.submit(library_of_charts)
         with spark_for(options, Steps(watch.step, time.monotonic)) as spark:
 
@@ -74,7 +85,7 @@ def _follower(options: Options, tables: Path, watch: Watch) -> Iterator[tuple[Sp
                 write_all(report, results, _out(options), library)
                 tell_batch(report, read, options)
 
-            yield spark, Follower(spark, wanted, answered)
+            yield spark, Follower(readers or by_spark(spark), wanted, answered)
 
 
 def _run(spark: SparkSession, follower: Follower, options: Options, asked: SimpleQueue[int]) -> None:

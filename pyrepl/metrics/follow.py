@@ -24,7 +24,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pyrepl.metrics.ingest import Read, ingest
+from pyrepl.metrics.ingest import Read, Reading, ingest
 from pyrepl.metrics.run import Wanted
 
 MERGE_BYTES: Final = 1 << 20
@@ -43,10 +43,11 @@ def watermark(nodes: Iterable[Mapping[str, Any]], late_us: int) -> int | None:
 
 
 class Follower:
-    """What a batch does. `answer` is called with what was read, after the first batch and whenever there was any."""
+    """What a batch does: `reading` reads, `answer` is called with what was read, after the first batch and whenever
+    there was any."""
 
-    def __init__(self, spark: SparkSession, wanted: Wanted, answer: Callable[[Read], None]) -> None:
-        self._spark = spark
+    def __init__(self, reading: Reading, wanted: Wanted, answer: Callable[[Read], None]) -> None:
+        self._reading = reading
         self._wanted = wanted
         self._answer = answer
         self._has_answered = False
@@ -57,7 +58,7 @@ class Follower:
         try:
             wanted = self._wanted
             # A log may be away for a moment, while it is rotated or its folder is mounted anew.
-            read = ingest(self._spark, wanted.logs, wanted.tables, wanted.zone, MERGE_BYTES, absent_ok=True)
+            read = ingest(self._reading, wanted.logs, wanted.tables, wanted.zone, MERGE_BYTES, absent_ok=True)
             if read.lines or not self._has_answered:
                 self._answer(read)
                 self._has_answered = True

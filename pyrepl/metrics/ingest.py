@@ -1,4 +1,8 @@
-"""New log lines into the canonical tables: what is new is planned here, read by Spark's tasks, and then counted in.
+"""New log lines into the canonical tables: what is new is planned here, read by whoever does, and then counted in.
+
+    ingest(by_tasks(spark), ["logs/"], Path("out/tables"))
+
+Spark's tasks read on a cluster; on one machine the command has processes of its own for that (cli/metrics_readers.py).
 
 The tables answer all questions afterwards (jobs.py). A run that dies changes nothing: the next one removes its parts.
 """
@@ -6,18 +10,23 @@ The tables answer all questions afterwards (jobs.py). A run that dies changes no
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.part import Split, Told, read_splits
 from pyrepl.metrics.plan import find, plan
 from pyrepl.metrics.textlines import UTC
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Reading = Callable[[Sequence[Split], Path, str], list[Told]]
+"""Reads ranges into the folder of tables, text logs' times being of a zone: what became of each, in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +40,7 @@ class Read:
 
 
 def ingest(
-    spark: SparkSession,
+    reading: Reading,
     logs: Iterable[str | Path],
     tables: Path,
     zone: str = UTC,
@@ -39,7 +48,7 @@ def ingest(
     *,
     absent_ok: bool = False,
 ) -> Read:
-    """Read what is new in `logs` (files and folders) into the folder `tables`.
+    """Let `reading` read what is new in `logs` (files and folders) into the folder `tables`.
 
     `zone` is that of text logs' times, as Europe/Berlin. A file's last range is read again with what came behind it as
     long as it is below `merge_bytes`, so that frequent runs leave few parts. Raises ConfigError for paths that are not
@@ -48,7 +57,7 @@ def ingest(
     """
     known = manifests.load(tables)
     ranges, tails = planned(known, logs, tables, merge_bytes, absent_ok=absent_ok)
-    told = run(spark, [*ranges, *tails], tables, zone)
+    told = read(reading, [*ranges, *tails], tables, zone)
     count_in(known, told, tails, tables)
     return Read(len({one.file_id for one in told}), *_sums(told))
 
@@ -73,20 +82,27 @@ def _sums(told: list[Told]) -> tuple[int, int, int]:
     return sum(one.lines for one in told), sum(one.read for one in told), sum(one.unparsed for one in told)
 
 
-def run(spark: SparkSession, splits: list[Split], tables: Path, zone: str) -> list[Told]:
-    """Let Spark's tasks read these ranges; what became of each, in the order given."""
+def read(reading: Reading, splits: Sequence[Split], tables: Path, zone: str) -> list[Told]:
+    """What became of each range, by file and place; nobody is asked to read nothing."""
     if not splits:
         return []
     tables.mkdir(parents=True, exist_ok=True)
+    return sorted(reading(splits, tables, zone), key=lambda one: (one.file_id, one.start))
+
+
+def by_tasks(spark: SparkSession) -> Reading:
+    """Spark's tasks read."""
+    return partial(_by_tasks, spark)
+
+
+def _by_tasks(spark: SparkSession, splits: Sequence[Split], tables: Path, zone: str) -> list[Told]:
     tasks = max(1, min(len(splits), spark.sparkContext.defaultParallelism * 4))
     # Largest first, dealt out in turn, so that all tasks have about the same to do.
     rows = sorted(splits, key=lambda split: split.start - split.end)
     dealt = [split for first in range(tasks) for split in rows[first::tasks]]
-    read = partial(read_splits, tables=str(tables), zone=zone)
-    found = [
-        Told(**json.loads(one)) for one in spark.sparkContext.parallelize(dealt, tasks).mapPartitions(read).collect()
-    ]
-    return sorted(found, key=lambda one: (one.file_id, one.start))
+    one_task = partial(read_splits, tables=str(tables), zone=zone)
+    found = spark.sparkContext.parallelize(dealt, tasks).mapPartitions(one_task).collect()
+    return [Told(**json.loads(one)) for one in found]
 
 
 def known_files(tables: Path) -> Manifest:

@@ -1,7 +1,7 @@
 """The whole analysis: canonical tables in, every result table out. The metrics' front door.
 
     with session() as spark:
-        ingest(spark, ["logs/"], Path("out/tables"))
+        ingest(by_tasks(spark), ["logs/"], Path("out/tables"))
         results = analyse(spark, Path("out/tables"))
         print(summary(results))
 

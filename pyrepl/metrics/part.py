@@ -36,6 +36,10 @@ RISING: Final = ("at_us", "seq", "offset")
 _IN_PATH: Final = ("day", "node")
 
 
+class WriteError(Exception):
+    """A part cannot be written, as on a full disk: which, and why. Nothing of the run counts then."""
+
+
 class Split(NamedTuple):
     """What one task reads: bytes [start, end) of a file (end -1: to its end), and the node of text lines in it."""
 
@@ -69,11 +73,14 @@ class Told:
         return json.dumps(asdict(self))
 
 
-def read_split(split: Split, tables: str, zone: str) -> Told:
-    """Read it and write its parts under the folder `tables`. Faults of the file end up in `error`."""
+def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_COMPILED) -> Told:
+    """Read it and write its parts under the folder `tables`. Faults of the file end up in `error`.
+
+    `quick`: usual lines are read by the scan. Raises WriteError.
+    """
     told = Told(split.file_id, split.start)
     writer = _Writer(Path(tables), split, told)
-    reader = _Reader(split, zone, writer)
+    reader = _Reader(split, zone, writer, QuickLines() if quick else None)
     try:
         with _opened(split) as source:
             for block in blocks(source, split.start, None if split.end < 0 else split.end):
@@ -130,11 +137,11 @@ class _Packed:
 class _Reader:
     """Reads the blocks of a split: an event log's usual lines by the scan, all others as they come."""
 
-    def __init__(self, split: Split, zone: str, writer: _Writer) -> None:
+    def __init__(self, split: Split, zone: str, writer: _Writer, quick: QuickLines | None) -> None:
         self._split = split
         self._zone = zone
         self._writer = writer
-        self._quick = QuickLines() if scan.IS_COMPILED else None
+        self._quick = quick
 
     def read(self, block: Block) -> None:
         at = 0
@@ -294,10 +301,14 @@ class _Writer:
 
     def _put(self, name: str, rows: Any) -> None:
         path = self._tables / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        rough = path.with_name(f".{path.name}.tmp")
-        pq.write_table(rows, rough, **encodings(rows.schema))
-        rough.replace(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            rough = path.with_name(f".{path.name}.tmp")
+            pq.write_table(rows, rough, **encodings(rows.schema))
+            rough.replace(path)
+        except OSError as error:
+            # Not an OSError, which here means that the log cannot be read.
+            raise WriteError(f"{path} ({error.strerror or error})") from None
         self.told.parts.append(name)
 
 

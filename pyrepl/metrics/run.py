@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyrepl import VERSION
 from pyrepl.metrics.column import Table
-from pyrepl.metrics.ingest import ingest
+from pyrepl.metrics.ingest import by_tasks, ingest
 from pyrepl.metrics.jobs import analyse
 from pyrepl.metrics.keep import at_once
 from pyrepl.metrics.report.as_json import TABLES
@@ -73,7 +73,7 @@ class Steps:
 def run(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> tuple[Report, Mapping[str, DataFrame]]:
     """The report, and every result table for who writes them down. Raises ConfigError for logs that are not there."""
     steps.begin("read")
-    ingest(spark, wanted.logs, wanted.tables, wanted.zone)
+    ingest(by_tasks(spark), wanted.logs, wanted.tables, wanted.zone)
     return answer(spark, wanted, steps, made_at_us)
 
 

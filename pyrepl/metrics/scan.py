@@ -2,9 +2,9 @@
 """Lines of the event log as the daemon writes them, read byte by byte into columns.
 
 Compiled by Cython with the types of scan.pxd, where an index is a pointer's; as it is written it does the same, but
-slower than Arrow's JSON reader, so `part` uses it in the compiled form alone. A line that is unusual in any way (spaces,
+slower than Arrow's JSON reader, so `part` uses it in the compiled form alone. A line unusual in any way (spaces,
 nested values, escapes, a field twice, a number that its column has not, nothing but a damaged line) ends the scan, and
-is that reader's (jsonlines.py). What is made of the columns is columns.py's.
+is that reader's (jsonlines.py). What is made of the cells is quicklines.py's.
 """
 
 from __future__ import annotations

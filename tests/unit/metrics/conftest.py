@@ -52,7 +52,7 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Analysed]:
 def _analyse(folder: Path) -> dict[str, Any]:
     if shutil.which("java") is None:
         pytest.fail(NO_JAVA, pytrace=False)
-    from pyrepl.metrics.ingest import ingest
+    from pyrepl.metrics.ingest import by_tasks, ingest
     from pyrepl.metrics.session import session
     from tests.unit.metrics import corpus, growth
 
@@ -63,9 +63,9 @@ def _analyse(folder: Path) -> dict[str, Any]:
         for name, logs in corpus.make(LOGS, folder / "corpora").items():
             # Brackets are what Spark takes for a pattern if it is let.
             tables = folder / "tables [1]" / name
-            first = ingest(spark, [logs], tables)
+            first = ingest(by_tasks(spark), [logs], tables)
             found[name] = corpus.collected(spark, tables) | {"scenario_of": corpus.scenarios(logs)}
-            again = ingest(spark, [logs], tables)
+            again = ingest(by_tasks(spark), [logs], tables)
             found[name]["tables"]["runs"] = [vars_of(first), vars_of(again)]
         grown = growth.Growth(spark, LOGS / "events" / "pyrepl-output-buffer", folder / "growth")
         found |= {name: one | {"scenario_of": {}} for name, one in grown.run().items()}

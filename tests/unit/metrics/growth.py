@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from pyrepl.metrics import manifest
 from pyrepl.metrics.follow import Follower, follow
-from pyrepl.metrics.ingest import Read, ingest
+from pyrepl.metrics.ingest import Read, by_tasks, ingest
 from pyrepl.metrics.run import Wanted
 from tests.unit.metrics import corpus
 
@@ -49,7 +49,7 @@ class Growth:
         self._append("master.jsonl", self._master[third : 2 * third])
         self._append("replica.log", self._replica[:half])
         before = (self._tables / manifest.NAME).read_bytes()
-        ingest(self._spark, [self._logs], self._tables, merge_bytes=1 << 20)
+        ingest(by_tasks(self._spark), [self._logs], self._tables, merge_bytes=1 << 20)
         # As if killed with the parts written, some of them over older ones, and the manifest not.
         (self._tables / manifest.NAME).write_bytes(before)
         self._start("killed before the manifest")
@@ -60,7 +60,7 @@ class Growth:
         self._start("rotated")
         shutil.rmtree(self._checkpoint)
         self._start("checkpoint lost")
-        ingest(self._spark, [self._logs], self._batch)
+        ingest(by_tasks(self._spark), [self._logs], self._batch)
         followed, batch = (corpus.collected(self._spark, tables) for tables in (self._tables, self._batch))
         known = manifest.load(self._tables)
         followed["tables"]["starts"] = self._starts
@@ -80,7 +80,7 @@ class Growth:
             if killed:
                 raise Killed
 
-        follower = Follower(self._spark, Wanted((str(self._logs),), self._tables), answer)
+        follower = Follower(by_tasks(self._spark), Wanted((str(self._logs),), self._tables), answer)
         query = follow(self._spark, follower, self._checkpoint, once=True)
         with contextlib.suppress(StreamingQueryException) if killed else contextlib.nullcontext():
             query.awaitTermination()
