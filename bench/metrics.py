@@ -5,11 +5,13 @@
 the process and its children; medians over the rounds.
 
 Spark runs twice, as `pyrepl metrics --out` would: once over all logs, then in a new process over the same with a
-hundredth more lines. On this machine processes read while Spark starts: "start" and "parse" then go on at the same time
-and share the processors, "both" is until the later one is done, and "whole" is all; "reading" is the same reading by
-itself. On a cluster Spark's tasks read, when it has started. DuckDB and Polars parse the same lines into Parquet. "answer" of Spark is every result table; of
-DuckDB the same analysis in SQL (metrics_sql.py, which says what it leaves out) over the very tables that Spark answers
-from; of Polars only phases by sync and percentiles of lag.
+hundredth more lines. On this machine processes read while Spark starts: "start" and "parse" then go on at
+the same time and share the processors, "both" is until the later one is done, and "whole" is all; "reading" is the same
+reading by itself. On a cluster Spark's tasks read, when it has started.
+
+DuckDB and Polars parse the same lines into Parquet. "answer" of Spark is every result table; of DuckDB the same
+analysis in SQL (metrics_sql.py, which says what it leaves out) over the very tables that Spark answers from; of Polars
+only phases by sync and percentiles of lag.
 """
 
 from __future__ import annotations

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyrepl.metrics.part import Split, Told, read_split, read_splits
+from pyrepl.metrics.part import Split, Told, WriteError, read_split, read_splits
 
 LOGS = Path(__file__).resolve().parents[2] / "data" / "logs"
 EVENT_LOG = LOGS / "events" / "pyrepl-pair" / "master.jsonl"
@@ -71,6 +72,30 @@ def test_a_file_cut_short_gives_what_was_before_the_cut(tmp_path_factory: Any, s
     after = [row for row in stored(folder / "a", told) if "why" not in row]
     assert all(row in after for row in before)
     assert len(after) - len(before) <= 1
+
+
+@given(
+    st.lists(st.sampled_from([*range(30)]) | st.sampled_from([b"{", b"text", b"", b'{"v":1}', b"\xff"]), max_size=60)
+)
+@settings(max_examples=30, deadline=None)
+def test_read_by_the_scan_or_by_the_json_reader(tmp_path_factory: Any, drawn: list[int | bytes]) -> None:
+    """Damaged lines among good ones, few and many."""
+    folder = tmp_path_factory.mktemp("both")
+    good = EVENT_LOG.read_bytes().splitlines()
+    (folder / "log").write_bytes(b"\n".join(good[one] if isinstance(one, int) else one for one in [0, *drawn]))
+    told = [
+        read_split(split(folder / "log"), str(folder / name), "UTC", quick=quick)
+        for name, quick in (("scan", True), ("json", False))
+    ]
+    assert told[0] == told[1]
+    assert stored(folder / "scan", told[0]) == stored(folder / "json", told[1])
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_what_cannot_be_written_is_no_fault_of_the_log(tmp_path: Path, quick: bool) -> None:
+    (tmp_path / "samples").write_bytes(b"in the way")
+    with pytest.raises(WriteError, match=r"/samples/day=.*\.parquet \("):
+        read_split(split(EVENT_LOG), str(tmp_path), "UTC", quick=quick)
 
 
 def test_packed_is_as_unpacked(tmp_path: Path) -> None:
