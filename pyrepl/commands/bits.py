@@ -181,7 +181,7 @@ def bitop(call: Call, operation: bytes, target: bytes, *sources: bytes) -> int:
     values = [call.db.read_as(bytes, key) or b"" for key in sources]
     size = max(map(len, values))
     if not size:
-        if call.db.find(target) is not None and call.db.delete(target):
+        if call.db.find_kept(target) is not None and call.db.delete(target):
             call.db.changed(target)
         return 0
     numbers = [int.from_bytes(value.ljust(size, b"\0"), "big") for value in values]

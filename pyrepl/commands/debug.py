@@ -20,6 +20,7 @@ from pyrepl.commands.slices import FEW_KEYS, DigestJob
 from pyrepl.commands.table import ADMIN, LOADING, NOSCRIPT, STALE, command
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.digest import key_digest, keyspace_digest
+from pyrepl.keyspace.packed import unpacked
 from pyrepl.keyspace.values import plain_value
 from pyrepl.observability.client_line import is_local
 from pyrepl.observability.events import DebugLog, ReplicationIdsChanged
@@ -70,12 +71,13 @@ def _digest_value(call: Call, *keys: bytes) -> Outcome:
 
 
 def _object(call: Call, key: bytes) -> Outcome:
-    value = call.db.find(key)
-    if value is None:
+    kept = call.db.find_kept(key)
+    if kept is None:
         raise no_such_key()
+    value = unpacked(kept)
     size = len(encode_payload(plain_value(value), Form(FIELD_TTL_VERSION))) - _PAYLOAD_FRAME_BYTES
     clock = call.now_ms // 1000 & 0xFFFFFF
-    text = f"Value at:{id(value):#x} refcount:1 encoding:{encoding(value, call.node.settings)}"
+    text = f"Value at:{id(kept):#x} refcount:1 encoding:{encoding(value, call.node.settings)}"
     return Simple(f"{text} serializedlength:{size} lru:{clock} lru_seconds_idle:0".encode())
 
 
@@ -84,7 +86,7 @@ def _populate(call: Call, count: bytes, prefix: bytes = b"key", size: bytes = b"
     keys, width, db = positive_argument(count, _NOT_POSITIVE), positive_argument(size, _NOT_POSITIVE), call.db
     for number in range(keys):
         key = b"%b:%d" % (prefix, number)
-        if db.find(key) is None:
+        if db.find_kept(key) is None:
             value = b"value:%d" % number
             db.put(key, value[:width].ljust(width, b"\0") if width else value)
             for watcher in db.watchers.get(key, ()):

@@ -9,6 +9,7 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.table import DENYOOM, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.packed import unpacked
 from pyrepl.keyspace.values import HashValue, Value, from_plain, plain_value
 from pyrepl.rdb.payload import decode_payload, encode_payload
 from pyrepl.rdb.settings import PackingSettings
@@ -26,9 +27,10 @@ def dump(call: Call, key: bytes) -> bytes | None:
 
     That is the lowest one that holds the value, or `rdb-version`.
     """
-    value = call.db.read(key)
-    if value is None:
+    kept = call.db.read_kept(key)
+    if kept is None:
         return None
+    value = unpacked(kept)
     try:
         return encode_payload(plain_value(value), _form(value, call.node.settings))
     except CannotHold as error:
@@ -49,7 +51,7 @@ def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: byte
     """
     options = _Options(arguments)
     db = call.db
-    old = db.find(key)
+    old = db.find_kept(key)
     if old is not None and not options.replace:
         raise CommandError("BUSYKEY Target key name already exists.")
     at_ms = integer_argument(ttl)

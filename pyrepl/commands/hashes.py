@@ -14,9 +14,11 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import check_pick_count, pick_count_argument
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.field_expiry import find_hash, read_field, read_hash
+from pyrepl.keyspace.field_expiry import find_hash, read_field, read_hash, visible_hash
+from pyrepl.keyspace.packed import PackedHash
 from pyrepl.keyspace.sampling import Below, distinct_positions
-from pyrepl.keyspace.values import HashValue
+from pyrepl.keyspace.values import HashValue, Value, wrong_type
+from pyrepl.rdb.compiled import edits
 from pyrepl.resp.doubles import LongDouble, format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, parse_integer
 from pyrepl.resp.reply import OK, Reply, Simple
@@ -26,33 +28,40 @@ from pyrepl.resp.reply import OK, Reply, Simple
 def hset(call: Call, key: bytes, *pairs: bytes) -> int:
     """Set fields of a hash, creating it if need be; how many were new."""
     db = call.db
-    value = db.find(key)
-    if len(pairs) == 2:
-        if value is None:
-            db.put(key, HashValue({pairs[0]: pairs[1]}))
-            db.changed(key, 1)
-            return 1
-        if type(value) is HashValue and value.expires is None:
-            fields = value.fields
-            before = len(fields)
-            fields[pairs[0]] = pairs[1]
-            db.changed(key, 1)
-            return len(fields) - before
-    return _set_pairs(call, key, pairs, "hset")
+    value = db.find_kept(key)
+    if type(value) is HashValue and value.expires is None and len(pairs) == 2:
+        fields = value.fields
+        before = len(fields)
+        fields[pairs[0]] = pairs[1]
+        db.changed(key, 1)
+        return len(fields) - before
+    return _set_pairs(call, key, value, pairs, "hset")
 
 
 @command("HMSET", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hmset(call: Call, key: bytes, *pairs: bytes) -> Simple:
     """Set several fields of a hash, creating it if need be."""
-    _set_pairs(call, key, pairs, "hmset")
+    _set_pairs(call, key, call.db.find_kept(key), pairs, "hmset")
     return OK
 
 
-def _set_pairs(call: Call, key: bytes, pairs: tuple[bytes, ...], name: str) -> int:
+def _set_pairs(call: Call, key: bytes, kept: Value | None, pairs: tuple[bytes, ...], name: str) -> int:
+    """`kept` is what `find_kept` gave. A new hash is packed if it is small, and stays so as long as it is."""
     count = len(pairs)
     if count & 1:
         raise CommandError(f"ERR wrong number of arguments for '{name}' command")
     db = call.db
+    created = edits.NO
+    if kept is None:
+        made = edits.packed_hash(PackedHash, pairs)
+        if made is not None:
+            db.put(key, made)
+            created = edits.element_count(made) >> 1
+    elif type(kept) is PackedHash:
+        created = edits.set_fields(db.values, key, kept, pairs)
+    if created >= 0:
+        db.changed(key, count >> 1)
+        return created
     value = find_hash(db, key)
     if value is None:
         value = HashValue()
@@ -99,7 +108,10 @@ def hget(call: Call, key: bytes, field: bytes) -> bytes | None:
 @command("HMGET", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hmget(call: Call, key: bytes, *names: bytes) -> list[bytes | None]:
     """The values of several fields."""
-    value = read_hash(call.db, key)
+    kept = call.db.read_kept(key)
+    if type(kept) is PackedHash:
+        return [edits.field_value(kept, name) for name in names]
+    value = _visible(call, key, kept)
     if value is None:
         return [None] * len(names)
     fields = value.fields
@@ -109,7 +121,10 @@ def hmget(call: Call, key: bytes, *names: bytes) -> list[bytes | None]:
 @command("HGETALL", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hgetall(call: Call, key: bytes) -> list[bytes] | dict[bytes, bytes]:
     """All fields and values of a hash."""
-    value = read_hash(call.db, key)
+    kept = call.db.read_kept(key)
+    if type(kept) is PackedHash:
+        return edits.elements(kept, 0, len(kept)) if call.client.proto < 3 else kept.unpack().fields
+    value = _visible(call, key, kept)
     fields = {} if value is None else value.fields
     if call.client.proto > 2:
         return dict(fields)
@@ -117,6 +132,15 @@ def hgetall(call: Call, key: bytes) -> list[bytes] | dict[bytes, bytes]:
     flat[::2] = fields
     flat[1::2] = fields.values()
     return flat
+
+
+def _visible(call: Call, key: bytes, kept: Value | None) -> HashValue | None:
+    """What `read_hash` gives for a value that `read_kept` gave and that is no packed hash."""
+    if kept is None:
+        return None
+    if not isinstance(kept, HashValue):
+        raise wrong_type()
+    return visible_hash(call.db, key, kept)
 
 
 @command("HKEYS", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
@@ -136,7 +160,10 @@ def hvals(call: Call, key: bytes) -> list[bytes]:
 @command("HLEN", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hlen(call: Call, key: bytes) -> int:
     """The number of fields of a hash."""
-    value = read_hash(call.db, key)
+    kept = call.db.read_kept(key)
+    if type(kept) is PackedHash:
+        return edits.element_count(kept) >> 1
+    value = _visible(call, key, kept)
     return 0 if value is None else len(value.fields)
 
 

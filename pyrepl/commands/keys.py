@@ -15,7 +15,7 @@ from pyrepl.errors import CommandError
 from pyrepl.glob import Glob
 from pyrepl.keyspace.copying import copied
 from pyrepl.keyspace.database import Database
-from pyrepl.keyspace.values import type_name
+from pyrepl.keyspace.packed import kept_type_name
 from pyrepl.resp.reply import OK, Simple
 
 _SAME = "ERR source and destination objects are the same"
@@ -37,7 +37,7 @@ def _delete(db: Database, keys: tuple[bytes, ...]) -> int:
     deleted = 0
     for key in keys:
         if db.expires:
-            db.find(key)
+            db.find_kept(key)
         if db.drop(key):
             db.changed(key)
             deleted += 1
@@ -47,20 +47,20 @@ def _delete(db: Database, keys: tuple[bytes, ...]) -> int:
 @command("EXISTS", arity=-2, flags=READONLY | FAST, keys=ALL_ARGS, group="generic")
 def exists(call: Call, *keys: bytes) -> int:
     """How many of the keys exist; one named twice counts twice."""
-    return sum(call.db.read(key) is not None for key in keys)
+    return sum(call.db.read_kept(key) is not None for key in keys)
 
 
 @command("TOUCH", arity=-2, flags=READONLY | FAST, keys=ALL_ARGS, group="generic", since="3.2.1")
 def touch(call: Call, *keys: bytes) -> int:
     """Access keys; how many there are."""
-    return sum(call.db.read(key) is not None for key in keys)
+    return sum(call.db.read_kept(key) is not None for key in keys)
 
 
 @command("TYPE", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="generic")
 def type_(call: Call, key: bytes) -> Simple:
     """The type of the value a key holds, or none."""
-    value = call.db.read(key)
-    return Simple(b"none" if value is None else type_name(value).encode())
+    value = call.db.read_kept(key)
+    return Simple(b"none" if value is None else kept_type_name(value).encode())
 
 
 @command("RENAME", arity=3, flags=WRITE, keys=FIRST_TWO, group="generic")
@@ -77,10 +77,10 @@ def renamenx(call: Call, key: bytes, new: bytes) -> int:
 
 
 def _rename(db: Database, key: bytes, new: bytes, *, replace: bool) -> bool:
-    value = db.find(key)
+    value = db.find_kept(key)
     if value is None:
         raise no_such_key()
-    if key == new or (db.find(new) is not None and not replace):
+    if key == new or (db.find_kept(new) is not None and not replace):
         return False
     at_ms = db.expires.get(key)
     db.put(new, value)
@@ -97,8 +97,8 @@ def copy(call: Call, key: bytes, new: bytes, *options: bytes) -> int:
     target, replace = _copy_options(call, options)
     if target is call.db and key == new:
         raise CommandError(_SAME)
-    value = call.db.read(key)
-    if value is None or (target.find(new) is not None and not replace):
+    value = call.db.read_kept(key)
+    if value is None or (target.find_kept(new) is not None and not replace):
         return 0
     at_ms = call.db.expires.get(key)
     target.put(new, copied(value))
@@ -131,8 +131,8 @@ def move(call: Call, key: bytes, number: bytes) -> int:
     source, target = call.db, _database(call, number)
     if source is target:
         raise CommandError(_SAME)
-    value = source.find(key)
-    if value is None or target.find(key) is not None:
+    value = source.find_kept(key)
+    if value is None or target.find_kept(key) is not None:
         return 0
     at_ms = source.expires.get(key)
     target.put(key, value)

@@ -26,7 +26,9 @@ from pyrepl.commands.table import (
     numkeys_at,
 )
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.values import ListValue, wrong_type
+from pyrepl.keyspace.packed import PackedList
+from pyrepl.keyspace.values import ListValue, Value, wrong_type
+from pyrepl.rdb.compiled import edits
 from pyrepl.resp.reply import NULL_ARRAY, OK, NullArray, Simple
 
 _COUNT_COMPLAINT: Final = "ERR count should be greater than 0"
@@ -36,13 +38,9 @@ _COUNT_COMPLAINT: Final = "ERR count should be greater than 0"
 def lpush(call: Call, key: bytes, *elements: bytes) -> int:
     """Prepend elements to a list, creating it if need be; its new length."""
     db = call.db
-    value = db.find(key)
-    if value is None:
-        db.put(key, ListValue(deque(elements[::-1])))
-        db.changed(key, len(elements))
-        return len(elements)
+    value = db.find_kept(key)
     if type(value) is not ListValue:
-        raise wrong_type()
+        return _push_packed(call, key, value, elements, True)
     assert isinstance(value, ListValue)
     if len(elements) == 1:
         value.items.appendleft(elements[0])
@@ -56,13 +54,9 @@ def lpush(call: Call, key: bytes, *elements: bytes) -> int:
 def rpush(call: Call, key: bytes, *elements: bytes) -> int:
     """Append elements to a list, creating it if need be; its new length."""
     db = call.db
-    value = db.find(key)
-    if value is None:
-        db.put(key, ListValue(deque(elements)))
-        db.changed(key, len(elements))
-        return len(elements)
+    value = db.find_kept(key)
     if type(value) is not ListValue:
-        raise wrong_type()
+        return _push_packed(call, key, value, elements, False)
     assert isinstance(value, ListValue)
     if len(elements) == 1:
         value.items.append(elements[0])
@@ -70,6 +64,29 @@ def rpush(call: Call, key: bytes, *elements: bytes) -> int:
         value.items.extend(elements)
     db.changed(key, len(elements))
     return len(value.items)
+
+
+def _push_packed(call: Call, key: bytes, kept: Value | None, elements: tuple[bytes, ...], left: bool) -> int:
+    """Push to what `find_kept` gave, which is no ListValue: a list is made packed, and stays so while it is small."""
+    db = call.db
+    if kept is None:
+        made = edits.packed_list(PackedList, elements, left)
+        db.put(key, ListValue(deque(elements[::-1] if left else elements)) if made is None else made)
+        db.changed(key, len(elements))
+        return len(elements)
+    if type(kept) is not PackedList:
+        raise wrong_type()
+    size = edits.push(db.values, key, kept, elements, left)
+    if size < 0:
+        value = db.find_as(ListValue, key)
+        assert value is not None
+        if left:
+            value.items.extendleft(elements)
+        else:
+            value.items.extend(elements)
+        size = len(value.items)
+    db.changed(key, len(elements))
+    return size
 
 
 @command("LPUSHX", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", since="2.2.0")
@@ -100,9 +117,10 @@ def lpop(call: Call, key: bytes, *counts: bytes) -> bytes | list[bytes] | NullAr
     if counts:
         return _pop_counted(call, key, counts, True, "lpop")
     db = call.db
-    value = db.find_as(ListValue, key)
-    if value is None:
-        return None
+    value = db.find_kept(key)
+    if type(value) is not ListValue:
+        return _pop_packed(call, key, value, True)
+    assert isinstance(value, ListValue)
     element = value.items.popleft()
     if not value.items:
         db.delete(key)
@@ -116,12 +134,31 @@ def rpop(call: Call, key: bytes, *counts: bytes) -> bytes | list[bytes] | NullAr
     if counts:
         return _pop_counted(call, key, counts, False, "rpop")
     db = call.db
-    value = db.find_as(ListValue, key)
-    if value is None:
-        return None
+    value = db.find_kept(key)
+    if type(value) is not ListValue:
+        return _pop_packed(call, key, value, False)
+    assert isinstance(value, ListValue)
     element = value.items.pop()
     if not value.items:
         db.delete(key)
+    db.changed(key, 1)
+    return element
+
+
+def _pop_packed(call: Call, key: bytes, kept: Value | None, left: bool) -> bytes | None:
+    """Pop from what `find_kept` gave, which is no ListValue."""
+    if kept is None:
+        return None
+    if type(kept) is not PackedList:
+        raise wrong_type()
+    db = call.db
+    element: bytes | None = edits.pop(db.values, key, kept, left)
+    if element is None:
+        value = db.find_as(ListValue, key)
+        assert value is not None
+        element = value.items.popleft() if left else value.items.pop()
+        if not value.items:
+            db.delete(key)
     db.changed(key, 1)
     return element
 
@@ -152,8 +189,22 @@ def _take(call: Call, key: bytes, value: ListValue, count: int, left: bool) -> l
 @command("LLEN", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="list")
 def llen(call: Call, key: bytes) -> int:
     """The length of a list."""
-    value = call.db.read_as(ListValue, key)
-    return 0 if value is None else len(value.items)
+    kept = call.db.read_kept(key)
+    if kept is None:
+        return 0
+    if type(kept) is PackedList:
+        size = edits.element_count(kept)
+        if size >= 0:
+            return size
+    return len(_unpacked_list(call, key, kept).items)
+
+
+def _unpacked_list(call: Call, key: bytes, kept: Value) -> ListValue:
+    """The list that `read_kept` gave, unpacked for good."""
+    value = call.db.find(key) if type(kept) is PackedList else kept
+    if not isinstance(value, ListValue):
+        raise wrong_type()
+    return value
 
 
 @command("LINDEX", arity=3, flags=READONLY, keys=FIRST_ARG, group="list")
@@ -172,15 +223,21 @@ def lrange(call: Call, key: bytes, start: bytes, stop: bytes) -> list[bytes]:
     """The elements between two indices, both inclusive."""
     first = integer_argument(start)
     last = integer_argument(stop)
-    value = call.db.read_as(ListValue, key)
-    if value is None:
+    kept = call.db.read_kept(key)
+    if kept is None:
         return []
-    size = len(value.items)
+    size = edits.element_count(kept) if type(kept) is PackedList else -1
+    value = None if size >= 0 else _unpacked_list(call, key, kept)
+    if value is not None:
+        size = len(value.items)
     if first < 0:
         first = max(first + size, 0)
     if last < 0:
         last += size
-    return slice_of(value.items, first, min(last + 1, size))
+    end = min(last + 1, size)
+    if first >= end:
+        return []
+    return edits.elements(kept, first, end) if value is None else slice_of(value.items, first, end)
 
 
 def slice_of(items: deque[bytes], start: int, end: int) -> list[bytes]:

@@ -30,7 +30,7 @@ def memory_usage(call: Call, key: bytes, *options: bytes) -> int | None:
         samples = integer_argument(options[i + 1])
         if samples < 0:
             raise syntax_error()
-    value = call.db.find(key)
+    value = call.db.find_kept(key)
     return None if value is None else key_bytes(key, value, samples)
 
 

@@ -15,6 +15,7 @@ from pyrepl.commands.table import LOADING, READONLY, SECOND_ARG, STALE, command,
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.access import Tracking
+from pyrepl.keyspace.packed import unpacked
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.settings import list_node_bytes, list_node_entries
 from pyrepl.resp.numbers import parse_integer
@@ -54,24 +55,24 @@ def object_help(call: Call) -> list[Simple]:
 @command("OBJECT|ENCODING", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
 def object_encoding(call: Call, key: bytes) -> bytes | None:
     """The representation that Redis would choose for a value."""
-    value = call.db.read(key)
-    return None if value is None else encoding(value, call.node.settings).encode()
+    value = call.db.read_kept(key)
+    return None if value is None else encoding(unpacked(value), call.node.settings).encode()
 
 
 @command("OBJECT|REFCOUNT", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
 def object_refcount(call: Call, key: bytes) -> int | None:
     """How many references a value has: 1, but for the small integers that Redis shares."""
-    value = call.db.read(key)
+    value = call.db.read_kept(key)
     if value is None:
         return None
-    number = parse_integer(value) if isinstance(value, bytes) else None
+    number = parse_integer(value) if type(value) is bytes else None
     return SHARED_REFCOUNT if number is not None and 0 <= number < SHARED_INTEGERS else 1
 
 
 @command("OBJECT|IDLETIME", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
 def object_idletime(call: Call, key: bytes) -> int | None:
     """Seconds since the last access; 0 under policies that need no access times."""
-    if call.db.read(key) is None:
+    if call.db.read_kept(key) is None:
         return None
     tracker = call.node.memory.tracker
     if tracker.tracking is Tracking.LFU:
@@ -85,7 +86,7 @@ def object_idletime(call: Call, key: bytes) -> int | None:
 @command("OBJECT|FREQ", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="4.0.0")
 def object_freq(call: Call, key: bytes) -> int | None:
     """The logarithmic access frequency, under an LFU policy"""
-    if call.db.read(key) is None:
+    if call.db.read_kept(key) is None:
         return None
     tracker = call.node.memory.tracker
     if tracker.tracking is Tracking.LFU:

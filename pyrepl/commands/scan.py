@@ -8,7 +8,7 @@ from pyrepl.commands.arguments import ScanOptions, cursor_argument, scan_options
 from pyrepl.commands.call import Call
 from pyrepl.commands.table import READONLY, command
 from pyrepl.glob import Glob
-from pyrepl.keyspace.values import type_name
+from pyrepl.keyspace.packed import kept_type_name
 
 
 @command("SCAN", arity=-2, flags=READONLY, group="generic", since="2.8.0")
@@ -24,9 +24,9 @@ def scan(call: Call, cursor: bytes, *arguments: bytes) -> list[bytes | list[byte
 
 def _is_wanted(call: Call, key: bytes, options: ScanOptions) -> bool:
     if options.type_name is None or key not in call.db.values:
-        return call.db.find(key) is not None
-    value = call.db.read(key)
-    return value is not None and options.type_name == type_name(value).encode()
+        return call.db.find_kept(key) is not None
+    value = call.db.read_kept(key)
+    return value is not None and options.type_name == kept_type_name(value).encode()
 
 
 def scan_elements(

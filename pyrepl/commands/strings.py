@@ -59,7 +59,7 @@ def _set_with_options(call: Call, key: bytes, value: bytes, options: tuple[bytes
     old: bytes | None = None
     if parsed.get:
         old = db.read_as(bytes, key)
-    if parsed.only_if is not None and (db.find(key) is not None) != parsed.only_if:
+    if parsed.only_if is not None and (db.find_kept(key) is not None) != parsed.only_if:
         return old
     if parsed.keep_ttl:
         db.replace(key, value)
@@ -134,7 +134,7 @@ class _StoreOptions:
 @command("SETNX", arity=3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="string")
 def setnx(call: Call, key: bytes, value: bytes) -> int:
     """Set a key that does not exist; 1 if set."""
-    if call.db.find(key) is not None:
+    if call.db.find_kept(key) is not None:
         return 0
     call.db.write(key, value)
     return 1
@@ -238,7 +238,7 @@ def msetnx(call: Call, *pairs: bytes) -> int:
         raise CommandError("ERR wrong number of arguments for 'msetnx' command")
     db = call.db
     for i in range(0, len(pairs), 2):
-        if db.find(pairs[i]) is not None:
+        if db.find_kept(pairs[i]) is not None:
             return 0
     for i in range(0, len(pairs), 2):
         db.write(pairs[i], pairs[i + 1])

@@ -166,7 +166,7 @@ def store_scores(call: Call, destination: bytes, scores: dict[bytes, float]) -> 
         value.drop_negative_zeros()
         db.put(destination, value)
         db.changed(destination, 1)
-    elif db.find(destination) is not None:
+    elif db.find_kept(destination) is not None:
         db.delete(destination)
         db.changed(destination, 1)
 

@@ -14,8 +14,10 @@ from pyrepl.commands.lists import multi_pop_arguments
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, MOVABLE_KEYS, READONLY, WRITE, command, numkeys_at
 from pyrepl.commands.zset_replies import scored_reply
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.packed import PackedZset
 from pyrepl.keyspace.sampling import Below, distinct_positions
-from pyrepl.keyspace.values import ZsetValue, wrong_type
+from pyrepl.keyspace.values import Value, ZsetValue, wrong_type
+from pyrepl.rdb.compiled import edits
 from pyrepl.resp.doubles import parse_double
 from pyrepl.resp.numbers import parse_digits
 from pyrepl.resp.reply import NULL_ARRAY, NullArray, Reply
@@ -107,11 +109,19 @@ def zadd(call: Call, key: bytes, *arguments: bytes) -> int | float | None:
 def _add_one(call: Call, key: bytes, score: float, member: bytes) -> int:
     """The usual case: one pair, no options."""
     db = call.db
-    value = db.find(key)
+    value = db.find_kept(key)
     if value is None:
-        db.put(key, ZsetValue({member: score or 0.0}))
+        made = edits.packed_zset(PackedZset, member, score)
+        db.put(key, ZsetValue({member: score or 0.0}) if made is None else made)
         db.changed(key, 1)
         return 1
+    if type(value) is PackedZset:
+        done = edits.set_score(db.values, key, value, member, score)
+        if done > 0:
+            db.changed(key, 1)
+        if done >= 0:
+            return done & 1
+        value = db.find(key)
     if type(value) is not ZsetValue:
         raise wrong_type()
     assert isinstance(value, ZsetValue)
@@ -124,6 +134,7 @@ def _add_one(call: Call, key: bytes, score: float, member: bytes) -> int:
 
 def _add_pairs(call: Call, key: bytes, scores: list[float], members: tuple[bytes, ...], options: AddOptions) -> int:
     db = call.db
+    kept = db.find_kept(key)
     value = db.find_as(ZsetValue, key)
     if value is None:
         if options.xx:
@@ -140,6 +151,10 @@ def _add_pairs(call: Call, key: bytes, scores: list[float], members: tuple[bytes
             added += 1
         else:
             updated += 1
+    if kept is None or type(kept) is PackedZset:
+        made = edits.packed_scores(PackedZset, value.scores)
+        if made is not None:
+            db.replace(key, made)
     if added + updated:
         db.changed(key, added + updated)
     return added + updated if options.ch else added
@@ -147,9 +162,7 @@ def _add_pairs(call: Call, key: bytes, scores: list[float], members: tuple[bytes
 
 def _increment(call: Call, key: bytes, step: float, member: bytes, options: AddOptions) -> float | None:
     """Add to a member's score; the sum, or None when the options forbid it."""
-    db = call.db
-    value = db.find_as(ZsetValue, key)
-    old = None if value is None else value.scores.get(member)
+    old = _score_in(call.db.find_kept(key), member)
     if old is not None and options.nx:
         return None
     score = step if old is None else old + step
@@ -157,12 +170,8 @@ def _increment(call: Call, key: bytes, step: float, member: bytes, options: AddO
         raise CommandError(NOT_A_NUMBER)
     if not options.allows(old, score):
         return None
-    if value is None:
-        value = ZsetValue()
-        db.put(key, value)
     if old != score:
-        value.put(member, score)
-        db.changed(key, 1)
+        _add_one(call, key, score, member)
     return score
 
 
@@ -193,24 +202,39 @@ def zrem(call: Call, key: bytes, *members: bytes) -> int:
 @command("ZCARD", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
 def zcard(call: Call, key: bytes) -> int:
     """The number of members of a sorted set."""
-    value = call.db.read_as(ZsetValue, key)
-    return 0 if value is None else len(value.scores)
+    kept = call.db.read_kept(key)
+    if type(kept) is PackedZset:
+        return edits.element_count(kept) >> 1
+    if kept is None:
+        return 0
+    if not isinstance(kept, ZsetValue):
+        raise wrong_type()
+    return len(kept.scores)
 
 
 @command("ZSCORE", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
 def zscore(call: Call, key: bytes, member: bytes) -> float | None:
     """The score of a member."""
-    value = call.db.read_as(ZsetValue, key)
-    return None if value is None else value.scores.get(member)
+    return _score_in(call.db.read_kept(key), member)
+
+
+def _score_in(kept: Value | None, member: bytes) -> float | None:
+    """The score of a member in what `find_kept` gave. CommandError WRONGTYPE when that is no sorted set."""
+    if kept is None:
+        return None
+    if type(kept) is PackedZset:
+        score: float | None = edits.member_score(kept, member)
+        return score
+    if not isinstance(kept, ZsetValue):
+        raise wrong_type()
+    return kept.scores.get(member)
 
 
 @command("ZMSCORE", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="6.2.0")
 def zmscore(call: Call, key: bytes, *members: bytes) -> list[float | None]:
     """The scores of several members."""
-    value = call.db.read_as(ZsetValue, key)
-    if value is None:
-        return [None] * len(members)
-    return [value.scores.get(member) for member in members]
+    kept = call.db.read_kept(key)
+    return [_score_in(kept, member) for member in members]
 
 
 @command("ZRANK", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="2.0.0")

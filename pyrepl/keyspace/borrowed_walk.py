@@ -23,16 +23,12 @@ except ImportError:
 
 if cython.compiled:
     from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
-    from cython.cimports.libc.math import copysign
     from cython.cimports.libc.stdlib import free, realloc
-    from cython.cimports.libc.string import memcpy, memmove, strlen
+    from cython.cimports.libc.string import memcpy, memmove
     from cython.cimports.pyrepl.rdb.compiled.gather import References, Scored, by_number, by_score, collect
     from cython.cimports.pyrepl.rdb.compiled.raw import (
         BYTES,
         NONE,
-        Py_DTSF_ADD_DOT_0,
-        PyMem_Free,
-        PyOS_double_to_string,
         Ref,
         Type,
         dict_get,
@@ -52,6 +48,7 @@ if cython.compiled:
         put_integer_entry,
         put_length,
         put_little_endian,
+        put_score_entry,
         put_text,
     )
 
@@ -73,6 +70,8 @@ if cython.compiled:
     SET_LISTPACK = cython.declare(cython.int, 20)
     ZSET2 = cython.declare(cython.int, 5)
     ZSET_LISTPACK = cython.declare(cython.int, 17)
+    LONGEST = cython.declare(cython.Py_ssize_t, 64)
+    """Bytes of an element that commands pack (`pyrepl.rdb.compiled.edits`)."""
 
 
 @cython.cfunc
@@ -81,6 +80,15 @@ if cython.compiled:
 def _slot(holder: cython.pointer[Ref], offset: cython.Py_ssize_t) -> cython.pointer[Ref]:
     """The reference that stands so many bytes into an object."""
     return cython.cast(cython.pointer[cython.pointer[Ref]], cython.cast(cython.p_char, holder) + offset)[0]
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _count(listpack: cython.pointer[Ref]) -> cython.int:
+    """Its elements; 65535 stands for more too."""
+    data: cython.p_uchar = text_of(listpack)
+    return data[4] | data[5] << 8
 
 
 def _offset_of(holder: object, part: object) -> int:
@@ -194,11 +202,14 @@ class BorrowedWalk:
         elif kind is _SET:
             return self._put_set(key, _slot(value, _SET_MEMBERS))
         elif kind is _PACKED_HASH:
-            return self._put_packed(HASH_LISTPACK, key, value)
+            if self._hash_value >= LONGEST and _count(value) <= 2 * self._hash_entries:
+                return self._put_packed(HASH_LISTPACK, key, value)
         elif kind is _PACKED_ZSET:
-            return self._put_packed(ZSET_LISTPACK, key, value)
+            if self._zset_value >= LONGEST and _count(value) <= 2 * self._zset_entries:
+                return self._put_packed(ZSET_LISTPACK, key, value)
         elif kind is _PACKED_LIST:
-            return self._put_packed(LIST_QUICKLIST2, key, value)
+            if size_of(value) <= self._node_bytes and _count(value) <= self._node_entries:
+                return self._put_packed(LIST_QUICKLIST2, key, value)
         elif kind is _PACKED_INTSET:
             return self._put_packed(SET_INTSET, key, value)
         elif kind is _PACKED_SET and self._set_entries >= 0:
@@ -208,7 +219,7 @@ class BorrowedWalk:
     @cython.cfunc
     @cython.exceptval(-1)
     def _put_packed(self, kind: cython.int, key: cython.pointer[Ref], value: cython.pointer[Ref]) -> cython.int:
-        """A collection that came packed and stayed so."""
+        """A collection that is packed as it is to be written."""
         self._put_key(kind, key)
         if kind == LIST_QUICKLIST2:
             put_length(self._out, 1)
@@ -362,7 +373,7 @@ class BorrowedWalk:
             for index in range(count):
                 member = self._scored[index].member
                 put_entry(self._packed, text_of(member), size_of(member))
-                self._put_score_entry(self._scored[index].score)
+                put_score_entry(self._packed, self._scored[index].score)
             self._put_key(ZSET_LISTPACK, key)
             return self._put_pack(2 * count)
         self._put_key(ZSET2, key)
@@ -398,24 +409,6 @@ class BorrowedWalk:
             index += 1
         qsort(self._scored, count, cython.sizeof(Scored), by_score)
         return 1
-
-    @cython.cfunc
-    @cython.exceptval(-1)
-    def _put_score_entry(self, score: cython.double) -> cython.int:
-        if -4503599627370496.0 < score < 4503599627370496.0 and score != 0:
-            number: cython.longlong = cython.cast(cython.longlong, score)
-            if cython.cast(cython.double, number) == score:
-                return put_integer_entry(self._packed, number)
-        if score == 0 and copysign(1.0, score) > 0:
-            return put_integer_entry(self._packed, 0)
-        if score == 0:
-            return put_entry(self._packed, cython.cast(cython.p_uchar, b"-0"), 2)
-        text: cython.p_char = PyOS_double_to_string(score, b"r", 0, Py_DTSF_ADD_DOT_0, cython.NULL)
-        if text is cython.NULL:
-            raise MemoryError
-        put_entry(self._packed, cython.cast(cython.p_uchar, text), strlen(text))
-        PyMem_Free(text)
-        return 0
 
     @cython.cfunc
     @cython.exceptval(-1)

@@ -14,6 +14,7 @@ from pyrepl.keyspace.disposal import Disposal
 from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.scan import ElementScans, KeyOrder, order_of, with_added, without
 from pyrepl.keyspace.values import HashValue, ListValue, Value, wrong_type
+from pyrepl.rdb.compiled import edits
 
 V = TypeVar("V")
 
@@ -144,7 +145,7 @@ class Database:
         """What `access` keeps while eviction needs it; a key may be missing, and one that is gone may linger."""
 
     def find(self, key: bytes) -> Value | None:
-        """The value, or None when there is none or its time has passed (see `Expiry`)."""
+        """The value, or None when there is none or its time has passed (see `Expiry`); never packed from then on."""
         value = self.values.get(key)
         if value is not None and self.expires:
             at_ms = self.expires.get(key)
@@ -154,9 +155,29 @@ class Database:
             return self._unpacked(key, value)
         return value
 
+    def find_kept(self, key: bytes) -> Value | None:
+        """As `find`, but what is packed stays so, in the compiled form: for those who can do with it as it is."""
+        if not edits.COMPILED:
+            return self.find(key)
+        value = self.values.get(key)
+        if value is not None and self.expires:
+            at_ms = self.expires.get(key)
+            if at_ms is not None and at_ms <= self.keyspace.now_ms:
+                return self._outlived(key, value)
+        return value
+
     def read(self, key: bytes) -> Value | None:
         """As `find`, for reading commands: counts keyspace_hits and keyspace_misses."""
         value = self.find(key)
+        if value is None:
+            self.keyspace.misses += 1
+        else:
+            self.keyspace.hits += 1
+        return value
+
+    def read_kept(self, key: bytes) -> Value | None:
+        """As `find_kept`, for reading commands."""
+        value = self.find_kept(key)
         if value is None:
             self.keyspace.misses += 1
         else:
@@ -308,13 +329,13 @@ class Database:
         while self.values:
             self.order = order_of(self.order, self.values, self.keyspace.now_ms)
             key = self.order.keys[below(len(self.order.keys))]
-            if self.find(key) is not None:
+            if self.find_kept(key) is not None:
                 return key
             tries += 1
             if tries == _RANDOM_TRIES:
                 self.order.renew()
             elif tries > 2 * _RANDOM_TRIES:
-                return next((key for key in list(self.values) if self.find(key) is not None), None)
+                return next((key for key in list(self.values) if self.find_kept(key) is not None), None)
         return None
 
     def evict(self, key: bytes) -> None:

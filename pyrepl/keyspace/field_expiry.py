@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.keyspace.database import Database, Expiry, Keyspace
-from pyrepl.keyspace.values import HashValue
+from pyrepl.keyspace.packed import PackedHash
+from pyrepl.keyspace.values import HashValue, wrong_type
+from pyrepl.rdb.compiled import edits
 
 LOOKS: Final = 2000
 """Most hashes that one slice looks at: below a millisecond when none has anything due."""
@@ -33,9 +35,12 @@ def find_hash(db: Database, key: bytes) -> HashValue | None:
 def read_hash(db: Database, key: bytes) -> HashValue | None:
     """The hash to read from, as `find_hash`; counts hits and misses. On a replica it may be a copy: never change it."""
     value = db.read_as(HashValue, key)
-    if value is None or value.expires is None or db.keyspace.expiry is Expiry.IGNORE:
-        return value
-    if not value.has_due(db.keyspace.now_ms):
+    return None if value is None else visible_hash(db, key, value)
+
+
+def visible_hash(db: Database, key: bytes, value: HashValue) -> HashValue | None:
+    """What the reader of a hash sees of it, as `read_hash`."""
+    if value.expires is None or db.keyspace.expiry is Expiry.IGNORE or not value.has_due(db.keyspace.now_ms):
         return value
     if db.keyspace.expiry is Expiry.DELETE:
         return _purged(db, key, value)
@@ -44,15 +49,23 @@ def read_hash(db: Database, key: bytes) -> HashValue | None:
 
 
 def read_field(db: Database, key: bytes, field: bytes) -> bytes | None:
-    """One field's content from the hash that `read_hash` gives, without the copy that a replica would make."""
-    if db.keyspace.expiry is not Expiry.HIDE:
-        value = read_hash(db, key)
-        return None if value is None else value.fields.get(field)
-    value = db.read_as(HashValue, key)
-    if value is None:
+    """One field's content from the hash that `read_hash` gives, without the copy that a replica would make.
+
+    A packed hash has no times to live, and stays packed.
+    """
+    kept = db.read_kept(key)
+    if type(kept) is PackedHash:
+        content: bytes | None = edits.field_value(kept, field)
+        return content
+    if kept is None:
         return None
-    at_ms = value.expiry(field)
-    return None if at_ms is not None and at_ms <= db.keyspace.now_ms else value.fields.get(field)
+    if not isinstance(kept, HashValue):
+        raise wrong_type()
+    if db.keyspace.expiry is not Expiry.HIDE:
+        value = visible_hash(db, key, kept)
+        return None if value is None else value.fields.get(field)
+    at_ms = kept.expiry(field)
+    return None if at_ms is not None and at_ms <= db.keyspace.now_ms else kept.fields.get(field)
 
 
 def _purged(db: Database, key: bytes, value: HashValue) -> HashValue | None:

@@ -13,3 +13,7 @@ cdef class Checks:
 
 cdef long long signed_of(unsigned char* data, Py_ssize_t width) noexcept
 cdef int put_decimal(long long number, unsigned char* out) noexcept
+cdef long long number_of(unsigned char* entry, Py_ssize_t width) noexcept
+cdef int text_head(unsigned char* entry) noexcept
+cdef bint score_of(unsigned char* entry, Py_ssize_t width, double* score) noexcept
+cdef bint is_before(unsigned char* one, Py_ssize_t width, unsigned char* two, Py_ssize_t other) noexcept

@@ -129,10 +129,10 @@ class Checks:
         before: cython.double = 0
         index = 1
         while index < count:
-            if not _score_of(data + self._starts[index], self._sizes[index], cython.address(score)):
+            if not score_of(data + self._starts[index], self._sizes[index], cython.address(score)):
                 return False
             if index > 1 and not before < score:
-                if before != score or not _is_before(
+                if before != score or not is_before(
                     data + self._starts[index - 3],
                     self._sizes[index - 3],
                     data + self._starts[index - 1],
@@ -230,9 +230,7 @@ def _back_length(data: cython.p_uchar, size: cython.Py_ssize_t, room: cython.Py_
     return groups
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _number_of(entry: cython.p_uchar, width: cython.Py_ssize_t) -> cython.longlong:
+def number_of(entry: cython.p_uchar, width: cython.Py_ssize_t) -> cython.longlong:
     """The integer of an element that is one."""
     number: cython.longlong
     if entry[0] < 0x80:
@@ -243,9 +241,7 @@ def _number_of(entry: cython.p_uchar, width: cython.Py_ssize_t) -> cython.longlo
     return signed_of(entry + 1, width - 1)
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _head(entry: cython.p_uchar) -> cython.int:
+def text_head(entry: cython.p_uchar) -> cython.int:
     """Bytes before the text of an element that is a string; 0 for an integer."""
     if 0x80 <= entry[0] < 0xC0:
         return 1
@@ -259,13 +255,13 @@ def _head(entry: cython.p_uchar) -> cython.int:
 def _is_canonical(entry: cython.p_uchar, width: cython.Py_ssize_t) -> cython.bint:
     """Whether an element is written the one way that Redis writes it."""
     number: cython.longlong = 0
-    head: cython.int = _head(entry)
+    head: cython.int = text_head(entry)
     size: cython.Py_ssize_t = width - head
     if head:
         if size >= (64 if head == 2 else (4096 if head == 5 else 0)):
             return not parse_integer(entry + head, size, cython.address(number))
         return False
-    number = _number_of(entry, width)
+    number = number_of(entry, width)
     if entry[0] < 0x80:
         return True
     if entry[0] < 0xE0:
@@ -279,18 +275,16 @@ def _is_canonical(entry: cython.p_uchar, width: cython.Py_ssize_t) -> cython.bin
     return number < -0x80000000 or number > 0x7FFFFFFF
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _score_of(entry: cython.p_uchar, width: cython.Py_ssize_t, score: cython.pointer[cython.double]) -> cython.bint:
+def score_of(entry: cython.p_uchar, width: cython.Py_ssize_t, score: cython.pointer[cython.double]) -> cython.bint:
     """Whether an element is an integer, or text of digits, sign, point, exponent, or infinity; `score` is it then."""
-    head: cython.int = _head(entry)
+    head: cython.int = text_head(entry)
     size: cython.Py_ssize_t = width - head
     text: cython.char[64]
     end: cython.p_char = cython.NULL
     at: cython.Py_ssize_t
     byte: cython.uchar
     if not head:
-        score[0] = cython.cast(cython.double, _number_of(entry, width))
+        score[0] = cython.cast(cython.double, number_of(entry, width))
         return True
     if size == 0 or size >= 64:
         return False
@@ -306,25 +300,23 @@ def _score_of(entry: cython.p_uchar, width: cython.Py_ssize_t, score: cython.poi
     return end == cython.cast(cython.p_char, text) + size
 
 
-@cython.cfunc
-@cython.exceptval(check=False)
-def _is_before(
+def is_before(
     one: cython.p_uchar, width: cython.Py_ssize_t, two: cython.p_uchar, other: cython.Py_ssize_t
 ) -> cython.bint:
     """Whether the text of one element sorts before that of another."""
     first: cython.uchar[24]
     second: cython.uchar[24]
-    if _head(one):
-        width -= _head(one)
-        one += _head(one)
+    if text_head(one):
+        width -= text_head(one)
+        one += text_head(one)
     else:
-        width = put_decimal(_number_of(one, width), first)
+        width = put_decimal(number_of(one, width), first)
         one = first
-    if _head(two):
-        other -= _head(two)
-        two += _head(two)
+    if text_head(two):
+        other -= text_head(two)
+        two += text_head(two)
     else:
-        other = put_decimal(_number_of(two, other), second)
+        other = put_decimal(number_of(two, other), second)
         two = second
     order: cython.int = memcmp(one, two, width if width < other else other)
     return order < 0 or (order == 0 and width < other)

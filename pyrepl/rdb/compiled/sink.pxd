@@ -17,3 +17,4 @@ cdef int put_text(Sink sink, unsigned char* text, Py_ssize_t size, bint compress
 cdef int put_integer_entry(Sink sink, long long number) except -1
 cdef int put_entry(Sink sink, unsigned char* text, Py_ssize_t size) except -1
 cdef int put_back_length(Sink sink, Py_ssize_t size) noexcept
+cdef int put_score_entry(Sink sink, double score) except -1

@@ -11,9 +11,11 @@ except ImportError:
     from pyrepl import plain as cython
 
 if cython.compiled:
+    from cython.cimports.libc.math import copysign
     from cython.cimports.libc.stdlib import free, realloc
-    from cython.cimports.libc.string import memcpy, memmove
+    from cython.cimports.libc.string import memcpy, memmove, strlen
     from cython.cimports.pyrepl.rdb.compiled.lzf import compress_into
+    from cython.cimports.pyrepl.rdb.compiled.raw import Py_DTSF_ADD_DOT_0, PyMem_Free, PyOS_double_to_string
 
 
 class Sink:
@@ -201,6 +203,24 @@ def put_entry(sink: Sink, text: cython.p_uchar, size: cython.Py_ssize_t) -> cyth
     memcpy(out + head, text, size)
     sink.size += head + size
     return put_back_length(sink, head + size)
+
+
+def put_score_entry(sink: Sink, score: cython.double) -> cython.int:
+    """A score of a sorted set's listpack with its back length: an integer where it is one, else its shortest text."""
+    if -4503599627370496.0 < score < 4503599627370496.0 and score != 0:
+        number: cython.longlong = cython.cast(cython.longlong, score)
+        if cython.cast(cython.double, number) == score:
+            return put_integer_entry(sink, number)
+    if score == 0 and copysign(1.0, score) > 0:
+        return put_integer_entry(sink, 0)
+    if score == 0:
+        return put_entry(sink, cython.cast(cython.p_uchar, b"-0"), 2)
+    text: cython.p_char = PyOS_double_to_string(score, b"r", 0, Py_DTSF_ADD_DOT_0, cython.NULL)
+    if text is cython.NULL:
+        raise MemoryError
+    put_entry(sink, cython.cast(cython.p_uchar, text), strlen(text))
+    PyMem_Free(text)
+    return 0
 
 
 def put_back_length(sink: Sink, size: cython.Py_ssize_t) -> cython.int:

@@ -1,0 +1,479 @@
+"""Small collections changed while they stay packed, as C: one block of memory in, one out, nothing taken apart.
+
+A list, hash or sorted set of few and short elements costs a tenth, packed in a listpack, of what it costs as Python's
+objects, and touches a tenth of the memory. The functions here make such a block, read it, and put a changed one in its
+place in a table. They answer NO (or None) where it would not be small any more: then the caller takes it apart for good.
+
+There is no plain form: without a compiler everything here answers NO, and nothing is ever kept packed. What a
+listpack is stands in `pyrepl.rdb.packed.listpack`; blocks that came in a snapshot were checked by `checks`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    import cython
+except ImportError:
+    from pyrepl import plain as cython
+
+if cython.compiled:
+    from cython.cimports.libc.string import memcmp, memcpy, memmove
+    from cython.cimports.pyrepl.rdb.compiled.checks import is_before, number_of, put_decimal, score_of, text_head
+    from cython.cimports.pyrepl.rdb.compiled.raw import (
+        BytesObject,
+        Ref,
+        Type,
+        dict_set,
+        new_bytes,
+        new_instance,
+        release,
+        size_of,
+        text_of,
+        type_of,
+        untrack,
+    )
+    from cython.cimports.pyrepl.rdb.compiled.sink import Sink, put_entry, put_little_endian, put_score_entry
+
+    HEADER = cython.declare(cython.int, 6)
+    LONGEST = cython.declare(cython.Py_ssize_t, 64)
+    """Bytes of a field, its value, or a member: Redis's default for what a listpack may hold."""
+    MOST_PAIRED = cython.declare(cython.int, 256)
+    """Elements of a hash or sorted set: two for each of Redis's 128 pairs."""
+    LARGEST = cython.declare(cython.Py_ssize_t, 1024)
+    """Bytes of a block that is changed: it is copied each time."""
+
+    _work = cython.declare(Sink, Sink())
+    """The block that is being changed, without its last byte."""
+    _entry = cython.declare(Sink, Sink())
+    """The elements that are being put into it."""
+
+COMPILED = cython.compiled
+NO = -1
+
+
+# ------------------------------------------------------------------ hashes
+
+
+def packed_hash(cls: type, pairs: tuple) -> Any:
+    """A new block of class `cls` of field, value, ...; None if it would not be small. Of a field that comes twice the
+    last value counts."""
+    if not cython.compiled:
+        return None
+    _begin()
+    if _put_pairs(pairs) < 0:
+        return None
+    return _made(cython.cast(cython.pointer[Type], cls))
+
+
+def set_fields(table: dict, key: bytes, packed: object, pairs: tuple) -> int:
+    """Put fields and values into a hash that is `table[key]`; how many fields are new, or NO."""
+    if not cython.compiled or not _take(packed):
+        return NO
+    created: cython.int = _put_pairs(pairs)
+    return created if created >= 0 and _store(table, key, packed) else NO
+
+
+def field_value(packed: object, field: bytes) -> Any:
+    """The value of a hash's field, None without the field."""
+    if not cython.compiled:
+        return None
+    block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
+    at: cython.p_uchar = _find(text_of(block), size_of(block), field)
+    return None if at is cython.NULL else _text(_behind(at))
+
+
+# ------------------------------------------------------------------ lists
+
+
+def packed_list(cls: type, elements: tuple, left: bool) -> Any:
+    """A new block of class `cls` of elements pushed one by one from the left or right; None if it would not be small."""
+    if not cython.compiled:
+        return None
+    _begin()
+    if not _push(elements, left):
+        return None
+    return _made(cython.cast(cython.pointer[Type], cls))
+
+
+def push(table: dict, key: bytes, packed: object, elements: tuple, left: bool) -> int:
+    """Push elements to a list that is `table[key]`; its new length, or NO."""
+    if not cython.compiled or not _take(packed) or not _push(elements, left):
+        return NO
+    return _count(_work.data) if _store(table, key, packed) else NO
+
+
+def pop(table: dict, key: bytes, packed: object, left: bool) -> Any:
+    """Take an end off a list of at least two elements that is `table[key]`; the element, or None for NO."""
+    if not cython.compiled or not _take(packed) or _count(_work.data) < 2:
+        return None
+    start: cython.p_uchar = _work.data + HEADER
+    end: cython.p_uchar = _work.data + _work.size
+    if not left:
+        start = _last(end)
+    element: bytes = _text(start)
+    behind: cython.p_uchar = _behind(start)
+    memmove(start, behind, end - behind)
+    _work.size -= behind - start
+    _note_count(-1)
+    return element if _store(table, key, packed) else None
+
+
+def elements(packed: object, start: int, end: int) -> list:
+    """The elements of the half-open range [start, end) of any block; bounds may lie beyond its elements."""
+    found: list = []
+    if not cython.compiled:
+        return found
+    block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
+    at: cython.p_uchar = text_of(block) + HEADER
+    last: cython.p_uchar = text_of(block) + size_of(block) - 1
+    skip: cython.Py_ssize_t = start
+    left: cython.Py_ssize_t = end - start
+    while at < last and left > 0:
+        if skip > 0:
+            skip -= 1
+        else:
+            found.append(_text(at))
+            left -= 1
+        at = _behind(at)
+    return found
+
+
+def element_count(packed: object) -> int:
+    """How many elements any block has, or NO where it does not say."""
+    if not cython.compiled:
+        return NO
+    count: cython.int = _count(text_of(cython.cast(cython.pointer[Ref], packed)))
+    return NO if count == 0xFFFF else count
+
+
+# ------------------------------------------------------------------ sorted sets
+
+
+def packed_zset(cls: type, member: bytes, score: float) -> Any:
+    """A new block of class `cls` of one member; None if that would not be small."""
+    if not cython.compiled:
+        return None
+    _begin()
+    if _put_score(member, score) < 0:
+        return None
+    return _made(cython.cast(cython.pointer[Type], cls))
+
+
+def packed_scores(cls: type, scores: dict) -> Any:
+    """A new block of class `cls` of members with their scores; None if it would not be small."""
+    if not cython.compiled or 2 * len(scores) > MOST_PAIRED:
+        return None
+    _begin()
+    for member, score in scores.items():
+        if _work.size > LARGEST or _put_score(member, score) < 0:
+            return None
+    return _made(cython.cast(cython.pointer[Type], cls))
+
+
+def set_score(table: dict, key: bytes, packed: object, member: bytes, score: float) -> int:
+    """Give a member of a sorted set that is `table[key]` a score, which is not nan: 0 it has that already, 1 the member
+    is new, 2 it had another, or NO. -0 becomes 0, as in Redis."""
+    if not cython.compiled or not _take(packed):
+        return NO
+    done: cython.int = _put_score(member, score)
+    if done <= 0:
+        return done
+    return done if _store(table, key, packed) else NO
+
+
+def member_score(packed: object, member: bytes) -> Any:
+    """The score of a sorted set's member, None without the member."""
+    if not cython.compiled:
+        return None
+    block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
+    at: cython.p_uchar = _find(text_of(block), size_of(block), member)
+    if at is cython.NULL:
+        return None
+    score: cython.double = 0
+    at = _behind(at)
+    score_of(at, _width(at), cython.address(score))
+    return score
+
+
+# ------------------------------------------------------------------ what is being changed
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _begin() -> cython.int:
+    """An empty block."""
+    _work.size = 0
+    _work.reserve(HEADER)
+    _work.size = HEADER
+    put_little_endian(_work.data, 0, HEADER)
+    return 0
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _take(packed: object) -> cython.int:
+    """A copy of a block, 0 if it is too large to be changed."""
+    block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
+    size: cython.Py_ssize_t = size_of(block)
+    if size > LARGEST:
+        return 0
+    _work.size = 0
+    _work.reserve(size)
+    _work.size = size - 1
+    memcpy(_work.data, text_of(block), size - 1)
+    return 1
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _end() -> cython.int:
+    """Complete the block; 0 if it is not small any more."""
+    if _work.size >= LARGEST:
+        return 0
+    _work.reserve(1)
+    _work.data[_work.size] = 0xFF
+    _work.size += 1
+    put_little_endian(_work.data, _work.size, 4)
+    return 1
+
+
+@cython.cfunc
+def _made(cls: cython.pointer[Type]) -> object:
+    """The block as an object, None if it is not small any more."""
+    if not _end():
+        return None
+    made: cython.pointer[Ref] = _new(cls)
+    found: object = cython.cast(object, made)
+    release(made)
+    return found
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _store(table: dict, key: bytes, packed: object) -> cython.int:
+    """Put the block in the place of the one that it was; 0, and nothing is changed, if it is not small any more."""
+    if not _end():
+        return 0
+    made: cython.pointer[Ref] = _new(type_of(cython.cast(cython.pointer[Ref], packed)))
+    try:
+        dict_set(cython.cast(cython.pointer[Ref], table), cython.cast(cython.pointer[Ref], key), made)
+    finally:
+        release(made)
+    return 1
+
+
+@cython.cfunc
+def _new(cls: cython.pointer[Type]) -> cython.pointer[Ref]:
+    made: cython.pointer[Ref] = new_instance(cls, _work.size)
+    if made is cython.NULL:
+        raise MemoryError
+    # It refers to nothing but its class, so the collector has no business with it.
+    untrack(made)
+    cython.cast(cython.pointer[BytesObject], made).ob_shash = -1
+    memcpy(text_of(made), _work.data, _work.size)
+    return made
+
+
+@cython.cfunc
+@cython.exceptval(-2)
+def _put_pairs(pairs: tuple) -> cython.int:
+    """Fields and values into the hash; how many fields are new, -1 if one is too long or they are too many."""
+    created: cython.int = 0
+    index: cython.Py_ssize_t
+    field: bytes
+    content: bytes
+    at: cython.p_uchar
+    for index in range(0, len(pairs), 2):
+        field = pairs[index]
+        content = pairs[index + 1]
+        if len(field) > LONGEST or len(content) > LONGEST or _work.size > LARGEST:
+            return -1
+        at = _find(_work.data, _work.size + 1, field)
+        if at is cython.NULL:
+            _append(_work, field)
+            _append(_work, content)
+            _note_count(2)
+            created += 1
+            continue
+        at = _behind(at)
+        _entry.size = 0
+        _append(_entry, content)
+        _replace(at - _work.data, _behind(at) - at)
+    return -1 if _count(_work.data) > MOST_PAIRED else created
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _push(elements: tuple, left: cython.bint) -> cython.int:
+    """Elements to an end of the list; 0 if one is too long."""
+    element: bytes
+    for element in elements:
+        if len(element) + _work.size > LARGEST:
+            return 0
+        if left:
+            _entry.size = 0
+            _append(_entry, element)
+            _replace(HEADER, 0)
+        else:
+            _append(_work, element)
+        _note_count(1)
+    return 1
+
+
+@cython.cfunc
+@cython.exceptval(-2)
+def _put_score(member: bytes, score: cython.double) -> cython.int:
+    """As `set_score`."""
+    if len(member) > LONGEST:
+        return -1
+    if score == 0:
+        score = 0
+    added: cython.int = 1
+    old: cython.double = 0
+    place: cython.Py_ssize_t
+    behind: cython.p_uchar
+    at: cython.p_uchar = _find(_work.data, _work.size + 1, member)
+    if at is not cython.NULL:
+        behind = _behind(at)
+        score_of(behind, _width(behind), cython.address(old))
+        if old == score:
+            return 0
+        added = 2
+        place = at - _work.data
+        _entry.size = 0
+        _replace(place, _behind(behind) - at)
+        _note_count(-2)
+    _entry.size = 0
+    _append(_entry, member)
+    place = _place_of(score)
+    put_score_entry(_entry, score)
+    _replace(place, 0)
+    _note_count(2)
+    return -1 if _count(_work.data) > MOST_PAIRED else added
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _place_of(score: cython.double) -> cython.Py_ssize_t:
+    """Before which byte the member that is in `_entry`, with such a score, has its place."""
+    at: cython.p_uchar = _work.data + HEADER
+    end: cython.p_uchar = _work.data + _work.size
+    behind: cython.p_uchar
+    other: cython.double = 0
+    width: cython.Py_ssize_t = _width(_entry.data)
+    while at < end:
+        behind = _behind(at)
+        score_of(behind, _width(behind), cython.address(other))
+        if score < other or (score == other and is_before(_entry.data, width, at, _width(at))):
+            break
+        at = _behind(behind)
+    return at - _work.data
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _replace(place: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.int:
+    """`size` bytes from `place` on by what is in `_entry`."""
+    _work.reserve(_entry.size)
+    start: cython.p_uchar = _work.data + place
+    if size != _entry.size:
+        memmove(start + _entry.size, start + size, _work.size - place - size)
+        _work.size += _entry.size - size
+    memcpy(start, _entry.data, _entry.size)
+    return 0
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def _append(sink: Sink, element: bytes) -> cython.int:
+    text: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], element)
+    return put_entry(sink, text_of(text), size_of(text))
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _note_count(more: cython.int) -> cython.void:
+    put_little_endian(_work.data + 4, _count(_work.data) + more, 2)
+
+
+# ------------------------------------------------------------------ reading
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _count(data: cython.p_uchar) -> cython.int:
+    return data[4] | data[5] << 8
+
+
+@cython.cfunc
+def _find(data: cython.p_uchar, size: cython.Py_ssize_t, wanted: bytes) -> cython.p_uchar:
+    """The first of a pair that is `wanted`, NULL if none is. Each text has one encoding, so bytes decide."""
+    _entry.size = 0
+    _append(_entry, wanted)
+    at: cython.p_uchar = data + HEADER
+    end: cython.p_uchar = data + size - 1
+    while at < end:
+        if at[0] == _entry.data[0] and _entry.size <= end - at and not memcmp(at, _entry.data, _entry.size):
+            return at
+        at = _behind(_behind(at))
+    return cython.NULL
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _width(entry: cython.p_uchar) -> cython.Py_ssize_t:
+    """The bytes of an element without its back length."""
+    first: cython.int = entry[0]
+    if first < 0x80:
+        return 1
+    if first < 0xC0:
+        return 1 + (first & 63)
+    if first < 0xE0:
+        return 2
+    if first < 0xF0:
+        return 2 + ((first & 15) << 8 | entry[1])
+    if first == 0xF0:
+        return 5 + (entry[1] | entry[2] << 8 | entry[3] << 16 | cython.cast(cython.Py_ssize_t, entry[4]) << 24)
+    return 9 if first == 0xF4 else first - 0xF1 + 3
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _behind(entry: cython.p_uchar) -> cython.p_uchar:
+    """Where the next element begins. Limits as in `pyrepl.rdb.packed.listpack.encode_back_length`."""
+    width: cython.Py_ssize_t = _width(entry)
+    if width <= 127:
+        return entry + width + 1
+    if width < 16383:
+        return entry + width + 2
+    if width < 2097151:
+        return entry + width + 3
+    return entry + width + (4 if width < 268435455 else 5)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _last(end: cython.p_uchar) -> cython.p_uchar:
+    """The element before `end`, by its back length."""
+    groups: cython.int = 1
+    width: cython.Py_ssize_t = end[-1] & 127
+    while end[-groups] & 128:
+        groups += 1
+        width |= cython.cast(cython.Py_ssize_t, end[-groups] & 127) << (7 * (groups - 1))
+    return end - groups - width
+
+
+@cython.cfunc
+def _text(entry: cython.p_uchar) -> bytes:
+    """An element; integers as decimal text."""
+    head: cython.int = text_head(entry)
+    width: cython.Py_ssize_t = _width(entry)
+    digits: cython.uchar[24]
+    if head:
+        return entry[head:width]
+    size: cython.int = put_decimal(number_of(entry, width), digits)
+    return digits[:size]

@@ -1,0 +1,196 @@
+"""Blocks that are changed while they stay packed, against plain lists and dictionaries.
+
+Without a compiler nothing is ever packed: then each function must say so, and no more is to be tested.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import deque
+from typing import Any, Final
+
+import pytest
+
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.packed import PackedHash, PackedList, PackedZset
+from pyrepl.keyspace.values import HashValue, ListValue, Value, ZsetValue
+from pyrepl.keyspace.walk import PlainWalk, walk
+from pyrepl.rdb.compiled import edits
+from pyrepl.rdb.packed.listpack import decode_listpack
+from pyrepl.rdb.writer import RdbWriter
+
+KEY: Final = b"k"
+STEPS: Final = 2000
+LARGEST: Final = 1024
+TEXTS: Final = [b"", b"-", b"-0", b"007", b"0", b"127", b"128", b"-1", b"-4096", b"-4097", b"4095", b"4096"] + [
+    b"32768",
+    b"-8388609",
+    b"2147483648",
+    b"-9223372036854775808",
+    b"9223372036854775808",
+    b"text",
+    b"t" * 63,
+    b"u" * 64,
+]
+SCORES: Final = [0.0, -0.0, 1.0, -1.5, 1e300, 1e-300, float("inf"), float("-inf"), 4503599627370497.0, 127.0, 128.0]
+
+
+def _text(rng: random.Random, longest: int) -> bytes:
+    if rng.random() < 0.7:
+        return rng.choice(TEXTS)
+    return bytes(rng.choices(b"ab0", k=rng.randrange(longest)))
+
+
+def _same_in_a_snapshot(packed: Value, plain: Value) -> bool:
+    one, two = Keyspace(1).databases[0], Keyspace(1).databases[0]
+    one.values[KEY] = packed
+    two.values[KEY] = plain
+    return walk(one, RdbWriter(), 1, 1).block() == PlainWalk(two, RdbWriter(), 1, 1).block() != b""
+
+
+def test_without_a_compiler_nothing_is_packed() -> None:
+    made = [
+        edits.packed_hash(PackedHash, (b"a", b"1")),
+        edits.packed_list(PackedList, (b"a",), False),
+        edits.packed_zset(PackedZset, b"a", 1.0),
+        edits.packed_scores(PackedZset, {b"a": 1.0}),
+    ]
+    assert {block is not None for block in made} == {edits.COMPILED}
+    if not edits.COMPILED:
+        table: dict[bytes, Any] = {}
+        block = PackedList(b"")
+        assert edits.set_fields(table, KEY, block, (b"a", b"1")) == edits.NO
+        assert edits.push(table, KEY, block, (b"a",), True) == edits.NO
+        assert edits.set_score(table, KEY, block, b"a", 1.0) == edits.NO
+        assert edits.element_count(block) == edits.NO
+        assert edits.pop(table, KEY, block, True) is None
+        assert edits.field_value(block, b"a") is None and edits.member_score(block, b"a") is None
+        assert edits.elements(block, 0, 1) == [] and table == {}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_hash_is_what_a_dictionary_is(seed: int) -> None:
+    rng = random.Random(seed)
+    table: dict[bytes, Any] = {}
+    plain: dict[bytes, bytes] = {}
+    refused = 0
+    for _ in range(STEPS if edits.COMPILED else 0):
+        names = [_text(rng, 66) for _ in range(rng.choice([1, 1, 1, 3]))]
+        pairs = tuple(part for name in names for part in (name, _text(rng, 66)))
+        after = {**plain, **dict(zip(pairs[::2], pairs[1::2]))}
+        before = table.get(KEY)
+        if before is None:
+            table[KEY] = edits.packed_hash(PackedHash, pairs)
+            created = len(after) if table[KEY] is not None else edits.NO
+        else:
+            created = edits.set_fields(table, KEY, before, pairs)
+        if created == edits.NO:
+            assert table.pop(KEY) is before
+            too_long = any(len(text) > 64 for text in pairs)
+            assert too_long or sum(map(len, [*after, *after.values(), *pairs])) + 4 * len(after) > LARGEST // 2
+            refused += 1
+            plain = {}
+            continue
+        assert created == len(after) - len(plain)
+        plain = after
+        block = table[KEY]
+        assert type(block) is PackedHash and len(block) <= LARGEST
+        assert block.unpack().fields == plain and list(block.unpack().fields) == list(plain)
+        assert decode_listpack(block) == edits.elements(block, 0, 1 << 20)
+        assert edits.element_count(block) == 2 * len(plain)
+        name = _text(rng, 66)
+        assert edits.field_value(block, name) == plain.get(name)
+        assert _same_in_a_snapshot(block, HashValue(dict(plain)))
+    assert refused > 10 or not edits.COMPILED
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_list_is_what_a_deque_is(seed: int) -> None:
+    rng = random.Random(seed)
+    table: dict[bytes, Any] = {}
+    plain: deque[bytes] = deque()
+    refused = 0
+    for _ in range(STEPS if edits.COMPILED else 0):
+        left = rng.random() < 0.5
+        block = table.get(KEY)
+        if block is not None and rng.random() < 0.4:
+            popped = edits.pop(table, KEY, block, left)
+            if len(plain) == 1:
+                assert popped is None and table[KEY] is block
+                continue
+            assert popped == (plain.popleft() if left else plain.pop())
+        else:
+            pushed = tuple(_text(rng, 200) for _ in range(rng.choice([1, 1, 2, 5])))
+            after = plain.copy()
+            (after.extendleft if left else after.extend)(pushed)
+            if block is None:
+                table[KEY] = edits.packed_list(PackedList, pushed, left)
+                size = len(after) if table[KEY] is not None else edits.NO
+            else:
+                size = edits.push(table, KEY, block, pushed, left)
+            if size == edits.NO:
+                assert table.pop(KEY) is block and sum(map(len, after)) + 11 * len(after) > LARGEST - 16
+                refused += 1
+                plain = deque()
+                continue
+            assert size == len(after)
+            plain = after
+        block = table[KEY]
+        assert type(block) is PackedList and len(block) <= LARGEST
+        assert decode_listpack(block) == list(plain) == list(block.unpack().items)
+        start, end = rng.randrange(12), rng.randrange(12)
+        assert edits.elements(block, start, end) == list(plain)[start:end]
+        assert edits.element_count(block) == len(plain)
+        assert _same_in_a_snapshot(block, ListValue(plain.copy()))
+    assert refused > 10 or not edits.COMPILED
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sorted_set_is_what_a_dictionary_is(seed: int) -> None:
+    rng = random.Random(seed)
+    table: dict[bytes, Any] = {}
+    plain: dict[bytes, float] = {}
+    refused = 0
+    for _ in range(STEPS if edits.COMPILED else 0):
+        member, score = _text(rng, 66), rng.choice([*SCORES, rng.uniform(-2, 2), float(rng.randrange(20))])
+        block = table.get(KEY)
+        if block is None:
+            table[KEY] = edits.packed_zset(PackedZset, member, score)
+            done = 1 if table[KEY] is not None else edits.NO
+        else:
+            done = edits.set_score(table, KEY, block, member, score)
+        if done == edits.NO:
+            assert table.pop(KEY) is block
+            assert len(member) > 64 or sum(map(len, [*plain, member])) + 11 * len(plain) > LARGEST // 2
+            refused += 1
+            plain = {}
+            continue
+        old = plain.get(member)
+        assert done == (1 if old is None else 0 if old == score else 2)
+        plain[member] = score or 0.0
+        block = table[KEY]
+        assert type(block) is PackedZset and len(block) <= LARGEST
+        scores = block.unpack().scores
+        assert scores == plain and list(scores) == sorted(plain, key=lambda name: (plain[name], name))
+        assert all(str(scores[name]) == str(plain[name]) for name in plain)
+        assert edits.member_score(block, member) == score and edits.element_count(block) == 2 * len(plain)
+        assert edits.member_score(block, b"not there") is None
+        assert _same_in_a_snapshot(block, ZsetValue(dict(plain)))
+        assert edits.packed_scores(PackedZset, plain) == block
+    assert refused > 10 or not edits.COMPILED
+
+
+def test_no_reference_is_left_behind() -> None:
+    text, key = b"some text that is shared by all", b"a key that is shared by all"
+    table: dict[bytes, Any] = {key: None}
+    before = sys.getrefcount(text), sys.getrefcount(key), sys.getrefcount(PackedList)
+    for left in (True, False):
+        table[key] = edits.packed_list(PackedList, (text,), left)
+        if edits.COMPILED:
+            assert edits.push(table, key, table[key], (text, text), left) == 3
+            assert edits.pop(table, key, table[key], left) == text
+            held = sys.getrefcount(table[key])
+            assert held == 2
+    table[key] = None
+    assert (sys.getrefcount(text), sys.getrefcount(key), sys.getrefcount(PackedList)) == before
