@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 _KEEPALIVE_S: Final = 300
 _PROGRESS_EVERY_S: Final = 5.0
 _APPLIED_AT_ONCE_BYTES: Final = 64 * 1024
-"""Of the stream: so that the commands read from it are still in the processor's cache when they are executed."""
+"""Of a stream of small commands: what is read from it is still in the processor's cache when it is executed."""
+_SMALL_COMMAND_BYTES: Final = 256
+"""In the mean. Larger ones are few in a read and applied as it came, without cutting it."""
 
 
 class LinkOwner(Protocol):
@@ -105,6 +107,8 @@ class MasterLink:
         self._pumping = False
         self._slow_until = 0.0
         """key-load-delay: nothing is read before."""
+        self._command_bytes = 0.0
+        """The mean of the commands applied last."""
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             machine.Connect: self._on_connect,
             machine.Disconnect: self._on_disconnect,
@@ -211,7 +215,9 @@ class MasterLink:
 
     def _main_data(self, data: bytes) -> None:
         self._count(data)
-        step = _APPLIED_AT_ONCE_BYTES if self.link.is_up else len(data)
+        step = len(data)
+        if self.link.is_up and self._command_bytes < _SMALL_COMMAND_BYTES:
+            step = _APPLIED_AT_ONCE_BYTES
         for at in range(0, len(data), step):
             self.link.receive(data[at : at + step], self._clock.now())
             self._pump()
@@ -415,6 +421,7 @@ class MasterLink:
         finally:
             keyspace.expiry = Expiry.HIDE
         node.stats.total_commands_processed += len(event.commands)
+        self._command_bytes = len(event.raw) / (len(event.commands) or 1)
         if failure:
             self._stop_at(event, index, failure)
             return
