@@ -45,7 +45,6 @@ if cython.compiled:
         Sink,
         parse_integer,
         put_entry,
-        put_integer_entry,
         put_length,
         put_little_endian,
         put_score_entry,

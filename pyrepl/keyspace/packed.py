@@ -25,7 +25,6 @@ from pyrepl.rdb.types.list import LIST_QUICKLIST2
 from pyrepl.rdb.types.set import SET_INTSET, SET_LISTPACK
 from pyrepl.rdb.types.zset import ZSET_LISTPACK, parse_score
 
-
 _ALL: Final = 2**31
 
 

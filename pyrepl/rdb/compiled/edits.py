@@ -2,7 +2,8 @@
 
 A list, hash or sorted set of few and short elements costs a tenth, packed in a listpack, of what it costs as Python's
 objects, and touches a tenth of the memory. The functions here make such a block, read it, and put a changed one in its
-place in a table. They answer NO (or None) where it would not be small any more: then the caller takes it apart for good.
+place in a table. They answer NO (or None) where it would not be small any more: then the caller takes it apart, for
+good.
 
 There is no plain form: without a compiler everything here answers NO, and nothing is ever kept packed. What a
 listpack is stands in `pyrepl.rdb.packed.listpack`; blocks that came in a snapshot were checked by `checks`.
@@ -25,7 +26,6 @@ if cython.compiled:
         Ref,
         Type,
         dict_set,
-        new_bytes,
         new_instance,
         release,
         size_of,
@@ -87,7 +87,7 @@ def field_value(packed: object, field: bytes) -> Any:
 
 
 def packed_list(cls: type, elements: tuple, left: bool) -> Any:
-    """A new block of class `cls` of elements pushed one by one from the left or right; None if it would not be small."""
+    """A new block of class `cls` of elements pushed one by one from an end; None if it would not be small."""
     if not cython.compiled:
         return None
     _begin()

@@ -23,16 +23,8 @@ from pyrepl.rdb.writer import RdbWriter
 KEY: Final = b"k"
 STEPS: Final = 2000
 LARGEST: Final = 1024
-TEXTS: Final = [b"", b"-", b"-0", b"007", b"0", b"127", b"128", b"-1", b"-4096", b"-4097", b"4095", b"4096"] + [
-    b"32768",
-    b"-8388609",
-    b"2147483648",
-    b"-9223372036854775808",
-    b"9223372036854775808",
-    b"text",
-    b"t" * 63,
-    b"u" * 64,
-]
+NUMBERS: Final = [0, 127, 128, -1, -4096, -4097, 4095, 4096, 32768, -8388609, 2**31, -(2**63), 2**63]
+TEXTS: Final = [b"", b"-", b"-0", b"007", b"text", b"t" * 63, b"u" * 64, *(b"%d" % number for number in NUMBERS)]
 SCORES: Final = [0.0, -0.0, 1.0, -1.5, 1e300, 1e-300, float("inf"), float("-inf"), 4503599627370497.0, 127.0, 128.0]
 
 
