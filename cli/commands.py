@@ -155,13 +155,14 @@ def _run(
     config_file: Path | None, directives: tuple[str, ...], address: str | None, *, must_follow: bool = False
 ) -> int:
     """Load the configuration and run the node; the exit code."""
-    # What imports make is there to stay: to look through it for garbage again and again is a tenth of the start.
+    # What imports make is there to stay: to look through it for garbage is a sixth of the start.
     gc.disable()
     from pyrepl.config.parser import Line
     from pyrepl.daemon.config_files import load_settings
     from pyrepl.daemon.loop import run_node
     from pyrepl.errors import ConfigError
 
+    gc.freeze()
     gc.enable()
     if config_file is None and directives and not directives[0].startswith("-"):
         # redis-server takes the file as its first argument.

@@ -22,7 +22,7 @@ def _with_arguments(*_: Any, **__: Any) -> Callable[[T], T]:
     return _as_it_is
 
 
-cfunc = cclass = inline = final = _as_it_is
+cfunc = cclass = inline = final = nogil = _as_it_is
 exceptval = locals = _with_arguments
 
 
@@ -44,4 +44,4 @@ class _Type:
         return self
 
 
-Py_ssize_t = uint = uchar = p_uchar = ulonglong = longlong = double = bint = p_void = pointer = _Type()
+Py_ssize_t = size_t = uint = uchar = p_uchar = ulonglong = longlong = double = bint = p_void = void = pointer = _Type()

@@ -9,7 +9,7 @@ from pyrepl.commands.arguments import database_argument, no_such_key, syntax_err
 from pyrepl.commands.call import Call
 from pyrepl.commands.effect import Effect
 from pyrepl.commands.effects import InSlices
-from pyrepl.commands.slices import FEW_KEYS, KeysJob
+from pyrepl.commands.slices import FEW_KEYS, KeysJob, OrderJob, is_order_far
 from pyrepl.commands.table import ALL_ARGS, DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, command
 from pyrepl.errors import CommandError
 from pyrepl.glob import Glob
@@ -156,6 +156,9 @@ def keys_(call: Call, pattern: bytes) -> list[bytes] | Effect:
 
 
 @command("RANDOMKEY", arity=1, flags=READONLY, group="generic")
-def randomkey(call: Call) -> bytes | None:
+def randomkey(call: Call) -> bytes | Effect | None:
     """A random key; null when the database is empty."""
-    return call.db.random_key(call.random.below)
+    db, below = call.db, call.random.below
+    if is_order_far(db):
+        return InSlices(OrderJob(db, lambda: db.random_key(below)))
+    return db.random_key(below)

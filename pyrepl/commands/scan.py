@@ -6,16 +6,28 @@ from collections.abc import Collection
 
 from pyrepl.commands.arguments import ScanOptions, cursor_argument, scan_options
 from pyrepl.commands.call import Call
+from pyrepl.commands.effect import Effect
+from pyrepl.commands.effects import InSlices
+from pyrepl.commands.slices import OrderJob, is_order_far
 from pyrepl.commands.table import READONLY, command
 from pyrepl.glob import Glob
 from pyrepl.keyspace.packed import kept_type_name
 
+ScanReply = list[bytes | list[bytes]]
+"""[next cursor, keys]; a next cursor of 0 is the end."""
+
 
 @command("SCAN", arity=-2, flags=READONLY, group="generic", since="2.8.0")
-def scan(call: Call, cursor: bytes, *arguments: bytes) -> list[bytes | list[bytes]]:
+def scan(call: Call, cursor: bytes, *arguments: bytes) -> ScanReply | Effect:
     """The next keys of an iteration over the database: [cursor, keys]; cursor 0 starts and ends one."""
     place = cursor_argument(cursor)
     options = scan_options(arguments, with_type=True)
+    if is_order_far(call.db):
+        return InSlices(OrderJob(call.db, lambda: _scan(call, place, options)))
+    return _scan(call, place, options)
+
+
+def _scan(call: Call, place: int, options: ScanOptions) -> ScanReply:
     next_cursor, keys = call.db.scan(place, options.count)
     if options.pattern is not None:
         keys = list(filter(Glob(options.pattern).matches, keys))

@@ -6,11 +6,13 @@ changes during the slices may be in the reply or not, as with SCAN; within MULTI
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Protocol, final
 
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.digest import KeyspaceDigest
 from pyrepl.keyspace.key_round import KeyRound
+from pyrepl.keyspace.scan import KeyOrder
 from pyrepl.resp.reply import Reply, Simple
 
 FEW_KEYS: Final = 10_000
@@ -64,12 +66,61 @@ class KeysJob:
 
 
 @final
+class OrderJob:
+    """The order of SCAN and RANDOMKEY, made before the first of them is answered.
+
+    A key that goes and comes back meanwhile may stand in it twice, and be returned twice.
+    """
+
+    __slots__ = ("_answer", "_db", "_keys", "_restarts", "_round")
+
+    _STEP: Final = 1000
+
+    def __init__(self, db: Database, answer: Callable[[], Reply]) -> None:
+        """`answer` is called once the order stands in `db`."""
+        self._db = db
+        self._answer = answer
+        self._begin()
+
+    def _begin(self) -> None:
+        self._round = KeyRound(self._db.values, exact=True)
+        self._restarts = 0
+        self._keys: list[bytes] = []
+
+    def step(self) -> bool:
+        """See Job. A database that was flushed or swapped meanwhile begins it again."""
+        db = self._db
+        if db.order is not None and db.order.source is db.values:
+            return True
+        if self._round.source is not db.values:
+            self._begin()
+        found = self._round.take(self._STEP)
+        if self._round.restarts != self._restarts:
+            self._restarts = self._round.restarts
+            self._keys = []
+        self._keys += found
+        if found:
+            return False
+        db.order = KeyOrder(db.values, db.keyspace.now_ms, self._keys)
+        return True
+
+    def reply(self) -> Reply:
+        """See Job."""
+        return self._answer()
+
+
+def is_order_far(db: Database) -> bool:
+    """Would the order of SCAN have to be made first, of many keys?"""
+    return len(db.values) > FEW_KEYS and (db.order is None or db.order.source is not db.values)
+
+
+@final
 class DigestJob:
     """DEBUG DIGEST."""
 
     __slots__ = ("_running",)
 
-    _STEP: Final = 100
+    _STEP: Final = 8
 
     def __init__(self, keyspace: Keyspace) -> None:
         self._running = KeyspaceDigest(keyspace)

@@ -148,6 +148,13 @@ class General:
     latency_tracking_info_percentiles = Directive(
         Percentiles(), (50.0, 99.0, 99.9), "Percentiles that INFO latencystats prints; empty: none."
     )
+    huge_pages = Directive(
+        YesNo(),
+        True,
+        "Take memory for keys and values in blocks of 2 MB, which Linux backs with one page each where it can: forks"
+        " take a tenth of the time, look-ups among millions of keys less. Compiled form only. Not in Redis.",
+        mutable=False,
+    )
     notify_keyspace_events = Directive(
         KeyspaceEvents(),
         "",

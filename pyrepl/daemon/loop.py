@@ -13,6 +13,7 @@ import uvloop
 
 from pyrepl.config.loading import Loaded
 from pyrepl.config.settings import Settings
+from pyrepl.daemon import arenas
 from pyrepl.daemon.app import App
 from pyrepl.daemon.housekeeper import GC_THRESHOLDS
 from pyrepl.errors import ConfigError
@@ -28,6 +29,8 @@ def run_node(settings: Settings, config_file: Path | None, loaded: Loaded) -> in
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
+    if settings.huge_pages:
+        arenas.install()
     notices = [*_notices(config_file, loaded), *_allow_descriptors(settings)]
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

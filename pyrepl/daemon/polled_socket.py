@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 READ_BYTES: Final = 1000
 """Asked for at first, which is memory that costs next to nothing; four times as much after each read that filled it."""
+MUCH_BYTES: Final = 16_000
+"""A read of so many bytes is one of many: how long it takes to work off decides how much the next one asks for."""
 MOST_READ_BYTES: Final = MOST_BYTES
+SLICE_S: Final = 0.002
+"""What is read at once should be worked off within so long, as nobody else is served meanwhile."""
 HIGH_BYTES: Final = 64 * 1024
 _MOST_DRAINS: Final = 4
 _MOST_PIECES: Final = 512
@@ -71,27 +75,31 @@ class PolledSocket:
 
     # ------------------------------------------------------------------ what the poller calls
 
-    def on_readable(self) -> None:
-        """Hand on what has come, or that nothing comes any more."""
+    def on_readable(self) -> bool:
+        """Hand on what has come, or that nothing comes any more; True when it was much."""
         if not self._is_reading:
-            return
+            return False
         try:
             data: bytes | None = receive(self.fd, self._read_bytes)
         except OSError as error:
             self._lose(error)
-            return
+            return False
         if data is None:
-            return
+            return False
         size = len(data)
         if size == 0:
             self._conn.eof_received()
             self.close()
-            return
+            return False
+        if size >= MUCH_BYTES:
+            self._receive_much(data)
+            return True
         if size == self._read_bytes:
-            self._read_bytes = min(4 * size, MOST_READ_BYTES)
+            self._read_bytes = 4 * size
         elif self._read_bytes > READ_BYTES and 8 * size < self._read_bytes:
             self._read_bytes = READ_BYTES
         self._conn.data_received(data)
+        return False
 
     def on_writable(self) -> None:
         """Write what waits."""
@@ -221,6 +229,17 @@ class PolledSocket:
         return self._sock if name == "socket" else None
 
     # ------------------------------------------------------------------ inside
+
+    def _receive_much(self, data: bytes) -> None:
+        """Hand on what has come, and see how long that takes: large values are read in larger pieces than commands."""
+        size = len(data)
+        began = self._poller.now()
+        self._conn.data_received(data)
+        took_s = self._poller.now() - began
+        if took_s > SLICE_S:
+            self._read_bytes = max(MUCH_BYTES, size // 2)
+        elif size == self._read_bytes and 4.0 * took_s <= SLICE_S:
+            self._read_bytes = min(4 * size, MOST_READ_BYTES)
 
     def _set_reading(self, wanted: bool) -> None:
         if not self._is_closing and wanted != self._is_reading:

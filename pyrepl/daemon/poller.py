@@ -5,7 +5,8 @@ system call tells which of all client sockets are ready, and each is read, its c
 collected before the loop has its next turn. The replies go out together (see `outbox`): a write to a peer that sleeps
 wakes it, so a node that answers each read at once plays ping-pong with a client of many connections. The sockets are
 looked at ROUNDS times in a turn, as more may have come meanwhile; then timers, the master's stream, children and
-replicas have theirs.
+replicas have theirs. Sockets that bring much end a turn early: those that were ready and not served go first in the
+next one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, final
 
-from pyrepl.daemon.polled_socket import PolledSocket
+from pyrepl.daemon.polled_socket import SLICE_S, PolledSocket
 
 if TYPE_CHECKING:
     from pyrepl.daemon.client_conn import ClientConn
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 ROUNDS: Final = 4
 MOST_EVENTS: Final = 256
 """Sockets served between two looks."""
+TURN_S: Final = SLICE_S
+"""Once sockets that brought much have taken so long, the others wait for the next turn."""
 
 _READ: Final[int] = select.EPOLLIN
 _WRITE: Final[int] = select.EPOLLOUT
@@ -38,7 +41,7 @@ class Poller:
     kernel would go on telling that their peer has gone.
     """
 
-    __slots__ = ("_clients", "_epoll", "_loop", "_poll", "_sockets", "_watched")
+    __slots__ = ("_clients", "_epoll", "_loop", "_poll", "_rest", "_sockets", "_watched", "now")
 
     def __init__(self, clients: Clients) -> None:
         """Must be made inside the loop it is to run in; `close` gives the descriptor back."""
@@ -48,6 +51,10 @@ class Poller:
         self._poll = self._epoll.poll
         self._sockets: dict[int, PolledSocket] = {}
         self._watched: set[int] = set()
+        self._rest: list[tuple[int, int]] = []
+        """Were ready in the last turn and have not been served; some may be lost by now."""
+        self.now: Callable[[], float] = clients.now
+        """Monotonic seconds."""
         self._loop.add_reader(self._epoll.fileno(), self.look)
 
     def add(self, sock: socket.socket, conn: ClientConn) -> PolledSocket:
@@ -85,15 +92,24 @@ class Poller:
     def look(self) -> None:
         """Serve the sockets that are ready."""
         self._clients.begin_turn()
+        until = self.now() + TURN_S
+        ready, self._rest = self._rest, []
         for _ in range(ROUNDS):
-            ready: list[tuple[int, int]] = self._poll(0, MOST_EVENTS)
             if not ready:
+                ready = self._poll(0, MOST_EVENTS)
+            if not ready or not self._serve_all(ready, until):
                 break
-            for fd, events in ready:
-                polled = self._sockets.get(fd)
-                if polled is not None:
-                    self._serve(polled, events)
+            ready = []
         self._clients.end_turn()
+
+    def _serve_all(self, ready: list[tuple[int, int]], until: float) -> bool:
+        """False when the turn is over early; who was not served then is in `_rest`."""
+        for place, (fd, events) in enumerate(ready):
+            polled = self._sockets.get(fd)
+            if polled is not None and self._serve(polled, events) and self.now() >= until:
+                self._rest = ready[place + 1 :]
+                return False
+        return True
 
     def close(self) -> None:
         """End every connection, and give back the descriptor."""
@@ -102,14 +118,15 @@ class Poller:
         self._loop.remove_reader(self._epoll.fileno())
         self._epoll.close()
 
-    def _serve(self, polled: PolledSocket, events: int) -> None:
-        """A defect that shows with one connection ends that connection alone."""
+    def _serve(self, polled: PolledSocket, events: int) -> bool:
+        """Was it much? A defect that shows with one connection ends that connection alone."""
         try:
             if events & _WRITE:
                 polled.on_writable()
             if events != _WRITE:
-                polled.on_readable()
+                return polled.on_readable()
         except Exception as error:
             context: dict[str, Any] = {"message": "Serving a client failed", "exception": error}
             self._loop.call_exception_handler(context)
             polled.abort()
+        return False

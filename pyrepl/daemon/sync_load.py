@@ -8,6 +8,7 @@ that INFO and the log show (rdb_version, corrupt, memory, disk), and the load le
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -274,6 +275,8 @@ class BesideLoad(SocketLoad):
         self._log = log
         self._old = node.keyspace
         self._fresh = Keyspace(len(node.keyspace.databases))
+        # The collector would walk over the new tables again and again as they grow (see `housekeeper`).
+        gc.freeze()
         log(events.SyncLoading())
         super().__init__(files, self._fresh, total_bytes, done, failed, asynchronous=True)
 

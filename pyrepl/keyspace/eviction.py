@@ -2,7 +2,7 @@
 
 As Redis since 3.0 (`evict.c`): a few keys drawn at random compete with the best candidates of earlier draws, which are
 kept in a small pool, and the best of all goes. Positions to draw from a dict has not, so for each database there is a
-list of its keys, made when it is first needed and anew when too much of it is gone or missing.
+list of its keys, made from when it is first needed on, and anew when too much of it is gone or missing.
 
 | policy          | drawn from               | goes first                       |
 |-----------------|--------------------------|----------------------------------|
@@ -16,15 +16,18 @@ list of its keys, made when it is first needed and anew when too much of it is g
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Mapping
-from typing import Final, final
+from collections.abc import Callable
+from typing import Any, Final, final
 
 from pyrepl.keyspace.access import MAX_FREQUENCY, AccessTracker, Tracking
 from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.keyspace.key_round import KeyRound
 
 Below = Callable[[int], int]
 
 POOL_SIZE: Final = 16
+_GATHERED: Final = 2000
+"""Keys that one draw adds to the list while that is made: a tenth of a millisecond."""
 _MISSES: Final = 16
 """Draws of keys that are gone, in one go, after which the list is made anew."""
 
@@ -47,21 +50,33 @@ class Policy:
 
 @final
 class KeyDraw:
-    """Random keys of a dict that changes meanwhile."""
+    """Random keys of a dict that changes meanwhile.
 
-    __slots__ = ("_keys",)
+    The list to draw from grows with each draw until it has all keys, as to make it at once holds up the node. So the
+    first draws are among the keys that have been there longest.
+    """
+
+    __slots__ = ("_fresh", "_keys", "_round")
 
     def __init__(self) -> None:
         self._keys: list[bytes] = []
+        self._fresh: list[bytes] = []
+        """The next list while it is made; the same one when there is no other to draw from."""
+        self._round: KeyRound | None = None
+        """Through the keys for `_fresh`; None when that is made."""
 
-    def draw(self, source: Mapping[bytes, object], count: int, below: Below) -> list[bytes]:
+    def draw(self, source: dict[bytes, Any], count: int, below: Below) -> list[bytes]:
         """Up to `count` keys of `source`, which is not empty, some perhaps twice; one at least."""
-        keys = self._keys
-        if len(keys) < len(source) // 2 or not keys:
-            keys = self._keys = list(source)
+        if self._round is not None or len(self._keys) < len(source) // 2:
+            self._gather(source)
         drawn: list[bytes] = []
         misses = 0
         while len(drawn) < count:
+            keys = self._keys
+            if misses > _MISSES or not keys:
+                self._keys, self._round, misses = [], None, 0
+                self._gather(source)
+                continue
             slot = below(len(keys))
             key = keys[slot]
             if key in source:
@@ -70,12 +85,22 @@ class KeyDraw:
             keys[slot] = keys[-1]
             keys.pop()
             misses += 1
-            if misses > _MISSES or not keys:
-                keys = self._keys = list(source)
         return drawn
 
+    def _gather(self, source: dict[bytes, Any]) -> None:
+        """Go on with the next list, or begin it."""
+        if self._round is None or self._round.source is not source:
+            self._round = KeyRound(source)
+            self._fresh = []
+        found = self._round.take(_GATHERED)
+        self._fresh += found
+        if not found:
+            self._round = None
+        if not found or not self._keys:
+            self._keys = self._fresh
+
     def clear(self) -> None:
-        self._keys = []
+        self._keys, self._fresh, self._round = [], [], None
 
 
 @final
@@ -123,7 +148,7 @@ class Eviction:
             if victim is not None:
                 return victim
 
-    def _source(self, db: Database) -> Mapping[bytes, object]:
+    def _source(self, db: Database) -> dict[bytes, Any]:
         return db.expires if self._policy.volatile else db.values
 
     def _pick_random(self, below: Below) -> tuple[Database, bytes] | None:

@@ -22,14 +22,15 @@ class KeyRound:
     left out when the dictionary grows meanwhile. What comes or goes meanwhile may come or not.
     """
 
-    __slots__ = ("_exact", "_last", "_listed", "_place", "_restarts", "source")
+    __slots__ = ("_exact", "_last", "_listed", "_place", "restarts", "source")
 
     def __init__(self, source: dict[bytes, Any], *, exact: bool = False) -> None:
         self.source = source
         self._exact = exact
         self._place = 0
         self._last: bytes | None = None
-        self._restarts = 0
+        self.restarts = 0
+        """How often an exact round had to begin again, as the dictionary was made anew: all keys come once more."""
         self._listed: list[bytes] | None = None if borrowed_walk.COMPILED else list(source)
 
     def take(self, count: int) -> list[bytes]:
@@ -50,7 +51,7 @@ class KeyRound:
     def _begin_again(self, count: int) -> list[bytes]:
         self._place = 0
         self._last = None
-        self._restarts += 1
-        if self._restarts > _RESTARTS:
+        self.restarts += 1
+        if self.restarts > _RESTARTS:
             self._listed = list(self.source)
         return self.take(count)

@@ -52,9 +52,10 @@ class KeyOrder:
 
     __slots__ = ("_dropped", "_moved", "_tables", "epoch", "keys", "live", "source", "used_at_ms")
 
-    def __init__(self, source: Mapping[bytes, object], now_ms: int) -> None:
+    def __init__(self, source: Mapping[bytes, object], now_ms: int, keys: list[bytes] | None = None) -> None:
+        """`keys`: all of `source` in its order, with gaps, for who has gone through it already."""
         self.source = source
-        self.keys: list[bytes] = list(source)
+        self.keys: list[bytes] = list(source) if keys is None else keys
         self.live: int = len(source)
         """How many keys `source` has as far as we were told; more or fewer, and it was filled behind our back."""
         self.epoch: int = now_ms % EPOCHS

@@ -1,10 +1,10 @@
-"""KEYS and DEBUG DIGEST in steps: the same replies as at once, whatever happens between the steps."""
+"""KEYS, the order of SCAN, DEBUG DIGEST in steps: the replies as at once, whatever happens between the steps."""
 
 from __future__ import annotations
 
-from pyrepl.commands.slices import DigestJob, Job, KeysJob
+from pyrepl.commands.slices import FEW_KEYS, DigestJob, Job, KeysJob, OrderJob, is_order_far
 from pyrepl.glob import Glob
-from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.digest import keyspace_digest
 from pyrepl.resp.reply import Reply, Simple
 
@@ -68,3 +68,69 @@ def test_a_digest() -> None:
     steps, digest = _finish(DigestJob(keyspace))
     assert steps > KEYS // 100
     assert digest == Simple(keyspace_digest(keyspace).encode())
+
+
+def _all_scanned(db: Database) -> list[bytes]:
+    found: list[bytes] = []
+    cursor = 0
+    while True:
+        cursor, keys = db.scan(cursor, 100)
+        found += keys
+        if not cursor:
+            return found
+
+
+def test_an_order_is_that_of_a_scan_at_once() -> None:
+    db, same = _keyspace().databases
+    steps, answer = _finish(OrderJob(db, lambda: len(_all_scanned(db))))
+    assert steps > 2 and answer == KEYS
+    assert _all_scanned(db) == _all_scanned(same)
+
+
+def test_an_order_holds_what_was_there_all_the_time() -> None:
+    db = _keyspace().databases[0]
+    job = OrderJob(db, lambda: 0)
+    job.step()
+    for number in range(0, KEYS, 2):
+        db.delete(b"%d" % number)
+    for number in range(10 * KEYS):
+        db.put(b"new%d" % number, b"")
+    _finish(job)
+    found = _all_scanned(db)
+    staying = [b"%d" % number for number in range(1, KEYS, 2)]
+    assert [key for key in reversed(found) if key in set(staying)] == staying
+    assert db.values.keys() <= set(found)
+
+
+def test_a_key_that_comes_back_meanwhile_is_scanned() -> None:
+    db = _keyspace().databases[0]
+    job = OrderJob(db, lambda: 0)
+    job.step()
+    db.delete(b"1")
+    db.put(b"1", b"again")
+    _finish(job)
+    assert b"1" in _all_scanned(db)
+    db.put(b"later", b"")
+    assert b"later" in _all_scanned(db)
+
+
+def test_an_order_of_a_database_that_is_flushed_or_has_one_by_now() -> None:
+    db = _keyspace().databases[0]
+    job, second = OrderJob(db, lambda: b"done"), OrderJob(db, lambda: b"done")
+    job.step()
+    db.clear()
+    db.put(b"a", b"")
+    assert _finish(job)[1] == b"done"
+    order = db.order
+    assert order is not None and _all_scanned(db) == [b"a"]
+    _finish(second)
+    assert db.order is order
+
+
+def test_whether_an_order_is_to_be_made_first() -> None:
+    db = Keyspace(1).databases[0]
+    assert not is_order_far(db)
+    db.values.update({b"%d" % number: b"" for number in range(FEW_KEYS + 1)})
+    assert is_order_far(db)
+    db.scan(0, 1)
+    assert not is_order_far(db)

@@ -24,6 +24,7 @@ OURS = {
     "event-log-keep": "not in Redis",
     "event-log-sample-period": "not in Redis",
     "event-log-node": "not in Redis",
+    "huge-pages": "not in Redis",
     "key-load-delay": "hidden in Redis",
     "rdb-key-save-delay": "hidden in Redis",
     "loading-process-events-interval-bytes": "hidden in Redis",

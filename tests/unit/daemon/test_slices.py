@@ -26,6 +26,23 @@ async def test_others_are_served_meanwhile(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_the_first_scan_and_the_first_random_key(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        assert await node.say(f"DEBUG POPULATE {MANY} key 10") == "OK"
+        asking, other = await node.peer(), await node.peer()
+        scan = asyncio.ensure_future(asking.say("SCAN 0 COUNT 20"))
+        drawn = asyncio.ensure_future(other.say("RANDOMKEY"))
+        cursor, keys = await scan
+        assert int(cursor) > 0 and len(keys) == 20
+        assert (await drawn).startswith(b"key:")
+        seen = set(keys)
+        while int(cursor):
+            cursor, keys = await asking.say(f"SCAN {int(cursor)} COUNT 1000")
+            seen.update(keys)
+        assert len(seen) == MANY
+
+
+@in_loop
 async def test_commands_behind_it_wait_for_its_reply(tmp_path: Path) -> None:
     async with running(tmp_path) as node:
         assert await node.say(f"DEBUG POPULATE {MANY} key 10") == "OK"
