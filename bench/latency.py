@@ -24,6 +24,8 @@ KINDS: Final = ("pyrepl", RIVAL)
 STRINGS: Final = 1_000_000
 MIXED: Final = 200_000
 EXPIRING: Final = 100_000
+GROWING: Final = 300_000
+"""Beyond those before: the table of keys grows meanwhile, at 1.4 million."""
 VALUE_BYTES: Final = 100
 EVERY_S: Final = 0.001
 SETTINGS: Final = {"enable-debug-command": "yes", "repl-diskless-load": "swapdb", "repl-diskless-sync-delay": "0"}
@@ -48,9 +50,11 @@ def _all(lab: Lab, kind: str, scale: float) -> Iterator[tuple[str, float]]:
         ("idle, for a second", lambda node: time.sleep(1)),
         ("writes of collections", lambda node: data.fill_mixed(node, int(MIXED * scale), alone=False)),
         ("expiry of a tenth", lambda node: _expire(node, int(EXPIRING * scale))),
+        ("SETs of new keys", lambda node: _grow(node, int(GROWING * scale))),
         ("KEYS of none", lambda node: node.call("KEYS", "none:*")),
         ("DEBUG DIGEST", lambda node: node.call("DEBUG", "DIGEST")),
         ("SCAN, the first", lambda node: node.call("SCAN", 0)),
+        ("eviction of a tenth", _evict),
         ("BGSAVE", _save),
         ("backlog to 64 MB and back", _resize),
     )
@@ -102,6 +106,22 @@ def _expire(node: Node, keys: int) -> None:
         wire.send(encode(["CLIENT", "REPLY", "ON"]))
         wire.read()
     wait_until("they are gone", lambda: node.info("keyspace")["db0"].split(",")[1] == "expires=0", 120)
+
+
+def _grow(node: Node, keys: int) -> None:
+    with node.connect(timeout_s=300) as wire:
+        wire.send(encode(["CLIENT", "REPLY", "OFF"]))
+        for first in range(0, keys, 1000):
+            wire.send(b"".join(encode(["SET", f"grow:{n}", "v" * VALUE_BYTES]) for n in range(first, first + 1000)))
+        wire.send(encode(["CLIENT", "REPLY", "ON"]))
+        wire.read()
+
+
+def _evict(node: Node) -> None:
+    limit = int(node.info("memory")["used_memory"]) * 9 // 10
+    node.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru", "maxmemory", limit)
+    wait_until("there is room", lambda: int(node.info("memory")["used_memory"]) <= limit, 120)
+    node.call("CONFIG", "SET", "maxmemory", 0)
 
 
 def _save(node: Node) -> None:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from pyrepl.commands.arguments import cursor_argument, scan_options
 from pyrepl.commands.call import Call
+from pyrepl.commands.effect import Effect
+from pyrepl.commands.effects import InSlices
 from pyrepl.commands.scan import scan_elements
+from pyrepl.commands.slices import ElementsJob
 from pyrepl.commands.table import FIRST_ARG, READONLY, command
 from pyrepl.commands.zset_replies import flat_scores
 from pyrepl.keyspace.field_expiry import read_hash
@@ -18,14 +21,21 @@ ScanReply = list[bytes | list[bytes]]
 
 
 @command("HSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.8.0")
-def hscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply:
+def hscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply | Effect:
     """Go through the fields of a hash and their values; the fields alone with NOVALUES (Redis 7.4)."""
+    return _hscan(call, key, cursor, options)
+
+
+def _hscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
     value = read_hash(call.db, key)
     if value is None:
         return [b"0", []]
     shared, names_only = _without_flag(options, b"NOVALUES")
-    next_cursor, names = scan_elements(call, key, value.fields.keys(), place, scan_options(shared))
+    chosen = scan_options(shared)
+    if call.keyspace.scans.is_far(call.db.index, key, value.fields, place, chosen.count):
+        return InSlices(ElementsJob(call.keyspace, value.fields, lambda: _hscan(call, key, cursor, options)))
+    next_cursor, names = scan_elements(call, key, value.fields.keys(), place, chosen)
     if names_only:
         return [next_cursor, names]
     fields = value.fields
@@ -48,23 +58,37 @@ def _without_flag(options: tuple[bytes, ...], flag: bytes) -> tuple[list[bytes],
 
 
 @command("SSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="set", since="2.8.0")
-def sscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply:
+def sscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply | Effect:
     """Go through the members of a set."""
+    return _sscan(call, key, cursor, options)
+
+
+def _sscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
     value = call.db.read_as(SetValue, key)
     if value is None:
         return [b"0", []]
-    next_cursor, members = scan_elements(call, key, value.members, place, scan_options(options))
+    chosen = scan_options(options)
+    if call.keyspace.scans.is_far(call.db.index, key, value.members, place, chosen.count):
+        return InSlices(ElementsJob(call.keyspace, value.members, lambda: _sscan(call, key, cursor, options)))
+    next_cursor, members = scan_elements(call, key, value.members, place, chosen)
     return [next_cursor, members]
 
 
 @command("ZSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="sorted-set", since="2.8.0")
-def zscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply:
+def zscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply | Effect:
     """Go through the members of a sorted set and their scores."""
+    return _zscan(call, key, cursor, options)
+
+
+def _zscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
     value = call.db.read_as(ZsetValue, key)
     if value is None:
         return [b"0", []]
     scores = value.scores
-    next_cursor, members = scan_elements(call, key, scores.keys(), place, scan_options(options))
+    chosen = scan_options(options)
+    if call.keyspace.scans.is_far(call.db.index, key, scores, place, chosen.count):
+        return InSlices(ElementsJob(call.keyspace, scores, lambda: _zscan(call, key, cursor, options)))
+    next_cursor, members = scan_elements(call, key, scores.keys(), place, chosen)
     return [next_cursor, flat_scores([(scores[member], member) for member in members])]

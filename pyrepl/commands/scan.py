@@ -12,6 +12,7 @@ from pyrepl.commands.slices import OrderJob, is_order_far
 from pyrepl.commands.table import READONLY, command
 from pyrepl.glob import Glob
 from pyrepl.keyspace.packed import kept_type_name
+from pyrepl.keyspace.scan import SMALL_COLLECTION
 
 ScanReply = list[bytes | list[bytes]]
 """[next cursor, keys]; a next cursor of 0 is the end."""
@@ -51,6 +52,6 @@ def scan_elements(
     next_cursor, found = call.keyspace.scans.window(call.db.index, key, elements, cursor, options.count)
     if options.pattern is not None:
         found = list(filter(Glob(options.pattern).matches, found))
-    if cursor:
+    if cursor or len(elements) > SMALL_COLLECTION:
         found = [element for element in found if element in elements]
     return b"%d" % next_cursor, found

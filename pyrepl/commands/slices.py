@@ -6,13 +6,17 @@ changes during the slices may be in the reply or not, as with SCAN; within MULTI
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, Protocol, final
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import Any, Final, Protocol, final
 
+from pyrepl.commands.effect import Effect
+from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.digest import KeyspaceDigest
 from pyrepl.keyspace.key_round import KeyRound
-from pyrepl.keyspace.scan import KeyOrder
+from pyrepl.keyspace.scan import HashOrder, KeyOrder
 from pyrepl.resp.reply import Reply, Simple
 
 FEW_KEYS: Final = 10_000
@@ -99,9 +103,11 @@ class OrderJob:
             self._restarts = self._round.restarts
             self._keys = []
         self._keys += found
-        if found:
+        if found and not self._round.is_listed:
             return False
-        db.order = KeyOrder(db.values, db.keyspace.now_ms, self._keys)
+        # What was listed at once lacks the keys that came since: then it can as well be listed now.
+        keys = None if self._round.is_listed else self._keys
+        db.order = KeyOrder(db.values, db.keyspace.now_ms, keys)
         return True
 
     def reply(self) -> Reply:
@@ -112,6 +118,75 @@ class OrderJob:
 def is_order_far(db: Database) -> bool:
     """Would the order of SCAN have to be made first, of many keys?"""
     return len(db.values) > FEW_KEYS and (db.order is None or db.order.source is not db.values)
+
+
+@final
+class ElementsJob:
+    """The order of HSCAN, SSCAN and ZSCAN, made before the first of them is answered.
+
+    `elements` is a dict or a set. A set is gone through only while nothing at all changes; then its members are taken
+    at once.
+    """
+
+    __slots__ = ("_answer", "_dirty", "_keyspace", "_members", "_order", "_restarts", "_round", "_taken")
+
+    _STEP: Final = 1000
+
+    def __init__(
+        self, keyspace: Keyspace, elements: dict[bytes, Any] | set[bytes], answer: Callable[[], Reply | Effect]
+    ) -> None:
+        """`answer` is called while the order is offered to `keyspace.scans`."""
+        self._keyspace = keyspace
+        self._answer = answer
+        self._order = HashOrder()
+        self._round: KeyRound | None = None
+        self._restarts = 0
+        self._members: set[bytes] | None = None
+        """The set that `_taken` goes through, while nothing has changed."""
+        self._taken: Iterator[bytes] = iter(())
+        self._dirty = keyspace.dirty
+        if isinstance(elements, dict):
+            self._round = KeyRound(elements, exact=True)
+        else:
+            self._members = elements
+            self._taken = iter(elements)
+
+    def step(self) -> bool:
+        """See Job."""
+        found = self._next_members() if self._round is None else self._next_fields(self._round)
+        self._order.add(found)
+        return not found
+
+    def reply(self) -> Reply:
+        """See Job."""
+        scans = self._keyspace.scans
+        scans.offer(self._order)
+        try:
+            answer = self._answer()
+            assert not isinstance(answer, Effect)
+            return answer
+        except CommandError as error:
+            return error
+        finally:
+            scans.offer(None)
+
+    def _next_fields(self, fields: KeyRound) -> list[bytes]:
+        found = fields.take(self._STEP)
+        if fields.restarts != self._restarts:
+            self._restarts = fields.restarts
+            self._order = HashOrder()
+        return found
+
+    def _next_members(self) -> list[bytes]:
+        if self._members is None or self._dirty == self._keyspace.dirty:
+            # A set that is taken apart meanwhile, as its time has come, counts no change.
+            with suppress(RuntimeError):
+                return list(islice(self._taken, self._STEP))
+        assert self._members is not None
+        self._order = HashOrder()
+        self._taken = iter(list(self._members))
+        self._members = None
+        return list(islice(self._taken, self._STEP))
 
 
 @final

@@ -61,7 +61,8 @@ class PolledSocket:
     def __init__(self, poller: Poller, sock: socket.socket, conn: ClientConn) -> None:
         self._poller = poller
         self._sock = sock
-        self._conn = conn
+        self._conn: ClientConn | None = conn
+        """None once it has heard of the end: what refers to each other is only reclaimed by the cycle collector."""
         self.fd: int = sock.fileno()
         self._read_bytes: int = READ_BYTES
         self._waiting: deque[bytes | memoryview] = deque()
@@ -77,7 +78,8 @@ class PolledSocket:
 
     def on_readable(self) -> bool:
         """Hand on what has come, or that nothing comes any more; True when it was much."""
-        if not self._is_reading:
+        conn = self._conn
+        if not self._is_reading or conn is None:
             return False
         try:
             data: bytes | None = receive(self.fd, self._read_bytes)
@@ -88,17 +90,17 @@ class PolledSocket:
             return False
         size = len(data)
         if size == 0:
-            self._conn.eof_received()
+            conn.eof_received()
             self.close()
             return False
         if size >= MUCH_BYTES:
-            self._receive_much(data)
+            self._receive_much(conn, data)
             return True
         if size == self._read_bytes:
             self._read_bytes = 4 * size
         elif self._read_bytes > READ_BYTES and 8 * size < self._read_bytes:
             self._read_bytes = READ_BYTES
-        self._conn.data_received(data)
+        conn.data_received(data)
         return False
 
     def on_writable(self) -> None:
@@ -121,7 +123,7 @@ class PolledSocket:
             self._lose(None)
             return
         self._poller.watch(self.fd, reading=self._is_reading, writing=False)
-        if self._is_over:
+        if self._is_over and self._conn is not None:
             self._is_over = False
             self._conn.resume_writing()
 
@@ -230,11 +232,11 @@ class PolledSocket:
 
     # ------------------------------------------------------------------ inside
 
-    def _receive_much(self, data: bytes) -> None:
+    def _receive_much(self, conn: ClientConn, data: bytes) -> None:
         """Hand on what has come, and see how long that takes: large values are read in larger pieces than commands."""
         size = len(data)
         began = self._poller.now()
-        self._conn.data_received(data)
+        conn.data_received(data)
         took_s = self._poller.now() - began
         if took_s > SLICE_S:
             self._read_bytes = max(MUCH_BYTES, size // 2)
@@ -288,8 +290,10 @@ class PolledSocket:
     def _end(self, error: Exception | None) -> None:
         if error is None:
             self._drain()
+        conn, self._conn = self._conn, None
         try:
-            self._conn.connection_lost(error)
+            if conn is not None:
+                conn.connection_lost(error)
         finally:
             self._sock.close()
 

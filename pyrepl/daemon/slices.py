@@ -9,6 +9,7 @@ from typing import Final, final
 from pyrepl.commands.slices import Job
 from pyrepl.daemon.client_conn import ClientConn
 from pyrepl.daemon.clock import Clock
+from pyrepl.resp.reply import Reply
 
 _SLICE_S: Final = 0.002
 
@@ -33,14 +34,27 @@ class Slices:
     def _run(self) -> None:
         if self._conn.transport.is_closing():
             return
+        try:
+            reply = self._slice()
+        except Exception:
+            # A defect of ours: nobody would answer this client any more.
+            self._conn.transport.abort()
+            raise
+        if reply is None:
+            # By a timer, as what is ready in the sockets goes before that.
+            self._loop.call_later(0, self._run)
+            return
+        self._conn.answer(reply[0])
+        self._conn.flush()
+
+    def _slice(self) -> tuple[Reply] | None:
+        """The reply, once there is nothing left to do."""
         began = self._clock.now()
         while not self._job.step():
             now = self._clock.now()
             if now >= began + _SLICE_S:
                 self._worked_s += now - began
-                # By a timer, as what is ready in the sockets goes before that.
-                self._loop.call_later(0, self._run)
-                return
+                return None
+        reply = self._job.reply()
         self._done(self._worked_s + self._clock.now() - began)
-        self._conn.answer(self._job.reply())
-        self._conn.flush()
+        return (reply,)

@@ -33,6 +33,11 @@ class KeyRound:
         """How often an exact round had to begin again, as the dictionary was made anew: all keys come once more."""
         self._listed: list[bytes] | None = None if borrowed_walk.COMPILED else list(source)
 
+    @property
+    def is_listed(self) -> bool:
+        """Was a list of all keys made, so that none which came since then comes?"""
+        return self._listed is not None
+
     def take(self, count: int) -> list[bytes]:
         """The next keys, at most `count`, above 0; [] at the end. Some may be gone by now."""
         if self._listed is None:

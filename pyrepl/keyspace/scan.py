@@ -11,18 +11,17 @@ fast keys come; a cursor says how many places are left. Deleted keys leave gaps;
 is made anew from the dict, which has the same order, and a table translates the old positions. (A key that is deleted
 and put back counts as new: commands that replace a value must `put` over it.)
 
-*Elements*: `ElementScans` sorts the elements of a large collection by hash, and a cursor is a hash: everything below it
-has been returned. The sorted list is only a cache of that order, taken anew at each start of an iteration; a lost one
-costs time, never elements. Small collections are returned whole, as Redis does with compact encodings.
+*Elements*: `ElementScans` has the elements of a large collection by hash, and a cursor is a hash: everything below it
+has been returned. The order kept is only a cache, taken anew at each start of an iteration; a lost one costs time,
+never elements. Small collections are returned whole, as Redis does with compact encodings.
 
 Cursors stay below 2**53, since some clients read them into floating point.
 """
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sized
 from itertools import islice
 from typing import Final, final
 
@@ -36,8 +35,12 @@ _IDLE_MS: Final = 300_000
 """A key order nobody has used for this long is dropped when it would have to be made anew."""
 
 HASH_BITS: Final = 48
+_BUCKETS: Final = 1024
+_BUCKET_SHIFT: Final = HASH_BITS - 10
 SMALL_COLLECTION: Final = 128
 """Collections of up to so many elements are returned in one reply, whatever COUNT says."""
+_MANY_ELEMENTS: Final = 5000
+"""Up to so many elements are put in order at once: a few milliseconds."""
 _MAX_CACHED_SCANS: Final = 16
 _MAX_CACHED_ELEMENTS: Final = 1_000_000
 
@@ -188,28 +191,68 @@ def element_hash(element: bytes) -> int:
 
 
 @final
-class _SortedElements:
-    """The elements of a collection as they were at one moment, by ascending hash."""
+class HashOrder:
+    """The elements of a collection as they were at one moment, by ascending hash.
 
-    __slots__ = ("elements", "hashes")
+    In buckets by the highest bits, each sorted at its first use, so that it can be made and used a part at a time.
+    """
 
-    def __init__(self, elements: Iterable[bytes]) -> None:
-        self.elements = sorted(elements, key=element_hash)
-        self.hashes = array("Q", map(element_hash, self.elements))
+    __slots__ = ("_buckets", "_is_sorted", "size")
+
+    def __init__(self, elements: Iterable[bytes] = ()) -> None:
+        self.size = 0
+        """How many were added."""
+        self._buckets: list[list[bytes]] = [[] for _ in range(_BUCKETS)]
+        self._is_sorted = bytearray(_BUCKETS)
+        self.add(elements)
+
+    def add(self, elements: Iterable[bytes]) -> None:
+        """Before the first `window`; one that is added twice stands in it once."""
+        buckets = self._buckets
+        for element in elements:
+            buckets[element_hash(element) >> _BUCKET_SHIFT].append(element)
+            self.size += 1
+
+    def window(self, start: int, count: int) -> tuple[int, list[bytes]]:
+        """(hash to go on from, the elements from hash `start` on, `count` or as many more as share the last one's
+        hash); 0 at the end."""
+        found: list[bytes] = []
+        place = start >> _BUCKET_SHIFT
+        while place < _BUCKETS:
+            bucket = self._sorted(place)
+            first = bisect_left(bucket, start, key=element_hash) if start else 0
+            if first < len(bucket) and len(found) >= count:
+                return element_hash(bucket[first]), found
+            end = min(first + max(0, count - len(found)), len(bucket))
+            while first < end < len(bucket) and element_hash(bucket[end]) == element_hash(bucket[end - 1]):
+                end += 1
+            found += bucket[first:end]
+            if end < len(bucket):
+                return element_hash(bucket[end]), found
+            place += 1
+        return 0, found
+
+    def _sorted(self, place: int) -> list[bytes]:
+        bucket = self._buckets[place]
+        if not self._is_sorted[place]:
+            self._is_sorted[place] = True
+            bucket = self._buckets[place] = sorted(set(bucket), key=element_hash)
+        return bucket
 
 
 @final
 class ElementScans:
     """Iterations over the elements of large collections: HSCAN, SSCAN and ZSCAN share one.
 
-    Bounded: the newest _MAX_CACHED_SCANS sorted lists are kept, and older ones go while they hold more than
+    Bounded: the newest _MAX_CACHED_SCANS orders are kept, and older ones go while they hold more than
     _MAX_CACHED_ELEMENTS together.
     """
 
-    __slots__ = ("_cached",)
+    __slots__ = ("_cached", "_offered")
 
     def __init__(self) -> None:
-        self._cached: dict[tuple[int, bytes], _SortedElements] = {}
+        self._cached: dict[tuple[int, bytes], HashOrder] = {}
+        self._offered: HashOrder | None = None
 
     def window(
         self, db_index: int, key: bytes, elements: Collection[bytes], cursor: int, count: int
@@ -217,28 +260,37 @@ class ElementScans:
         """(next cursor, about `count` elements to look at); next cursor 0 means the end.
 
         `elements` are the collection's (a set, a dict's keys). An element returned may be gone by now when the
-        cursor is not 0: the caller looks each up. A collection that has become small is returned whole.
+        cursor is not 0 or the order was offered: the caller looks each up. A collection that has become small is
+        returned whole.
         """
         if len(elements) <= max(count, SMALL_COLLECTION):
             return 0, list(elements)
-        snapshot = self._snapshot(db_index, key, elements, fresh=cursor == 0)
-        start = bisect_left(snapshot.hashes, min(cursor, 2**HASH_BITS))
-        end = min(start + count, len(snapshot.elements))
-        while 0 < end < len(snapshot.elements) and snapshot.hashes[end] == snapshot.hashes[end - 1]:
-            end += 1
-        if end == len(snapshot.elements):
+        order = self._order(db_index, key, elements, fresh=cursor == 0)
+        next_cursor, found = order.window(min(cursor, 2**HASH_BITS), count)
+        if not next_cursor:
             self._cached.pop((db_index, key), None)
-            return 0, snapshot.elements[start:]
-        return snapshot.hashes[end], snapshot.elements[start:end]
+        return next_cursor, found
 
-    def _snapshot(self, db_index: int, key: bytes, elements: Collection[bytes], *, fresh: bool) -> _SortedElements:
+    def is_far(self, db_index: int, key: bytes, elements: Sized, cursor: int, count: int) -> bool:
+        """Would `window` have to make an order of many elements first, which none is offered for?"""
+        if len(elements) <= max(count, _MANY_ELEMENTS) or self._offered is not None:
+            return False
+        return cursor == 0 or (db_index, key) not in self._cached
+
+    def offer(self, order: HashOrder | None) -> None:
+        """What the next `window` is to use instead of making an order; None to offer it no more."""
+        self._offered = order
+
+    def _order(self, db_index: int, key: bytes, elements: Collection[bytes], *, fresh: bool) -> HashOrder:
         place = (db_index, key)
-        snapshot = self._cached.pop(place, None)
-        if snapshot is None or fresh:
-            snapshot = _SortedElements(elements)
-        self._cached[place] = snapshot
-        total = sum(len(cached.elements) for cached in self._cached.values())
+        order = self._cached.pop(place, None)
+        if self._offered is not None:
+            order = self._offered
+        elif order is None or fresh:
+            order = HashOrder(elements)
+        self._cached[place] = order
+        total = sum(cached.size for cached in self._cached.values())
         while len(self._cached) > 1 and (len(self._cached) > _MAX_CACHED_SCANS or total > _MAX_CACHED_ELEMENTS):
             oldest = next(iter(self._cached))
-            total -= len(self._cached.pop(oldest).elements)
-        return snapshot
+            total -= self._cached.pop(oldest).size
+        return order

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from pyrepl.commands.slices import FEW_KEYS
 from tests.unit.daemon.rig import in_loop, running
 
@@ -40,6 +42,29 @@ async def test_the_first_scan_and_the_first_random_key(tmp_path: Path) -> None:
             cursor, keys = await asking.say(f"SCAN {int(cursor)} COUNT 1000")
             seen.update(keys)
         assert len(seen) == MANY
+
+
+@pytest.mark.parametrize(("add", "scan"), [("SADD", "SSCAN"), ("HSET", "HSCAN"), ("ZADD", "ZSCAN")])
+def test_the_first_scan_of_a_large_collection(tmp_path: Path, add: str, scan: str) -> None:
+    @in_loop
+    async def run() -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            members = [b"%d" % number for number in range(FEW_KEYS)]
+            pairs = {"SADD": members, "HSET": _between(members, b"v", after=True), "ZADD": _between(members, b"1")}
+            assert await peer.say(f"{add} key {b' '.join(pairs[add]).decode()}") == len(members)
+            seen: set[bytes] = set()
+            cursor = b"0"
+            while not seen or cursor != b"0":
+                cursor, found = await peer.say(f"{scan} key {cursor.decode()} COUNT 500 MATCH *")
+                seen.update(found if scan == "SSCAN" else found[::2])
+            assert seen == set(members)
+
+    run()
+
+
+def _between(members: list[bytes], other: bytes, *, after: bool = False) -> list[bytes]:
+    return [word for member in members for word in ((member, other) if after else (other, member))]
 
 
 @in_loop
