@@ -183,7 +183,12 @@ def test_elements_that_stay_while_others_come_and_go(kind: type, counted: bool) 
     hashed, grouped = dict.fromkeys(names, b""), set(names)
     elements = hashed if kind is dict else grouped
     answers: list[tuple[int, list[bytes]]] = []
-    job = ElementsJob(keyspace, elements, lambda: answers.append(keyspace.scans.window(0, b"key", elements, 0, 9)) or 0)
+
+    def answer() -> int:
+        answers.append(keyspace.scans.window(0, b"key", elements, 0, 9))
+        return 0
+
+    job = ElementsJob(keyspace, elements, answer)
     job.step()
     for name in names[::2]:
         hashed.pop(name)
