@@ -67,7 +67,9 @@ class KeyDraw:
 
     def draw(self, source: dict[bytes, Any], count: int, below: Below) -> list[bytes]:
         """Up to `count` keys of `source`, which is not empty, some perhaps twice; one at least."""
-        if self._round is not None or len(self._keys) < len(source) // 2:
+        if self._round is not None:
+            self._gather(source)
+        if self._round is None and len(self._keys) < len(source) // 2:
             self._gather(source)
         drawn: list[bytes] = []
         misses = 0
@@ -94,9 +96,9 @@ class KeyDraw:
             self._fresh = []
         found = self._round.take(_GATHERED)
         self._fresh += found
-        if not found:
+        if len(found) < _GATHERED:
             self._round = None
-        if not found or not self._keys:
+        if self._round is None or not self._keys:
             self._keys = self._fresh
 
     def clear(self) -> None:
