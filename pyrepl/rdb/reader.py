@@ -432,6 +432,8 @@ class RdbReader:
         elif kind == opcodes.RESIZEDB:
             keys = decode_length(cursor)
             self._report(ResizeDb(self._db, keys, decode_length(cursor)))
+            if self._bulk is not None and self._into is not None:
+                self._bulk.foresee(self._strings, keys)
         elif kind == opcodes.FUNCTION2:
             self._report(FunctionLibrary(decode_string(cursor)))
         elif kind == opcodes.SLOT_INFO:

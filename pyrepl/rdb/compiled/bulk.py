@@ -26,6 +26,7 @@ if cython.compiled:
         dict_set,
         dict_set_default,
         error_at_work,
+        hash_of,
         new_bytes,
         new_instance,
         new_int,
@@ -34,6 +35,7 @@ if cython.compiled:
         text_of,
         untrack,
     )
+    from cython.cimports.pyrepl.rdb.compiled.table import AT_ONCE, Found, Handful, ask_for_place, foresee
 
     EXPIRETIME_MS = cython.declare(cython.int, 0xFC)
     STRING = cython.declare(cython.int, 0)
@@ -66,6 +68,10 @@ class Bulk:
         self._reads_ms = reads_ms
         self._checks = Checks()
 
+    def foresee(self, table: dict, count: int) -> None:
+        """So many keys are to come into `table`, or so it is said."""
+        foresee(table, min(count, 1 << 32))
+
     def run(self, buf: bytes, start: int, values: dict, also: dict, expires: dict) -> None:
         """Decode from `start` on into `values`, which gets keys that neither it nor `also` has.
 
@@ -75,28 +81,68 @@ class Bulk:
         self._end = size_of(cython.cast(cython.pointer[Ref], buf))
         self.position = start
         self.keys = 0
-        while self._one(values, also, expires):
-            self.keys += 1
+        while self._some(values, also, expires):
+            pass
         if error_at_work() is not cython.NULL:
             raise MemoryError
 
     @cython.cfunc
     @cython.exceptval(-1)
-    def _one(self, values: dict, also: dict, expires: dict) -> cython.int:
-        """One key, if it is one for us: then `position` is behind it."""
+    def _some(self, values: dict, also: dict, expires: dict) -> cython.int:
+        """A handful of keys; 0 when the run ends with them. While the last are decoded, the first ones' places in the
+        table are on their way from memory."""
+        table: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], values)
+        found: Handful
+        count: cython.int = 0
+        index: cython.int = 0
         pos: cython.Py_ssize_t = self.position
-        at_ms: cython.longlong = 0
-        expiring: cython.bint = False
+        while count < AT_ONCE and self._one(cython.address(pos), cython.address(found.items[count])):
+            hash_of(found.items[count].key)
+            ask_for_place(table, found.items[count].key)
+            count += 1
+        while index < count and self._store(cython.address(found.items[index]), table, also, expires):
+            self.position = found.items[index].end
+            index += 1
+        self.keys += index
+        stored: cython.int = index
+        while index < count:
+            release(found.items[index].key)
+            release(found.items[index].value)
+            index += 1
+        return stored == AT_ONCE
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _store(self, found: cython.pointer[Found], table: cython.pointer[Ref], also: dict, expires: dict) -> cython.int:
+        """Put one key into the table; it is left to the caller, and 0 returned, if it is there already."""
+        if also and cython.cast(object, found.key) in also:
+            return 0
+        if dict_set_default(table, found.key, found.value) is not found.value:
+            return 0
+        if found.expiring:
+            at: cython.pointer[Ref] = new_int(found.at_ms)
+            dict_set(cython.cast(cython.pointer[Ref], expires), found.key, at)
+            release(at)
+        release(found.key)
+        release(found.value)
+        return 1
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _one(self, place: cython.pointer[cython.Py_ssize_t], found: cython.pointer[Found]) -> cython.int:
+        """One key, if it is one for us: then the place is behind it."""
+        pos: cython.Py_ssize_t = place[0]
         key: cython.pointer[Ref]
         value: cython.pointer[Ref]
         if pos >= self._end:
             return 0
         kind: cython.int = self._data[pos]
+        found.expiring = False
         if kind == EXPIRETIME_MS and self._reads_ms:
             if pos + 10 > self._end:
                 return 0
-            memcpy(cython.address(at_ms), self._data + pos + 1, 8)
-            expiring = True
+            memcpy(cython.address(found.at_ms), self._data + pos + 1, 8)
+            found.expiring = True
             pos += 9
             kind = self._data[pos]
         if kind >= 32 or (kind != STRING and self._classes[kind] is None):
@@ -104,9 +150,6 @@ class Bulk:
         pos += 1
         key = self._text(cython.address(pos), cython.NULL)
         if key is cython.NULL:
-            return 0
-        if also and cython.cast(object, key) in also:
-            release(key)
             return 0
         value = cython.NULL
         if kind == STRING:
@@ -124,16 +167,10 @@ class Bulk:
             release(key)
             release(value)
             return 0
-        stored: cython.bint = dict_set_default(cython.cast(cython.pointer[Ref], values), key, value) is value
-        if stored:
-            self.position = pos
-            if expiring:
-                at: cython.pointer[Ref] = new_int(at_ms)
-                dict_set(cython.cast(cython.pointer[Ref], expires), key, at)
-                release(at)
-        release(key)
-        release(value)
-        return stored
+        found.key = key
+        found.value = value
+        found.end = place[0] = pos
+        return 1
 
     @cython.cfunc
     @cython.exceptval(check=False)

@@ -35,9 +35,19 @@ cdef extern from "Python.h":
         Py_hash_t ob_shash
     Ref* new_bytes "PyBytes_FromStringAndSize"(const char*, Py_ssize_t)
     Ref* new_instance "PyType_GenericAlloc"(Type*, Py_ssize_t)
-    Ref* dict_set_default "PyDict_SetDefault"(Ref*, Ref*, Ref*) except NULL
+    ctypedef struct DictObject "PyDictObject":
+        Py_ssize_t ma_used
+        void* ma_keys
+    # NULL when memory is out, with the error at work.
+    Ref* dict_set_default "PyDict_SetDefault"(Ref*, Ref*, Ref*)
+    int dict_update "PyDict_Update"(Ref*, Ref*) except -1
+    Py_hash_t hash_of "PyObject_Hash"(Ref*)
     void untrack "PyObject_GC_UnTrack"(Ref*)
     Ref* error_at_work "PyErr_Occurred"()
     int dict_set "PyDict_SetItem"(Ref*, Ref*, Ref*) except -1
     Ref* new_int "PyLong_FromLongLong"(long long) except NULL
     void release "Py_DECREF"(Ref*)
+
+cdef extern from *:
+    # Has memory brought into the cache; any address will do.
+    void fetch "__builtin_prefetch"(const void*)
