@@ -35,7 +35,7 @@ if cython.compiled:
         text_of,
         untrack,
     )
-    from cython.cimports.pyrepl.rdb.compiled.table import AT_ONCE, Found, Handful, ask_for_place, foresee
+    from cython.cimports.pyrepl.rdb.compiled.table import AT_ONCE, Found, Handful, ask_for_place, ask_for_rival, foresee
 
     EXPIRETIME_MS = cython.declare(cython.int, 0xFC)
     STRING = cython.declare(cython.int, 0)
@@ -100,6 +100,9 @@ class Bulk:
             hash_of(found.items[count].key)
             ask_for_place(table, found.items[count].key)
             count += 1
+        for index in range(count):
+            ask_for_rival(table, found.items[index].key)
+        index = 0
         while index < count and self._store(cython.address(found.items[index]), table, also, expires):
             self.position = found.items[index].end
             index += 1

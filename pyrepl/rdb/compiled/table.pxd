@@ -16,3 +16,4 @@ ctypedef struct Handful:
 
 cdef int foresee(dict table, Py_ssize_t count) except -1
 cdef void ask_for_place(Ref* table, Ref* key) noexcept
+cdef void ask_for_rival(Ref* table, Ref* key) noexcept
