@@ -11,13 +11,18 @@ from pyrepl.daemon.clients import keep_alive
 
 _LARGE_READ_BYTES: Final = 64 * 1024
 """A read of so many bytes is one of many, and takes a millisecond or more to work off."""
+_GATHERED_BYTES: Final = 256 * 1024
+_GATHERED_FOR_S: Final = 0.002
 
 
 @final
 class LinkConn(asyncio.Protocol):
     """The socket's side of one connection.
 
-    Invariant: after `abort` none of the three callbacks is called any more.
+    A master writes its snapshot as it likes, Redis in pieces of 16 KB, and each `on_data` costs as much as hundreds of
+    keys. So while `gathers` is set, what comes in small pieces is passed on as one, a moment later.
+
+    Invariants: after `abort` none of the three callbacks is called any more; `_gathered` is passed on before the loss.
     """
 
     def __init__(
@@ -37,6 +42,11 @@ class LinkConn(asyncio.Protocol):
         self._breathing = False
         """Not reading until the next turn of the loop, whatever is wanted."""
         self._aborted = False
+        self.gathers = False
+        """A snapshot comes: what matters is how fast, not how soon."""
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
+        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def local_address(self) -> str:
@@ -63,6 +73,8 @@ class LinkConn(asyncio.Protocol):
         if transport is None or wanted == self._reading or transport.is_closing():
             return
         self._reading = wanted
+        if wanted and self._gathered and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(0, self._pass_on)
         if self._breathing:
             return
         if wanted:
@@ -73,6 +85,9 @@ class LinkConn(asyncio.Protocol):
     def abort(self) -> None:
         """Close at once, or give up opening."""
         self._aborted = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if self._opening is not None:
             self._opening.cancel()
         if self._transport is not None:
@@ -94,10 +109,33 @@ class LinkConn(asyncio.Protocol):
         self._on_made()
 
     def data_received(self, data: bytes) -> None:
-        if not self._aborted:
-            self._on_data(data)
-            if len(data) >= _LARGE_READ_BYTES and self._reading:
-                self._let_others_in()
+        if self._aborted:
+            return
+        if not self.gathers and not self._gathered:
+            self._take(data)
+            return
+        self._gathered.append(data)
+        self._gathered_bytes += len(data)
+        if self._gathered_bytes >= _GATHERED_BYTES or not self.gathers:
+            self._pass_on()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_GATHERED_FOR_S, self._pass_on)
+
+    def _take(self, data: bytes) -> None:
+        self._on_data(data)
+        if len(data) >= _LARGE_READ_BYTES and self._reading:
+            self._let_others_in()
+
+    def _pass_on(self) -> None:
+        """What was gathered, unless it is to wait (`read`)."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._gathered and self._reading and not self._aborted:
+            data = b"".join(self._gathered)
+            self._gathered = []
+            self._gathered_bytes = 0
+            self._take(data)
 
     def _let_others_in(self) -> None:
         """Read on in the next turn: the transport would go on as long as bytes come, up to 32 reads a turn, and clients
@@ -113,6 +151,8 @@ class LinkConn(asyncio.Protocol):
             self._transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._reading = True
+        self._pass_on()
         if not self._aborted:
             self._aborted = True
             self._on_lost(str(exc) if exc is not None else "the master closed the connection")

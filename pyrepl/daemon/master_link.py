@@ -239,6 +239,7 @@ class MasterLink:
         self.story.rdb_channel_opened(event.dialect)
         self._log(events.RdbChannelOpened(event.dialect))
         self._rdb = self._conn(self._rdb_made, self._rdb_data, self._rdb_lost)
+        self._rdb.gathers = True
         self._rdb.open(event.host, event.port)
 
     def _rdb_made(self) -> None:
@@ -321,6 +322,8 @@ class MasterLink:
         where = "disk" if isinstance(load, sync_load.FileLoad) else "parser"
         if self.link.uses_two_channels:
             self._log(events.ReceivingBoth())
+        elif self._main is not None:
+            self._main.gathers = True
         if event.total_bytes is None:
             self._log(events.ReceivingStreamedSnapshot(where))
         else:
@@ -337,6 +340,8 @@ class MasterLink:
 
     def _on_ends(self, event: machine.SnapshotEnds) -> None:
         load = self._load
+        if self._main is not None:
+            self._main.gathers = False
         self.story.delivery_ended(event.size_bytes, self._clock.now())
         if load is not None:
             self.story.load_started(load.how, self._clock.now())

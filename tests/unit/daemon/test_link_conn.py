@@ -148,3 +148,52 @@ async def test_a_flood_does_not_keep_others_waiting() -> None:
     conn.read(False)
     conn.abort()
     server.close()
+
+
+@in_loop
+async def test_small_pieces_are_gathered_while_a_snapshot_comes() -> None:
+    near, far = await pair()
+    near.conn.gathers = True
+    for piece in (b"ab", b"cd", b"ef"):
+        near.conn.data_received(piece)
+    assert near.data == b""
+    await until(lambda: near.data == b"abcdef")
+    near.conn.data_received(b"g" * 300_000)
+    assert near.data == b"abcdef" + b"g" * 300_000
+    near.conn.data_received(b"h")
+    near.conn.gathers = False
+    near.conn.data_received(b"i")
+    assert near.data.endswith(b"ghi")
+    far.transport.close()
+
+
+@in_loop
+async def test_what_is_gathered_comes_before_the_loss() -> None:
+    near, far = await pair()
+    near.conn.gathers = True
+    far.transport.write(b"end")
+    far.transport.close()
+    await until(lambda: len(near.lost) == 1)
+    assert near.data == b"end"
+
+
+@in_loop
+async def test_what_is_gathered_waits_until_it_is_wanted() -> None:
+    near, _ = await pair()
+    near.conn.gathers = True
+    near.conn.data_received(b"later")
+    near.conn.read(False)
+    await asyncio.sleep(0.02)
+    assert near.data == b""
+    near.conn.read(True)
+    await until(lambda: near.data == b"later")
+
+
+@in_loop
+async def test_nothing_that_is_gathered_comes_after_abort() -> None:
+    near, _ = await pair()
+    near.conn.gathers = True
+    near.conn.data_received(b"never")
+    near.conn.abort()
+    await asyncio.sleep(0.02)
+    assert (near.data, near.lost) == (b"", [])
