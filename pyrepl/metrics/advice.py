@@ -6,245 +6,208 @@ lacked. Each piece of advice carries its numbers; where the logs do not tell eno
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Iterator, Mapping
+from math import ceil
+from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as f
+import polars as pl
 
 from pyrepl.metrics.kinds import RDB_VERSION
 from pyrepl.metrics.results import ADVICE, BACKLOG_WHAT_IF, STORMS
-from pyrepl.metrics.schemas import conform
+from pyrepl.metrics.schemas import conform, literal
 
-AVOIDABLE = ("out_of_backlog", "no_backlog")
+AVOIDABLE: Final = ("out_of_backlog", "no_backlog")
 """Causes of full resyncs that a larger backlog, kept longer, makes partial ones."""
-SHARES = (0.5, 0.9, 0.99)
-MIN_SYNCS_FOR_CHANNEL = 3
+SHARES: Final = (0.5, 0.9, 0.99)
+MIN_SYNCS_FOR_CHANNEL: Final = 3
 """Fewer full resyncs of a kind than this are no measurement. Inclusive."""
-_MB = 1 << 20
+_MB: Final = 1 << 20
+_CHANNELS: Final = {"rdb_channel": "two", "dual_channel": "two", "full_disk": "one", "full_diskless": "one"}
+_SEVERITIES: Final = ("act", "consider", "fine")
+Row = dict[str, Any]
 
 
-def what_if(syncs: DataFrame) -> DataFrame:
+def what_if(syncs: pl.DataFrame) -> pl.DataFrame:
     """The table BACKLOG_WHAT_IF."""
-    avoidable = syncs.where(f.col("cause").isin(*AVOIDABLE) & f.col("behind_bytes").isNotNull())
-    by_size = Window.partitionBy("node").orderBy("behind_bytes")
-    total = Window.partitionBy("node")
-    saved = f.greatest(f.lit(0), f.coalesce("bytes", f.lit(0)) - f.col("behind_bytes"))
-    rows = avoidable.select(
-        "node",
-        f.greatest(f.lit(1), "behind_bytes").alias("backlog_size"),
-        f.count("*").over(by_size).alias("avoided"),
-        f.count("*").over(total).alias("avoidable"),
-        f.sum(saved).over(by_size).alias("saved_bytes"),
-        (f.sum(f.coalesce("total_ms", f.lit(0.0))).over(by_size) / 1000).alias("saved_s"),
-    ).distinct()
-    rows = rows.withColumn("share", f.col("avoided") / f.col("avoidable"))
-    return conform(rows, BACKLOG_WHAT_IF).orderBy("node", "backlog_size")
+    avoidable = syncs.filter(pl.col("cause").is_in(AVOIDABLE) & pl.col("behind_bytes").is_not_null())
+    saved = (pl.col("bytes").fill_null(0) - pl.col("behind_bytes")).clip(0)
+    size = pl.max_horizontal(pl.lit(1), "behind_bytes").alias("backlog_size")
+    each = avoidable.group_by("node", size).agg(
+        pl.len().cast(pl.Int64).alias("count"), saved.sum().alias("bytes"), pl.col("total_ms").sum().alias("ms")
+    )
+    rows = each.sort("node", "backlog_size").with_columns(
+        pl.col("count").cum_sum().over("node").alias("avoided"),
+        pl.col("count").sum().over("node").alias("avoidable"),
+        pl.col("bytes").cum_sum().over("node").alias("saved_bytes"),
+        (pl.col("ms").cum_sum().over("node") / 1000).alias("saved_s"),
+    )
+    return conform(rows.with_columns((pl.col("avoided") / pl.col("avoidable")).alias("share")), BACKLOG_WHAT_IF)
 
 
-def storms(syncs: DataFrame, attempts: DataFrame) -> DataFrame:
+def storms(syncs: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     """The table STORMS: islands of full resyncs of one master that overlap."""
-    taken = attempts.select("sync", "snapshot")
-    full = syncs.where((f.col("mode") != "continue") & f.col("end_us").isNotNull()).join(taken, "sync", "left")
-    before = Window.partitionBy("node").orderBy("at_us", "sync").rowsBetween(Window.unboundedPreceding, -1)
-    in_order = Window.partitionBy("node").orderBy("at_us", "sync")
-    fresh = f.when(f.col("at_us") <= f.max("end_us").over(before), 0).otherwise(1)
-    rows = full.withColumn("fresh", fresh).withColumn("island", f.sum("fresh").over(in_order))
-    rows = rows.groupBy("node", "island").agg(
-        f.min("at_us").alias("at_us"),
-        f.max("end_us").alias("end_us"),
-        f.max("at_us").alias("last"),
-        f.count_distinct("replica").alias("replicas"),
-        f.count("*").alias("syncs"),
-        f.count_distinct("snapshot").alias("snapshots"),
+    full = syncs.filter((pl.col("mode") != "continue") & pl.col("end_us").is_not_null())
+    rows = full.join(attempts.select("sync", "snapshot"), on="sync", how="left", maintain_order="left")
+    fresh = (pl.col("at_us") > pl.col("end_us").cum_max().shift(1)).fill_null(True).cast(pl.Int64)
+    rows = rows.with_columns(fresh.cum_sum().over("node").alias("island"))
+    rows = rows.group_by("node", "island").agg(
+        pl.col("at_us").min(),
+        pl.col("end_us").max(),
+        pl.col("at_us").max().alias("last"),
+        pl.col("replica").drop_nulls().n_unique().alias("replicas"),
+        pl.len().alias("syncs"),
+        pl.col("snapshot").drop_nulls().n_unique().alias("snapshots"),
     )
-    rows = rows.where((f.col("replicas") > 1) & (f.col("snapshots") > 1))
-    rows = rows.withColumn("delay_s", (f.col("last") - f.col("at_us")) / 1e6)
-    return conform(rows, STORMS).orderBy("node", "at_us")
+    rows = rows.filter((pl.col("replicas") > 1) & (pl.col("snapshots") > 1))
+    return conform(rows.with_columns(((pl.col("last") - pl.col("at_us")) / 1e6).alias("delay_s")), STORMS)
 
 
-def advice(
-    syncs: DataFrame, what_if: DataFrame, cuts: DataFrame, loops: DataFrame, storms: DataFrame, nodes: DataFrame
-) -> DataFrame:
-    """The table ADVICE. `nodes` is rates.nodes()."""
-    parts = [
-        _backlog(what_if, nodes),
-        _output_buffer(cuts),
-        _channel(syncs),
-        _storms(storms),
-        _loops(loops),
+def advice(found: Mapping[str, pl.DataFrame], sizes: Mapping[str, int]) -> pl.DataFrame:
+    """The table ADVICE. `found` are the other results by name, `sizes` the backlogs' by node, bytes."""
+    pieces = [
+        *_backlog(found["backlog_what_if"], sizes),
+        *_output_buffer(found["cuts"]),
+        *_channel(found["syncs"]),
+        *_storms(found["storms"]),
+        *map(_loop, found["loops"].to_dicts()),
     ]
-    order = f.when(f.col("severity") == "act", 0).when(f.col("severity") == "consider", 1).otherwise(2)
-    return reduce(DataFrame.unionByName, parts).orderBy(order, "kind", "node", "replica", "share")
+    pieces.sort(key=lambda one: (_SEVERITIES.index(one["severity"]), *_nulls_first(one, "kind", "node", "replica")))
+    return literal(ADVICE, (tuple(piece.get(name) for name in ADVICE.names) for piece in pieces))
 
 
-def _piece(rows: DataFrame, kind: Column, severity: Column, **columns: Column) -> DataFrame:
-    """Rows in the shape of ADVICE."""
-    given = {"kind": kind, "severity": severity, **columns}
-    made = [given.get(column.name, f.lit(None)).alias(column.name) for column in ADVICE.columns]
-    return conform(rows.select(*made), ADVICE)
+def _nulls_first(piece: Row, *names: str) -> Iterator[tuple[bool, Any]]:
+    for name in (*names, "share"):
+        value = piece.get(name)
+        yield value is not None, value if value is not None else 0
 
 
-def _mb(size: Column) -> Column:
+def _mb(size: float) -> str:
     """Bytes as the configuration file has them, rounded up to whole megabytes (or kilobytes, below one)."""
-    mega = f.concat(f.ceil(size / _MB).cast("string"), f.lit("mb"))
-    return f.when(size < _MB, f.concat(f.ceil(size / 1024).cast("string"), f.lit("kb"))).otherwise(mega)
+    return f"{ceil(size / 1024)}kb" if size < _MB else f"{ceil(size / _MB)}mb"
 
 
-def _shown(size: Column) -> Column:
-    return f.concat(f.format_number(size / 1e6, 1), f.lit(" MB"))
+def _shown(size: float) -> str:
+    return f"{size / 1e6:,.1f} MB"
 
 
-def _backlog(what_if: DataFrame, nodes: DataFrame) -> DataFrame:
+def _backlog(what_if: pl.DataFrame, sizes: Mapping[str, int]) -> Iterator[Row]:
     """The smallest sizes that would have done for 50, 90 and 99 % of the avoidable full resyncs."""
-    wanted = what_if.withColumn("wanted", f.explode(f.array(*map(f.lit, SHARES)))).where(
-        f.col("share") >= f.col("wanted")
-    )
-    smallest = Window.partitionBy("node", "wanted").orderBy("backlog_size")
-    rows = wanted.withColumn("place", f.row_number().over(smallest)).where(f.col("place") == 1)
-    most = Window.partitionBy("node", "backlog_size")
-    rows = rows.withColumn("most", f.max("wanted").over(most)).where(f.col("most") == f.col("wanted"))
-    sizes = nodes.select("node", f.col("backlog_size").alias("now"))
-    rows = rows.join(f.broadcast(sizes), "node", "left")
-    say = f.concat(
-        f.lit("repl-backlog-size "), _mb(f.col("backlog_size")), f.lit(" would have made "),
-        f.col("avoided").cast("string"), f.lit(" of "), f.col("avoidable").cast("string"),
-        f.lit(" avoidable full resyncs partial, saving "), _shown(f.col("saved_bytes")), f.lit(" and "),
-        f.format_number("saved_s", 1), f.lit(" s of syncing"),
-        f.when(f.col("now").isNotNull(), f.concat(f.lit(" (it is "), _mb(f.col("now")), f.lit(" now)"))).otherwise(""),
-        f.lit("."),
-    )  # fmt: skip
-    return _piece(
-        rows,
-        f.lit("backlog_size"),
-        f.when(f.col("wanted") == SHARES[-1], "act").otherwise("consider"),
-        node=f.col("node"),
-        directive=f.lit("repl-backlog-size"),
-        value=_mb(f.col("backlog_size")),
-        share=f.col("wanted"),
-        count=f.col("avoided"),
-        saved_bytes=f.col("saved_bytes"),
-        saved_s=f.col("saved_s"),
-        text=say,
-    )
+    for own in what_if.sort("node", "backlog_size").partition_by("node", maintain_order=True):
+        best: dict[int, tuple[float, Row]] = {}
+        for share in SHARES:
+            row = own.filter(pl.col("share") >= share).row(0, named=True)
+            best[row["backlog_size"]] = share, row
+        for share, row in best.values():
+            now = sizes.get(row["node"])
+            yield {
+                "kind": "backlog_size",
+                "severity": "act" if share == SHARES[-1] else "consider",
+                "node": row["node"],
+                "directive": "repl-backlog-size",
+                "value": _mb(row["backlog_size"]),
+                "share": share,
+                "count": row["avoided"],
+                "saved_bytes": row["saved_bytes"],
+                "saved_s": row["saved_s"],
+                "text": f"repl-backlog-size {_mb(row['backlog_size'])} would have made {row['avoided']} of "
+                f"{row['avoidable']} avoidable full resyncs partial, saving {_shown(row['saved_bytes'])} and "
+                f"{row['saved_s']:,.1f} s of syncing{'' if now is None else f' (it is {_mb(now)} now)'}.",
+            }
 
 
-def _output_buffer(cuts: DataFrame) -> DataFrame:
+def _output_buffer(cuts: pl.DataFrame) -> Iterator[Row]:
     """Each kill for its output buffer: a limit above what had piled up."""
-    killed = cuts.where(f.col("cause") == "output_buffer")
-    rows = killed.groupBy("node", "replica").agg(
-        f.count("*").alias("count"), f.max("output_buffer_bytes").alias("most"), f.sum("down_s").alias("down")
+    killed = cuts.filter(pl.col("cause") == "output_buffer").group_by("node", "replica")
+    rows = killed.agg(
+        pl.len().alias("count"),
+        pl.col("output_buffer_bytes").max().alias("most"),
+        pl.when(pl.col("down_s").count() > 0).then(pl.col("down_s").sum()).alias("down"),
     )
-    limit = f.ceil(f.col("most") * 1.25 / _MB) * _MB
-    say = f.concat(
-        f.lit("The master cut this replica "), f.col("count").cast("string"),
-        f.lit(" times for client-output-buffer-limit"),
-        f.when(f.col("most").isNotNull(), f.concat(f.lit(" with up to "), _shown(f.col("most")), f.lit(
-            " waiting; a hard limit of "), _mb(limit), f.lit(" would have kept what had piled up by then"))).otherwise(
-            " (the log does not tell how much waited)"),
-        f.lit(". If the replica stood still, look there first: no limit helps for ever."),
-    )  # fmt: skip
-    value = f.concat(f.lit("replica "), _mb(limit), f.lit(" 0 0"))
-    return _piece(
-        rows,
-        f.lit("output_buffer"),
-        f.lit("act"),
-        node=f.col("node"),
-        replica=f.col("replica"),
-        directive=f.lit("client-output-buffer-limit"),
-        value=f.when(f.col("most").isNotNull(), value),
-        share=f.lit(1.0),
-        count=f.col("count"),
-        saved_s=f.col("down"),
-        text=say,
-    )
-
-
-def _channel(syncs: DataFrame) -> DataFrame:
-    """One connection against two, by the time they took."""
-    kind = f.when(f.col("mode").isin("rdb_channel", "dual_channel"), "two").when(
-        f.col("mode").isin("full_disk", "full_diskless"), "one"
-    )
-    done = syncs.where(f.col("ok") & f.col("total_ms").isNotNull()).withColumn("channels", kind)
-    each = [
-        made
-        for side in ("one", "two")
-        for here in [f.col("channels") == side]
-        for made in (
-            f.count(f.when(here, 1)).alias(f"{side}_n"),
-            f.percentile(f.when(here, f.col("total_ms")), 0.5).alias(f"{side}_ms"),
+    for row in rows.iter_rows(named=True):
+        limit = None if row["most"] is None else ceil(row["most"] * 1.25 / _MB) * _MB
+        waited = (
+            " (the log does not tell how much waited)"
+            if limit is None
+            else f" with up to {_shown(row['most'])} waiting; a hard limit of {_mb(limit)} would have kept what had "
+            "piled up by then"
         )
-    ]
-    sides = done.where(f.col("channels").isNotNull()).groupBy("node").agg(*each)
-    rows = sides.where((f.col("one_n") >= MIN_SYNCS_FOR_CHANNEL) & (f.col("two_n") >= MIN_SYNCS_FOR_CHANNEL))
-    better = f.col("two_ms") <= f.col("one_ms")
-    say = f.concat(
-        f.lit("A full sync on two connections took "), f.format_number("two_ms", 0), f.lit(" ms in the median ("),
-        f.col("two_n").cast("string"), f.lit("), on one "), f.format_number("one_ms", 0), f.lit(" ms ("),
-        f.col("one_n").cast("string"), f.lit("): "),
-        f.when(better, "keep the RDB channel on.").otherwise("the RDB channel does not pay here by time alone."),
-    )  # fmt: skip
-    return _piece(
-        rows,
-        f.lit("rdb_channel"),
-        f.lit("consider"),
-        node=f.col("node"),
-        directive=f.lit("repl-rdb-channel"),
-        value=f.when(better, "yes").otherwise("no"),
-        count=f.col("one_n") + f.col("two_n"),
-        saved_s=f.abs(f.col("one_ms") - f.col("two_ms")) / 1000,
-        text=say,
-    )
+        yield {
+            "kind": "output_buffer",
+            "severity": "act",
+            "node": row["node"],
+            "replica": row["replica"],
+            "directive": "client-output-buffer-limit",
+            "value": None if limit is None else f"replica {_mb(limit)} 0 0",
+            "share": 1.0,
+            "count": row["count"],
+            "saved_s": row["down"],
+            "text": f"The master cut this replica {row['count']} times for client-output-buffer-limit{waited}. "
+            "If the replica stood still, look there first: no limit helps for ever.",
+        }
 
 
-def _storms(storms: DataFrame) -> DataFrame:
-    rows = storms.groupBy("node").agg(
-        f.count("*").alias("count"),
-        f.sum("snapshots").alias("snapshots"),
-        f.sum("syncs").alias("syncs"),
-        f.max("delay_s").alias("delay"),
-    )
-    delay = f.ceil("delay").cast("string")
-    say = f.concat(
-        f.col("syncs").cast("string"), f.lit(" full syncs came at once in "), f.col("count").cast("string"),
-        f.lit(" storms and took "), f.col("snapshots").cast("string"),
-        f.lit(" snapshots; repl-diskless-sync-delay "), delay, f.lit(" would have let each storm share one."),
+def _channel(syncs: pl.DataFrame) -> Iterator[Row]:
+    """One connection against two, by the time they took."""
+    kind = pl.col("mode").replace_strict(_CHANNELS, default=None, return_dtype=pl.String)
+    done = syncs.lazy().filter(pl.col("ok") & pl.col("total_ms").is_not_null()).select("node", "total_ms", side=kind)
+    sides = [pl.col("total_ms").filter(pl.col("side") == side) for side in ("one", "two")]
+    both = (
+        done.filter(pl.col("side").is_not_null())
+        .group_by("node")
+        .agg(*(made for side, name in zip(sides, ("one", "two"), strict=True)
+               for made in (side.len().alias(f"{name}_n"), side.median().alias(f"{name}_ms"))))
+        .filter(pl.min_horizontal("one_n", "two_n") >= MIN_SYNCS_FOR_CHANNEL)
     )  # fmt: skip
-    return _piece(
-        rows,
-        f.lit("storm"),
-        f.lit("consider"),
-        node=f.col("node"),
-        directive=f.lit("repl-diskless-sync-delay"),
-        value=delay,
-        count=f.col("count"),
-        text=say,
-    )
+    for row in both.collect().iter_rows(named=True):
+        better = row["two_ms"] <= row["one_ms"]
+        say = "keep the RDB channel on." if better else "the RDB channel does not pay here by time alone."
+        yield {
+            "kind": "rdb_channel",
+            "severity": "consider",
+            "node": row["node"],
+            "directive": "repl-rdb-channel",
+            "value": "yes" if better else "no",
+            "count": row["one_n"] + row["two_n"],
+            "saved_s": abs(row["one_ms"] - row["two_ms"]) / 1000,
+            "text": f"A full sync on two connections took {row['two_ms']:,.0f} ms in the median ({row['two_n']}), on "
+            f"one {row['one_ms']:,.0f} ms ({row['one_n']}): {say}",
+        }
 
 
-def _loops(loops: DataFrame) -> DataFrame:
-    version = f.col("reason") == RDB_VERSION
-    again = f.concat(
-        f.col("count").cast("string"), f.lit(" times in a row, every "), f.format_number("every_s", 1), f.lit(" s"),
-        f.when(f.col("bytes").isNotNull(), f.concat(f.lit(", "), _shown(f.col("bytes")), f.lit(" sent in vain")))
-        .otherwise(""),
-    )  # fmt: skip
-    say = f.when(
-        version,
-        f.concat(
-            f.lit("The replica cannot read this master's snapshots ("), f.coalesce("detail", f.lit("RDB version")),
-            f.lit("): "), again, f.lit(". It will never succeed: upgrade the replica, or let the master write an "
-            "older RDB version (pyrepl: rdb-version)."),
-        ),
-    ).otherwise(
-        f.concat(f.lit("Syncs of this pair failed by "), f.col("reason"), f.lit(": "), again, f.lit("."))
-    )  # fmt: skip
-    return _piece(
-        loops,
-        f.when(version, "version_mismatch").otherwise("loop"),
-        f.when(f.col("over"), "consider").otherwise("act"),
-        node=f.col("node"),
-        replica=f.col("replica"),
-        count=f.col("count"),
-        saved_bytes=f.col("bytes"),
-        text=say,
+def _storms(storms: pl.DataFrame) -> Iterator[Row]:
+    rows = storms.group_by("node").agg(
+        pl.len().alias("count"), pl.col("snapshots").sum(), pl.col("syncs").sum(), pl.col("delay_s").max()
     )
+    for row in rows.iter_rows(named=True):
+        delay = ceil(row["delay_s"])
+        yield {
+            "kind": "storm",
+            "severity": "consider",
+            "node": row["node"],
+            "directive": "repl-diskless-sync-delay",
+            "value": str(delay),
+            "count": row["count"],
+            "text": f"{row['syncs']} full syncs came at once in {row['count']} storms and took {row['snapshots']} "
+            f"snapshots; repl-diskless-sync-delay {delay} would have let each storm share one.",
+        }
+
+
+def _loop(loop: Row) -> Row:
+    version = loop["reason"] == RDB_VERSION
+    vain = "" if loop["bytes"] is None else f", {_shown(loop['bytes'])} sent in vain"
+    again = f"{loop['count']} times in a row, every {loop['every_s']:,.1f} s{vain}"
+    say = (
+        f"The replica cannot read this master's snapshots ({loop['detail'] or 'RDB version'}): {again}. It will never "
+        "succeed: upgrade the replica, or let the master write an older RDB version (pyrepl: rdb-version)."
+        if version
+        else f"Syncs of this pair failed by {loop['reason']}: {again}."
+    )
+    return {
+        "kind": "version_mismatch" if version else "loop",
+        "severity": "consider" if loop["over"] else "act",
+        "node": loop["node"],
+        "replica": loop["replica"],
+        "count": loop["count"],
+        "saved_bytes": loop["bytes"],
+        "text": say,
+    }

@@ -1,250 +1,211 @@
 """One row per attempt to get a stream: what both ends tell of it, joined, on one clock.
 
-From here on nobody looks at single events of a sync any more. What an attempt costs and why it failed is defined here
-and, column by column, in results.py. Not here: which halves belong together (stitch.py), clocks (skew.py).
+From here on nobody looks at the halves of a sync any more. What an attempt costs and why it failed is defined here and,
+column by column, in results.py. Columns of the two ends are called `m.` and `r.` and then as in ends.py; all of an end
+that is silent are null. Not here: which halves belong together (stitch.py), clocks (skew.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
-from pyspark.sql import functions as f
-from pyspark.sql.types import StructType
+import polars as pl
 
 from pyrepl.metrics import skew as clocks
-from pyrepl.metrics.keep import literal
 from pyrepl.metrics.kinds import RDB_VERSION
+from pyrepl.metrics.rollup import Mark
 from pyrepl.metrics.stitch import Half, Match, stitch
 
 _Call = tuple[str, str, str]
 """Who calls whom, by what label, and which node that is."""
-_NAMES = StructType().add("sync", "string").add("joined", "string")
-_CALLS = StructType().add("n", "string").add("p", "string").add("o", "string")
-_SHIFTS = StructType().add("clock_node", "string").add("skew_us", "long")
-_VAGUE = ("connection_lost", "unknown", "stopped", "main_channel")
+_VAGUE: Final = ("connection_lost", "unknown", "stopped", "main_channel")
 """Causes that the other end, or a later line, may know better."""
+_SIDES: Final = {"m": "master", "r": "replica"}
 
 
-def attempts(spark: SparkSession, ends: DataFrame, nodes: DataFrame) -> tuple[DataFrame, list[clocks.Clock]]:
-    """Every attempt, and how the nodes' clocks stand.
+def attempts(halves: pl.DataFrame, nodes: Mapping[str, Mark]) -> tuple[pl.DataFrame, list[clocks.Clock]]:
+    """Every attempt in order of its begin, and how the nodes' clocks stand.
 
-    `ends` is ends.ends(), `nodes` has node, port and replids. Times of replicas are brought to the reference clock.
+    `halves` is ends.ends(), `nodes` rollup.merged_marks(). Times of replicas are brought to the reference clock.
     """
-    known = {row["node"]: row for row in nodes.select("node", "port", "replids").collect()}
-    rows = _sides(ends).localCheckpoint()
-    masters, replicas = _alone(rows)
-    # Event logs name their syncs: then there is nothing to bring together, however many there are.
-    matches = _matches(rows, known) if masters and replicas else []
+    matches = _matches(halves, nodes)
     if matches:
-        rows = _joined(spark, rows, matches).localCheckpoint()
+        names = {match.replica.sync: match.master.sync for match in matches}
+        halves = halves.with_columns(pl.col("sync").replace(names))
+    rows = _sides(halves)
     bounds, calls = _bounds(rows)
     skews = clocks.estimate(bounds)
-    rows = _one_clock(spark, rows, skews)
-    return _judged(_pairs(spark, rows, matches, calls)), skews
+    rows = _one_clock(rows, skews)
+    calls |= {(one.master.node, one.master.label, one.replica.node) for one in matches}
+    calls |= {(one.replica.node, one.replica.label, one.master.node) for one in matches}
+    return _judged(_pairs(rows, calls)), skews
 
 
-def _sides(ends: DataFrame) -> DataFrame:
-    """One row per sync: structs `m` and `r` with what each end told, null for a silent one; `tellers` is how many."""
-    others = [name for name in ends.columns if name not in ("sync", "end")]
-    told = f.struct(*others)
-    return ends.groupBy("sync").agg(
-        f.max(f.when(f.col("end") == "master", told)).alias("m"),
-        f.max(f.when(f.col("end") == "replica", told)).alias("r"),
-        f.count("*").alias("tellers"),
-    )
+def _sides(halves: pl.DataFrame) -> pl.DataFrame:
+    """One row per sync: what each end told."""
+    sides = []
+    for side, end in _SIDES.items():
+        own = halves.filter(pl.col("end") == end).drop("end").sort("node").unique("sync", keep="last")
+        sides.append(own.rename({name: f"{side}.{name}" for name in own.columns if name != "sync"}))
+    return sides[0].join(sides[1], on="sync", how="full", coalesce=True)
 
 
-def _alone(rows: DataFrame) -> tuple[int, int]:
-    """How many masters tell of a sync that no replica tells of, and the other way round."""
-    alone = rows.where(f.col("tellers") == 1)
-    masters, replicas = alone.agg(f.count("m"), f.count("r")).collect()[0]
-    return masters, replicas
-
-
-def _matches(rows: DataFrame, known: Mapping[str, object]) -> list[Match]:
-    """Halves that name no common sync are brought together."""
-    side = f.coalesce("m", "r")
-    alone = rows.where(f.col("tellers") == 1).select("sync", f.col("m").isNotNull().alias("is_master"), side.alias("s"))
-    alone = alone.where(f.coalesce("s.asked_us", "s.decided_us").isNotNull()).select(
-        "sync", "is_master", "s.node", "s.peer", "s.replica", "s.asked_us", "s.decided_us", "s.verdict",
-        "s.asked_replid", "s.asked_offset", "s.replid",
-    )  # fmt: skip
-    halves = [
+def _matches(halves: pl.DataFrame, nodes: Mapping[str, Mark]) -> list[Match]:
+    """Halves that name no common sync are brought together. Event logs name their syncs: then there are masters' alone
+    or replicas' alone, or none, however many there are."""
+    alone = halves.filter(~pl.col("sync").is_duplicated())
+    if alone["end"].n_unique() < len(_SIDES):
+        return []
+    found = [
         Half(
-            row["sync"], row["node"], row["is_master"], row["peer"] or "",
+            row["sync"], row["node"], row["end"] == "master", row["peer"] or "",
             row["asked_us"] or row["decided_us"], row["verdict"], row["asked_replid"], row["asked_offset"],
-            None if row["is_master"] else _stream(row),
+            None if row["end"] == "master" else _stream(row),
         )
-        for row in alone.collect()
+        for row in alone.filter(pl.coalesce("asked_us", "decided_us").is_not_null()).iter_rows(named=True)
     ]  # fmt: skip
-    ports = {node: row["port"] for node, row in known.items() if row["port"]}  # type: ignore[index]
-    replids = {node: frozenset(row["replids"] or ()) for node, row in known.items()}  # type: ignore[index]
-    return stitch(halves, ports, replids)
+    ports = {name: node["port"] for name, node in nodes.items() if node["port"]}
+    replids = {name: frozenset(node["replids"]) for name, node in nodes.items()}
+    return stitch(found, ports, replids)
 
 
-def _stream(row: Row) -> str | None:
+def _stream(row: Mapping[str, Any]) -> str | None:
     """The id of the stream that a replica then followed, where it tells."""
     told: str | None = row["replid"]
     return told or (row["asked_replid"] if row["verdict"] == "continue" else None)
 
 
-def _joined(spark: SparkSession, rows: DataFrame, matches: list[Match]) -> DataFrame:
-    """The same, a matched replica's side beside its master's, under the master's name of the sync."""
-    names = literal(spark, [(match.replica.sync, match.master.sync) for match in matches], _NAMES)
-    named = rows.join(f.broadcast(names), "sync", "left").withColumn("sync", f.coalesce("joined", "sync"))
-    return named.groupBy("sync").agg(f.max("m").alias("m"), f.max("r").alias("r"), f.sum("tellers").alias("tellers"))
-
-
-def _bounds(rows: DataFrame) -> tuple[list[clocks.Bounds], set[_Call]]:
+def _bounds(rows: pl.DataFrame) -> tuple[list[clocks.Bounds], set[_Call]]:
     """Of each pair of nodes: what causes and effects allow for the replica's clock less the master's; and what they
     call each other."""
-    both = rows.where(f.col("m").isNotNull() & f.col("r").isNotNull())
-    after_ask = f.col("r.asked_us") - f.col("m.asked_us")
-    before_answer = f.col("r.decided_us") - f.col("m.decided_us")
-    found = (
-        both.groupBy(f.col("m.node").alias("master"), f.col("r.node").alias("replica"))
-        .agg(
-            f.max(after_ask).alias("low"),
-            f.min(before_answer).alias("high"),
-            f.percentile(after_ask, 0.5).alias("low_p50"),
-            f.percentile(before_answer, 0.5).alias("high_p50"),
-            f.count("*").alias("pairs"),
-            f.collect_set("m.peer").alias("replica_called"),
-            f.collect_set("r.peer").alias("master_called"),
-        )
-        .collect()
+    after_ask = pl.col("r.asked_us") - pl.col("m.asked_us")
+    before_answer = pl.col("r.decided_us") - pl.col("m.decided_us")
+    both = rows.filter(pl.col("m.node").is_not_null() & pl.col("r.node").is_not_null())
+    found = both.group_by(pl.col("m.node").alias("master"), pl.col("r.node").alias("replica")).agg(
+        after_ask.max().alias("low"),
+        before_answer.min().alias("high"),
+        after_ask.median().alias("low_p50"),
+        before_answer.median().alias("high_p50"),
+        pl.len().alias("pairs"),
+        pl.col("m.peer").drop_nulls().unique().alias("replica_called"),
+        pl.col("r.peer").drop_nulls().unique().alias("master_called"),
     )
-    bounds = [
-        clocks.Bounds(
-            row["master"], row["replica"], row["low"], row["high"], row["low_p50"], row["high_p50"], row["pairs"]
-        )
-        for row in found
-    ]
-    calls = {(row["master"], label, row["replica"]) for row in found for label in row["replica_called"]}
-    return bounds, calls | {(row["replica"], label, row["master"]) for row in found for label in row["master_called"]}
+    told = found.to_dicts()
+    names = ("master", "replica", "low", "high", "low_p50", "high_p50", "pairs")
+    bounds = [clocks.Bounds(*(row[name] for name in names)) for row in told]
+    calls = {(row["master"], label, row["replica"]) for row in told for label in row["replica_called"]}
+    return bounds, calls | {(row["replica"], label, row["master"]) for row in told for label in row["master_called"]}
 
 
-def _one_clock(spark: SparkSession, rows: DataFrame, skews: list[clocks.Clock]) -> DataFrame:
+def _one_clock(rows: pl.DataFrame, skews: list[clocks.Clock]) -> pl.DataFrame:
     """All times of both ends on the reference clock."""
-    shifts = [(clock.node, round(clock.skew_ms * 1000)) for clock in skews if round(clock.skew_ms * 1000)]
+    shifts = {clock.node: shift for clock in skews if (shift := round(clock.skew_ms * 1000))}
     if not shifts:
         return rows
-    known = literal(spark, shifts, _SHIFTS)
-    for side in ("m", "r"):
-        own = known.select(f.col("clock_node").alias("n"), f.col("skew_us").alias("shift"))
-        rows = rows.join(f.broadcast(own), f.col(f"{side}.node") == f.col("n"), "left")
-        lost = f.col(f"{side}.lost")
-        moved = {"lost": f.when(lost.isNotNull(), lost.withField("at_us", lost["at_us"] - f.col("shift")))}
-        fields = rows.schema[side].dataType.names  # type: ignore[attr-defined]
-        moved |= {name: f.col(f"{side}.{name}") - f.col("shift") for name in fields if name.endswith("_us")}
-        # One struct of all fields: a withField for each would be planned one after the other.
-        whole = f.struct(*(moved.get(name, f.col(f"{side}.{name}")).alias(name) for name in fields))
-        rows = rows.withColumn(side, f.when(f.col("shift").isNotNull(), whole).otherwise(f.col(side))).drop(
-            "n", "shift"
-        )
-    return rows
+    return rows.with_columns(
+        pl.col(name) - pl.col(f"{side}.node").replace_strict(shifts, default=0, return_dtype=pl.Int64)
+        for side in _SIDES
+        for name in rows.columns
+        if name.startswith(f"{side}.") and name.endswith("_us")
+    )
 
 
-def _pairs(spark: SparkSession, rows: DataFrame, matches: list[Match], calls: set[_Call]) -> DataFrame:
+def _pairs(rows: pl.DataFrame, calls: Iterable[_Call]) -> pl.DataFrame:
     """`node` and `replica` of each attempt: nodes where logs were read, else the addresses they are called by."""
-    calls = calls | {(one.master.node, one.master.label, one.replica.node) for one in matches}
-    calls |= {(one.replica.node, one.replica.label, one.master.node) for one in matches}
-    named = literal(spark, sorted({one[:2]: one for one in sorted(calls)}.values()), _CALLS)
-    for side, other in (("m", "replica"), ("r", "node")):
-        own = named.withColumnsRenamed({"o": f"called_{side}"})
-        fits = (f.col(f"{side}.node") == f.col("n")) & (f.col(f"{side}.peer") == f.col("p"))
-        rows = rows.join(f.broadcast(own), fits, "left").drop("n", "p")
-        label = f.coalesce(f.col(f"called_{side}"), f.col(f"{side}.peer"))
-        true = f.col("r.node") if side == "m" else f.col("m.node")
-        rows = rows.withColumn(other, f.coalesce(true, label)).drop(f"called_{side}")
+    named = sorted({one[:2]: one for one in sorted(calls)}.values())
+    for side, true in (("m", "r"), ("r", "m")):
+        own = pl.DataFrame(
+            named, schema={f"{side}.node": pl.String, f"{side}.peer": pl.String, f"called.{side}": pl.String}, orient="row"
+        )
+        rows = rows.join(own, on=[f"{side}.node", f"{side}.peer"], how="left", maintain_order="left")
+        called = pl.coalesce(f"{true}.node", f"called.{side}", f"{side}.peer")
+        rows = rows.with_columns(called.alias("replica" if side == "m" else "node")).drop(f"called.{side}")
     return rows
 
 
-def _judged(rows: DataFrame) -> DataFrame:
+def _judged(rows: pl.DataFrame) -> pl.DataFrame:
     """The columns that all results are made of."""
-    m, r = f.col("m"), f.col("r")
-    verdict = f.coalesce(f.col("m.verdict"), f.col("r.verdict"))
-    lost_us = f.least("m.lost.at_us", "r.lost.at_us")
-    r_failed = f.col("r.lost.at_us").isNotNull() & f.col("r.online_us").isNull()
-    m_failed = f.col("m.lost.at_us").isNotNull() & f.col("m.online_us").isNull()
+    c = pl.col
+    m, r = c("m.node").is_not_null(), c("r.node").is_not_null()
+    verdict = pl.coalesce("m.verdict", "r.verdict")
+    r_failed = c("r.lost_at_us").is_not_null() & c("r.online_us").is_null()
+    m_failed = c("m.lost_at_us").is_not_null() & c("m.online_us").is_null()
     full_ok = (
-        f.when(f.col("r.online_us").isNotNull(), True)
-        .when(r_failed, False)
-        .when(m_failed, False)
-        .when(f.col("m.online_us").isNotNull(), True)
-    )
-    answered = f.greatest("m.decided_us", "r.decided_us", "r.online_us")
-    caught = f.greatest("m.online_us", "r.online_us", "r.caught_up_us")
-    rows = rows.select(
-        "sync", "node", "replica", "m", "r",
-        f.when(m.isNotNull() & r.isNotNull(), "both").when(m.isNotNull(), "master").otherwise("replica").alias("ends"),
-        f.coalesce("r.begin_us", "m.begin_us", "m.first_us", "r.first_us").alias("at_us"),
-        verdict.alias("verdict"),
-        f.when(verdict == "continue", True).when(verdict == "full", full_ok).alias("ok"),
-        lost_us.alias("lost_us"),
-        _best_cause().alias("lost_cause"),
-        f.coalesce("r.lost.detail", "m.lost.detail").alias("lost_detail"),
-        f.coalesce("m.lost.phase", "r.lost.phase").alias("lost_phase"),
-        f.coalesce("m.lost.output_bytes", "m.output_peak").alias("lost_output_bytes"),
-        f.when(verdict == "continue", answered).otherwise(caught).alias("online_us"),
-        f.coalesce("m.asked_offset", "r.asked_offset").alias("asked_offset"),
-        f.coalesce("m.snapshot_offset", "r.snapshot_offset").alias("snapshot_offset"),
-        (
-            f.coalesce(f.col("m.asked_replid"), f.col("r.asked_replid")).isNotNull()
-            | f.coalesce(f.col("m.asked_offset"), f.col("r.asked_offset")).isNotNull()
-        ).alias("asked_with_id"),
-        f.coalesce("r.run", f.lit("")).alias("replica_run"),
-        f.coalesce("m.snapshot", "m.bgsave_us").alias("snapshot"),
+        pl.when(c("r.online_us").is_not_null()).then(True)
+        .when(r_failed | m_failed).then(False)
+        .when(c("m.online_us").is_not_null()).then(True)
     )  # fmt: skip
-    rows = rows.withColumn("mode", _mode())
-    return _with_causes(rows)
+    answered = pl.max_horizontal("m.decided_us", "r.decided_us", "r.online_us")
+    caught = pl.max_horizontal("m.online_us", "r.online_us", "r.caught_up_us")
+    ends = pl.when(m & r).then(pl.lit("both")).when(m).then(pl.lit("master")).otherwise(pl.lit("replica"))
+    asked = [c(f"{side}.{name}").is_not_null() for name in ("asked_replid", "asked_offset") for side in _SIDES]
+    rows = rows.with_columns(
+        ends.alias("ends"),
+        pl.coalesce("r.begin_us", "m.begin_us", "m.first_us", "r.first_us").alias("at_us"),
+        verdict.alias("verdict"),
+        pl.when(verdict == "continue").then(True).when(verdict == "full").then(full_ok).alias("ok"),
+        pl.min_horizontal("m.lost_at_us", "r.lost_at_us").alias("lost_us"),
+        _best_cause().alias("lost_cause"),
+        pl.coalesce("r.lost_detail", "m.lost_detail").alias("lost_detail"),
+        pl.coalesce("m.lost_phase", "r.lost_phase").alias("lost_phase"),
+        pl.coalesce("m.lost_output_bytes", "m.output_peak").alias("lost_output_bytes"),
+        pl.when(verdict == "continue").then(answered).otherwise(caught).alias("online_us"),
+        pl.coalesce("m.asked_offset", "r.asked_offset").alias("asked_offset"),
+        pl.coalesce("m.snapshot_offset", "r.snapshot_offset").alias("snapshot_offset"),
+        pl.any_horizontal(asked).alias("asked_with_id"),
+        c("r.run").fill_null("").alias("replica_run"),
+        pl.coalesce("m.snapshot", "m.bgsave_us").alias("snapshot"),
+    )
+    return _with_causes(rows.with_columns(_mode().alias("mode")).sort("at_us", "sync"))
 
 
-def _best_cause() -> Column:
+def _best_cause() -> pl.Expr:
     """Why a link ended: who cut it knows; a mere loss is believed when nobody says more."""
-    told = [f.col("m.lost.cause"), f.col("r.lost.cause")]
-    sure = [f.when(~cause.isin(*_VAGUE), cause) for cause in told]
-    version = f.when(f.col("r.lost.cause") == RDB_VERSION, f.lit(RDB_VERSION))
-    lost = f.when(f.least("m.lost.at_us", "r.lost.at_us").isNotNull(), f.lit("connection_lost"))
-    return f.coalesce(version, *sure, *told, lost)
+    told = [pl.col("m.lost_cause"), pl.col("r.lost_cause")]
+    sure = [pl.when(~cause.is_in(_VAGUE)).then(cause) for cause in told]
+    version = pl.when(pl.col("r.lost_cause") == RDB_VERSION).then(pl.lit(RDB_VERSION))
+    ended = pl.min_horizontal("m.lost_at_us", "r.lost_at_us").is_not_null()
+    return pl.coalesce(version, *sure, *told, pl.when(ended).then(pl.lit("connection_lost")))
 
 
-def _mode() -> Column:
+def _mode() -> pl.Expr:
     """What the sync was; of a full resync that ended before its snapshot began, null."""
-    dialect = f.coalesce(f.col("r.dialect"), f.col("m.dialect"))
-    two = f.coalesce(f.col("m.two_channels"), f.lit(False)) | f.coalesce(f.col("r.two_channels"), f.lit(False))
-    stated = f.coalesce(f.col("m.mode"), f.col("r.mode"))
-    by_target = f.when(f.col("m.target") == "disk", "full_disk").when(f.col("m.target") == "socket", "full_diskless")
+    dialect = pl.coalesce("r.dialect", "m.dialect")
+    two = pl.col("m.two_channels").fill_null(False) | pl.col("r.two_channels").fill_null(False)
+    stated = pl.coalesce("m.mode", "r.mode")
+    by_target = pl.col("m.target").replace_strict(
+        {"disk": "full_disk", "socket": "full_diskless"}, default=None, return_dtype=pl.String
+    )
     return (
-        f.when(f.col("verdict") == "continue", "continue")
-        .when(f.col("verdict").isNull(), None)
-        .when(stated.isin("rdb_channel", "dual_channel"), stated)
-        .when(two & dialect.isin("valkey", "dual", "dual-channel"), "dual_channel")
-        .when(two, "rdb_channel")
-        .otherwise(f.coalesce(by_target, stated))
-    )
+        pl.when(pl.col("verdict") == "continue").then(pl.lit("continue"))
+        .when(pl.col("verdict").is_null()).then(None)
+        .when(stated.is_in(["rdb_channel", "dual_channel"])).then(stated)
+        .when(two & dialect.is_in(["valkey", "dual", "dual-channel"])).then(pl.lit("dual_channel"))
+        .when(two).then(pl.lit("rdb_channel"))
+        .otherwise(pl.coalesce(by_target, stated))
+    )  # fmt: skip
 
 
-def _with_causes(rows: DataFrame) -> DataFrame:
+def _with_causes(rows: pl.DataFrame) -> pl.DataFrame:
     """`cause` of each full resync, and `failure` of what failed. Attempts without a verdict stand apart."""
-    decided = f.col("verdict").isNotNull()
-    rows = rows.withColumn("decided", decided)
-    of_master = Window.partitionBy("node", "decided").orderBy("at_us", "sync")
-    of_master = of_master.rowsBetween(Window.unboundedPreceding, -1)
-    of_pair = Window.partitionBy("node", "decided", "replica").orderBy("at_us", "sync")
-    full = f.col("verdict") == "full"
-    failure = f.when(~decided | (f.col("ok") == f.lit(False)), f.col("lost_cause"))
-    rows = rows.withColumn("failure", failure)
-    other_id = f.col("r.replid").isNotNull() & (f.col("r.replid") != f.col("r.asked_replid"))
+    decided = pl.col("verdict").is_not_null()
+    full = (pl.col("verdict") == "full").fill_null(False)
+    of_master, of_pair = ("node", "decided"), ("node", "decided", "replica")
+    failed = ~decided | (pl.col("ok") == pl.lit(False)).fill_null(False)
+    rows = rows.with_columns(decided.alias("decided"), pl.when(failed).then("lost_cause").alias("failure"))
+    before = {name: pl.col(name).shift(1).over(of_pair) for name in ("verdict", "ok", "failure", "replica_run")}
+    other_id = (pl.col("r.replid") != pl.col("r.asked_replid")).fill_null(False)
     rest = (
-        f.when(f.col("r.asked_replid").isNotNull(), f.when(other_id, "id_mismatch").otherwise("out_of_backlog"))
-        .when(f.lag("verdict").over(of_pair).isNull(), "first")
-        .when(~f.lag("ok").over(of_pair), f.lag("failure").over(of_pair))
-        .when(f.col("replica_run") == "", "first")
-        .when(f.lag("replica_run").over(of_pair) != f.col("replica_run"), "first")
-        .otherwise("forced")
-    )
-    before = f.last(f.when(full, f.col("mode")), ignorenulls=True).over(of_master)
-    rows = rows.withColumn("mode", f.when(decided, f.coalesce("mode", before)))
-    return rows.withColumn("cause", f.when(full, f.coalesce("m.cause", "r.cause", rest))).drop("decided")
+        pl.when(pl.col("r.asked_replid").is_not_null() & other_id).then(pl.lit("id_mismatch"))
+        .when(pl.col("r.asked_replid").is_not_null()).then(pl.lit("out_of_backlog"))
+        .when(before["verdict"].is_null()).then(pl.lit("first"))
+        .when(~before["ok"]).then(before["failure"])
+        .when(pl.col("replica_run") == "").then(pl.lit("first"))
+        .when(before["replica_run"] != pl.col("replica_run")).then(pl.lit("first"))
+        .otherwise(pl.lit("forced"))
+    )  # fmt: skip
+    last_mode = pl.when(full).then(pl.col("mode")).forward_fill().shift(1).over(of_master)
+    mode = pl.when(decided).then(pl.coalesce("mode", last_mode))
+    cause = pl.when(full).then(pl.coalesce("m.cause", "r.cause", rest))
+    return rows.with_columns(mode.alias("mode"), cause.alias("cause")).drop("decided")

@@ -1,148 +1,149 @@
 """One row per sync and end: what one node's log tells of one attempt. Both forms of logs come out alike here.
 
-Text logs are told by story.py first, so that their events name their sync too. What both ends say together is
-attempts.py's.
+What is aggregated are least and largest values alone, so that what parts of a log tell is merged as it was made, in any
+order, and a line that is there twice counts once (rollup.py). Text logs are told by story.py first, so that their
+events name their sync too. What both ends say together is attempts.py's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Final
 
-import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as f
+import polars as pl
 
-from pyrepl.metrics.arrow import schema as arrow_schema
-from pyrepl.metrics.keep import kept
-from pyrepl.metrics.schemas import schema
-from pyrepl.metrics.story import by_node
-from pyrepl.metrics.tables import EVENTS
+from pyrepl.metrics.kinds import RDB_VERSION
 
-TEXT_FORMS = ("text", "logfmt")
-SAME_START_US = 2_000_000
+KEY: Final = ("sync", "node", "end")
+_OF_REPLICA: Final = ("link_up", "link_down", "load_started", "load_ended", "buffer_full", "catch_up_started")
+"""Records that only a replica writes."""
+_LOST_ORDER: Final = ("at_us", "vague", "cause", "detail", "phase", "output_bytes", "by_bytes")
+"""Of several lines that tell of an end the first in this order counts, nothing before something."""
 
 
-def told(events: DataFrame) -> DataFrame:
-    """The events with `sync` filled in for text logs."""
-    is_text = f.col("form").isin(*TEXT_FORMS)
-    text = (
-        events.where(is_text)
-        .repartition("node")
-        .sortWithinPartitions("node")
-        .mapInArrow(_tell, schema(EVENTS))
-        .localCheckpoint()
-    )
-    return events.where(~is_text).unionByName(text)
-
-
-def once(events: DataFrame) -> DataFrame:
-    """Without the text log of a process whose event log is there too: it tells the same again, and less.
-
-    The two are of one process when they name the same process id at starts less than two seconds apart.
-    """
-    started = events.where((f.col("event") == "node_started") & f.col("pid").isNotNull())
-    in_json = started.where(f.col("form") == "json").select("pid", f.col("at_us").alias("json_us"))
-    own = (f.col("form") == "text") & (f.col("detail") == "pyrepl")
-    in_text = started.where(own).select("node", "run", "pid", f.col("at_us").alias("text_us"))
-    near = f.abs(f.col("json_us") - f.col("text_us")) < SAME_START_US
-    doubles = kept(in_text.join(f.broadcast(in_json), "pid").where(near).select("node", "run").distinct())
-    return events.join(f.broadcast(doubles), ["node", "run"], "left_anti")
-
-
-def _tell(batches: Iterator[Any]) -> Iterator[Any]:
-    """A partition holds all events of its nodes."""
-    rows = [row for batch in batches for row in batch.to_pylist()]
-    for node in by_node(rows):
-        yield pa.RecordBatch.from_pylist(node, schema=arrow_schema(EVENTS))
-
-
-def ends(events: DataFrame) -> DataFrame:
+def ends(events: pl.DataFrame) -> pl.DataFrame:
     """Each sync as each end tells it; attempts that ended before a verdict are among them, with `verdict` null.
 
     An event log's failure to connect has no sync to name: it becomes an attempt of its own.
     """
-    alone = (f.col("event") == "link_down") & f.col("sync").isNull()
-    named = events.withColumn("end", f.coalesce("end", _end())).withColumn(
-        "sync", f.when(alone, f.concat_ws("", "node", f.lit(">"), "peer", f.lit("#"), "at_us")).otherwise(f.col("sync"))
+    named = events.with_columns(pl.coalesce("end", _end()).alias("end"), _name().alias("sync"))
+    named = named.filter(pl.col("sync").is_not_null())
+    found = named.group_by(KEY).agg(*_aggregates(_least(), _most()))
+    return _with_lost(found, named.filter(_is_lost()).select(*KEY, *_lost()))
+
+
+def merged(halves: pl.DataFrame) -> pl.DataFrame:
+    """The same of halves that came from different parts of the logs."""
+    twice = pl.struct(KEY).is_duplicated()
+    several = halves.filter(twice)
+    if several.is_empty():
+        return halves
+    found = several.group_by(KEY).agg(
+        *(pl.col(name).min() for name in _least()), *(pl.col(name).max() for name in _most())
     )
-    return named.where(f.col("sync").isNotNull()).groupBy("sync", "node", "end").agg(*_aggregates())
+    named = {f"lost_{name}": name for name in _LOST_ORDER}
+    lost = several.filter(pl.col("lost_at_us").is_not_null()).select(*KEY, *named).rename(named)
+    return pl.concat([halves.filter(~twice), _with_lost(found, lost).select(halves.columns)])
 
 
-def _end() -> Column:
+def _with_lost(found: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame:
+    """The halves and, as `lost_...`, the first of the lines that told of their end."""
+    first = lost.sort(_LOST_ORDER, nulls_last=False).unique(KEY, keep="first", maintain_order=True)
+    named = first.rename({name: f"lost_{name}" for name in _LOST_ORDER})
+    return found.join(named, on=KEY, how="left", nulls_equal=True)
+
+
+def _name() -> pl.Expr:
+    alone = (pl.col("event") == "link_down") & pl.col("sync").is_null()
+    # What is null is passed over, as in an event log that names no peer.
+    own = pl.concat_str("node", pl.lit(">"), "peer", pl.lit("#"), pl.col("at_us").cast(pl.String), ignore_nulls=True)
+    return pl.when(alone).then(own).otherwise("sync")
+
+
+def _end() -> pl.Expr:
     """Of records that only one end writes."""
-    of_replica = ("link_up", "link_down", "load_started", "load_ended", "buffer_full", "catch_up_started")
-    return f.when(f.col("event").isin(*of_replica), "replica").when(f.col("event") == "replica_down", "master")
+    of_master = pl.when(pl.col("event") == "replica_down").then(pl.lit("master"))
+    return pl.when(_is(*_OF_REPLICA)).then(pl.lit("replica")).otherwise(of_master)
 
 
-def _at(*kinds: str) -> Column:
-    return f.when(f.col("event").isin(*kinds), f.col("at_us"))
+def _is(*kinds: str) -> pl.Expr:
+    return pl.col("event").is_in(kinds)
 
 
-def _of(name: str, *kinds: str) -> Column:
-    return f.when(f.col("event").isin(*kinds), f.col(name))
+def _of(name: str, *kinds: str) -> pl.Expr:
+    return pl.when(_is(*kinds)).then(pl.col(name))
 
 
-def _aggregates() -> list[Column]:
-    decided = f.col("event") == "psync_decided"
-    lost = f.col("event").isin("link_down", "replica_down") | ((f.col("event") == "load_ended") & ~f.col("ok"))
-    granted = decided & (f.col("verdict") != "refused")
-    begun = f.col("at_us") - f.coalesce(f.col("handshake_ms") * 1000, f.lit(0))
-    first_lost = f.struct(
-        f.col("at_us"),
-        f.when(f.col("cause").isNull(), 1).otherwise(0).alias("vague"),
-        _cause().alias("cause"),
-        f.coalesce("error", "detail").alias("detail"),
-        f.col("phase"),
-        f.col("output_bytes"),
-        f.col("by_bytes"),
-    )
+def _aggregates(least: dict[str, pl.Expr], most: dict[str, pl.Expr]) -> list[pl.Expr]:
     return [
-        f.max("form").alias("form"),
-        f.min("run").alias("run"),
-        f.max(f.col("peer")).alias("peer"),
-        f.max("replica").alias("replica"),
-        f.min(f.when(f.col("event").isin("link_connecting", "psync_asked", "psync_decided"), begun)).alias("begin_us"),
-        f.min("at_us").alias("first_us"),
-        f.min(_at("psync_asked")).alias("asked_us"),
-        f.min(f.when(decided, f.col("at_us"))).alias("decided_us"),
-        f.max(f.when(granted, f.when(f.col("verdict") == "continue", "continue").otherwise("full"))).alias("verdict"),
-        f.max(f.when(decided, f.col("verdict") == "two_channels")).alias("two_channels"),
-        f.min(f.when(decided, f.col("cause"))).alias("cause"),
-        f.max("asked_replid").alias("asked_replid"),
-        f.max("asked_offset").alias("asked_offset"),
-        f.max("snapshot_offset").alias("snapshot_offset"),
-        f.max(f.when(decided | f.col("event").isin("rdb_channel_opened"), f.col("replid"))).alias("replid"),
-        f.max(f.when(decided, f.col("missing_bytes"))).alias("missing_bytes"),
-        f.max(f.when(decided, f.col("by_bytes"))).alias("by_bytes"),
-        f.max("dialect").alias("dialect"),
-        f.max(_of("mode", "delivery_started", "online")).alias("mode"),
-        f.max(_of("target", "bgsave_for_sync")).alias("target"),
-        f.max("snapshot").alias("snapshot"),
-        f.min(_at("bgsave_for_sync", "bgsave_shared")).alias("bgsave_us"),
-        f.min(_at("delivery_started")).alias("delivery_us"),
-        f.max(_at("delivery_ended")).alias("delivered_us"),
-        f.min(_at("load_started")).alias("load_us"),
-        f.max(f.when((f.col("event") == "load_ended") & f.col("ok"), f.col("at_us"))).alias("loaded_us"),
-        f.min(_at("catch_up_started")).alias("catch_up_us"),
-        f.max(_at("catch_up_ended")).alias("caught_up_us"),
-        f.max(_at("online")).alias("online_us"),
-        f.max("wait_ms").alias("wait_ms"),
-        f.max("delivery_ms").alias("delivery_ms"),
-        f.max("load_ms").alias("load_ms"),
-        f.max("catch_up_ms").alias("catch_up_ms"),
-        f.max(f.greatest("total_bytes", "delivered_bytes")).alias("bytes"),
-        f.max(_of("keys", "load_ended")).alias("keys"),
-        f.max(f.when(f.col("buffer") == "output", f.col("peak_bytes"))).alias("output_peak"),
-        f.max(f.when(f.col("buffer") == "sync", f.col("peak_bytes")).otherwise(f.col("buffered_bytes"))).alias(
-            "sync_peak"
-        ),
-        f.min(f.when(lost, first_lost)).alias("lost"),
-        f.max(_of("version", "load_ended")).alias("rdb_version"),
+        *(value.min().alias(name) for name, value in least.items()),
+        *(value.max().alias(name) for name, value in most.items()),
     ]
 
 
-def _cause() -> Column:
+def _least() -> dict[str, pl.Expr]:
+    """Columns whose least value counts."""
+    begun = pl.col("at_us") - pl.col("handshake_ms").fill_null(0) * 1000
+    return {
+        "run": pl.col("run"),
+        "begin_us": pl.when(_is("link_connecting", "psync_asked", "psync_decided")).then(begun),
+        "first_us": pl.col("at_us"),
+        "asked_us": _of("at_us", "psync_asked"),
+        "decided_us": _of("at_us", "psync_decided"),
+        "cause": _of("cause", "psync_decided"),
+        "bgsave_us": _of("at_us", "bgsave_for_sync", "bgsave_shared"),
+        "delivery_us": _of("at_us", "delivery_started"),
+        "load_us": _of("at_us", "load_started"),
+        "catch_up_us": _of("at_us", "catch_up_started"),
+    }
+
+
+def _most() -> dict[str, pl.Expr]:
+    """Columns whose largest value counts."""
+    decided = _is("psync_decided")
+    granted = decided & (pl.col("verdict") != "refused")
+    verdict = pl.when(pl.col("verdict") == "continue").then(pl.lit("continue")).otherwise(pl.lit("full"))
+    loaded = (pl.col("event") == "load_ended") & pl.col("ok")
+    return {
+        **{name: pl.col(name) for name in ("form", "peer", "replica", "asked_replid", "asked_offset")},
+        **{name: pl.col(name) for name in ("snapshot_offset", "dialect", "snapshot")},
+        **{name: pl.col(name) for name in ("wait_ms", "delivery_ms", "load_ms", "catch_up_ms")},
+        "verdict": pl.when(granted).then(verdict),
+        "two_channels": pl.when(decided).then(pl.col("verdict") == "two_channels"),
+        "replid": pl.when(decided | _is("rdb_channel_opened")).then(pl.col("replid")),
+        "missing_bytes": pl.when(decided).then(pl.col("missing_bytes")),
+        "by_bytes": pl.when(decided).then(pl.col("by_bytes")),
+        "mode": _of("mode", "delivery_started", "online"),
+        "target": _of("target", "bgsave_for_sync"),
+        "delivered_us": _of("at_us", "delivery_ended"),
+        "loaded_us": pl.when(loaded).then(pl.col("at_us")),
+        "caught_up_us": _of("at_us", "catch_up_ended"),
+        "online_us": _of("at_us", "online"),
+        "bytes": pl.max_horizontal("total_bytes", "delivered_bytes"),
+        "keys": _of("keys", "load_ended"),
+        "output_peak": pl.when(pl.col("buffer") == "output").then(pl.col("peak_bytes")),
+        "sync_peak": pl.when(pl.col("buffer") == "sync").then(pl.col("peak_bytes")).otherwise(pl.col("buffered_bytes")),
+        "rdb_version": _of("version", "load_ended"),
+    }
+
+
+def _is_lost() -> pl.Expr:
+    return _is("link_down", "replica_down") | ((pl.col("event") == "load_ended") & ~pl.col("ok"))
+
+
+def _lost() -> list[pl.Expr]:
+    return [
+        pl.col("at_us"),
+        pl.col("cause").is_null().cast(pl.Int64).alias("vague"),
+        _cause().alias("cause"),
+        pl.coalesce("error", "detail").alias("detail"),
+        pl.col("phase"),
+        pl.col("output_bytes"),
+        pl.col("by_bytes"),
+    ]
+
+
+def _cause() -> pl.Expr:
     """A load that failed for the snapshot's version is told apart."""
-    version = (f.col("cause") == "load_failed") & f.coalesce("detail", "error").contains("version")
-    return f.when(version, "rdb_version").otherwise(f.col("cause"))
+    said = pl.coalesce("detail", "error").str.contains("version", literal=True)
+    version = (pl.col("cause") == "load_failed") & said
+    return pl.when(version).then(pl.lit(RDB_VERSION)).otherwise("cause")

@@ -1,152 +1,151 @@
-"""The whole analysis: canonical tables in, every result table out. The metrics' front door.
+"""The whole analysis: what has been read goes in, every result table comes out. The metrics' front door.
 
     with session() as spark:
         ingest(by_tasks(spark), ["logs/"], Path("out/tables"))
         results = analyse(spark, Path("out/tables"))
         print(summary(results))
 
-What each column means stands in results.py; no expression is written twice, be it for a batch or for a stream.
+Spark's tasks answer for the groups of nodes that belong together (groups.py, answers.py), several at once, each from
+the rollups of its parts (parts.py); here their answers become one. What each column means stands in results.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
+import polars as pl
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 
-from pyrepl.metrics import advice as advices
-from pyrepl.metrics import manifest, rates
-from pyrepl.metrics.attempts import attempts
-from pyrepl.metrics.column import Table
-from pyrepl.metrics.ends import ends, once, told
-from pyrepl.metrics.keep import at_once, kept, literal
+from pyrepl.metrics import manifest
+from pyrepl.metrics.advice import advice
+from pyrepl.metrics.answers import Frames, answer_all, answers, unpacked
+from pyrepl.metrics.groups import groups
 from pyrepl.metrics.manifest import Manifest
-from pyrepl.metrics.results import CUT_CAUSES, RESULTS, SKEW, TOTALS
-from pyrepl.metrics.schemas import conform, schema, stored
+from pyrepl.metrics.parts import Bounds, Sources, pieces, sources, told_elsewhere
+from pyrepl.metrics.results import RESULTS, TOTALS
+from pyrepl.metrics.samples import SPANS
+from pyrepl.metrics.schemas import literal, schema
 from pyrepl.metrics.series import series
-from pyrepl.metrics.syncs import cuts, full_causes, loops, modes, retries, syncs
-from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
+from pyrepl.metrics.syncs import cut_causes, full_causes, modes
+from pyrepl.metrics.tables import FILES, UNPARSED
 
-MODES = ("continue", "full_disk", "full_diskless", "rdb_channel", "dual_channel")
+MODES: Final = ("continue", "full_disk", "full_diskless", "rdb_channel", "dual_channel")
+_ORDER: Final[Mapping[str, tuple[tuple[str, ...], tuple[bool, ...]]]] = {
+    "syncs": (("at_us", "sync"), (False, False)),
+    "cuts": (("at_us", "node", "replica"), (False, False, False)),
+    "loops": (("count", "node", "replica"), (True, False, False)),
+    "retries": (("count", "node", "replica", "reason"), (True, False, False, False)),
+    "availability": (("availability", "node", "replica"), (False, False, False)),
+    "write_rate": (("node",), (False,)),
+    "forks": (("at_us", "node"), (False, False)),
+    "skew": (("node",), (False,)),
+    "nodes": (("node",), (False,)),
+    "backlog_what_if": (("node", "backlog_size"), (False, False)),
+    "storms": (("node", "at_us"), (False, False)),
+}
+"""By what the rows of a table are sorted, and which of it downwards."""
 
-
-def canonical(spark: SparkSession, tables: Path, table: Table, known: Manifest) -> DataFrame:
-    """Events or samples as read so far, each once."""
-    rows = stored(spark, tables, known, table)
-    if table.name in (EVENTS.name, SAMPLES.name) and known.may_hold_doubles(table.name):
-        numbered = rows.where(f.col("seq").isNotNull()).dropDuplicates(["node", "run", "seq"])
-        return numbered.unionByName(rows.where(f.col("seq").isNull()))
-    return rows
+Results = dict[str, pl.LazyFrame]
 
 
 def analyse(
-    spark: SparkSession, tables: Path, since_us: int | None = None, until_us: int | None = None
-) -> dict[str, DataFrame]:
-    """Every table of results.RESULTS, and files and unparsed, by name.
+    spark: SparkSession,
+    tables: Path,
+    since_us: int | None = None,
+    until_us: int | None = None,
+    spans: int = SPANS,
+) -> Results:
+    """Every table of results.RESULTS, the series, files and unparsed, by name.
 
-    `since_us` and `until_us` bound the begin of what is told (Unix us, the first inclusive, the last not). Raises
-    ConfigError when `tables` holds what this version did not write.
+    `since_us` and `until_us` bound the begin of what is told (Unix us, the first inclusive, the last not); the series
+    has at most `spans` points a line. Raises ConfigError when `tables` holds what this version did not write.
     """
     known = manifest.load(tables)
-    all_events = canonical(spark, tables, EVENTS, known)
-    events = _told(_within(all_events, since_us, until_us), known)
-    samples = _within(canonical(spark, tables, SAMPLES, known), since_us, until_us)
-    # What is made of the large tables, each in one pass, and small afterwards.
-    nodes, lags, rates_told, drawn, halves = at_once(
-        lambda: kept(rates.nodes(events, samples)),
-        lambda: kept(rates.lags(samples)),
-        lambda: kept(rates.sampled_rates(samples)),
-        lambda: kept(series(samples, all_events)),
-        lambda: ends(events),
-    )
-    tried, clocks = attempts(spark, halves, nodes)
-    tried = tried.localCheckpoint()
-    done, links = at_once(lambda: syncs(tried).localCheckpoint(), lambda: cuts(tried).localCheckpoint())
-    sizes, looped, stormy = at_once(
-        lambda: advices.what_if(done).localCheckpoint(),
-        lambda: loops(done).localCheckpoint(),
-        lambda: advices.storms(done, tried).localCheckpoint(),
-    )
-    found = {
-        "syncs": done,
-        "modes": modes(done),
-        "full_causes": full_causes(done),
-        "loops": looped,
-        "retries": retries(tried),
-        "cuts": links,
-        "cut_causes": conform(links.groupBy("cause").agg(f.count("*").alias("count")), CUT_CAUSES).orderBy("cause"),
-        "availability": rates.availability(tried, nodes, lags),
-        "write_rate": rates.write_rate(rates_told, nodes, tried),
-        "forks": rates.forks(events),
-        "series": drawn,
-        "skew": literal(spark, [astuple(clock) for clock in clocks], schema(SKEW)),
-        "nodes": rates.shown_nodes(nodes),
-        "backlog_what_if": sizes,
-        "storms": stormy,
-        "advice": advices.advice(done, sizes, links, looped, stormy, nodes),
-        FILES.name: literal(
-            spark, [tuple(row[name] for name in FILES.names) for row in known.file_rows()], schema(FILES)
-        ),
-        UNPARSED.name: stored(spark, tables, known, UNPARSED),
-    }  # fmt: skip
-    found["totals"] = _totals(done, tried, found)
-    return {**{table.name: found[table.name] for table in RESULTS}, **found}
+    parts = _answered(spark, tables, known, (since_us, until_us))
+    whole = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+    found = {name: whole[name].sort(by, descending=down) for name, (by, down) in _ORDER.items()}
+    sizes = dict(whole["sizes"].iter_rows())
+    first, last = whole["counts"]["first_us"].min(), whole["counts"]["last_us"].max()
+    found |= {
+        "modes": modes(found["syncs"]),
+        "full_causes": full_causes(found["syncs"]),
+        "cut_causes": cut_causes(found["cuts"]),
+        "advice": advice(found, sizes),
+        "series": series(whole["drawn"], first or 0, last or 0, spans),  # type: ignore[arg-type]
+        FILES.name: literal(FILES, [tuple(row[name] for name in FILES.names) for row in known.file_rows()]),
+    }
+    unparsed = [tables / part for part in known.parts(UNPARSED.name)]
+    found["totals"] = _totals(found, whole["counts"]["connect_failures"].sum(), unparsed)
+    return {
+        **{table.name: found[table.name].lazy() for table in RESULTS},
+        **{name: rows.lazy() for name, rows in found.items()},
+        UNPARSED.name: _stored(unparsed),
+    }
 
 
-def _told(events: DataFrame, known: Manifest) -> DataFrame:
-    """The events, those of text logs told; event logs alone need not be looked through for any."""
-    if not known.holds_text():
-        return events
-    return told(once(events))
+def _answered(spark: SparkSession, tables: Path, known: Manifest, bounds: Bounds) -> list[Frames]:
+    """Of each group of nodes; of no nodes at all there are answers too, empty ones."""
+    every = pieces(known)
+    elsewhere = told_elsewhere(every)
+    wanted: list[Sources] = []
+    for nodes in groups(tables, every):
+        own = set(nodes)
+        wanted.append(sources([piece for piece in every if piece.node in own], bounds, elsewhere))
+    if not wanted:
+        return [answers(tables, sources([], bounds, elsewhere))]
+    # The largest first, so that the last to end is a short one.
+    wanted.sort(key=lambda one: -sum(len(paths) for _, paths, _ in one.kept))
+    context = spark.sparkContext
+    found = context.parallelize(wanted, len(wanted)).mapPartitions(partial(answer_all, tables=str(tables))).collect()
+    return [unpacked(one) for one in found]
 
 
-def _within(rows: DataFrame, since_us: int | None, until_us: int | None) -> DataFrame:
-    if since_us is not None:
-        rows = rows.where(f.col("at_us") >= since_us)
-    if until_us is not None:
-        rows = rows.where(f.col("at_us") < until_us)
-    return rows
+def _stored(unparsed: list[Path]) -> pl.LazyFrame:
+    """As read so far; empty when there is none."""
+    if not unparsed:
+        return pl.LazyFrame(schema=schema(UNPARSED))
+    return pl.scan_parquet(unparsed, hive_partitioning=False, glob=False).select(UNPARSED.names)
 
 
-def _totals(done: DataFrame, tried: DataFrame, found: Mapping[str, DataFrame]) -> DataFrame:
-    full = f.col("mode").isNull() | (f.col("mode") != "continue")
-    counted = done.agg(
-        f.count("*").alias("syncs"),
-        f.count(f.when(full & f.col("ok"), 1)).alias("full_ok"),
-        f.count(f.when(full & ~f.col("ok"), 1)).alias("full_failed"),
-        f.count(f.when(full & f.col("ok").isNull(), 1)).alias("full_open"),
-        f.count(f.when(~full, 1)).alias("partial_ok"),
-        f.count(f.when(full & f.col("asked_with_id"), 1)).alias("partial_refused"),
-    )
-    ratio = f.col("partial_ok") / f.nullif(f.col("partial_ok") + f.col("partial_refused"), f.lit(0))
-    failures = tried.where(f.col("verdict").isNull() & f.col("failure").isNotNull())
-    rows = (
-        counted.withColumn("partial_ratio", ratio)
-        .crossJoin(failures.agg(f.count("*").alias("connect_failures")))
-        .crossJoin(found[UNPARSED.name].agg(f.count("*").alias("unparsed_lines")))
-        .crossJoin(found["nodes"].agg(f.count("*").alias("nodes")))
-    )
-    return conform(rows, TOTALS)
+def _totals(found: Frames, failures: int, unparsed: list[Path]) -> pl.DataFrame:
+    full = (pl.col("mode") != "continue").fill_null(True)
+    counts = found["syncs"].select(
+        pl.len().alias("syncs"),
+        (full & pl.col("ok")).sum().alias("full_ok"),
+        (full & ~pl.col("ok")).sum().alias("full_failed"),
+        (full & pl.col("ok").is_null()).sum().alias("full_open"),
+        (~full).sum().alias("partial_ok"),
+        (full & pl.col("asked_with_id")).sum().alias("partial_refused"),
+    ).row(0, named=True)  # fmt: skip
+    asked = counts["partial_ok"] + counts["partial_refused"]
+    counts |= {
+        "partial_ratio": counts["partial_ok"] / asked if asked else None,
+        "connect_failures": failures,
+        "unparsed_lines": sum(pq.read_metadata(path).num_rows for path in unparsed),
+        "nodes": len(found["nodes"]),
+    }
+    return literal(TOTALS, [tuple(counts[name] for name in TOTALS.names)])
 
 
-def summary(results: Mapping[str, DataFrame]) -> dict[str, Any]:
+def summary(results: Mapping[str, pl.LazyFrame]) -> dict[str, Any]:
     """The counts of the whole as one object: what `--format json` has at its top level."""
-    totals = results["totals"].collect()[0].asDict()
-    nodes = [row.asDict() for row in results["nodes"].collect()]
-    causes = {row["cause"]: row["count"] for row in results["full_causes"].collect()}
-    counted = {row["mode"]: row["count"] for row in results["modes"].collect()}
-    looped = [row.asDict() for row in results["loops"].collect()]
+    rows = {
+        name: results[name].collect().to_dicts()
+        for name in ("totals", "nodes", "full_causes", "modes", "loops", "cut_causes")
+    }
+    totals = rows["totals"][0]
+    counted = {row["mode"]: row["count"] for row in rows["modes"]}
     return {
         **{name: totals[name] for name in ("syncs", "full_ok", "full_failed", "partial_ok", "partial_refused")},
         "modes": {mode: counted.get(mode, 0) for mode in MODES},
-        "full_causes": causes,
-        "loops": looped,
-        "cuts": {row["cause"]: row["count"] for row in results["cut_causes"].collect()},
+        "full_causes": {row["cause"]: row["count"] for row in rows["full_causes"]},
+        "loops": rows["loops"],
+        "cuts": {row["cause"]: row["count"] for row in rows["cut_causes"]},
         "unparsed_lines": totals["unparsed_lines"],
-        "nodes": nodes,
+        "nodes": rows["nodes"],
         **{name: totals[name] for name in ("full_open", "partial_ratio", "connect_failures")},
     }

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from pyrepl.errors import ConfigError
+from pyrepl.metrics import rollup
 from pyrepl.metrics.part import Told
 from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
 
 NAME: Final = "manifest.json"
-VERSION: Final = 1
-_PART_TABLES: Final = (EVENTS.name, SAMPLES.name, UNPARSED.name)
+VERSION: Final = 2
+_PART_TABLES: Final = (EVENTS.name, SAMPLES.name, UNPARSED.name, *rollup.NAMES)
 
 
 @dataclass(slots=True)
@@ -70,25 +71,21 @@ class Manifest:
             if part.startswith(begin)
         )  # fmt: skip
 
-    def may_hold_doubles(self, table: str) -> bool:
-        """Can a numbered line be in the table twice? Not when all of a run's ranges rise and lie apart."""
+    def doubtful(self, table: str) -> frozenset[str]:
+        """Runs of which a numbered line can be in the table twice: all but those whose ranges rise and lie apart."""
         by_run: dict[str, list[tuple[int, int]]] = {}
+        found: set[str] = set()
         for entry in self.entries.values():
             for told in entry.all_told():
                 for name, run, low, high, rising in told["seqs"]:
                     if name == table:
-                        if not rising:
-                            return True
                         by_run.setdefault(run, []).append((low, high))
-        return any(
-            before[1] >= behind[0]
-            for spans in map(sorted, by_run.values())
-            for before, behind in pairwise(spans)
-        )  # fmt: skip
-
-    def holds_text(self) -> bool:
-        """Is any line read that is no line of an event log?"""
-        return any(told["json_lines"] < told["lines"] for entry in self.entries.values() for told in entry.all_told())
+                        if not rising:
+                            found.add(run)
+        for run, spans in by_run.items():
+            if any(before[1] >= behind[0] for before, behind in pairwise(sorted(spans))):
+                found.add(run)
+        return frozenset(found)
 
     def take(self, told: Told, *, tail: bool) -> None:
         """A range was read. It takes the place of a shorter one that began there; one of nothing leaves no trace."""
@@ -150,7 +147,10 @@ def save(tables: Path, manifest: Manifest) -> None:
 
 def sweep(tables: Path, manifest: Manifest) -> int:
     """Remove parts that no manifest names: those of interrupted runs, and given-up tails. Their number."""
-    counted = {part for table in _PART_TABLES for part in manifest.parts(table)}
+    counted = {
+        part for entry in manifest.entries.values() for told in entry.all_told()
+        for part in (*told["parts"], *told["rollups"])
+    }  # fmt: skip
     orphans = [path for path in _part_files(tables) if str(path.relative_to(tables)) not in counted]
     for path in orphans:
         path.unlink(missing_ok=True)

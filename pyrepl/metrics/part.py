@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -26,6 +27,7 @@ from pyrepl.metrics.blocks import Block, Source, TooLong, blocks
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.lines import joined, line_array
 from pyrepl.metrics.quicklines import QuickLines
+from pyrepl.metrics.rollup import rollup
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNPARSED
 
 FLUSH_ROWS: Final = 400_000
@@ -34,6 +36,8 @@ MOST_UNUSUAL: Final = 16
 SHOWN: Final = 500
 RISING: Final = ("at_us", "seq", "offset")
 _IN_PATH: Final = ("day", "node")
+_PLAIN: Final = pl.CompatLevel.oldest()
+"""Strings as every reader of Parquet knows them."""
 
 
 class WriteError(Exception):
@@ -54,7 +58,7 @@ class Split(NamedTuple):
 @dataclass(slots=True)
 class Told:
     """What became of a split; goes into the manifest. `seqs` are [table, run, lowest, highest seq,
-    strictly rising?]."""
+    strictly rising?]; `marks` and `rollups`, the files of those, are rollup.py's."""
 
     file_id: str
     start: int
@@ -66,6 +70,8 @@ class Told:
     json_lines: int = 0
     parts: list[str] = field(default_factory=list)
     seqs: list[list[Any]] = field(default_factory=list)
+    marks: list[dict[str, Any]] = field(default_factory=list)
+    rollups: list[str] = field(default_factory=list)
     error: str = ""
 
     def to_json(self) -> str:
@@ -265,7 +271,8 @@ class _Writer:
                 self._write(table, pa.concat_tables(self._waiting[table.name]))
                 self._waiting[table.name] = []
         if self._bad:
-            self._put(f"{UNPARSED.name}/{self._name()}", pa.Table.from_pylist(self._bad, schema=schema(UNPARSED)))
+            bad = pa.Table.from_pylist(self._bad, schema=schema(UNPARSED))
+            self._put(f"{UNPARSED.name}/{self._name()}", bad, self.told.parts)
             self._bad = []
         self._rows = 0
         self._flushes += 1
@@ -281,7 +288,15 @@ class _Writer:
             if len(pairs) > 1:
                 chosen = rows.filter(pc.and_(pc.equal(rows["day"], pair["day"]), pc.equal(rows["node"], pair["node"])))
             folder = f"{table.name}/day={pair['day']}/node={quote(pair['node'], safe='')}"
-            self._put(f"{folder}/{self._name()}", chosen.drop_columns(list(_IN_PATH)))
+            self._put(f"{folder}/{self._name()}", chosen.drop_columns(list(_IN_PATH)), self.told.parts)
+        self._roll_up(table, rows)
+
+    def _roll_up(self, table: Table, rows: Any) -> None:
+        made = rollup(table, pl.from_arrow(rows))  # type: ignore[arg-type]
+        self.told.marks += [{"part": self._name(), **mark} for mark in made.marks]
+        for name, found in made.tables.items():
+            if not found.is_empty():
+                self._put(f"{name}/{self._name()}", found.to_arrow(compat_level=_PLAIN), self.told.rollups)
 
     def _note_seqs(self, table: Table, rows: Any) -> None:
         """Runs of numbered lines, so that a later reader knows whether any line can be there twice."""
@@ -299,7 +314,7 @@ class _Writer:
         split = self._split
         return f"part-{split.file_id}-{split.start}-{split.end}-{self._flushes}.parquet"
 
-    def _put(self, name: str, rows: Any) -> None:
+    def _put(self, name: str, rows: Any, told: list[str]) -> None:
         path = self._tables / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -309,7 +324,7 @@ class _Writer:
         except OSError as error:
             # Not an OSError, which here means that the log cannot be read.
             raise WriteError(f"{path} ({error.strerror or error})") from None
-        self.told.parts.append(name)
+        told.append(name)
 
 
 def encodings(names: Any) -> dict[str, Any]:

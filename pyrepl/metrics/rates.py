@@ -1,233 +1,179 @@
 """How well replicas kept up, how fast a node writes, what its forks cost: availability, write_rate, forks, nodes.
 
-Each expression stands in the order of its table in results.py, whose rules it carries out.
+Each expression stands in the order of its table in results.py, whose rules it carries out. `counted` are samples'
+values (samples.py), `nodes` what rollup.merged_marks() gives.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as f
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, Final
 
+import polars as pl
+
+from pyrepl.metrics.percentiles import percentiles
 from pyrepl.metrics.results import AVAILABILITY, FORKS, NODES, WRITE_RATE
-from pyrepl.metrics.schemas import conform
-from pyrepl.metrics.syncs import day
+from pyrepl.metrics.rollup import Mark
+from pyrepl.metrics.samples import points_to_rates
+from pyrepl.metrics.schemas import conform, day, literal
+
+_PAIR: Final = ("node", "replica")
+_LAGS: Final = ("lag_bytes", "lag_s")
+Edge = tuple[str | None, int, int, int, int, int, int]
+"""replid, first at_us, its offset, last at_us, its offset, us of all spans between, bytes grown in them."""
 
 
-def nodes(events: DataFrame, samples: DataFrame) -> DataFrame:
-    """The table NODES, and beside it what others ask of a node.
-
-    replids       the ids that the node's own stream had
-    backlog_size  bytes, the last one told
-    sampled       are there samples of the node itself?
-    first_sample, last_sample  us, of all its samples
-    """
-    started = f.col("event") == "node_started"
-    kind = f.when(started, f.when(f.col("form") == "json", "pyrepl").otherwise(f.col("detail")))
-    size_us = f.when(f.col("backlog_size_bytes").isNotNull(), f.col("at_us"))
-    size = f.max_by("backlog_size_bytes", size_us).alias("size"), f.max(size_us).alias("size_us")
-    counted = events.groupBy("node").agg(
-        f.max_by(kind, f.when(started, f.col("at_us"))).alias("kind"),
-        f.max_by(f.when(started, f.col("version")), f.when(started, f.col("at_us"))).alias("version"),
-        f.max("port").alias("port"),
-        f.size(f.collect_set(f.when((f.col("form") == "json") | started, f.col("run")))).cast("bigint").alias("starts"),
-        f.min("at_us").alias("first"),
-        f.max("at_us").alias("last"),
-        f.count("*").alias("count"),
-        f.array_union(f.collect_set("replid"), f.collect_set("replid2")).alias("replids"),
-        *size,
-    )
-    sampled = samples.groupBy("node").agg(
-        f.min("at_us").alias("first"),
-        f.max("at_us").alias("last"),
-        f.count("*").alias("count"),
-        f.max(f.col("event") == "sample").alias("sampled"),
-        f.min("at_us").alias("first_sample"),
-        f.max("at_us").alias("last_sample"),
-        *size,
-    )
-    rows = counted.unionByName(sampled, allowMissingColumns=True).groupBy("node")
-    return rows.agg(
-        f.max("kind").alias("kind"),
-        f.max("version").alias("version"),
-        f.max("port").alias("port"),
-        f.greatest(f.lit(1), f.coalesce(f.max("starts"), f.lit(1))).alias("runs"),
-        f.min("first").alias("first_us"),
-        f.max("last").alias("last_us"),
-        f.sum("count").alias("events"),
-        f.max("replids").alias("replids"),
-        f.max_by("size", "size_us").alias("backlog_size"),
-        f.coalesce(f.max("sampled"), f.lit(False)).alias("sampled"),
-        f.min("first_sample").alias("first_sample"),
-        f.max("last_sample").alias("last_sample"),
-    )
-
-
-def shown_nodes(nodes: DataFrame) -> DataFrame:
+def shown_nodes(nodes: Mapping[str, Mark]) -> pl.DataFrame:
     """The table NODES."""
-    return conform(nodes, NODES).orderBy("node")
+    rows = [
+        (
+            name, _told(node["kind"]), _told(node["version"]), node["port"], max(1, len(node["runs"])),
+            node["first_us"], node["last_us"], node["count"],
+        )
+        for name, node in sorted(nodes.items())
+    ]  # fmt: skip
+    return literal(NODES, rows)
 
 
-def availability(attempts: DataFrame, nodes: DataFrame, lags: DataFrame) -> DataFrame:
-    """The table AVAILABILITY. `lags` is lags()."""
-    spans = _spans(attempts, nodes).join(_named(lags, attempts), ["node", "replica"], "left")
-    return conform(spans, AVAILABILITY).orderBy("availability", "node", "replica")
+def _told(fact: list[Any] | None) -> Any:
+    """A fact without when it was told."""
+    return fact[1] if fact else None
 
 
-def _spans(attempts: DataFrame, nodes: DataFrame) -> DataFrame:
+def backlog_sizes(nodes: Mapping[str, Mark]) -> dict[str, int]:
+    """Node -> capacity of its backlog, bytes, the last one told."""
+    return {name: _told(node["backlog_size"]) for name, node in nodes.items() if node["backlog_size"]}
+
+
+def availability(attempts: pl.DataFrame, nodes: Mapping[str, Mark], counted: pl.DataFrame) -> pl.DataFrame:
+    """The table AVAILABILITY."""
+    rows = _spans(attempts, nodes).join(_lags(counted, attempts), on=_PAIR, how="left", nulls_equal=True)
+    return conform(rows, AVAILABILITY)
+
+
+def _spans(attempts: pl.DataFrame, nodes: Mapping[str, Mark]) -> pl.DataFrame:
     """How long each pair was observed and online."""
-    of_pair = Window.partitionBy("node", "replica").orderBy("at_us", "sync")
-    ends = nodes.select(f.col("node").alias("logged"), f.col("last_us").alias("log_end"))
-    rows = (
-        attempts.select("sync", "node", "replica", "verdict", "ok", "at_us", "online_us", "lost_us", "lost_phase")
-        .join(f.broadcast(ends).withColumnRenamed("log_end", "m_end"), f.col("node") == f.col("logged"), "left")
-        .drop("logged")
-        .join(f.broadcast(ends).withColumnRenamed("log_end", "r_end"), f.col("replica") == f.col("logged"), "left")
-        .drop("logged")
+    log_ends = {name: node["last_us"] for name, node in nodes.items()}
+    own = [pl.col(name).replace_strict(log_ends, default=None, return_dtype=pl.Int64) for name in _PAIR]
+    online = pl.col("ok") & pl.col("online_us").is_not_null()
+    until = pl.coalesce("lost_us", pl.col("at_us").shift(-1).over(_PAIR), "over")
+    rows = attempts.with_columns(pl.max_horizontal(*own, "at_us", "online_us", "lost_us").alias("over"))
+    rows = rows.with_columns(
+        pl.when(online).then("online_us").alias("up"), pl.when(online).then(until).alias("down")
+    ).with_columns(((pl.col("down") - pl.col("up")) / 1e6).clip(0.0).alias("up_s"))
+    ups = rows.filter(pl.col("up").is_not_null()).sort("up", "at_us", "sync")
+    outage = (pl.col("up").shift(-1) - pl.col("down")) / 1e6
+    longest = ups.group_by(_PAIR, maintain_order=True).agg(outage.max().clip(0.0).alias("longest_outage_s"))
+    established = pl.col("verdict").is_not_null() | (pl.col("lost_phase") == "stream").fill_null(False)
+    totals = rows.group_by(_PAIR).agg(
+        ((pl.col("over").max() - pl.col("at_us").min()) / 1e6).alias("observed_s"),
+        pl.col("up_s").sum().alias("online_s"),
+        (established & pl.col("lost_us").is_not_null()).sum().alias("cuts"),
     )
-    over = f.greatest("m_end", "r_end", "at_us", "online_us", "lost_us")
-    up_to = f.coalesce("lost_us", f.lead("at_us").over(of_pair), over)
-    online = f.col("ok") & f.col("online_us").isNotNull()
-    rows = rows.withColumn("up", f.when(online, f.col("online_us"))).withColumn("down", f.when(online, up_to))
-    rows = rows.withColumn("up_s", f.greatest(f.lit(0.0), (f.col("down") - f.col("up")) / 1e6)).withColumn("over", over)
-    outage = (f.lead("up", 1).over(Window.partitionBy("node", "replica").orderBy("up")) - f.col("down")) / 1e6
-    rows = rows.withColumn("outage", f.when(f.col("up").isNotNull(), outage))
-    established = f.col("verdict").isNotNull() | (f.col("lost_phase") == "stream")
-    totals = rows.groupBy("node", "replica").agg(
-        ((f.max("over") - f.min("at_us")) / 1e6).alias("observed_s"),
-        f.coalesce(f.sum("up_s"), f.lit(0.0)).alias("online_s"),
-        f.count(f.when(established & f.col("lost_us").isNotNull(), 1)).alias("cuts"),
-        f.greatest(f.lit(0.0), f.max("outage")).alias("longest_outage_s"),
-    )  # fmt: skip
-    share = f.when(f.col("observed_s") > 0, f.least(f.lit(1.0), f.col("online_s") / f.col("observed_s")))
-    return totals.withColumn("availability", share)
-
-
-def lags(samples: DataFrame) -> DataFrame:
-    """Percentiles of the lag that masters saw: a row per node and `peer`, its label of a replica."""
-    of_replicas = samples.where(f.col("event") == "replica_sample")
-    of_bytes = _marked(of_replicas, "lag_bytes", f.max("output_bytes").alias("output_buffer_max"))
-    of_seconds = _marked(of_replicas, "lag_s").drop("samples")
-    return of_bytes.join(of_seconds, _same_pair(of_bytes, of_seconds)).drop(of_seconds["node"], of_seconds["peer"])
-
-
-def _same_pair(one: DataFrame, other: DataFrame) -> Column:
-    """Also of samples that name no peer."""
-    return one["node"].eqNullSafe(other["node"]) & one["peer"].eqNullSafe(other["peer"])
-
-
-def _marked(samples: DataFrame, name: str, *others: Column) -> DataFrame:
-    """Percentiles and maximum of a column. Equal values are counted first, as there are few different ones: the
-    function percentile alone would keep each as an object."""
-    marks = f.array(f.lit(0.5), f.lit(0.9), f.lit(0.99))
-    counted = samples.groupBy("node", "peer", name).agg(f.count("*").alias("times"), *others)
-    return counted.groupBy("node", "peer").agg(
-        f.sum("times").alias("samples"),
-        f.percentile(name, marks, f.col("times")).alias(name),
-        f.max(name).alias(f"{name}_max"),
-        *(f.max(column).alias(column) for column in counted.columns[4:]),
+    share = (pl.col("online_s") / pl.col("observed_s")).clip(None, 1.0)
+    totals = totals.join(longest, on=_PAIR, how="left", nulls_equal=True)
+    return totals.with_columns(
+        pl.col("longest_outage_s").fill_null(0.0),
+        pl.when(pl.col("observed_s") > 0).then(share).alias("availability"),
     )
 
 
-def _named(lags: DataFrame, attempts: DataFrame) -> DataFrame:
-    """Masters' labels of replicas become nodes as in attempts."""
-    labels = (
-        attempts.where(f.col("m").isNotNull())
-        .select(f.col("m.node").alias("node"), f.col("m.peer").alias("peer"), f.col("replica").alias("called"))
-        .groupBy("node", "peer")
-        .agg(f.max("called").alias("called"))
+def _lags(counted: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
+    """Per pair the percentiles of the lag that its master saw; masters' labels of replicas become nodes as in
+    attempts."""
+    called = (
+        attempts.filter(pl.col("m.node").is_not_null())
+        .group_by(pl.col("m.node").alias("node"), pl.col("m.peer").alias("peer"))
+        .agg(pl.col("replica").max().alias("called"))
     )
-    named = lags.join(labels, ["node", "peer"], "left")
-    return named.select(
+    named = counted.join(called, on=["node", "peer"], how="left")
+    named = named.with_columns(pl.coalesce("called", "peer").alias("replica"))
+    rows = [_lag_row(*pair, own) for pair, own in named.group_by(_PAIR) if (own["what"] == "lag_bytes").any()]
+    numbers = (f"{name}_{mark}" for name in _LAGS for mark in ("p50", "p90", "p99", "max"))
+    shape = {"node": pl.String, "replica": pl.String, "samples": pl.Int64} | dict.fromkeys(numbers, pl.Float64)
+    return pl.DataFrame(rows, schema=shape | {"output_buffer_max": pl.Float64}, orient="row")
+
+
+def _lag_row(node: Any, replica: Any, own: pl.DataFrame) -> tuple[Any, ...]:
+    of = {name: own.filter(pl.col("what") == name) for name in (*_LAGS, "output_max")}
+    marks = [
+        value for name in _LAGS for value in (*percentiles(of[name], (0.5, 0.9, 0.99)), of[name]["value"].max())
+    ]
+    return (node, replica, of["lag_bytes"]["times"].sum(), *marks, of["output_max"]["value"].max())
+
+
+def in_order(edges: Iterable[Edge]) -> bool:
+    """Do these parts of one stream follow one another in time, so that there are no spans but those within them and
+    from one to the next?"""
+    bounds = [edge[1:5] for edge in edges]
+    if any(value is None for bound in bounds for value in bound):
+        return False
+    return all(one[2:] <= other[:2] for one, other in pairwise(sorted(bounds)))
+
+
+def write_rate(
+    counted: pl.DataFrame, edges: Mapping[str, list[Edge]], nodes: Mapping[str, Mark], attempts: pl.DataFrame
+) -> pl.DataFrame:
+    """The table WRITE_RATE: by samples where there are any, else by the offsets that syncs name.
+
+    `edges` are those of each sampled node, of each stream in order (in_order).
+    """
+    told = attempts.filter(pl.col("snapshot_offset").is_not_null() & (pl.col("verdict") == "full")).select(
         "node",
-        f.coalesce("called", "peer").alias("replica"),
-        "samples",
-        *(f.col(name)[place].alias(f"{name}_p{mark}") for name in ("lag_bytes", "lag_s")
-          for place, mark in enumerate((50, 90, 99))),
-        "lag_bytes_max",
-        "lag_s_max",
-        "output_buffer_max",
-    )  # fmt: skip
-
-
-def sampled_rates(samples: DataFrame) -> DataFrame:
-    """A row per node that took samples of itself: what WRITE_RATE makes of them."""
-    points = samples.where(f.col("event") == "sample").select(
-        "node", "replid", "at_us", f.col("offset").alias("cut"), "writes_per_s"
+        pl.coalesce("r.replid", "m.replid").alias("replid"),
+        pl.coalesce("m.decided_us", "r.decided_us").alias("at_us"),
+        pl.col("snapshot_offset").alias("offset"),
     )
-    return _rates(points, "samples")
+    sizes = backlog_sizes(nodes)
+    sampled = {name for name, node in nodes.items() if node["sampled"]}
+    rows = [
+        _rate_row(node, "samples", counted.filter(pl.col("node") == node), edges.get(node, []), sizes.get(node))
+        for node in sorted(sampled)
+    ]
+    told = told.filter(~pl.col("node").is_in(sampled))
+    for own in told.partition_by("node", maintain_order=True):
+        node = own["node"][0]
+        found, bounds = points_to_rates(own)
+        rows.append(_rate_row(node, "syncs", found, bounds, sizes.get(node)))
+    return literal(WRITE_RATE, (row for row in rows if row is not None))
 
 
-def write_rate(sampled: DataFrame, nodes: DataFrame, attempts: DataFrame) -> DataFrame:
-    """The table WRITE_RATE: by samples where there are any (sampled_rates()), else by the offsets that syncs name."""
-    told = attempts.where(f.col("snapshot_offset").isNotNull() & (f.col("verdict") == "full")).select(
-        "node",
-        f.coalesce("r.replid", "m.replid").alias("replid"),
-        f.coalesce("m.decided_us", "r.decided_us").alias("at_us"),
-        f.col("snapshot_offset").alias("cut"),
-        f.lit(None).cast("double").alias("writes_per_s"),
-    )
-    told = told.join(f.broadcast(nodes.where("sampled").select("node")), "node", "left_anti")
-    rows = sampled.unionByName(_rates(told, "syncs")).where(f.col("observed_s").isNotNull())
-    rows = rows.join(f.broadcast(nodes.select("node", "backlog_size")), "node", "left")
-    mean = f.col("stream_bytes") / f.col("observed_s")
-    rows = rows.select(
-        "*",
-        mean.alias("bytes_per_s_mean"),
-        f.col("rates")[0].alias("bytes_per_s_p50"),
-        f.col("rates")[1].alias("bytes_per_s_p99"),
-        f.col("writes")[0].alias("writes_per_s_p50"),
-        f.col("writes")[1].alias("writes_per_s_p99"),
-        f.when(mean > 0, f.col("backlog_size") / mean).alias("cover_mean_s"),
-        f.when(f.col("rates")[1] > 0, f.col("backlog_size") / f.col("rates")[1]).alias("cover_p99_s"),
-    )
-    return conform(rows, WRITE_RATE).orderBy("node")
+def _rate_row(
+    node: str, source: str, counted: pl.DataFrame, edges: Iterable[Any], size: int | None
+) -> tuple[Any, ...] | None:
+    """None when there is no span."""
+    streams: dict[str | None, list[Edge]] = {}
+    for edge in edges:
+        streams.setdefault(edge[0], []).append(edge)
+    between = [
+        (other[1] - one[3], other[2] - one[4])
+        for stream in streams.values()
+        for one, other in pairwise(sorted(stream, key=lambda edge: edge[1:5]))
+        if other[1] > one[3] and other[2] >= one[4]
+    ]
+    spans = [(edge[5], edge[6]) for stream in streams.values() for edge in stream] + between
+    observed_s, grown = sum(span for span, _ in spans) / 1e6, sum(grown for _, grown in spans)
+    if not observed_s:
+        return None
+    more = pl.DataFrame({"value": [grown / (span / 1e6) for span, grown in between]}, schema={"value": pl.Float64})
+    rates = counted.filter(pl.col("what") == "rate").select("value", "times")
+    rates = pl.concat([rates, more.with_columns(times=pl.lit(1, pl.Int64))])
+    p50, p99 = percentiles(rates, (0.5, 0.99))
+    writes = percentiles(counted.filter(pl.col("what") == "writes"), (0.5, 0.99))
+    mean = grown / observed_s
+    covers = [size / rate if size is not None and rate else None for rate in (mean, p99)]
+    return (node, source, observed_s, grown, mean, p50, p99, rates["value"].max(), *writes, size, *covers)
 
 
-def _rates(points: DataFrame, source: str) -> DataFrame:
-    """By node, from offsets at times."""
-    of_run = Window.partitionBy("node", "replid").orderBy("at_us", "cut")
-    spans = points.withColumn("span_s", (f.col("at_us") - f.lag("at_us").over(of_run)) / 1e6).withColumn(
-        "grown", f.col("cut") - f.lag("cut").over(of_run)
-    )
-    good = (f.col("span_s") > 0) & (f.col("grown") >= 0)
-    rate = f.when(good, f.col("grown") / f.col("span_s"))
-    marks = f.array(f.lit(0.5), f.lit(0.99))
-    return spans.groupBy("node").agg(
-        f.lit(source).alias("source"),
-        f.sum(f.when(good, f.col("span_s"))).alias("observed_s"),
-        f.sum(f.when(good, f.col("grown"))).alias("stream_bytes"),
-        f.percentile(rate, marks).alias("rates"),
-        f.max(rate).alias("bytes_per_s_max"),
-        f.percentile("writes_per_s", marks).alias("writes"),
-    )
-
-
-def forks(events: DataFrame) -> DataFrame:
+def forks(children: pl.DataFrame) -> pl.DataFrame:
     """The table FORKS."""
-    child = f.col("event").isin("snapshot_started", "snapshot_ended", "child_memory") & f.col("snapshot").isNotNull()
-    started = f.col("event") == "snapshot_started"
-    ended = f.col("event") == "snapshot_ended"
-    numbered = Window.partitionBy("node", "form", "snapshot")
-    rows = events.where(child).withColumn("begun", f.max(f.when(started, f.col("run"))).over(numbered))
-    run = f.when(f.col("form") == "json", f.col("run")).otherwise(f.col("begun"))
-    told = rows.groupBy("node", run.alias("run"), "snapshot").agg(
-        f.min(f.when(started, f.col("at_us"))).alias("at_us"),
-        f.min(f.when(ended, f.col("at_us"))).alias("end_us"),
-        f.max("snapshot_ms").alias("snapshot_ms"),
-        f.max("child_pid").alias("pid"),
-        f.max("target").alias("target"),
-        f.max("purpose").alias("purpose"),
-        f.max(f.when(ended, f.col("ok"))).alias("ok"),
-        f.max("fork_us").alias("fork_us"),
-        f.max("written_bytes").alias("bytes"),
-        f.max("keys").alias("keys"),
-        f.max("private_bytes").alias("private_bytes"),
-        f.max("replicas").alias("replicas"),
+    of_sync = pl.col("purpose") == "replicas"
+    rows = children.filter(pl.col("at_us").is_not_null()).with_columns(
+        day(pl.col("at_us")).alias("day"),
+        pl.col("child_pid").alias("pid"),
+        pl.when(of_sync).then(pl.lit("sync")).otherwise(pl.lit("save")).alias("why"),
+        pl.coalesce(pl.col("snapshot_ms") / 1000, (pl.col("end_us") - pl.col("at_us")) / 1e6).alias("seconds"),
+        pl.col("written_bytes").alias("bytes"),
     )
-    told = told.where(f.col("at_us").isNotNull()).select(
-        "*",
-        day(f.col("at_us")).alias("day"),
-        f.when(f.col("purpose") == "replicas", "sync").otherwise("save").alias("why"),
-        f.coalesce(f.col("snapshot_ms") / 1000, (f.col("end_us") - f.col("at_us")) / 1e6).alias("seconds"),
-    )
-    return conform(told, FORKS)
+    return conform(rows.sort("node", "at_us"), FORKS)

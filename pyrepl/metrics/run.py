@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Final, final
 
-from pyspark.sql import DataFrame, SparkSession
+import polars as pl
+from pyspark.sql import SparkSession
 
 from pyrepl import VERSION
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.ingest import by_tasks, ingest
 from pyrepl.metrics.jobs import analyse
-from pyrepl.metrics.keep import at_once
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report, Row
 from pyrepl.metrics.tables import UNPARSED
@@ -70,7 +69,7 @@ class Steps:
         self._name = ""
 
 
-def run(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> tuple[Report, Mapping[str, DataFrame]]:
+def run(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> tuple[Report, Mapping[str, pl.LazyFrame]]:
     """The report, and every result table for who writes them down. Raises ConfigError for logs that are not there."""
     steps.begin("read")
     ingest(by_tasks(spark), wanted.logs, wanted.tables, wanted.zone)
@@ -79,12 +78,12 @@ def run(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> t
 
 def answer(
     spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int
-) -> tuple[Report, Mapping[str, DataFrame]]:
+) -> tuple[Report, Mapping[str, pl.LazyFrame]]:
     """The same from what has been read so far."""
     steps.begin("analyse")
     results = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
     steps.begin("collect")
-    found = at_once(*(partial(_collected, results[table.name], _most(table)) for table in TABLES))
+    found = [_collected(results[table.name], _most(table)) for table in TABLES]
     steps.end()
     tables = {table.name: rows for table, (rows, _) in zip(TABLES, found, strict=True)}
     cut = frozenset(table.name for table, (_, whole) in zip(TABLES, found, strict=True) if not whole)
@@ -95,11 +94,11 @@ def _most(table: Table) -> int:
     return MOST_UNPARSED if table is UNPARSED else MOST_ROWS
 
 
-def _collected(rows: DataFrame, most: int) -> tuple[list[Row], bool]:
+def _collected(rows: pl.LazyFrame, most: int) -> tuple[list[Row], bool]:
     """Rows as plain values, in the table's order, and whether that is all; the newest `most` if there are more."""
     found = rows.limit(most + 1).collect()
     if len(found) <= most:
-        return [row.asDict() for row in found], True
-    if "at_us" in rows.columns:
-        found = rows.orderBy(rows["at_us"].desc()).limit(most).collect()[::-1]
-    return [row.asDict() for row in found[:most]], False
+        return list(found.iter_rows(named=True)), True
+    if "at_us" in found.columns:
+        found = rows.sort("at_us").tail(most).collect()
+    return list(found.head(most).iter_rows(named=True)), False

@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from math import ceil
-from typing import Final
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
+import polars as pl
 
 from pyrepl.metrics.results import SERIES
+from pyrepl.metrics.samples import SPANS, widened, width
 from pyrepl.metrics.schemas import conform
 
-SPANS: Final = 240
-"""As many points as a line of a chart's width can show apart."""
+
+def series(drawn: pl.DataFrame, first_us: int, last_us: int, spans: int = SPANS) -> pl.DataFrame:
+    """The table SERIES, of spans that lie between the first sample and the last. `drawn` is samples.drawn() and what
+    named() adds to it, of parts and nodes in any order."""
+    lines = drawn.with_columns(pl.coalesce("called", "peer").alias("replica"))
+    rows = widened(lines, width(first_us, last_us, spans), "replica")
+    return conform(rows, SERIES).sort("node", "replica", "at_us")
 
 
-def series(samples: DataFrame, events: DataFrame, spans: int = SPANS) -> DataFrame:
-    """The largest values of each of at most `spans` equal spans between the first sample and the last.
-
-    A replica is called by its node's name where both ends of one of its syncs were logged.
-    """
-    first, last = samples.agg(f.min("at_us"), f.max("at_us")).collect()[0]
-    first = first or 0
-    width = max(1, ceil(((last or 0) - first + 1) / spans))
-    begin = f.lit(first) + f.floor((f.col("at_us") - f.lit(first)) / f.lit(width)) * f.lit(width)
-    placed = samples.withColumn("begin", begin)
-    of_node = f.col("event") == "sample"
-    columns = ("lag_bytes", "lag_s", "output_bytes", "sync_buffer_bytes", "writes_per_s", "stream_bytes_per_s")
-    rows = (
-        placed.withColumn("peer", f.when(~of_node, f.col("peer")))
-        .groupBy("node", "peer", f.col("begin").alias("at_us"))
-        .agg(*(f.max(name).alias(name) for name in columns))
-    )
-    named = rows.join(f.broadcast(_names(events)), ["node", "peer"], "left")
-    named = named.withColumn("replica", f.coalesce("called", "peer"))
-    return conform(named, SERIES).orderBy("node", "replica", "at_us")
-
-
-def _names(events: DataFrame) -> DataFrame:
-    """What a master calls a replica, and the name of that node: both have the sync's name in their logs."""
-    asked = events.where((f.col("event") == "psync_asked") & f.col("sync").isNotNull())
-    masters = asked.where(f.col("end") == "master").select("node", "peer", "sync")
-    replicas = asked.where(f.col("end") == "replica").select("sync", f.col("node").alias("called"))
-    return masters.join(replicas, "sync").groupBy("node", "peer").agg(f.max("called").alias("called"))
+def named(drawn: pl.DataFrame, halves: pl.DataFrame) -> pl.DataFrame:
+    """A replica is called by its node's name where both ends of one of its syncs were logged: what a master calls it,
+    and the name of that node, have the sync's name in common."""
+    asked = halves.filter(pl.col("asked_us").is_not_null())
+    masters = asked.filter(pl.col("end") == "master").select("node", "peer", "sync")
+    replicas = asked.filter(pl.col("end") == "replica").select("sync", pl.col("node").alias("called"))
+    names = masters.join(replicas, on="sync").group_by("node", "peer").agg(pl.col("called").max())
+    return drawn.join(names, on=["node", "peer"], how="left")

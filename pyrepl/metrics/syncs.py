@@ -1,179 +1,173 @@
 """What attempts cost and how they ended: the tables syncs, cuts, retries, loops, and the counts of them.
 
-Each expression stands in the order of its table in results.py, whose rules it carries out.
+Each expression stands in the order of its table in results.py, whose rules it carries out. Attempts and syncs come in
+order of time.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as f
+from typing import Final
 
-from pyrepl.metrics.results import CUTS, FULL_CAUSES, LOOPS, MODES, RETRIES, SYNCS
-from pyrepl.metrics.schemas import conform
+import polars as pl
 
-LOOP_LENGTH = 3
+from pyrepl.metrics.results import CUT_CAUSES, CUTS, FULL_CAUSES, LOOPS, MODES, RETRIES, SYNCS
+from pyrepl.metrics.schemas import conform, day
+
+LOOP_LENGTH: Final = 3
 """So many failures of one kind in a row are a loop. Inclusive."""
+_PAIR: Final = ("node", "replica")
 
 
-def day(at_us: Column) -> Column:
-    """The UTC day of a Unix time in microseconds."""
-    return f.date_format(f.timestamp_micros(at_us), "yyyy-MM-dd")
-
-
-def _ms(begin: Column, end: Column) -> Column:
+def _ms(begin: pl.Expr, end: pl.Expr) -> pl.Expr:
     """Milliseconds from one time to another, null when it would be negative or either is not known."""
-    return f.when(end >= begin, (end - begin) / 1000.0)
+    return pl.when(end >= begin).then((end - begin) / 1000.0)
 
 
-def syncs(attempts: DataFrame) -> DataFrame:
+def _number(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.Float64)
+
+
+def syncs(attempts: pl.DataFrame) -> pl.DataFrame:
     """The table SYNCS."""
-    tried = attempts.where(f.col("verdict").isNotNull())
-    c = f.col
-    full = c("verdict") == "full"
-    end_us = f.when(c("ok"), c("online_us")).otherwise(f.when(c("ok") == f.lit(False), c("lost_us")))
-    decided = f.coalesce("m.decided_us", "r.decided_us")
-    began = f.coalesce("m.bgsave_us", "m.delivery_us")
-    waited = f.when(
-        full, f.coalesce(c("m.wait_ms").cast("double"), _ms(c("m.decided_us"), began), c("r.wait_ms").cast("double"))
+    c = pl.col
+    full, ok, failed = c("verdict") == "full", c("ok"), c("ok") == pl.lit(False)
+    end_us = pl.when(ok).then("online_us").when(failed).then("lost_us")
+    decided = pl.coalesce("m.decided_us", "r.decided_us")
+    began = pl.coalesce("m.bgsave_us", "m.delivery_us")
+    waited = pl.coalesce(_number("m.wait_ms"), _ms(c("m.decided_us"), began), _number("r.wait_ms"))
+    received = pl.coalesce("r.delivered_us", "r.load_us")
+    parsed = c("r.delivery_us").is_not_null() & (c("r.load_us") <= c("r.delivery_us") + 2000)
+    transfer = pl.coalesce(
+        pl.max_horizontal("m.delivery_ms", "r.delivery_ms").cast(pl.Float64),
+        _ms(pl.coalesce("r.delivery_us", "m.bgsave_us"), pl.when(parsed).then("r.loaded_us").otherwise(received)),
+        _ms(began, pl.coalesce("m.delivered_us", "m.online_us")),
     )
-    received = f.coalesce("r.delivered_us", "r.load_us")
-    parsed = c("r.delivery_us").isNotNull() & (c("r.load_us") <= c("r.delivery_us") + 2000)
-    transfer = f.when(
-        full,
-        f.coalesce(
-            f.greatest("m.delivery_ms", "r.delivery_ms").cast("double"),
-            _ms(f.coalesce("r.delivery_us", "m.bgsave_us"), f.when(parsed, c("r.loaded_us")).otherwise(received)),
-            _ms(began, f.coalesce("m.delivered_us", "m.online_us")),
+    load = pl.coalesce(_number("r.load_ms"), _ms(c("r.load_us"), c("r.loaded_us")))
+    caught = pl.coalesce(
+        pl.coalesce("r.catch_up_ms", "m.catch_up_ms").cast(pl.Float64),
+        _ms(
+            pl.coalesce("r.catch_up_us", "r.loaded_us", "r.delivered_us"),
+            pl.max_horizontal("r.caught_up_us", "r.online_us"),
         ),
     )
-    load = f.when(full, f.coalesce(c("r.load_ms").cast("double"), _ms(c("r.load_us"), c("r.loaded_us"))))
-    caught = f.when(
-        full & c("ok"),
-        f.coalesce(
-            f.coalesce("r.catch_up_ms", "m.catch_up_ms").cast("double"),
-            _ms(
-                f.coalesce("r.catch_up_us", "r.loaded_us", "r.delivered_us"),
-                f.greatest("r.caught_up_us", "r.online_us"),
-            ),
-        ),
-    )
-    size = f.when(full, f.coalesce(f.greatest("m.bytes", "r.bytes"))).otherwise(
-        f.coalesce("m.missing_bytes", "r.missing_bytes")
-    )
-    gap = f.when(c("cause").isin("out_of_backlog", "past_fork", "above_offset"), f.coalesce("m.by_bytes", "r.by_bytes"))
-    rows = tried.select(
-        "*",
+    size = pl.when(full).then(pl.max_horizontal("m.bytes", "r.bytes")).otherwise(
+        pl.coalesce("m.missing_bytes", "r.missing_bytes")
+    )  # fmt: skip
+    behind = c("snapshot_offset") - c("asked_offset")
+    rows = attempts.filter(c("verdict").is_not_null()).with_columns(
         day(c("at_us")).alias("day"),
         end_us.alias("end_us"),
-        c("lost_detail").alias("failure_detail"),
-        f.when(c("verdict") == "continue", c("asked_offset")).otherwise(c("snapshot_offset")).alias("offset"),
-        gap.alias("gap_bytes"),
-        f.when(full, f.when(c("snapshot_offset") >= c("asked_offset"), c("snapshot_offset") - c("asked_offset")))
-        .otherwise(c("m.missing_bytes"))
-        .alias("behind_bytes"),
-        f.coalesce(
+        pl.when(failed).then("lost_detail").alias("failure_detail"),
+        pl.when(c("verdict") == "continue").then("asked_offset").otherwise("snapshot_offset").alias("offset"),
+        pl.when(c("cause").is_in(["out_of_backlog", "past_fork", "above_offset"]))
+        .then(pl.coalesce("m.by_bytes", "r.by_bytes"))
+        .alias("gap_bytes"),
+        pl.when(full).then(pl.when(behind >= 0).then(behind)).otherwise("m.missing_bytes").alias("behind_bytes"),
+        pl.coalesce(
             _ms(c("r.begin_us"), c("r.asked_us")), _ms(c("m.begin_us"), decided), _ms(c("at_us"), decided)
         ).alias("handshake_ms"),
-        waited.alias("wait_bgsave_ms"),
-        transfer.alias("transfer_ms"),
-        load.alias("load_ms"),
-        caught.alias("catch_up_ms"),
+        pl.when(full).then(waited).alias("wait_bgsave_ms"),
+        pl.when(full).then(transfer).alias("transfer_ms"),
+        pl.when(full).then(load).alias("load_ms"),
+        pl.when(full & ok).then(caught).alias("catch_up_ms"),
         _ms(c("at_us"), end_us).alias("total_ms"),
         size.alias("bytes"),
         c("r.keys").alias("keys"),
-        f.coalesce("m.output_peak").alias("master_buffer_peak"),
+        c("m.output_peak").alias("master_buffer_peak"),
         c("r.sync_peak").alias("replica_buffer_peak"),
         c("r.rdb_version").alias("rdb_version"),
     )
-    rows = rows.withColumn(
-        "mb_per_s",
-        f.when(full & (c("transfer_ms") >= 1), c("bytes") / 1e6 / (c("transfer_ms") / 1000)),
-    ).withColumn("failure_detail", f.when(c("ok") == f.lit(False), c("failure_detail")))
-    return conform(rows, SYNCS)
+    speed = c("bytes") / 1e6 / (c("transfer_ms") / 1000)
+    return conform(rows.with_columns(pl.when(full & (c("transfer_ms") >= 1)).then(speed).alias("mb_per_s")), SYNCS)
 
 
-def modes(syncs: DataFrame) -> DataFrame:
+def modes(syncs: pl.DataFrame) -> pl.DataFrame:
     """The table MODES."""
-    known = syncs.where(f.col("mode").isNotNull())
-    rows = known.groupBy("mode").agg(f.count("*").alias("count"), f.count(f.when(f.col("ok"), 1)).alias("ok"))
-    return conform(rows, MODES).orderBy("mode")
+    known = syncs.filter(pl.col("mode").is_not_null())
+    rows = known.group_by("mode").agg(pl.len().alias("count"), pl.col("ok").sum())
+    return conform(rows, MODES).sort("mode")
 
 
-def full_causes(syncs: DataFrame) -> DataFrame:
+def full_causes(syncs: pl.DataFrame) -> pl.DataFrame:
     """The table FULL_CAUSES."""
     rows = (
-        syncs.where(f.col("cause").isNotNull())
-        .groupBy("cause")
+        syncs.filter(pl.col("cause").is_not_null())
+        .group_by("cause")
         .agg(
-            f.count("*").alias("count"),
-            f.sum("bytes").alias("bytes"),
-            (f.sum("total_ms") / 1000).alias("seconds"),
-            f.percentile("gap_bytes", 0.5).alias("gap_p50"),
-            f.max("gap_bytes").alias("gap_max"),
-            f.percentile("behind_bytes", 0.5).alias("behind_p50"),
-            f.max("behind_bytes").alias("behind_max"),
+            pl.len().alias("count"),
+            _sum("bytes").alias("bytes"),
+            (_sum("total_ms") / 1000).alias("seconds"),
+            pl.col("gap_bytes").median().alias("gap_p50"),
+            pl.col("gap_bytes").max().alias("gap_max"),
+            pl.col("behind_bytes").median().alias("behind_p50"),
+            pl.col("behind_bytes").max().alias("behind_max"),
         )
     )
-    return conform(rows, FULL_CAUSES).orderBy(f.desc("count"), "cause")
+    return conform(rows, FULL_CAUSES).sort("count", "cause", descending=[True, False])
 
 
-def loops(syncs: DataFrame) -> DataFrame:
+def _sum(name: str) -> pl.Expr:
+    """Null where nothing is known, which is not 0."""
+    return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum())
+
+
+def loops(syncs: pl.DataFrame) -> pl.DataFrame:
     """The table LOOPS: islands of like failures in each pair's syncs."""
-    of_pair = Window.partitionBy("node", "replica").orderBy("at_us", "sync")
-    reason = f.when(f.col("ok") == f.lit(False), f.col("failure")).otherwise("")
-    rows = syncs.withColumn("reason", reason)
-    changed = f.when(f.lag("reason").over(of_pair) == f.col("reason"), 0).otherwise(1)
-    rows = rows.withColumn("island", f.sum(changed).over(of_pair))
-    last_ok = f.max(f.when(f.col("ok"), f.col("at_us"))).over(Window.partitionBy("node", "replica"))
-    rows = rows.withColumn("last_ok", last_ok).where(f.col("reason") != "")
-    islands = rows.groupBy("node", "replica", "reason", "island").agg(
-        f.max_by("failure_detail", "at_us").alias("detail"),
-        f.count("*").alias("count"),
-        f.min("at_us").alias("first_us"),
-        f.max("end_us").alias("last_us"),
-        f.max("at_us").alias("last_begin"),
-        f.sum("bytes").alias("bytes"),
-        f.max("last_ok").alias("last_ok"),
+    reason = pl.when(pl.col("ok") == pl.lit(False)).then("failure").otherwise(pl.lit(""))
+    rows = syncs.with_columns(reason.alias("reason"))
+    same = (pl.col("reason") == pl.col("reason").shift(1)).fill_null(False)
+    rows = rows.with_columns(
+        (~same).cast(pl.Int64).cum_sum().over(_PAIR).alias("island"),
+        pl.when(pl.col("ok")).then("at_us").max().over(_PAIR).alias("last_ok"),
+    ).filter(pl.col("reason") != "")
+    islands = rows.group_by("node", "replica", "reason", "island", maintain_order=True).agg(
+        pl.col("failure_detail").last().alias("detail"),
+        pl.len().cast(pl.Int64).alias("count"),
+        pl.col("at_us").min().alias("first_us"),
+        pl.col("end_us").max().alias("last_us"),
+        pl.col("at_us").max().alias("last_begin"),
+        _sum("bytes").alias("bytes"),
+        pl.col("last_ok").max(),
     )
-    islands = islands.where(f.col("count") >= LOOP_LENGTH)
-    longest = Window.partitionBy("node", "replica", "reason").orderBy(f.desc("count"), "first_us")
-    chosen = islands.withColumn("place", f.row_number().over(longest)).where(f.col("place") == 1)
-    chosen = chosen.withColumn("every_s", (f.col("last_begin") - f.col("first_us")) / 1e6 / (f.col("count") - 1))
-    chosen = chosen.withColumn("over", f.coalesce(f.col("last_ok") > f.col("last_us"), f.lit(False)))
-    return conform(chosen, LOOPS).orderBy(f.desc("count"), "node", "replica")
+    islands = islands.filter(pl.col("count") >= LOOP_LENGTH).sort("count", "first_us", descending=[True, False])
+    chosen = islands.unique(["node", "replica", "reason"], keep="first", maintain_order=True).with_columns(
+        every_s=(pl.col("last_begin") - pl.col("first_us")) / 1e6 / (pl.col("count") - 1),
+        over=(pl.col("last_ok") > pl.col("last_us")).fill_null(False),
+    )
+    return conform(chosen, LOOPS)
 
 
-def retries(attempts: DataFrame) -> DataFrame:
+def retries(attempts: pl.DataFrame) -> pl.DataFrame:
     """The table RETRIES."""
-    rows = (
-        attempts.where(f.col("failure").isNotNull())
-        .groupBy("node", "replica", f.col("failure").alias("reason"))
-        .agg(f.count("*").alias("count"), f.min("at_us").alias("first_us"), f.max("lost_us").alias("last_us"))
+    failed = attempts.filter(pl.col("failure").is_not_null())
+    rows = failed.group_by("node", "replica", pl.col("failure").alias("reason")).agg(
+        pl.len().alias("count"), pl.col("at_us").min().alias("first_us"), pl.col("lost_us").max().alias("last_us")
     )
-    return conform(rows, RETRIES).orderBy(f.desc("count"), "node", "replica", "reason")
+    return conform(rows, RETRIES)
 
 
-def cuts(attempts: DataFrame) -> DataFrame:
+def cuts(attempts: pl.DataFrame) -> pl.DataFrame:
     """The table CUTS."""
-    established = f.col("verdict").isNotNull() | (f.col("lost_phase") == "stream")
-    # From the newest on: a frame that ends with the last row is computed anew for each row.
-    newest_first = Window.partitionBy("node", "replica").orderBy(f.desc("at_us"), f.desc("sync"))
-    of_pair = newest_first.rowsBetween(Window.unboundedPreceding, -1)
-    next_ok = f.min(f.when(f.col("ok"), f.col("online_us"))).over(of_pair)
-    rows = (
-        attempts.withColumn("next_ok", next_ok)
-        .where(established & f.col("lost_us").isNotNull())
-        .select(
-            day(f.col("lost_us")).alias("day"),
-            "node",
-            "replica",
-            f.col("lost_us").alias("at_us"),
-            "ends",
-            f.col("lost_cause").alias("cause"),
-            f.when(f.col("ok"), "stream").otherwise(f.coalesce("lost_phase", f.lit("sync"))).alias("phase"),
-            f.col("lost_detail").alias("detail"),
-            f.col("lost_output_bytes").alias("output_buffer_bytes"),
-            f.when(f.col("next_ok") >= f.col("lost_us"), (f.col("next_ok") - f.col("lost_us")) / 1e6).alias("down_s"),
-        )
+    c = pl.col
+    # Nothing comes of a running minimum where there is no value; what was before is carried on.
+    next_ok = pl.when(c("ok")).then("online_us").reverse().cum_min().forward_fill().shift(1).reverse().over(_PAIR)
+    established = c("verdict").is_not_null() | (c("lost_phase") == "stream")
+    rows = attempts.with_columns(next_ok.alias("next_ok")).filter(established & c("lost_us").is_not_null())
+    rows = rows.select(
+        day(c("lost_us")).alias("day"),
+        "node",
+        "replica",
+        c("lost_us").alias("at_us"),
+        "ends",
+        c("lost_cause").alias("cause"),
+        pl.when(c("ok")).then(pl.lit("stream")).otherwise(c("lost_phase").fill_null("sync")).alias("phase"),
+        c("lost_detail").alias("detail"),
+        c("lost_output_bytes").alias("output_buffer_bytes"),
+        pl.when(c("next_ok") >= c("lost_us")).then((c("next_ok") - c("lost_us")) / 1e6).alias("down_s"),
     )
     return conform(rows, CUTS)
+
+
+def cut_causes(cuts: pl.DataFrame) -> pl.DataFrame:
+    """The table CUT_CAUSES."""
+    return conform(cuts.group_by("cause").agg(pl.len().alias("count")), CUT_CAUSES).sort("cause")

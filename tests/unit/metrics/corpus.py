@@ -12,9 +12,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pyrepl.metrics import manifest
-from pyrepl.metrics.jobs import analyse, canonical, summary
-from pyrepl.metrics.series import series
-from pyrepl.metrics.tables import EVENTS, SAMPLES
+from pyrepl.metrics.jobs import analyse, summary
+from pyrepl.metrics.parts import pieces, read_rows
+from pyrepl.metrics.tables import SAMPLES
 
 Row = dict[str, Any]
 
@@ -83,11 +83,9 @@ def scenarios(logs: Path) -> dict[str, str]:
 
 def collected(spark: SparkSession, tables: Path) -> Row:
     """All tables as rows, and the summary as a table of one row."""
-    results = analyse(spark, tables)
-    rows = {table: [row.asDict() for row in frame.collect()] for table, frame in results.items()}
+    results = analyse(spark, tables, spans=5)
+    rows = {table: frame.collect().to_dicts() for table, frame in results.items()}
     rows["summary"] = [summary(results)]
-    known = manifest.load(tables)
-    samples, events = (canonical(spark, tables, table, known) for table in (SAMPLES, EVENTS))
-    rows["series"] = [row.asDict() for row in series(samples, events, spans=5).collect()]
-    rows["samples"] = [row.asDict() for row in samples.collect()]
+    rows["samples"] = [row for piece in pieces(manifest.load(tables)) if piece.mark["table"] == "samples"
+                       for row in read_rows(tables, SAMPLES, piece.node, piece.rows).to_dicts()]  # fmt: skip
     return {"tables": rows}

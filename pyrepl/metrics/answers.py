@@ -1,0 +1,130 @@
+"""All that is told of nodes that belong together (groups.py): one task of Spark's, free of Spark.
+
+What needs all nodes there are (counts of the whole, the series' spans, advice) is put together by jobs.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from pyrepl.metrics import advice, rates
+from pyrepl.metrics.attempts import attempts
+from pyrepl.metrics.parts import Loaded, Sources, load, read_rows
+from pyrepl.metrics.results import SKEW
+from pyrepl.metrics.rollup import Mark, merged_marks, rollup
+from pyrepl.metrics.samples import added, points_to_rates
+from pyrepl.metrics.schemas import literal, schema
+from pyrepl.metrics.series import named
+from pyrepl.metrics.syncs import cuts, loops, retries, syncs
+from pyrepl.metrics.tables import EVENTS, SAMPLES
+
+Frames = dict[str, pl.DataFrame]
+
+
+def answers(tables: Path, wanted: Sources) -> Frames:
+    """By table; besides those of results.py `drawn` (series.named()), `sizes` (of backlogs by node) and `counts`, one
+    row: attempts that ended before a verdict, and when the first and the last sample were taken."""
+    loaded = load(tables, wanted)
+    halves, children, values, drawn = (_table(loaded, name) for name in ("halves", "children", "values", "drawn"))
+    nodes = merged_marks(loaded.marks)
+    tried, clocks = attempts(halves, nodes)
+    drawn = named(drawn, _named_halves(tables, wanted) if wanted.named else halves)
+    del halves, loaded.tables
+    counted, edges = _rates(tables, wanted, added(values), loaded.marks)
+    done = syncs(tried)
+    sizes = rates.backlog_sizes(nodes)
+    sampled = [mark for mark in loaded.marks if mark["table"] == SAMPLES.name]
+    failures = tried.select((pl.col("verdict").is_null() & pl.col("failure").is_not_null()).sum()).item()
+    return {
+        "syncs": done,
+        "cuts": cuts(tried),
+        "loops": loops(done),
+        "retries": retries(tried),
+        "availability": rates.availability(tried, nodes, counted),
+        "write_rate": rates.write_rate(counted, edges, nodes, tried),
+        "forks": rates.forks(children),
+        "skew": literal(SKEW, [astuple(clock) for clock in clocks]),
+        "nodes": rates.shown_nodes(nodes),
+        "backlog_what_if": advice.what_if(done),
+        "storms": advice.storms(done, tried),
+        "drawn": drawn,
+        "sizes": pl.DataFrame(list(sizes.items()), {"node": pl.String, "backlog_size": pl.Int64}, orient="row"),
+        "counts": pl.DataFrame(
+            {
+                "connect_failures": [failures],
+                "first_us": [min((mark["first_us"] for mark in sampled), default=None)],
+                "last_us": [max((mark["last_us"] for mark in sampled), default=None)],
+            },
+            dict.fromkeys(("connect_failures", "first_us", "last_us"), pl.Int64),
+        ),
+    }
+
+
+def _table(loaded: Loaded, name: str) -> pl.DataFrame:
+    """One of the rollups, empty if there is none."""
+    found = loaded.tables.get(name)
+    return empty(name) if found is None else found
+
+
+def empty(name: str) -> pl.DataFrame:
+    """A rollup of nothing."""
+    table = EVENTS if name in ("halves", "children") else SAMPLES
+    return rollup(table, pl.DataFrame(schema=schema(table))).tables[name]
+
+
+def _named_halves(tables: Path, wanted: Sources) -> pl.DataFrame:
+    """All there are, whatever is asked for: what a replica is called does not depend on the time."""
+    paths = [tables / path for path in wanted.named]
+    return pl.read_parquet(
+        paths, columns=["sync", "node", "end", "peer", "asked_us"], hive_partitioning=False, glob=False
+    )
+
+
+def _rates(
+    tables: Path, wanted: Sources, counted: pl.DataFrame, marks: list[Mark]
+) -> tuple[pl.DataFrame, Mapping[str, list[rates.Edge]]]:
+    """Values and edges; those of a node whose parts overlap in time, by lines that came late, made anew."""
+    edges: dict[str, list[rates.Edge]] = {}
+    for mark in marks:
+        edges.setdefault(mark["node"], []).extend(tuple(edge) for edge in mark.get("edges", ()))
+    for node, own in edges.items():
+        streams = {edge[0] for edge in own}
+        if not all(rates.in_order(edge for edge in own if edge[0] == stream) for stream in streams):
+            rows = read_rows(tables, SAMPLES, node, wanted.samples[node]).filter(pl.col("event") == "sample")
+            found, whole = points_to_rates(_bounded(rows, wanted))
+            edges[node] = [tuple(edge) for edge in whole]
+            others = ~((pl.col("node") == node) & (pl.col("what") == "rate"))
+            counted = pl.concat([counted.filter(others), found])
+    return counted, edges
+
+
+def _bounded(rows: pl.DataFrame, wanted: Sources) -> pl.DataFrame:
+    since, until = wanted.bounds
+    rows = rows if since is None else rows.filter(pl.col("at_us") >= since)
+    return rows if until is None else rows.filter(pl.col("at_us") < until)
+
+
+def packed(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
+    """As they travel from a task to the driver."""
+    found = {}
+    for name, rows in frames.items():
+        buffer = BytesIO()
+        rows.write_ipc(buffer, compression="lz4")
+        found[name] = buffer.getvalue()
+    return found
+
+
+def unpacked(found: Mapping[str, bytes]) -> Frames:
+    """The frames that were packed."""
+    return {name: pl.read_ipc(BytesIO(data)) for name, data in found.items()}
+
+
+def answer_all(groups: Iterator[Sources], tables: str) -> Iterator[dict[str, bytes]]:
+    """For Spark's mapPartitions."""
+    for wanted in groups:
+        yield packed(answers(Path(tables), wanted))

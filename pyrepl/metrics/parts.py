@@ -1,0 +1,242 @@
+"""Which files answer a question: for each node the rollups of its parts, or the rows where those will not do.
+
+A rollup will not do where --since or --until cuts through its part, and where lines may be there twice that are
+counted: then it is made anew from the rows (rollup.py), a part or a day at a time. The plan is made by the driver from
+the manifest alone; loading is done by a task (load()), which may be another machine's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from pyrepl.metrics.arrow import schema
+from pyrepl.metrics.column import Table
+from pyrepl.metrics.ends import merged
+from pyrepl.metrics.manifest import Manifest
+from pyrepl.metrics.rollup import NAMES, TEXT, Mark, Rollup, merged_children, of_events, rollup
+from pyrepl.metrics.story import tell
+from pyrepl.metrics.tables import EVENTS, SAMPLES
+
+SAME_START_US: Final = 2_000_000
+_TABLES: Final = {EVENTS.name: EVENTS, SAMPLES.name: SAMPLES}
+Bounds = tuple[int | None, int | None]
+"""Unix us: the first inclusive, the second not; None is no bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What one part has of one node: its mark, its rollups by name, and its rows (one file a day)."""
+
+    mark: Mark
+    rollups: Mapping[str, str]
+    rows: tuple[str, ...]
+    doubtful: bool = False
+
+    @property
+    def node(self) -> str:
+        """Whose it is."""
+        return str(self.mark["node"])
+
+    def lies_in(self, bounds: Bounds) -> bool:
+        """All of it?"""
+        since, until = bounds
+        return (since is None or since <= self.mark["first_us"]) and (until is None or self.mark["last_us"] < until)
+
+    def lies_beside(self, bounds: Bounds) -> bool:
+        """None of it?"""
+        since, until = bounds
+        return (since is not None and self.mark["last_us"] < since) or (
+            until is not None and self.mark["first_us"] >= until
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Rows to be read once more: files of one node, each line once if `once`."""
+
+    table: str
+    node: str
+    rows: tuple[str, ...]
+    once: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """All that is to be loaded of some nodes. `kept` has the rollups' names with their files and whose rows count."""
+
+    marks: list[Mark]
+    kept: list[tuple[str, tuple[str, ...], frozenset[str]]]
+    again: list[Again]
+    text: Mapping[str, tuple[str, ...]]
+    told_elsewhere: frozenset[tuple[str, str]]
+    samples: Mapping[str, tuple[str, ...]]
+    named: tuple[str, ...]
+    bounds: Bounds = (None, None)
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What the parts come to, merged: the tables of rollup.NAMES (`values` and `drawn` as they are), and all marks."""
+
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    marks: list[Mark] = field(default_factory=list)
+
+    def has(self, name: str) -> bool:
+        """Are there any rows of it?"""
+        return name in self.tables
+
+
+def pieces(known: Manifest) -> list[Piece]:
+    """Of all parts that count."""
+    doubtful = {name: known.doubtful(name) for name in _TABLES}
+    found = []
+    for entry in known.entries.values():
+        for told in entry.all_told():
+            runs = {(name, run) for name, run, *_ in told["seqs"]}
+            unsure = {name for name, run in runs if run in doubtful[name]}
+            rows = defaultdict(list)
+            for path in told["parts"]:
+                table, *_, folder, name = path.split("/") if path.count("/") == 3 else (path, "", "")
+                rows[table, folder, name].append(path)
+            for mark in told["marks"]:
+                own = rows[mark["table"], f"node={quote(mark['node'], safe='')}", mark["part"]]
+                kept = {name: path for name in NAMES if (path := f"{name}/{mark['part']}") in told["rollups"]}
+                found.append(Piece(mark, kept, tuple(own), mark["table"] in unsure))
+    return found
+
+
+def told_elsewhere(found: Iterable[Piece]) -> frozenset[tuple[str, str]]:
+    """Node and run of text logs of pyrepl whose event log is there too: it tells the same again, and less.
+
+    The two are of one process when they name the same process id at starts less than two seconds apart.
+    """
+    in_json: dict[int, list[int]] = defaultdict(list)
+    in_text: list[tuple[int, int, str, str]] = []
+    for piece in found:
+        for pid, at_us, run in piece.mark.get("starts", ()):
+            if piece.mark["form"] == TEXT:
+                in_text.append((pid, at_us, piece.node, run))
+            else:
+                in_json[pid].append(at_us)
+    return frozenset(
+        (node, run)
+        for pid, at_us, node, run in in_text
+        if any(abs(at_us - other) < SAME_START_US for other in in_json[pid])
+    )
+
+
+def sources(own: Sequence[Piece], bounds: Bounds, elsewhere: frozenset[tuple[str, str]]) -> Sources:
+    """How to load these pieces, all there are of some nodes."""
+    doubtful = {(piece.mark["table"], piece.node) for piece in own if piece.doubtful}
+    there = [piece for piece in own if not piece.lies_beside(bounds)]
+    text = [piece for piece in there if piece.mark["form"] == TEXT]
+    rest = [piece for piece in there if piece.mark["form"] != TEXT]
+    sure = [piece for piece in rest if (piece.mark["table"], piece.node) not in doubtful]
+    whole = [piece for piece in sure if piece.lies_in(bounds)]
+    cut = [piece for piece in sure if not piece.lies_in(bounds)]
+    again = [Again(piece.mark["table"], piece.node, piece.rows, False) for piece in cut]
+    again += _by_day(piece for piece in rest if (piece.mark["table"], piece.node) in doubtful)
+    samples = [piece for piece in rest if piece.mark["table"] == SAMPLES.name]
+    named = {path for piece in own if (path := piece.rollups.get("halves"))} if bounds != (None, None) else ()
+    return Sources(
+        [piece.mark for piece in whole], _kept(whole), again, _rows_of(text), elsewhere, _rows_of(samples), tuple(sorted(named)), bounds
+    )
+
+
+def _by_day(found: Iterable[Piece]) -> list[Again]:
+    """A line that is there twice has the same day."""
+    days: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for piece in found:
+        for path in piece.rows:
+            days[piece.mark["table"], piece.node, path.split("/")[1]].add(path)
+    return [Again(table, node, tuple(sorted(paths)), True) for (table, node, _), paths in sorted(days.items())]
+
+
+def _kept(whole: Iterable[Piece]) -> list[tuple[str, tuple[str, ...], frozenset[str]]]:
+    whose: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for piece in whole:
+        for name, path in piece.rollups.items():
+            whose[name, path].add(piece.node)
+    files: dict[tuple[str, frozenset[str]], list[str]] = defaultdict(list)
+    for (name, path), nodes in whose.items():
+        files[name, frozenset(nodes)].append(path)
+    return [(name, tuple(sorted(paths)), nodes) for (name, nodes), paths in files.items()]
+
+
+def _rows_of(found: Iterable[Piece]) -> dict[str, tuple[str, ...]]:
+    rows: dict[str, set[str]] = defaultdict(set)
+    for piece in found:
+        rows[piece.node].update(piece.rows)
+    return {node: tuple(sorted(paths)) for node, paths in rows.items()}
+
+
+def load(tables: Path, wanted: Sources) -> Loaded:
+    """Read and merge it."""
+    found: dict[str, list[pl.DataFrame]] = defaultdict(list)
+    marks = list(wanted.marks)
+    for name, paths, nodes in wanted.kept:
+        rows = pl.read_parquet([tables / path for path in paths], hive_partitioning=False, glob=False)
+        found[name].append(rows.filter(pl.col("node").is_in(nodes)))
+    for made in _made(tables, wanted):
+        marks += made.marks
+        for name, rows in made.tables.items():
+            found[name].append(rows)
+    merges = {"halves": merged, "children": merged_children}
+    whole = {name: pl.concat(parts) for name, parts in found.items()}
+    return Loaded({name: merges[name](rows) if name in merges else rows for name, rows in whole.items()}, marks)
+
+
+def _made(tables: Path, wanted: Sources) -> Iterator[Rollup]:
+    for one in wanted.again:
+        rows = _within(read_rows(tables, _TABLES[one.table], one.node, one.rows), wanted.bounds)
+        if one.table == EVENTS.name:
+            rows = rows.filter(pl.col("form") == "json")
+        if len(rows):
+            yield rollup(_TABLES[one.table], each_once(rows) if one.once else rows)
+    for node, paths in wanted.text.items():
+        runs = [run for other, run in wanted.told_elsewhere if other == node]
+        rows = _within(read_rows(tables, EVENTS, node, paths), wanted.bounds)
+        told = tell(rows.filter((pl.col("form") != "json") & ~pl.col("run").is_in(runs).fill_null(False)).to_dicts())
+        if told:
+            yield of_events(pl.from_arrow(_table(told)))  # type: ignore[arg-type]
+
+
+def _table(rows: list[dict[str, Any]]) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(rows, schema=schema(EVENTS))
+
+
+def each_once(rows: pl.DataFrame) -> pl.DataFrame:
+    """Without the doubles of numbered lines."""
+    numbered = pl.col("seq").is_not_null()
+    return pl.concat([rows.filter(numbered).unique(["node", "run", "seq"]), rows.filter(~numbered)])
+
+
+def read_rows(tables: Path, table: Table, node: str, paths: Iterable[str]) -> pl.DataFrame:
+    """Rows of a canonical table; node and day stand in the path alone."""
+    import pyarrow as pa
+
+    parts = []
+    for path in paths:
+        part = pq.ParquetFile(tables / path).read()
+        day = path.split("/")[1].removeprefix("day=")
+        part = part.append_column("node", pa.repeat(node, len(part))).append_column("day", pa.repeat(day, len(part)))
+        parts.append(part.select(table.names))
+    whole = pa.concat_tables(parts) if parts else schema(table).empty_table()
+    return pl.from_arrow(whole.cast(schema(table)))  # type: ignore[return-value]
+
+
+def _within(rows: pl.DataFrame, bounds: Bounds) -> pl.DataFrame:
+    since, until = bounds
+    if since is not None:
+        rows = rows.filter(pl.col("at_us") >= since)
+    return rows if until is None else rows.filter(pl.col("at_us") < until)
