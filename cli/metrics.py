@@ -31,7 +31,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    import polars as pl
+    from pyspark.sql import SparkSession
 
     from pyrepl.metrics.ingest import Reading
     from pyrepl.metrics.report.model import Report
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from .metrics_readers import Readers
 
-NEEDED: Final = ("pyspark", "pyarrow", "jinja2", "prometheus_client", "vl_convert")
+NEEDED: Final = ("pyspark", "pyarrow", "polars", "jinja2", "prometheus_client", "vl_convert")
 """Modules of the extra `metrics`, which the daemon does without."""
 INSTALL: Final = "pip install 'pyrepl-server[metrics]'"
 NO_JAVA: Final = (
@@ -358,7 +359,7 @@ def cause_in(text: str) -> str:
     return next(filter(None, lines), "")
 
 
-def write_all(report: Report, results: Mapping[str, DataFrame], out: Path, library: Future[str] | None) -> None:
+def write_all(report: Report, results: Mapping[str, pl.LazyFrame], out: Path, library: Future[str] | None) -> None:
     from pyrepl.metrics import parquet
 
     parquet.write(report, results, out / "results")

@@ -6,8 +6,12 @@ sentences         what the lines of text logs mean
     lines, blocks, textlines, jsonlines, part    a range of a file becomes Parquet parts; plain Arrow, no Spark
 plan, manifest    which ranges are new; what has been read
     ingest        Spark's tasks read what is new
+rollup            what a part comes to, kept beside it; all questions are answered from that
+    ends, samples, percentiles                   halves of syncs; values, spans and streams of samples
+parts, groups     which rollups, or rows, answer a question; which nodes are analysed together
 story, stitch, skew                              which lines are one sync, which ends are one sync, how clocks stand
-    ends, attempts, syncs, rates, advice         Spark's expressions, from events to results
+    attempts, syncs, rates, advice, series       Polars' expressions, from rollups to results
+answers           all that is told of nodes that belong together: one task of Spark's
 jobs              all of it: analyse() and summary()
 session           Spark, quiet and cleaned up behind
 report/           how results are shown

@@ -115,10 +115,9 @@ def _pairs(rows: pl.DataFrame, calls: Iterable[_Call]) -> pl.DataFrame:
     """`node` and `replica` of each attempt: nodes where logs were read, else the addresses they are called by."""
     named = sorted({one[:2]: one for one in sorted(calls)}.values())
     for side, true in (("m", "r"), ("r", "m")):
-        own = pl.DataFrame(
-            named, schema={f"{side}.node": pl.String, f"{side}.peer": pl.String, f"called.{side}": pl.String}, orient="row"
-        )
-        rows = rows.join(own, on=[f"{side}.node", f"{side}.peer"], how="left", maintain_order="left")
+        columns = (f"{side}.node", f"{side}.peer", f"called.{side}")
+        own = pl.DataFrame(named, schema=dict.fromkeys(columns, pl.String), orient="row")
+        rows = rows.join(own, on=columns[:2], how="left", maintain_order="left")
         called = pl.coalesce(f"{true}.node", f"called.{side}", f"{side}.peer")
         rows = rows.with_columns(called.alias("replica" if side == "m" else "node")).drop(f"called.{side}")
     return rows

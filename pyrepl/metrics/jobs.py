@@ -79,7 +79,7 @@ def analyse(
         FILES.name: literal(FILES, [tuple(row[name] for name in FILES.names) for row in known.file_rows()]),
     }
     unparsed = [tables / part for part in known.parts(UNPARSED.name)]
-    found["totals"] = _totals(found, whole["counts"]["connect_failures"].sum(), unparsed)
+    found["totals"] = _totals(found, int(whole["counts"]["connect_failures"].sum()), unparsed)
     return {
         **{table.name: found[table.name].lazy() for table in RESULTS},
         **{name: rows.lazy() for name, rows in found.items()},

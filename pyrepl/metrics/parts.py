@@ -145,9 +145,16 @@ def sources(own: Sequence[Piece], bounds: Bounds, elsewhere: frozenset[tuple[str
     again = [Again(piece.mark["table"], piece.node, piece.rows, False) for piece in cut]
     again += _by_day(piece for piece in rest if (piece.mark["table"], piece.node) in doubtful)
     samples = [piece for piece in rest if piece.mark["table"] == SAMPLES.name]
-    named = {path for piece in own if (path := piece.rollups.get("halves"))} if bounds != (None, None) else ()
+    halves = {path for piece in own if (path := piece.rollups.get("halves"))}
     return Sources(
-        [piece.mark for piece in whole], _kept(whole), again, _rows_of(text), elsewhere, _rows_of(samples), tuple(sorted(named)), bounds
+        marks=[piece.mark for piece in whole],
+        kept=_kept(whole),
+        again=again,
+        text=_rows_of(text),
+        told_elsewhere=elsewhere,
+        samples=_rows_of(samples),
+        named=() if bounds == (None, None) else tuple(sorted(halves)),
+        bounds=bounds,
     )
 
 

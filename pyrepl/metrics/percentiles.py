@@ -19,6 +19,6 @@ def percentiles(counted: pl.DataFrame, marks: Sequence[float]) -> list[float | N
 def _at(values: pl.Series, up_to: pl.Series, place: float) -> float:
     """The value at a place counted from 0, which may lie between two."""
     low = int(place)
-    below, above = (values[int(up_to.search_sorted(one, side="right"))] for one in (low, min(low + 1, int(up_to[-1]) - 1)))  # type: ignore[arg-type]
-    part = place - low
-    return float(below if below == above else (1 - part) * below + part * above)
+    high = min(low + 1, int(up_to[-1]) - 1)
+    below, above = (values[int(up_to.search_sorted(one, side="right"))] for one in (low, high))
+    return float(below if below == above else (1 - (place - low)) * below + (place - low) * above)

@@ -89,7 +89,11 @@ def _lags(counted: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     )
     named = counted.join(called, on=["node", "peer"], how="left")
     named = named.with_columns(pl.coalesce("called", "peer").alias("replica"))
-    rows = [_lag_row(*pair, own) for pair, own in named.group_by(_PAIR) if (own["what"] == "lag_bytes").any()]
+    rows = [
+        _lag_row(node, replica, own)
+        for (node, replica), own in named.group_by(_PAIR)
+        if (own["what"] == "lag_bytes").any()
+    ]
     numbers = (f"{name}_{mark}" for name in _LAGS for mark in ("p50", "p90", "p99", "max"))
     shape = {"node": pl.String, "replica": pl.String, "samples": pl.Int64} | dict.fromkeys(numbers, pl.Float64)
     return pl.DataFrame(rows, schema=shape | {"output_buffer_max": pl.Float64}, orient="row")
@@ -97,9 +101,7 @@ def _lags(counted: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
 
 def _lag_row(node: Any, replica: Any, own: pl.DataFrame) -> tuple[Any, ...]:
     of = {name: own.filter(pl.col("what") == name) for name in (*_LAGS, "output_max")}
-    marks = [
-        value for name in _LAGS for value in (*percentiles(of[name], (0.5, 0.9, 0.99)), of[name]["value"].max())
-    ]
+    marks = [value for name in _LAGS for value in (*percentiles(of[name], (0.5, 0.9, 0.99)), of[name]["value"].max())]
     return (node, replica, of["lag_bytes"]["times"].sum(), *marks, of["output_max"]["value"].max())
 
 

@@ -69,7 +69,9 @@ class Steps:
         self._name = ""
 
 
-def run(spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int) -> tuple[Report, Mapping[str, pl.LazyFrame]]:
+def run(
+    spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int
+) -> tuple[Report, Mapping[str, pl.LazyFrame]]:
     """The report, and every result table for who writes them down. Raises ConfigError for logs that are not there."""
     steps.begin("read")
     ingest(by_tasks(spark), wanted.logs, wanted.tables, wanted.zone)

@@ -33,37 +33,29 @@ def test_a_tail_does_not_move_the_offset() -> None:
     assert (row["bytes"], row["lines"], row["events"], row["unparsed"], row["form"]) == (30, 5, 3, 1, "text")
 
 
-def test_doubles_are_foreseen() -> None:
+def test_doubles_are_foreseen_by_run() -> None:
     known = filled()
-    assert not known.may_hold_doubles("events")
-    known.take(Told("a", 30, 5, 1, 1, seqs=[["events", "run", 4, 9, True]]), tail=False)
-    assert known.may_hold_doubles("events")
-    assert not known.may_hold_doubles("samples")
-    known.take(Told("a", 35, 5, 1, 1, seqs=[["samples", "other", 1, 2, False]]), tail=False)
-    assert known.may_hold_doubles("samples")
-
-
-def test_event_logs_alone_hold_no_text() -> None:
-    known = Manifest({"a": Entry("a", "/x/a.jsonl", "a", 5, "h", size=30)})
-    known.take(Told("a", 0, 20, 4, 4, json_lines=4), tail=False)
-    assert not known.holds_text()
-    known.take(Told("a", 20, 10, 2, 1, json_lines=1), tail=False)
-    assert known.holds_text()
+    known.take(Told("a", 30, 5, 1, 1, seqs=[["events", "whole", 4, 9, True]]), tail=False)
+    assert known.doubtful("events") == set()
+    known.take(Told("a", 35, 5, 1, 1, seqs=[["events", "run", 4, 9, True]]), tail=False)
+    assert (known.doubtful("events"), known.doubtful("samples")) == ({"run"}, set())
+    known.take(Told("a", 40, 5, 1, 1, seqs=[["samples", "other", 1, 2, False]]), tail=False)
+    assert known.doubtful("samples") == {"other"}
 
 
 def test_what_no_manifest_names_is_removed(tmp_path: Path) -> None:
-    kept = tmp_path / "events" / "p1.parquet"
-    orphan = tmp_path / "events" / "day=x" / "p9.parquet"
-    for path in (kept, orphan):
+    kept, orphan = tmp_path / "events" / "p1.parquet", tmp_path / "events" / "day=x" / "p9.parquet"
+    rollup, other = tmp_path / "halves" / "p1.parquet", tmp_path / "halves" / "p9.parquet"
+    for path in (kept, orphan, rollup, other):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     known = Manifest({"a": Entry("a", "/x/a.log", "a", 5, "h")})
-    known.take(Told("a", 0, 20, parts=["events/p1.parquet"]), tail=False)
-    assert sweep(tmp_path, known) == 1
-    assert (kept.exists(), orphan.exists()) == (True, False)
+    known.take(Told("a", 0, 20, parts=["events/p1.parquet"], rollups=["halves/p1.parquet"]), tail=False)
+    assert sweep(tmp_path, known) == 2
+    assert [path.exists() for path in (kept, orphan, rollup, other)] == [True, False, True, False]
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"version": 99}', '{"version": 1, "entries": [{"x": 1}]}'])
+@pytest.mark.parametrize("content", ["{", "[]", '{"version": 99}', '{"version": 2, "entries": [{"x": 1}]}'])
 def test_a_foreign_manifest_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / NAME).write_text(content)
     with pytest.raises(ConfigError, match="remove the folder"):

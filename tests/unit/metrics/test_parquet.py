@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -12,6 +12,9 @@ import pyarrow.parquet as pq
 from pyrepl.metrics.parquet import write
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report
+from pyrepl.metrics.results import SYNCS
+from pyrepl.metrics.schemas import schema
+from pyrepl.metrics.tables import UNPARSED
 from tests.unit.metrics.report.sample import MADE_AT_US, empty, report, tables
 
 
@@ -43,23 +46,11 @@ def test_a_second_run_takes_the_place_of_the_first(tmp_path: Path) -> None:
     assert read(tmp_path / "syncs").num_rows == 0 and set(read(tmp_path / "syncs").column_names) > {"day", "node"}
 
 
-def test_a_table_that_the_report_has_not_whole_is_sparks(tmp_path: Path) -> None:
-    asked: list[Any] = []
-
-    class Writer:
-        def mode(self, how: str) -> Writer:
-            asked.append(how)
-            return self
-
-        def partitionBy(self, *columns: str) -> Writer:
-            asked.append(columns)
-            return self
-
-        def parquet(self, path: str) -> None:
-            asked.append(path)
-
-    frame: Any = type("Frame", (), {"write": Writer()})()
-    cut = Report(tables(), (), MADE_AT_US, "0.1.0", {}, frozenset({"syncs"}))
-    write(cut, {"syncs": frame}, tmp_path)
-    assert asked == ["overwrite", ("day", "node"), str(tmp_path / "syncs")]
-    assert not (tmp_path / "syncs").exists()
+def test_a_table_that_the_report_has_not_whole_is_written_whole(tmp_path: Path) -> None:
+    whole = pl.DataFrame(list(report().rows("syncs")) * 3, schema=schema(SYNCS))
+    lines = pl.LazyFrame({name: ["x"] * 9 for name in UNPARSED.names})
+    cut = Report(tables(), (), MADE_AT_US, "0.1.0", {}, frozenset({"syncs", "unparsed"}))
+    for _ in range(2):
+        write(cut, {"syncs": whole.lazy(), "unparsed": lines}, tmp_path)
+        assert sorted(read(tmp_path / "syncs").column_names) == sorted(SYNCS.names)
+        assert (read(tmp_path / "syncs").num_rows, read(tmp_path / "unparsed").num_rows) == (3 * 43, 9)

@@ -1,0 +1,54 @@
+"""The job without Spark: what its tasks do is done here, one after another, so that many histories are cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyrepl.metrics import manifest as manifests
+from pyrepl.metrics.ingest import count_in, planned
+from pyrepl.metrics.jobs import analyse
+from pyrepl.metrics.part import read_split
+from pyrepl.metrics.textlines import UTC
+
+Row = dict[str, Any]
+
+
+class _Tasks:
+    """An RDD of which each row is a partition."""
+
+    def __init__(self, rows: Iterable[Any]) -> None:
+        self._rows = list(rows)
+
+    def mapPartitions(self, task: Callable[[Iterator[Any]], Iterable[Any]]) -> _Tasks:
+        return _Tasks(made for row in self._rows for made in task(iter([row])))
+
+    def collect(self) -> list[Any]:
+        return self._rows
+
+
+class _Context:
+    def parallelize(self, rows: Iterable[Any], _slices: int) -> _Tasks:
+        return _Tasks(rows)
+
+
+class Inline:
+    """As much of a Spark session as is asked."""
+
+    sparkContext = _Context()
+
+
+def read(logs: Path, tables: Path, merge_bytes: int = 0, *, dies: bool = False) -> None:
+    """A batch of ingest; one that `dies` does so before its manifest is written."""
+    known = manifests.load(tables)
+    ranges, tails = planned(known, [logs], tables, merge_bytes)
+    told = [read_split(split, str(tables), UTC) for split in (*ranges, *tails)]
+    if not dies:
+        count_in(known, told, tails, tables)
+
+
+def told(tables: Path, since_us: int | None = None, until_us: int | None = None) -> dict[str, list[Row]]:
+    """All results as rows."""
+    spark: Any = Inline()
+    return {name: rows.collect().to_dicts() for name, rows in analyse(spark, tables, since_us, until_us).items()}

@@ -1,0 +1,71 @@
+"""What a part comes to: halves, children and marks; merged, in any order, they are those of the whole."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import polars as pl
+
+from pyrepl.metrics.ends import merged
+from pyrepl.metrics.jsonlines import parse
+from pyrepl.metrics.rollup import JSON, TEXT, merged_children, merged_marks, rollup
+from pyrepl.metrics.tables import EVENTS, SAMPLES
+from tests.unit.metrics.conftest import LOGS
+
+LINES = (LOGS / "events" / "pyrepl-output-buffer" / "master.jsonl").read_bytes().splitlines(keepends=True)
+
+
+def events(lines: list[bytes]) -> pl.DataFrame:
+    found: Any = pl.from_arrow(parse(b"".join(lines)).events)
+    rows: pl.DataFrame = found
+    return rows
+
+
+def shown(rows: pl.DataFrame) -> list[str]:
+    return sorted(map(repr, rows.select(sorted(rows.columns)).iter_rows()))
+
+
+def test_parts_in_any_order_come_to_the_whole() -> None:
+    whole = rollup(EVENTS, events(LINES))
+    for seed in range(5):
+        lines = LINES + LINES[:20]
+        random.Random(seed).shuffle(lines)
+        parts = [rollup(EVENTS, events(lines[first::3])) for first in range(3)]
+        halves, children = (pl.concat(part.tables[name] for part in parts) for name in ("halves", "children"))
+        assert shown(merged(halves)) == shown(whole.tables["halves"])
+        assert shown(merged_children(children)) == shown(merged_children(whole.tables["children"]))
+        one, other = (merged_marks(marks) for marks in ([mark for part in parts for mark in part.marks], whole.marks))
+        assert [{**node, "count": 0} for node in one.values()] == [{**node, "count": 0} for node in other.values()]
+
+
+def test_a_node_is_known_by_its_marks() -> None:
+    (mark,) = rollup(EVENTS, events(LINES)).marks
+    assert (mark["table"], mark["form"], mark["count"]) == ("events", JSON, len(events(LINES)))
+    (node,) = merged_marks([mark, mark]).values()
+    assert (node["count"], node["kind"][1], len(node["runs"])) == (2 * mark["count"], "pyrepl", 1)
+    assert mark["masters"] and not mark["labels"], "a master's log calls no master"
+
+
+def test_the_last_told_counts() -> None:
+    marks = [
+        {"node": "a", "count": 1, "first_us": first, "last_us": first + 1, "version": version}
+        for first, version in ((5, [5, "7.0"]), (9, [9, "8.0"]), (7, None))
+    ]
+    (node,) = merged_marks(marks).values()
+    assert (node["version"], node["first_us"], node["last_us"], node["port"]) == ([9, "8.0"], 5, 10, None)
+
+
+def test_text_has_marks_alone() -> None:
+    rows = events(LINES).with_columns(form=pl.lit("text"))
+    found = rollup(EVENTS, rows)
+    assert [mark["form"] for mark in found.marks] == [TEXT]
+    assert all(table.is_empty() for table in found.tables.values())
+
+
+def test_samples_have_values_spans_and_edges() -> None:
+    rows: Any = pl.from_arrow(parse(b"".join(LINES)).samples)
+    found = rollup(SAMPLES, rows)
+    (mark,) = found.marks
+    assert set(found.tables) == {"values", "drawn"} and all(len(table) for table in found.tables.values())
+    assert mark["sampled"] and mark["edges"][0][1] == mark["first_us"]
