@@ -35,6 +35,7 @@ MOST_UNUSUAL: Final = 16
 """Lines of a block that are read one by one where the scan has stopped; with more, it is not worth while."""
 SHOWN: Final = 500
 RISING: Final = ("at_us", "seq", "offset")
+_TEXTS: Final = (pa.string(), pa.large_string())
 _IN_PATH: Final = ("day", "node")
 _PLAIN: Final = pl.CompatLevel.oldest()
 """Strings as every reader of Parquet knows them."""
@@ -331,7 +332,7 @@ def encodings(names: Any) -> dict[str, Any]:
     """How columns are written: what rises, as differences; texts, which repeat, by a dictionary; numbers seldom do."""
     return {
         "compression": "snappy",
-        "use_dictionary": [field.name for field in names if field.type == pa.string()],
+        "use_dictionary": [field.name for field in names if field.type in _TEXTS],
         "column_encoding": {name: "DELTA_BINARY_PACKED" for name in RISING if name in names.names},
     }
 

@@ -296,7 +296,8 @@ ADVICE: Final = Table(
 
 SERIES: Final = Table(
     "series",
-    "one row per node, replica and span of time, the whole cut into at most 240 spans: what the samples say, drawn",
+    "one row per node, replica and span of time, the whole cut into at most 240 spans: what the samples say, drawn; a "
+    "span is a power of two of us, the least that will do, and begins at one of its multiples",
     (
         text("node", "who took the samples: the master"),
         text("replica", "the replica as its master calls it; null where the node speaks of itself"),

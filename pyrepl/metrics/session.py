@@ -59,6 +59,8 @@ def session(
         for name, value in (_SMALL if small else {}).items():
             spark.conf.set(name, value)
         spark.sparkContext.setLogLevel("OFF")
+        # Spark sees to it that all processors are busy: a task is one of them.
+        spark.sparkContext.environment["POLARS_MAX_THREADS"] = "1"
         # It would print a traceback when Java goes away, which others notice and tell.
         counters: Any = spark.sparkContext._accumulatorServer
         counters.handle_error = lambda *_: None
