@@ -46,7 +46,9 @@ def _sides(halves: pl.DataFrame) -> pl.DataFrame:
     """One row per sync: what each end told."""
     sides = []
     for side, end in _SIDES.items():
-        own = halves.filter(pl.col("end") == end).drop("end").sort("node").unique("sync", keep="last")
+        own = halves.filter(pl.col("end") == end).drop("end")
+        if own["sync"].n_unique() < len(own):
+            own = own.sort("node").unique("sync", keep="last")
         sides.append(own.rename({name: f"{side}.{name}" for name in own.columns if name != "sync"}))
     return sides[0].join(sides[1], on="sync", how="full", coalesce=True)
 

@@ -58,7 +58,10 @@ def _spans(attempts: pl.DataFrame, nodes: Mapping[str, Mark]) -> pl.DataFrame:
     own = [pl.col(name).replace_strict(log_ends, default=None, return_dtype=pl.Int64) for name in _PAIR]
     online = pl.col("ok") & pl.col("online_us").is_not_null()
     until = pl.coalesce("lost_us", pl.col("at_us").shift(-1).over(_PAIR), "over")
-    rows = attempts.with_columns(pl.max_horizontal(*own, "at_us", "online_us", "lost_us").alias("over"))
+    rows = attempts.select(
+        *_PAIR, "sync", "at_us", "online_us", "lost_us", "ok", "verdict", "lost_phase",
+        pl.max_horizontal(*own, "at_us", "online_us", "lost_us").alias("over"),
+    )  # fmt: skip
     rows = rows.with_columns(
         pl.when(online).then("online_us").alias("up"), pl.when(online).then(until).alias("down")
     ).with_columns(((pl.col("down") - pl.col("up")) / 1e6).clip(0.0).alias("up_s"))
@@ -121,19 +124,19 @@ def write_rate(
 
     `edges` are those of each sampled node, of each stream in order (in_order).
     """
-    told = attempts.filter(pl.col("snapshot_offset").is_not_null() & (pl.col("verdict") == "full")).select(
+    full = pl.col("snapshot_offset").is_not_null() & (pl.col("verdict") == "full")
+    sampled = {name for name, node in nodes.items() if node["sampled"]}
+    told = attempts.lazy().filter(full & ~pl.col("node").is_in(sampled)).select(
         "node",
         pl.coalesce("r.replid", "m.replid").alias("replid"),
         pl.coalesce("m.decided_us", "r.decided_us").alias("at_us"),
         pl.col("snapshot_offset").alias("offset"),
-    )
+    ).collect()  # fmt: skip
     sizes = backlog_sizes(nodes)
-    sampled = {name for name, node in nodes.items() if node["sampled"]}
     rows = [
         _rate_row(node, "samples", counted.filter(pl.col("node") == node), edges.get(node, []), sizes.get(node))
         for node in sorted(sampled)
     ]
-    told = told.filter(~pl.col("node").is_in(sampled))
     for own in told.partition_by("node", maintain_order=True):
         node = own["node"][0]
         found, bounds = points_to_rates(own)

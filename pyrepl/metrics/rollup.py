@@ -30,6 +30,12 @@ NAMES: Final = ("halves", "children", "values", "drawn")
 CHILD_KEY: Final = ("node", "form", "run", "snapshot")
 _OF_CHILDREN: Final = ("snapshot_started", "snapshot_ended", "child_memory")
 
+_OF_MARKS: Final = (
+    "node", "at_us", "event", "backlog_size_bytes", "form", "detail", "version", "port", "pid", "run", "replid",
+    "replid2",
+)  # fmt: skip
+"""Columns that marks are made of."""
+
 Mark = dict[str, Any]
 """Plain values under the names of _mark(): it travels and is kept as JSON."""
 
@@ -65,7 +71,7 @@ def of_samples(samples: pl.DataFrame) -> Rollup:
     """Of samples, each of them once."""
     marks = _marks(samples, SAMPLES.name, JSON)
     for mark in marks:
-        mark["edges"] = edges(samples.filter(pl.col("node") == mark["node"]))
+        mark["edges"] = edges(samples if len(marks) == 1 else samples.filter(pl.col("node") == mark["node"]))
     return Rollup({"values": values(samples), "drawn": drawn(samples)}, marks)
 
 
@@ -95,7 +101,11 @@ def merged_children(found: pl.DataFrame) -> pl.DataFrame:
 
 def _marks(rows: pl.DataFrame, table: str, form: str) -> list[Mark]:
     """One per node. `form` is text for events whose story is yet to be told."""
-    return [_mark(own, table, form) for own in rows.partition_by("node", maintain_order=True)] if len(rows) else []
+    if rows.is_empty():
+        return []
+    own = rows.select(name for name in _OF_MARKS if name in rows.columns)
+    parts = [own] if own["node"].n_unique() == 1 else own.partition_by("node", maintain_order=True)
+    return [_mark(part, table, form) for part in parts]
 
 
 def _mark(rows: pl.DataFrame, table: str, form: str) -> Mark:
@@ -126,7 +136,8 @@ def _mark(rows: pl.DataFrame, table: str, form: str) -> Mark:
 def _latest(rows: pl.DataFrame, value: pl.Expr) -> list[Any] | None:
     """[when it was last told, what]; the largest of those told at one time."""
     told = rows.select("at_us", value.alias("value")).filter(pl.col("value").is_not_null())
-    return list(told.sort("at_us", "value").row(-1)) if len(told) else None
+    last = told.filter(pl.col("at_us") == pl.col("at_us").max())
+    return list(last.sort("value").row(-1)) if len(last) else None
 
 
 def _words(column: pl.Series) -> list[str]:

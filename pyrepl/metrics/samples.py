@@ -14,6 +14,8 @@ import polars as pl
 SPANS: Final = 240
 """As many points as a line of a chart's width can show apart."""
 DRAWN: Final = ("lag_bytes", "lag_s", "output_bytes", "sync_buffer_bytes", "writes_per_s", "stream_bytes_per_s")
+_LAGS: Final = ("lag_bytes", "lag_s", "output_bytes")
+_POINT: Final = ("node", "replid", "at_us", "offset")
 _VALUES: Final = ("node", "peer", "what", "value", "times")
 _OF_NODE: Final = pl.col("event") == "sample"
 _OF_REPLICA: Final = pl.col("event") == "replica_sample"
@@ -27,8 +29,8 @@ def values(samples: pl.DataFrame) -> pl.DataFrame:
     rate               bytes/s of the stream between two samples, of nodes; peer is null
     writes             writes_per_s, of nodes; peer is null
     """
-    replicas = samples.filter(_OF_REPLICA)
-    nodes = samples.filter(_OF_NODE).with_columns(pl.lit(None, pl.String).alias("peer"))
+    replicas = samples.select("event", "node", "peer", *_LAGS).filter(_OF_REPLICA)
+    nodes = samples.select("event", *_POINT, "writes_per_s", peer=pl.lit(None, pl.String)).filter(_OF_NODE)
     largest = replicas.group_by("node", "peer").agg(pl.col("output_bytes").max().cast(pl.Float64).alias("value"))
     return pl.concat(
         [
@@ -55,7 +57,7 @@ def added(counts: pl.DataFrame) -> pl.DataFrame:
 
 def _spans(nodes: pl.DataFrame) -> pl.DataFrame:
     """Spans between two samples of a node's stream, in order of time: span_us, grown, rate (null of what is none)."""
-    ordered = nodes.select("node", "replid", "at_us", "offset").sort("node", "replid", "at_us", "offset")
+    ordered = nodes.select(_POINT).sort(_POINT)
     of_stream = ("node", "replid")
     spans = ordered.with_columns(
         (pl.col("at_us") - pl.col("at_us").shift(1)).over(of_stream).alias("span_us"),
@@ -74,7 +76,7 @@ def points_to_rates(points: pl.DataFrame) -> tuple[pl.DataFrame, list[list[Any]]
 def edges(own: pl.DataFrame) -> list[list[Any]]:
     """Of one node's samples, per stream: [replid, first at_us, its offset, last at_us, its offset, us of all spans,
     bytes grown in them]."""
-    return _edges(own.filter(_OF_NODE))
+    return _edges(own.select("event", *_POINT).filter(_OF_NODE))
 
 
 def _edges(nodes: pl.DataFrame) -> list[list[Any]]:
