@@ -9,9 +9,10 @@ hundredth more lines. On this machine processes read while Spark starts: "start"
 the same time and share the processors, "both" is until the later one is done, and "whole" is all; "reading" is the same
 reading by itself. On a cluster Spark's tasks read, when it has started.
 
-DuckDB and Polars parse the same lines into Parquet. "answer" of Spark is every result table; of DuckDB the same
-analysis in SQL (metrics_sql.py, which says what it leaves out) over the very tables that Spark answers from; of Polars
-only phases by sync and percentiles of lag.
+DuckDB and Polars parse the same lines into Parquet. "answer" of Spark is every result table, from the rollups that it
+made of each part while it read (their making is in "parse"); of DuckDB the same analysis in SQL (metrics_sql.py, which
+says what it leaves out) over the canonical tables of the same run, all rows of them; of Polars only phases by sync and
+percentiles of lag.
 """
 
 from __future__ import annotations
@@ -271,6 +272,7 @@ def compare(work: Path, masters: list[str], rounds: int) -> None:
         _tell(name, found, size)
     one, two = (firsts[master] for master in masters[:2])
     again = seconds[masters[1]]
+    print("answers: Spark's tasks from rollups made while reading, DuckDB from the canonical tables")
     print(f"answer of {masters[1]} / answer of DuckDB: {two['answer'] / rivals['duckdb']['answer']:.1f}")
     print(
         f"second run / first: {again['whole'] / two['whole']:.0%} as a whole, "

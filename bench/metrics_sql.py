@@ -1,9 +1,10 @@
-"""The analysis of `pyrepl metrics` as plain SQL over the same Parquet tables, for bench.metrics to ask DuckDB.
+"""The analysis of `pyrepl metrics` as plain SQL over the canonical tables, for bench.metrics to ask DuckDB.
 
 It asks what costs: one row per sync and end with all that its events tell, both ends joined, causes and failures by
 what came before in the pair, the counts of them, cuts, loops, storms and backlog sizes, forks, nodes, exact percentiles
 of lag, write rates between samples in order of time, and the thinned series. It leaves out what only text logs need
-(telling, clocks, stitching) and the words of the advice, which cost Spark little here too.
+(telling, clocks, stitching) and the words of the advice, which cost little here. DuckDB reads all events and samples;
+`pyrepl metrics` itself answers from what its parts came to when they were read (rollup.py).
 """
 
 from __future__ import annotations
