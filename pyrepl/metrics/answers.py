@@ -14,6 +14,7 @@ import polars as pl
 
 from pyrepl.metrics import advice, rates
 from pyrepl.metrics.attempts import attempts
+from pyrepl.metrics.keep import kept
 from pyrepl.metrics.parts import Loaded, Sources, load, read_rows
 from pyrepl.metrics.results import SKEW
 from pyrepl.metrics.rollup import Mark, merged_marks, rollup
@@ -125,6 +126,7 @@ def unpacked(found: Mapping[str, bytes]) -> Frames:
 
 
 def answer_all(groups: Iterator[Sources], tables: str) -> Iterator[dict[str, bytes]]:
-    """For Spark's mapPartitions."""
+    """For Spark's mapPartitions: those that are kept, and the others made."""
+    folder = Path(tables)
     for wanted in groups:
-        yield packed(answers(Path(tables), wanted))
+        yield kept(folder, wanted, lambda wanted=wanted: packed(answers(folder, wanted)))  # type: ignore[misc]

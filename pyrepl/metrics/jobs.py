@@ -24,6 +24,7 @@ from pyrepl.metrics import manifest
 from pyrepl.metrics.advice import advice
 from pyrepl.metrics.answers import Frames, answer_all, answers, unpacked
 from pyrepl.metrics.groups import groups
+from pyrepl.metrics.keep import sweep
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.parts import Bounds, Sources, pieces, sources, told_elsewhere
 from pyrepl.metrics.results import RESULTS, TOTALS
@@ -101,6 +102,8 @@ def _answered(spark: SparkSession, tables: Path, known: Manifest, bounds: Bounds
     wanted.sort(key=lambda one: -sum(len(paths) for _, paths, _ in one.kept))
     context = spark.sparkContext
     found = context.parallelize(wanted, len(wanted)).mapPartitions(partial(answer_all, tables=str(tables))).collect()
+    if bounds == (None, None):
+        sweep(tables, wanted)
     return [unpacked(one) for one in found]
 
 
