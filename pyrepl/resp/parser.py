@@ -45,9 +45,13 @@ _HEADERS: Final[dict[bytes, int]] = {b"*%d" % count: count for count in range(1,
 _BULK_HEADERS: Final[list[bytes]] = [b"$%d" % size for size in range(1025)]
 _TABLE_SIZE: Final = 1025
 _WINDOW_BYTES: Final = 256 * 1024
+"""How much is split at once: bounds the number of pieces, however many CRLFs a large value contains."""
 _ALONE_BYTES: Final = 256
 """A read up to here is looked at as one command first."""
-"""How much is split at once: bounds the number of pieces, however many CRLFs a large value contains."""
+
+_LARGE_READ_BYTES: Final = 32 * 1024
+_WHOLE_BYTES: Final = 16 * 1024
+"""An unfinished command of up to so many bytes at the end of a large read is read anew with the next one."""
 
 _TAKEN: Final = 0
 _IGNORED: Final = 1
@@ -296,7 +300,10 @@ class Parser:
                     pos = self._scan_all(data, pos, batch)
                     if pos == end:
                         return pos
+                first = pos
                 pos, status = self._read_one(data, pos, batch)
+                if self._left and self._error is None and end >= _LARGE_READ_BYTES and end - first <= _WHOLE_BYTES:
+                    return self._put_back(first, pos)
             # Pieces of a window are no longer than the window, so they cannot break the limit for bulk strings.
             elif self.authenticated and self.max_bulk_bytes >= _WINDOW_BYTES:
                 tokens = (data if not pos and end <= window_end else data[pos:window_end]).split(_CRLF)
@@ -306,6 +313,16 @@ class Parser:
             if status == _STOPPED:
                 return pos
         return pos
+
+    def _put_back(self, first: int, pos: int) -> int:
+        """Leave the command that was begun at `first` and read up to `pos` to the next read, which has its end: the
+        scan takes it whole then, and the bytes of that read are one piece. `first`."""
+        if self._need:
+            self._need += pos - first
+        self._left = 0
+        self._args = []
+        self._bulk = -1
+        return first
 
     def _scan_all(self, data: bytes, pos: int, batch: Batch) -> int:
         """Read the usual commands from `pos` on; the position behind them."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.packed import Packed
+from pyrepl.rdb.compiled import edits
 from pyrepl.resp.reply import NULL_ARRAY, OK, Simple
 from tests.unit.commands.rig import Rig
 
@@ -102,3 +105,34 @@ def test_keys_and_types(rig: Rig) -> None:
     assert rig.say("RANDOMKEY") in (b"one", b"two", b"three")
     assert rig.say("EXISTS one one four") == 2
     assert rig.say("TOUCH one four") == 1
+
+
+@pytest.mark.parametrize(
+    "make", ["HSET k f v", "RPUSH k a", "LPUSH k a b", "ZADD k 1 m", "ZADD k 1 m 2 n", "HSET k f v g w"]
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "EXISTS k",
+        "TOUCH k",
+        "TYPE k",
+        "EXPIRE k 100",
+        "TTL k",
+        "PERSIST k",
+        "SCAN 0 TYPE hash",
+        "OBJECT ENCODING k",
+        "MEMORY USAGE k",
+        "DUMP k",
+        "RENAME k k2",
+        "COPY k k2",
+        "MOVE k 1",
+        "SETNX k x",
+        "DEBUG OBJECT k",
+        "RANDOMKEY",
+    ],
+)
+def test_what_asks_about_a_key_leaves_its_value_packed(rig: Rig, make: str, line: str) -> None:
+    rig.say(make)
+    assert not isinstance(rig.say(line), CommandError)
+    kept = [value for db in rig.node.keyspace.databases for value in db.values.values()]
+    assert kept and all(isinstance(value, Packed) == edits.COMPILED for value in kept)

@@ -112,6 +112,30 @@ def test_many_windows_of_commands_and_of_crlf_values() -> None:
     assert [batch.wire(at) for at in range(2000)] == [encode_command(argv) for argv in commands]
 
 
+def test_a_large_read_may_end_anywhere_in_a_command() -> None:
+    commands = [[b"SET", b"key:%d" % n, b"\r\n" * (n % 7) + b"v" * (n * 37 % 1500)] for n in range(60)]
+    wire = b"".join(map(encode_command, commands))
+    large = encode_command([b"SET", b"large", b"x" * 40_000])
+    wire = large + wire + large
+    for cut in (*range(40_030, 43_000, 11), len(wire) - 39_990, len(wire) - 30_000, len(wire) - 10_000, len(wire) - 1):
+        parser = Parser()
+        batches = [parser.feed(wire[:cut])]
+        assert batches[0].size + parser.pending_bytes == cut
+        batches.append(parser.feed(wire[cut : cut + 1]))
+        batches.append(parser.feed(wire[cut + 1 :]))
+        assert [argv for batch in batches for argv in batch.commands][1:-1] == commands
+        assert b"".join(batch.raw for batch in batches) == wire and parser.pending_bytes == 0
+        assert all(
+            batch.wire(at) == encode_command(argv) for batch in batches for at, argv in enumerate(batch.commands)
+        )
+
+
+def test_what_is_broken_at_the_end_of_a_large_read_is_said() -> None:
+    large = encode_command([b"SET", b"large", b"x" * 40_000])
+    batch = Parser().feed(large + b"*2\r\n$3\r\nGET\r\nx1\r\n")
+    assert batch.commands == [[b"SET", b"large", b"x" * 40_000]] and batch.error == b"expected '$', got 'x'"
+
+
 def test_more_arguments_than_the_header_table() -> None:
     argv = [b"MSET", *(b"%d" % n for n in range(3000))]
     batch = Parser().feed(encode_command(argv) + PING)
