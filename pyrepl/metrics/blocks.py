@@ -62,6 +62,11 @@ def blocks(source: Source, start: int, end: int | None, block_bytes: int = BLOCK
         if len(rest) > MAX_LINE_BYTES:
             giant, rest, at = _giant(source, rest, at, end, block_bytes)
             yield giant
+            # What came behind it may hold whole lines already.
+            whole = rest[: rest.rfind(b"\n") + 1]
+            if whole:
+                yield from _without_giants(at, whole)
+                at, rest = at + len(whole), rest[len(whole) :]
     if rest:
         yield from _without_giants(at, rest if rest.endswith(b"\n") else rest + b"\n")
 

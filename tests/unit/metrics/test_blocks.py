@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pyrepl.metrics import blocks as module
@@ -43,6 +43,7 @@ def test_a_range_ends_where_it_should() -> None:
 
 
 @given(st.lists(st.sampled_from([0, 5, 99, 100, 101, 350]), max_size=8), st.integers(1, 400))
+@example([350, 0, 100], 2)
 @settings(max_examples=60, deadline=None)
 def test_giants_are_told_and_not_kept(sizes: list[int], block_bytes: int) -> None:
     before = module.MAX_LINE_BYTES
