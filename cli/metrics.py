@@ -257,6 +257,8 @@ def spark_for(options: Options, steps: Steps, step: str = "start Spark") -> Iter
     """
     from pyrepl.metrics.session import session
 
+    from .metrics_archive import java_options
+
     steps.begin(step)
     master = master_of(options, os.environ)
     with contextlib.ExitStack() as stack:
@@ -265,7 +267,10 @@ def spark_for(options: Options, steps: Steps, step: str = "start Spark") -> Iter
                 size = bytes_in(options.logs)
                 small, quick = size < SMALL_BYTES, size < QUICK_BYTES
                 partitions = 1 if small else PARTITIONS
-                spark = stack.enter_context(session(master, partitions=partitions, small=small, quick=quick))
+                ready = java_options(java(), os.environ)
+                spark = stack.enter_context(
+                    session(master, partitions=partitions, small=small, quick=quick, java=ready)
+                )
             except Exception as error:
                 raise CannotRun(_why_no_start(master, error, chatter())) from None
         try:
@@ -306,20 +311,23 @@ def _held_back() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _hushed() -> Iterator[Callable[[], str]]:
-    """What is started meanwhile writes its errors into a file that goes with it; the caller can ask what it said."""
-    with tempfile.TemporaryFile() as file:
-        kept = os.dup(2)
-        os.dup2(file.fileno(), 2)
+    """What is started meanwhile writes into a file that goes with it; the caller can ask what it said.
+
+    So who waits for the end of our output does not wait for Java's end, which comes later.
+    """
+    with tempfile.TemporaryFile() as file, contextlib.ExitStack() as back:
+        sys.stdout.flush()
+        for number in (1, 2):
+            kept = os.dup(number)
+            back.callback(os.close, kept)
+            back.callback(os.dup2, kept, number)
+            os.dup2(file.fileno(), number)
 
         def said() -> str:
             file.seek(0)
             return file.read().decode("utf-8", "replace")
 
-        try:
-            yield said
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+        yield said
 
 
 def master_of(options: Options, environment: Mapping[str, str]) -> str:

@@ -43,19 +43,25 @@ _QUICK: Final = "-XX:TieredStopAtLevel=1"
 
 @contextmanager
 def session(
-    master: str = "local[*]", memory: str = "2g", partitions: int = 4, small: bool = False, quick: bool = False
+    master: str = "local[*]",
+    memory: str = "2g",
+    partitions: int = 4,
+    small: bool = False,
+    quick: bool = False,
+    java: str = "",
 ) -> Iterator[SparkSession]:
     """A session on `master`, stopped at the end. `partitions` is that of shuffles; `memory` of a local driver. An empty
     `master` is the one that spark-submit has told Spark.
 
     `small` says that there are few rows, a thousand syncs and not millions of events: then Spark's expressions are
     interpreted, as compiling them would take longer than running them. `quick`, which `small` implies, is for minutes
-    and not for hours: Java compiles quickly and not well. Raises what Spark raises when there is no Java.
+    and not for hours: Java compiles quickly and not well. `java` are further options for it. Raises what Spark raises
+    when there is no Java.
     """
     rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
     spark: SparkSession | None = None
     try:
-        spark = _build(master, settings(master, memory, partitions, rough, quick=quick or small), rough)
+        spark = _build(master, settings(master, memory, partitions, rough, quick=quick or small, java=java), rough)
         for name, value in (_SMALL if small else {}).items():
             spark.conf.set(name, value)
         spark.sparkContext.setLogLevel("OFF")
@@ -90,7 +96,9 @@ def _build(master: str, settings: Mapping[str, str], rough: str) -> SparkSession
     return builder.getOrCreate()
 
 
-def settings(master: str, memory: str, partitions: int, rough: str, *, quick: bool = False) -> dict[str, str]:
+def settings(
+    master: str, memory: str, partitions: int, rough: str, *, quick: bool = False, java: str = ""
+) -> dict[str, str]:
     """Spark's settings; `rough` is the folder for its temporary files."""
     return {
         "spark.ui.enabled": "false",
@@ -102,6 +110,6 @@ def settings(master: str, memory: str, partitions: int, rough: str, *, quick: bo
         "spark.local.dir": rough,
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{rough}/{_LOGGING} "
-        f"-Djava.io.tmpdir={rough} -XX:+UseParallelGC{f' {_QUICK}' if quick else ''}",
+        f"-Djava.io.tmpdir={rough} {' '.join(filter(None, ('-XX:+UseParallelGC', _QUICK if quick else '', java)))}",
         **(_LOCAL if master.startswith("local") else {}),
     }

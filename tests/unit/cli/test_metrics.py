@@ -183,10 +183,11 @@ def test_how_much_there_is_to_read(tmp_path: Path) -> None:
 
 def test_what_a_program_says_is_kept_aside(capfd: pytest.CaptureFixture[str]) -> None:
     with metrics._hushed() as said:
-        subprocess.run([sys.executable, "-c", "import os; os.write(2, b'noise')"], check=True)
+        subprocess.run([sys.executable, "-c", "import os; os.write(2, b'noi'); os.write(1, b'se')"], check=True)
         assert said() == "noise"
     os.write(2, b"heard")
-    assert capfd.readouterr().err == "heard"
+    os.write(1, b"too")
+    assert capfd.readouterr() == ("too", "heard")
 
 
 def test_two_do_not_write_to_one_folder(tmp_path: Path) -> None:

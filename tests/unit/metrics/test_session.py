@@ -26,3 +26,8 @@ def test_a_quick_session_has_java_compile_once(tmp_path: Path) -> None:
         return settings("local[2]", "1g", 1, str(tmp_path), quick=quick)["spark.driver.extraJavaOptions"]
 
     assert java(True) == f"{java(False)} -XX:TieredStopAtLevel=1"
+
+
+def test_further_options_of_java_come_last(tmp_path: Path) -> None:
+    found = settings("local[2]", "1g", 1, str(tmp_path), java="-Xshare:auto")
+    assert found["spark.driver.extraJavaOptions"].endswith("-XX:+UseParallelGC -Xshare:auto")
