@@ -40,7 +40,7 @@ def java_options(java: str, environment: Mapping[str, str], now_s: float | None 
         return ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for old in path.parent.glob("spark-*.jsa"):
+        for old in set(path.parent.glob("spark-*.jsa")) - {path}:
             old.unlink()
     except OSError:
         return ""
