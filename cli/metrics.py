@@ -65,6 +65,8 @@ _TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
 """Lines of Java's that say why it did not start."""
 _RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception)\b")
 """Begins the last line of a Python traceback, in the first column."""
+_UNWRITTEN: Final = "pyrepl.metrics.part.WriteError: "
+"""What begins the error of a Spark task that cannot write its part."""
 _LOOK_S: Final = 0.2
 _AGO: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -350,11 +352,15 @@ def in_our_words(error: Exception) -> str:
     from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException
 
+    from .metrics_readers import MAKE_ROOM
+
     if isinstance(error, (Py4JNetworkError, ConnectionRefusedError, ConnectionResetError)):
         return SPARK_IS_GONE
     if isinstance(error, (Py4JError, PySparkException)):
         # py4j has no cause to tell where it got no answer.
         cause = cause_in(str(error))
+        if _UNWRITTEN in cause:
+            return f"cannot write {cause.partition(_UNWRITTEN)[2]}: {MAKE_ROOM}"
         return f"Spark failed: {cause}" if cause else SPARK_IS_GONE
     return ""
 

@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING, Final
 
 from .metrics import (
     SIGNALS,
+    SPARK_IS_GONE,
     CannotRun,
     Options,
     Watch,
     by_spark,
+    in_our_words,
     library_of_charts,
     reading,
     replace,
@@ -44,6 +46,10 @@ if TYPE_CHECKING:
     from pyrepl.metrics.report.model import Report
 
 STATE: Final = "follow.json"
+CHECKPOINT: Final = "checkpoint"
+REMOVE_IT: Final = (
+    "remove that folder and start again.\nNothing is lost and nothing counts twice: what was read stands in tables/"
+)
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 1.0
 """Who ends a service may end Java with it, a moment before the signal comes to us."""
@@ -92,12 +98,29 @@ def _run(spark: SparkSession, follower: Follower, options: Options, asked: Simpl
     """Batch by batch; returns when asked to end. Raises what ended the stream else."""
     from pyrepl.metrics import follow as job
 
-    query = job.follow(spark, follower, _out(options) / "checkpoint", options.every_s)
+    checkpoint = _out(options) / CHECKPOINT
+    try:
+        query = job.follow(spark, follower, checkpoint, options.every_s)
+    except Exception as error:
+        raise _of_spark(error, checkpoint) from None
     if _was_asked_to_end(query, asked):
         with contextlib.suppress(Exception):
             query.stop()
         return
-    raise follower.error or query.exception() or CannotRun("Spark ended the stream and does not say why: start again")
+    if follower.error is not None:
+        raise follower.error
+    ended = query.exception()
+    if ended is None:
+        raise CannotRun("Spark ended the stream and does not say why: start again")
+    raise _of_spark(ended, checkpoint)
+
+
+def _of_spark(error: Exception, checkpoint: Path) -> Exception:
+    """What ended the stream, and none of our batches: but for a Java that is gone, its checkpoint."""
+    told = in_our_words(error)
+    if not told or told == SPARK_IS_GONE:
+        return error
+    return CannotRun(f"{told}\nIts own notes in {checkpoint} may be damaged: {REMOVE_IT}")
 
 
 def _was_asked_to_end(query: StreamingQuery, asked: SimpleQueue[int]) -> bool:

@@ -17,6 +17,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from cli import metrics
 from cli.metrics import Options, java_version, moment, show, tasks_of, why_not
+from cli.metrics_readers import MAKE_ROOM
 
 NOW_US = 1795258584000000
 
@@ -151,6 +152,10 @@ def test_errors_of_spark_are_told_and_others_are_not() -> None:
     assert metrics.in_our_words(Py4JError("An error occurred while calling o1.x.\n: java.lang.Oh: no\n\tat a")) == (
         "Spark failed: java.lang.Oh: no"
     )
+    unwritten = (
+        "Traceback (most recent call last):\n  at\npyrepl.metrics.part.WriteError: /out/a (No space left)\n\nJVM"
+    )
+    assert metrics.in_our_words(Py4JError(unwritten)) == f"cannot write /out/a (No space left): {MAKE_ROOM}"
     no_answer = Py4JError("An error occurred while calling o57.collectToPython")
     for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(), no_answer):
         assert metrics.in_our_words(error) == metrics.SPARK_IS_GONE

@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from cli import metrics_follow
 from cli.metrics import CannotRun, Options
@@ -117,3 +118,25 @@ def test_what_a_batch_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_quiet_batches_tell_programs_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     metrics_follow.tell_batch(report(1), Read(1, 1, 1, 0), Options(("log",), tmp_path, quiet=True))
     assert capsys.readouterr().out == "" and (tmp_path / "follow.json").exists()
+
+
+def test_a_damaged_checkpoint_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether Spark notices at once or in its first batch."""
+    damaged = PySparkException("[STREAMING_CHECKPOINT] the metadata file is missing")
+
+    def refused(*_: Any) -> Query:
+        raise damaged
+
+    with pytest.raises(CannotRun, match="missing") as later:
+        run(monkeypatch, Query(0, why=damaged), SimpleQueue())
+    monkeypatch.setattr(job, "follow", refused)
+    nothing: Any = None
+    with pytest.raises(CannotRun, match="missing") as at_once:
+        metrics_follow._run(nothing, nothing, Options(("log",), Path("out"), follow=True), SimpleQueue())
+    assert str(later.value) == str(at_once.value)
+    assert str(later.value).endswith(f"Its own notes in out/checkpoint may be damaged: {metrics_follow.REMOVE_IT}")
+
+
+def test_a_java_that_is_gone_is_no_damaged_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConnectionRefusedError):
+        run(monkeypatch, Query(0, why=ConnectionRefusedError()), SimpleQueue())
