@@ -97,7 +97,9 @@ class Readers:
 
     def _started(self, tables: Path, zone: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "pyrepl_cli.metrics_reader", str(tables), zone]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # One process is one processor's: threads of its own would be in the others' way.
+        environment = {**os.environ, "POLARS_MAX_THREADS": "1"}
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
 
 @final
