@@ -45,9 +45,14 @@ class Call:
 
     def rewrite(self, *argv: bytes) -> None:
         """Propagate this command in place of the one the client sent; several calls propagate several, in order."""
+        self.rewrite_as(list(argv))
+
+    def rewrite_as(self, argv: list[bytes]) -> None:
+        """As `rewrite`, taking over the list of words."""
         if self.propagated is None:
-            self.propagated = []
-        self.propagated.append(list(argv))
+            self.propagated = [argv]
+        else:
+            self.propagated.append(argv)
 
     def propagate_nothing(self) -> None:
         """Though something changed, nothing of it concerns the replicas."""

@@ -34,6 +34,7 @@ from pyrepl.commands.table import (
 )
 from pyrepl.commands.transactions import discard_queue, is_dirty, unwatch
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.prefetch import prefetch_commands
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.node.stats import CommandStats
@@ -73,11 +74,13 @@ class Entry:
         "skip",
         "stats",
         "wire_name",
+        "words",
     )
 
     def __init__(self, row: Command, stats: CommandStats, skip: int) -> None:
         self.row = row
         self.fn: Callable[..., Any] = row.fn
+        self.words = row.words
         self.arity = row.arity
         self.flags = row.flags
         self.stats = stats
@@ -163,10 +166,18 @@ class Dispatcher:
         index = start
         unfed = start
         """The first of the commands before `index` whose bytes are still to go into the stream."""
+        fetched = start + 1 if size - start == 1 else start
+        """How far the keys of the batch were asked for: a single one is looked up at once."""
+        name: bytes | None = None
+        entry: Entry | None = None
         started = clock()
         while index < size and not (client.guarded or node.checked):
+            if index >= fetched:
+                fetched = prefetch_commands(call.db.values, call.db.expires, commands, index)
             argv = commands[index]
-            entry = by_name.get(argv[0])
+            if argv[0] is not name:
+                name = argv[0]
+                entry = by_name.get(name)
             if entry is None or not entry.is_plain:
                 break
             if not entry.fits(len(argv)):
@@ -207,6 +218,9 @@ class Dispatcher:
         call.argv = argv
         call.client.last_command = entry.wire_name
         try:
+            words = entry.words
+            if words is not None:
+                return words.run(call, argv)
             if entry.skip == 1:
                 count = len(argv)
                 if count == 3:
@@ -274,8 +288,11 @@ class Dispatcher:
         tracked = node.memory.tracked
         index = start
         try:
+            fetched = start
             started = clock()
             for index in range(start, len(commands)):
+                if index >= fetched:
+                    fetched = prefetch_commands(call.db.values, call.db.expires, commands, index)
                 argv = commands[index]
                 entry = by_name.get(argv[0])
                 if entry is None or entry.children or not entry.fits(len(argv)):

@@ -8,11 +8,12 @@ takes away its time to live, incrementing keeps it (Redis 7.4). Dirty counts, re
 from __future__ import annotations
 
 from itertools import islice
+from typing import Final, final
 
 from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import check_pick_count, pick_count_argument
-from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, command
+from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, Words, command
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.field_expiry import find_hash, read_field, read_hash, visible_hash
 from pyrepl.keyspace.packed import PackedHash
@@ -24,18 +25,28 @@ from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, parse_integer
 from pyrepl.resp.reply import OK, Reply, Simple
 
 
-@command("HSET", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
-def hset(call: Call, key: bytes, *pairs: bytes) -> int:
+@final
+class _Hset(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        db = call.db
+        key = argv[1]
+        value = db.find_kept(key)
+        if type(value) is HashValue and value.expires is None and len(argv) == 4:
+            fields = value.fields
+            before = len(fields)
+            fields[argv[2]] = argv[3]
+            db.changed(key, 1)
+            return len(fields) - before
+        return _set_pairs(call, key, value, tuple(argv[2:]), "hset")
+
+
+_HSET: Final = _Hset()
+
+
+@command("HSET", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0", words=_HSET)
+def hset(call: Call, key: bytes, *pairs: bytes) -> object:
     """Set fields of a hash, creating it if need be; how many were new."""
-    db = call.db
-    value = db.find_kept(key)
-    if type(value) is HashValue and value.expires is None and len(pairs) == 2:
-        fields = value.fields
-        before = len(fields)
-        fields[pairs[0]] = pairs[1]
-        db.changed(key, 1)
-        return len(fields) - before
-    return _set_pairs(call, key, value, pairs, "hset")
+    return _HSET.run(call, [b"HSET", key, *pairs])
 
 
 @command("HMSET", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")

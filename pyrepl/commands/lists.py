@@ -8,6 +8,7 @@ Dirty counts, replies and texts are Redis 7.0's.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from itertools import islice
 from typing import Final, final
 
@@ -22,6 +23,7 @@ from pyrepl.commands.table import (
     MOVABLE_KEYS,
     READONLY,
     WRITE,
+    Words,
     command,
     numkeys_at,
 )
@@ -33,37 +35,63 @@ from pyrepl.resp.reply import NULL_ARRAY, OK, NullArray, Simple
 
 _COUNT_COMPLAINT: Final = "ERR count should be greater than 0"
 
+_APPEND: Final[Callable[[deque[bytes], bytes], None]] = deque.append
+_APPENDLEFT: Final[Callable[[deque[bytes], bytes], None]] = deque.appendleft
+"""Looked up once: a method of a type that is not compiled is found by its name, each time."""
 
-@command("LPUSH", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list")
-def lpush(call: Call, key: bytes, *elements: bytes) -> int:
+
+@final
+class _Lpush(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        db = call.db
+        key = argv[1]
+        count = len(argv) - 2
+        value = db.find_kept(key)
+        if type(value) is not ListValue:
+            return _push_packed(call, key, value, tuple(argv[2:]), True)
+        assert isinstance(value, ListValue)
+        if count == 1:
+            _APPENDLEFT(value.items, argv[2])
+        else:
+            value.items.extendleft(argv[2:])
+        db.changed(key, count)
+        return len(value.items)
+
+
+_LPUSH: Final = _Lpush()
+
+
+@command("LPUSH", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", words=_LPUSH)
+def lpush(call: Call, key: bytes, *elements: bytes) -> object:
     """Prepend elements to a list, creating it if need be; its new length."""
-    db = call.db
-    value = db.find_kept(key)
-    if type(value) is not ListValue:
-        return _push_packed(call, key, value, elements, True)
-    assert isinstance(value, ListValue)
-    if len(elements) == 1:
-        value.items.appendleft(elements[0])
-    else:
-        value.items.extendleft(elements)
-    db.changed(key, len(elements))
-    return len(value.items)
+    return _LPUSH.run(call, [b"LPUSH", key, *elements])
 
 
-@command("RPUSH", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list")
-def rpush(call: Call, key: bytes, *elements: bytes) -> int:
+@final
+class _Rpush(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        db = call.db
+        key = argv[1]
+        count = len(argv) - 2
+        value = db.find_kept(key)
+        if type(value) is not ListValue:
+            return _push_packed(call, key, value, tuple(argv[2:]), False)
+        assert isinstance(value, ListValue)
+        if count == 1:
+            _APPEND(value.items, argv[2])
+        else:
+            value.items.extend(argv[2:])
+        db.changed(key, count)
+        return len(value.items)
+
+
+_RPUSH: Final = _Rpush()
+
+
+@command("RPUSH", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", words=_RPUSH)
+def rpush(call: Call, key: bytes, *elements: bytes) -> object:
     """Append elements to a list, creating it if need be; its new length."""
-    db = call.db
-    value = db.find_kept(key)
-    if type(value) is not ListValue:
-        return _push_packed(call, key, value, elements, False)
-    assert isinstance(value, ListValue)
-    if len(elements) == 1:
-        value.items.append(elements[0])
-    else:
-        value.items.extend(elements)
-    db.changed(key, len(elements))
-    return len(value.items)
+    return _RPUSH.run(call, [b"RPUSH", key, *elements])
 
 
 def _push_packed(call: Call, key: bytes, kept: Value | None, elements: tuple[bytes, ...], left: bool) -> int:
@@ -111,11 +139,24 @@ def rpushx(call: Call, key: bytes, *elements: bytes) -> int:
     return len(value.items)
 
 
-@command("LPOP", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="list")
-def lpop(call: Call, key: bytes, *counts: bytes) -> bytes | list[bytes] | NullArray | None:
+@final
+class _Lpop(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        if len(argv) > 2:
+            return _pop_counted(call, argv[1], tuple(argv[2:]), True, "lpop")
+        return _pop_first(call, argv[1])
+
+
+_LPOP: Final = _Lpop()
+
+
+@command("LPOP", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="list", words=_LPOP)
+def lpop(call: Call, key: bytes, *counts: bytes) -> object:
     """Remove and return the first elements of a list."""
-    if counts:
-        return _pop_counted(call, key, counts, True, "lpop")
+    return _LPOP.run(call, [b"LPOP", key, *counts])
+
+
+def _pop_first(call: Call, key: bytes) -> bytes | None:
     db = call.db
     value = db.find_kept(key)
     if type(value) is not ListValue:
@@ -218,11 +259,22 @@ def lindex(call: Call, key: bytes, index: bytes) -> bytes | None:
     return value.items[position] if -size <= position < size else None
 
 
-@command("LRANGE", arity=4, flags=READONLY, keys=FIRST_ARG, group="list")
-def lrange(call: Call, key: bytes, start: bytes, stop: bytes) -> list[bytes]:
+@final
+class _Lrange(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        return _lrange(call, argv[1], integer_argument(argv[2]), integer_argument(argv[3]))
+
+
+_LRANGE: Final = _Lrange()
+
+
+@command("LRANGE", arity=4, flags=READONLY, keys=FIRST_ARG, group="list", words=_LRANGE)
+def lrange(call: Call, key: bytes, start: bytes, stop: bytes) -> object:
     """The elements between two indices, both inclusive."""
-    first = integer_argument(start)
-    last = integer_argument(stop)
+    return _LRANGE.run(call, [b"LRANGE", key, start, stop])
+
+
+def _lrange(call: Call, key: bytes, first: int, last: int) -> list[bytes]:
     kept = call.db.read_kept(key)
     if kept is None:
         return []

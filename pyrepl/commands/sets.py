@@ -7,34 +7,46 @@ Dirty counts, replies and texts are Redis 7.0's.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import Final
+from typing import Final, final
 
 from pyrepl.commands.arguments import syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import check_pick_count, pick_count_argument, pop_count_argument
-from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, command
+from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, Words, command
 from pyrepl.keyspace.values import SetValue, wrong_type
 
 REMOVED_AT_ONCE: Final = 1024
 """Most members in one SREM that SPOP propagates."""
 
 
-@command("SADD", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="set")
-def sadd(call: Call, key: bytes, *members: bytes) -> int:
+@final
+class _Sadd(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        db = call.db
+        key = argv[1]
+        value = db.find(key)
+        if value is None:
+            value = SetValue(set(argv[2:]))
+            db.put(key, value)
+            added = len(value.members)
+        elif type(value) is not SetValue:
+            raise wrong_type()
+        elif len(argv) == 3:
+            added = 1 if value.add(argv[2]) else 0
+        else:
+            added = value.update(argv[2:])
+        if added:
+            db.changed(key, added)
+        return added
+
+
+_SADD: Final = _Sadd()
+
+
+@command("SADD", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="set", words=_SADD)
+def sadd(call: Call, key: bytes, *members: bytes) -> object:
     """Add members to a set, creating it if need be; how many were new."""
-    db = call.db
-    value = db.find(key)
-    if value is None:
-        value = SetValue(set(members))
-        db.put(key, value)
-        added = len(value.members)
-    elif type(value) is SetValue:
-        added = value.update(members)
-    else:
-        raise wrong_type()
-    if added:
-        db.changed(key, added)
-    return added
+    return _SADD.run(call, [b"SADD", key, *members])
 
 
 @command("SREM", arity=-3, flags=WRITE | FAST, keys=FIRST_ARG, group="set")
@@ -113,14 +125,27 @@ def scard(call: Call, key: bytes) -> int:
     return 0 if value is None else len(value.members)
 
 
-@command("SPOP", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="set")
-def spop(call: Call, key: bytes, *counts: bytes) -> bytes | Sequence[bytes] | Set[bytes] | None:
+@final
+class _Spop(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        if len(argv) > 2:
+            return _pop_counted(call, argv[1], tuple(argv[2:]))
+        return _pop_one(call, argv[1])
+
+
+_SPOP: Final = _Spop()
+
+
+@command("SPOP", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="set", words=_SPOP)
+def spop(call: Call, key: bytes, *counts: bytes) -> object:
     """Remove and return random members of a set.
 
     Replicas must remove the same ones, so it propagates as SREM, or as DEL when a count takes the whole set.
     """
-    if counts:
-        return _pop_counted(call, key, counts)
+    return _SPOP.run(call, [b"SPOP", key, *counts])
+
+
+def _pop_one(call: Call, key: bytes) -> bytes | None:
     db = call.db
     value = db.find_as(SetValue, key)
     if value is None:
@@ -128,7 +153,7 @@ def spop(call: Call, key: bytes, *counts: bytes) -> bytes | Sequence[bytes] | Se
     member = value.pop_random(call.random.below)
     if not value.members:
         db.delete(key)
-    call.rewrite(b"SREM", key, member)
+    call.rewrite_as([b"SREM", key, member])
     db.changed(key, 1)
     return member
 

@@ -16,8 +16,9 @@ from pyrepl.commands.arguments import (
     syntax_error,
 )
 from pyrepl.commands.call import Call
-from pyrepl.commands.table import ALL_ARGS, DENYOOM, EVERY_SECOND, FAST, FIRST_ARG, READONLY, WRITE, command
+from pyrepl.commands.table import ALL_ARGS, DENYOOM, EVERY_SECOND, FAST, FIRST_ARG, READONLY, WRITE, Words, command
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.prefetch import WINDOW, prefetch_words
 from pyrepl.keyspace.values import wrong_type
 from pyrepl.resp.doubles import format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, format_integer, parse_integer
@@ -27,24 +28,46 @@ _EXPIRE_WORDS: Final = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, F
 """Option -> (ms in its unit, counted from now)."""
 
 
-@command("GET", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="string")
-def get(call: Call, key: bytes) -> bytes | None:
+@final
+class _Get(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        value = call.db.read(argv[1])
+        if value is None or type(value) is bytes:
+            return value
+        raise wrong_type()
+
+
+_GET: Final = _Get()
+
+
+@command("GET", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="string", words=_GET)
+def get(call: Call, key: bytes) -> object:
     """The string value of a key."""
-    value = call.db.read(key)
-    if value is None or type(value) is bytes:
-        return value
-    raise wrong_type()
+    return _GET.run(call, [b"GET", key])
 
 
-@command("SET", arity=-3, flags=WRITE | DENYOOM, keys=FIRST_ARG, group="string")
-def set_(call: Call, key: bytes, value: bytes, *options: bytes) -> Simple | bytes | None:
+@final
+class _Set(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        if len(argv) == 3:
+            call.db.write(argv[1], argv[2])
+            return OK
+        return _set(call, argv[1], argv[2], tuple(argv[3:]))
+
+
+_SET: Final = _Set()
+
+
+@command("SET", arity=-3, flags=WRITE | DENYOOM, keys=FIRST_ARG, group="string", words=_SET)
+def set_(call: Call, key: bytes, value: bytes, *options: bytes) -> object:
     """Set a key to a string, whatever it held before; a time to live goes unless KEEPTTL is given.
 
     A time to live propagates as PXAT (Unix ms), and GET is not propagated, as Redis 7.0 does.
     """
-    if not options:
-        call.db.write(key, value)
-        return OK
+    return _SET.run(call, [b"SET", key, value, *options])
+
+
+def _set(call: Call, key: bytes, value: bytes, options: tuple[bytes, ...]) -> Simple | bytes | None:
     if len(options) == 2 and (unit := _EXPIRE_WORDS.get(options[0].upper())) is not None:
         unit_ms, from_now = unit
         at_ms = expire_time_argument(options[1], "set", unit_ms, call.now_ms if from_now else 0)
@@ -220,15 +243,31 @@ def mget(call: Call, *keys: bytes) -> list[bytes | None]:
     return replies
 
 
-@command("MSET", arity=-3, flags=WRITE | DENYOOM, keys=EVERY_SECOND, group="string", since="1.0.1")
-def mset(call: Call, *pairs: bytes) -> Simple:
+@final
+class _Mset(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        size = len(argv)
+        if size % 2 == 0:
+            raise CommandError("ERR wrong number of arguments for 'mset' command")
+        db = call.db
+        fetched = 1
+        index = 1
+        while index < size:
+            if index >= fetched:
+                prefetch_words(db.values, db.expires, argv, index, 2)
+                fetched = index + 2 * WINDOW
+            db.write(argv[index], argv[index + 1])
+            index += 2
+        return OK
+
+
+_MSET: Final = _Mset()
+
+
+@command("MSET", arity=-3, flags=WRITE | DENYOOM, keys=EVERY_SECOND, group="string", since="1.0.1", words=_MSET)
+def mset(call: Call, *pairs: bytes) -> object:
     """Set several keys at once."""
-    if len(pairs) % 2:
-        raise CommandError("ERR wrong number of arguments for 'mset' command")
-    db = call.db
-    for i in range(0, len(pairs), 2):
-        db.write(pairs[i], pairs[i + 1])
-    return OK
+    return _MSET.run(call, [b"MSET", *pairs])
 
 
 @command("MSETNX", arity=-3, flags=WRITE | DENYOOM, keys=EVERY_SECOND, group="string", since="1.0.1")
@@ -245,10 +284,19 @@ def msetnx(call: Call, *pairs: bytes) -> int:
     return 1
 
 
-@command("INCR", arity=2, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="string")
-def incr(call: Call, key: bytes) -> int:
+@final
+class _Incr(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        return _add(call, argv[1], 1)
+
+
+_INCR: Final = _Incr()
+
+
+@command("INCR", arity=2, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="string", words=_INCR)
+def incr(call: Call, key: bytes) -> object:
     """Add one to the integer a key holds; a missing key counts as 0."""
-    return _add(call, key, 1)
+    return _INCR.run(call, [b"INCR", key])
 
 
 @command("DECR", arity=2, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="string")

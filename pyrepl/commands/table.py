@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from pyrepl.commands.docstrings import first_line
 from pyrepl.errors import CommandError
+
+if TYPE_CHECKING:
+    from pyrepl.commands.call import Call
 
 WRITE: Final = 1 << 0
 """May change the keyspace; propagated when it did."""
@@ -113,14 +116,28 @@ def numkeys_at(position: int, *, leading: int = 0) -> Keys:
     return Keys(1 if leading else 0, 1 if leading else 0, 1 if leading else 0, positions)
 
 
+class Words:
+    """A hot command, which takes the list of its words as it came: nothing is spread into arguments and checked again.
+
+    The row's function tells of the arguments and calls this; the dispatcher calls this at once.
+    """
+
+    __slots__ = ()
+
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        """The reply to `argv`, the name included, whose number of words fits the row. Raises CommandError."""
+        raise NotImplementedError
+
+
 @final
 class Command:
     """One row: a command or a subcommand (`CLIENT|LIST`).
 
     `fn(call, *arguments)` gets the arguments after the name (after both names for a subcommand) and returns a reply.
+    `words`, if it is there, gives the same reply to the whole list of words.
     """
 
-    __slots__ = ("arity", "flags", "fn", "group", "keys", "name", "since", "subcommands")
+    __slots__ = ("arity", "flags", "fn", "group", "keys", "name", "since", "subcommands", "words")
 
     def __init__(
         self,
@@ -131,6 +148,7 @@ class Command:
         keys: Keys,
         group: str,
         since: str,
+        words: Words | None = None,
     ) -> None:
         self.name = name
         self.fn = fn
@@ -139,6 +157,7 @@ class Command:
         self.keys = keys
         self.group = group
         self.since = since
+        self.words = words
         self.subcommands: dict[bytes, Command] = {}
 
     @property
@@ -169,6 +188,7 @@ def command(
     keys: Keys = NO_KEYS,
     group: str,
     since: str = "1.0.0",
+    words: Words | None = None,
 ) -> Callable[[Callable[..., Any]], Command]:
     """Turn a function into the row of command `name` (`"GET"`, or `"CLIENT|LIST"` for a subcommand).
 
@@ -176,7 +196,7 @@ def command(
     """
 
     def make(fn: Callable[..., Any]) -> Command:
-        return Command(name, fn, arity, flags, keys, group, since)
+        return Command(name, fn, arity, flags, keys, group, since, words)
 
     return make
 

@@ -11,7 +11,7 @@ from pyrepl.commands.arguments import float_argument, syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import check_pick_count, pick_count_argument, pop_count_argument
 from pyrepl.commands.lists import multi_pop_arguments
-from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, MOVABLE_KEYS, READONLY, WRITE, command, numkeys_at
+from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, MOVABLE_KEYS, READONLY, WRITE, Words, command, numkeys_at
 from pyrepl.commands.zset_replies import scored_reply
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.packed import PackedZset
@@ -89,15 +89,36 @@ def _check_add_options(options: AddOptions, size: int) -> None:
         raise CommandError("ERR INCR option supports a single increment-element pair")
 
 
-@command("ZADD", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
-def zadd(call: Call, key: bytes, *arguments: bytes) -> int | float | None:
+@final
+class _Zadd(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        if len(argv) == 4:
+            # A few digits need none of the checks of the general rule.
+            number = parse_digits(argv[2])
+            score = float(number) if 0 <= number < _EXACT else parse_double(argv[2])
+            if score is not None:
+                return _add_one(call, argv[1], score, argv[3])
+        return _zadd(call, argv[1], tuple(argv[2:]))
+
+
+_ZADD: Final = _Zadd()
+
+
+@command(
+    "ZADD",
+    arity=-4,
+    flags=WRITE | DENYOOM | FAST,
+    keys=FIRST_ARG,
+    group="sorted-set",
+    since="1.2.0",
+    words=_ZADD,
+)
+def zadd(call: Call, key: bytes, *arguments: bytes) -> object:
     """Add members with scores to a sorted set, or change scores; how many were new."""
-    if len(arguments) == 2:
-        # A few digits need none of the checks of the general rule.
-        number = parse_digits(arguments[0])
-        score = float(number) if 0 <= number < _EXACT else parse_double(arguments[0])
-        if score is not None:
-            return _add_one(call, key, score, arguments[1])
+    return _ZADD.run(call, [b"ZADD", key, *arguments])
+
+
+def _zadd(call: Call, key: bytes, arguments: tuple[bytes, ...]) -> int | float | None:
     options = _add_options(arguments)
     if options.incr:
         step = float_argument(arguments[options.start])

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias, final
 from sortedcontainers import SortedList
 
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.prefetch import prefetch_members
 from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.rdb.values import HashWithTtls, StreamValue
 
@@ -24,6 +25,9 @@ _STALE_DEADLINES: Final = 64
 
 _COMPACT_ZSET: Final = 128
 """Sorted sets of up to so many members have a compact encoding in Redis (zset-max-listpack-entries)."""
+
+_DRAWS: Final = 16
+"""Most members that are drawn at once."""
 
 _NOTHING: Final[set[bytes]] = set()
 """Shared by all sets without an order; stays empty."""
@@ -46,26 +50,35 @@ class SetValue:
     Uniform random picks need positions, which a Python set has not: `order` is built at the first pick, so sets that
     nobody picks from pay nothing for it. A member that is discarded later stays in it, and in `gone` until a pick meets
     it: who draws one that is gone draws again. When half of them are gone, `order` is given up and built anew.
+    Popping draws several at once, so that the misses of memory overlap: the last `_drawn` of `order` are the next to
+    go, the last one first. Whatever else changes `order` calls the draws off.
     Invariants: order is None and `gone` empty, or order holds each member, and each of `gone`, once; no member is gone.
+    0 <= _drawn <= len(order).
     """
 
-    __slots__ = ("gone", "members", "order")
+    __slots__ = ("_at_once", "_drawn", "gone", "members", "order")
 
     def __init__(self, members: set[bytes] | None = None) -> None:
         self.members: set[bytes] = set() if members is None else members
         self.order: list[bytes] | None = None
         self.gone: set[bytes] = _NOTHING
+        self._drawn = 0
+        self._at_once = 1
 
     def add(self, member: bytes) -> bool:
         """True if it was not there before."""
-        if member in self.members:
+        members = self.members
+        before = len(members)
+        members.add(member)
+        if len(members) == before:
             return False
-        self.members.add(member)
         if self.order is not None:
             if member in self.gone:
                 self.gone.remove(member)
             else:
                 self.order.append(member)
+                self._drawn = 0
+                self._at_once = 1
         return True
 
     def discard(self, member: bytes) -> bool:
@@ -79,6 +92,7 @@ class SetValue:
             else:
                 self.order = None
                 self.gone = _NOTHING
+                self._drawn = 0
         return True
 
     def update(self, members: Iterable[bytes]) -> int:
@@ -101,13 +115,27 @@ class SetValue:
     def pop_random(self, below: Below) -> bytes:
         """Remove and return a uniformly random member. The set must not be empty."""
         order = self._ordered()
-        slot = self._draw(order, below)
-        member = order[slot]
-        last = order.pop()
-        if slot < len(order):
-            order[slot] = last
-        self.members.remove(member)
-        return member
+        while True:
+            if not self._drawn:
+                self._draw_ahead(order, below)
+            self._drawn -= 1
+            member = order.pop()
+            if self.gone and member in self.gone:
+                self.gone.remove(member)
+            else:
+                self.members.remove(member)
+                return member
+
+    def _draw_ahead(self, order: list[bytes], below: Below) -> None:
+        """Draw the next to go, twice as many as last time: the first steps, from the end, of a Fisher-Yates shuffle."""
+        count = min(self._at_once, len(order))
+        self._at_once = min(2 * count, _DRAWS)
+        first = len(order) - count
+        for place in range(len(order) - 1, first - 1, -1):
+            slot = below(place + 1)
+            order[place], order[slot] = order[slot], order[place]
+        prefetch_members(self.members, order, first)
+        self._drawn = count
 
     def sample(self, count: int, below: Below) -> list[bytes]:
         """`count` different members at random, in random order; all of them when there are no more."""
@@ -140,6 +168,7 @@ class SetValue:
             last = order.pop()
             if slot < len(order):
                 order[slot] = last
+            self._drawn = 0
 
 
 @final

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from pyrepl.errors import CommandError
+from pyrepl.resp.bulks import encode_bulks
 from pyrepl.resp.doubles import format_double
 from pyrepl.resp.numbers import format_integer
 from pyrepl.resp.reply import NoReply, NullArray, Push, Raw, Reply, Simple, Verbatim
@@ -17,6 +18,12 @@ from pyrepl.resp.reply import NoReply, NullArray, Push, Raw, Reply, Simple, Verb
 CRLF: Final = b"\r\n"
 _SMALL: Final = 1024
 _INTEGERS: Final[list[bytes]] = [b":%d\r\n" % number for number in range(_SMALL)]
+_THOUSAND: Final = 1000
+_THOUSANDS: Final[list[bytes]] = [b":%d" % number for number in range(_THOUSAND)]
+_REST: Final[list[bytes]] = [b"%03d\r\n" % number for number in range(_THOUSAND)]
+"""What follows the thousands of an integer."""
+_MANY: Final = 8
+"""From so many items on an array is looked at as one of bulk strings alone."""
 _BULK_HEADERS: Final[list[bytes]] = [b"$%d\r\n" % size for size in range(_SMALL)]
 _NO_LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
@@ -53,6 +60,9 @@ def append_reply(reply: Reply, proto: int, out: list[bytes]) -> None:
     elif type(reply) is int:
         if 0 <= reply < _SMALL:
             out.append(_INTEGERS[reply])
+        elif 0 <= reply < _THOUSAND * _THOUSAND:
+            out.append(_THOUSANDS[reply // _THOUSAND])
+            out.append(_REST[reply % _THOUSAND])
         else:
             out.append(b":" + format_integer(reply) + CRLF)
     elif type(reply) is Simple:
@@ -60,6 +70,11 @@ def append_reply(reply: Reply, proto: int, out: list[bytes]) -> None:
     elif reply is None:
         out.append(b"$-1\r\n" if proto < 3 else b"_\r\n")
     elif type(reply) is list or type(reply) is tuple:
+        if type(reply) is list and len(reply) >= _MANY:
+            encoded = encode_bulks(reply)
+            if encoded is not None:
+                out.append(encoded)
+                return
         out.append(b"*%d\r\n" % len(reply))
         _encode_items(reply, proto, out)
     else:

@@ -26,6 +26,9 @@ cdef extern from "Python.h":
     int Py_DTSF_ADD_DOT_0
     void PyMem_Free(void*)
 
+cdef extern from "Python.h":
+    Ref* item_of "PyList_GET_ITEM"(list, Py_ssize_t)
+
 cdef extern from "stdlib.h":
     ctypedef const void* Item "const void*"
     void qsort(void*, size_t, size_t, int (*)(Item, Item) noexcept)

@@ -26,6 +26,7 @@ from pyrepl.commands.table import (
     numkeys_at,
 )
 from pyrepl.errors import CommandError
+from tests.unit.commands.desk import Desk
 from tests.unit.commands.rig import full_table
 
 
@@ -141,3 +142,69 @@ class TestRows:
     def test_a_container_refuses_to_run_alone(self) -> None:
         with pytest.raises(CommandError, match="wrong number of arguments for 'box' command"):
             container("BOX", group="server").fn(None)
+
+
+@pytest.mark.parametrize("row", [row for row in rows() if row.words is not None], ids=lambda row: row.name)
+def test_words_and_arguments_come_to_the_same(row: Command) -> None:
+    """The function of a hot command, which tells of its arguments, hands them on in the right places."""
+    by_words, by_arguments = Desk(*FAMILIES), Desk(*FAMILIES)
+    entry = by_arguments.dispatcher._by_name[row.name.encode()]
+    assert entry.words is row.words
+    entry.words = None
+    lines = [line for line in HOT_LINES if line.startswith(row.name)]
+    assert lines
+    for line in (*PREPARED, *lines):
+        assert by_words.encoded(*line.split()) == by_arguments.encoded(*line.split())
+    assert by_words.propagated() == by_arguments.propagated()
+
+
+PREPARED = ("SET text word", "RPUSH list a b c d e f", "SADD set a", "HSET hash f v", "ZADD zset 1 a")
+HOT_LINES = (
+    "GET text",
+    "GET none",
+    "GET list",
+    "SET text other",
+    "SET text other NX",
+    "SET text other XX GET",
+    "SET text other EX 10",
+    "MSET one 1 two 2",
+    "MSET one 1 two",
+    "INCR number",
+    "INCR number",
+    "INCR text",
+    "LPUSH list x",
+    "LPUSH list x y z",
+    "LPUSH new x y z",
+    "LPUSH text x",
+    "RPUSH list x",
+    "RPUSH list x y z",
+    "RPUSH new x y z",
+    "RPUSH text x",
+    "LPOP list",
+    "LPOP list 2",
+    "LPOP list 2 3",
+    "LPOP none",
+    "LRANGE list 0 -1",
+    "LRANGE list 2 3",
+    "LRANGE list x 3",
+    "SADD set a",
+    "SADD set b",
+    "SADD set a b c",
+    "SADD new a b a",
+    "SADD text a",
+    "SPOP set",
+    "SPOP set 3",
+    "SPOP set 3 4",
+    "SPOP none",
+    "HSET hash f w",
+    "HSET hash g w h w",
+    "HSET hash g",
+    "HSET new g w",
+    "HSET text g w",
+    "ZADD zset 2 a",
+    "ZADD zset 1.5 b",
+    "ZADD zset x b",
+    "ZADD zset NX 3 a 4 c",
+    "ZADD new CH 3 a",
+    "ZADD text 3 a",
+)

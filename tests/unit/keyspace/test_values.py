@@ -87,6 +87,39 @@ def test_picks_of_a_set_of_which_most_is_gone_stay_uniform() -> None:
     assert set(counts) == {b"97", b"98", b"99"} and min(counts.values()) > 800
 
 
+def test_pops_of_many_sets_are_uniform() -> None:
+    """Whatever was drawn ahead, every order in which five members can go comes as often as any other."""
+    random = Random(5)
+    counts: Counter[tuple[bytes, ...]] = Counter()
+    for _ in range(12_000):
+        value = SetValue({b"a", b"b", b"c", b"d"})
+        first = value.pop_random(random.randrange)
+        value.add(b"e")
+        check_order(value)
+        counts[(first, *[value.pop_random(random.randrange) for _ in range(4)])] += 1
+        assert not value.members
+    assert len(counts) == 4 * 24
+    assert max(counts.values()) < 3 * min(counts.values())
+
+
+def test_a_member_that_is_drawn_and_discarded_is_not_popped() -> None:
+    value = SetValue({b"%d" % number for number in range(100)})
+    random = Random(6)
+    popped = {value.pop_random(random.randrange) for _ in range(40)}
+    rest = set(value.members)
+    for member in list(rest)[::3]:
+        value.discard(member)
+        rest.discard(member)
+        check_order(value)
+    value.add(b"new")
+    while value.members:
+        member = value.pop_random(random.randrange)
+        assert member == b"new" or member in rest
+        popped.add(member)
+        check_order(value)
+    assert popped >= rest | {b"new"}
+
+
 def test_a_pick_can_give_every_member() -> None:
     value = SetValue({b"a", b"b", b"c"})
     picks = {value.pick(lambda n, slot=slot: slot) for slot in range(3)}  # type: ignore[misc]

@@ -1,0 +1,193 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""Asks for the memory of keys before they are looked up, so that the misses of a whole batch overlap. Hot.
+
+Theory: in a table of a million keys each step of a lookup (slot, entry, key, value) waits for memory, about as long as
+all the rest of a GET takes, and no step can begin before the one before it. The processor fetches a dozen lines at the
+same time if it is told which. So the keys of a batch go through each step together: what one step needs was asked for
+while the others' was. Redis 8 does so between its threads (`prefetch-batch-max-size`).
+
+Compiled by Cython; as it is written it does nothing, and what it does changes no result anyway.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    import cython
+except ImportError:
+    from pyrepl import plain as cython
+
+if cython.compiled:
+    from cython.cimports.pyrepl.keyspace.prefetch import (
+        Entry,
+        Place,
+        Search,
+        ask,
+        entry_at,
+        hash_in,
+        hash_of,
+        index_at,
+        key_in,
+        mask_of,
+        member_slot,
+        slot_at,
+        value_in,
+    )
+    from cython.cimports.pyrepl.rdb.compiled.raw import BYTES, Ref, item_of, size_of, type_of
+
+    _ROOM = cython.declare(cython.Py_ssize_t, 32)
+    _LEAST_KEYS = cython.declare(cython.Py_ssize_t, 2048)
+    """A smaller table is in the cache."""
+    _MOST_KEY_BYTES = cython.declare(cython.Py_ssize_t, 512)
+    """A longer key is left alone: to hash it is work."""
+    _MOST_PROBES = cython.declare(cython.int, 4)
+    """Slots looked at for one hash; nearly all keys are found in fewer."""
+    _LINE = cython.declare(cython.Py_ssize_t, 64)
+
+WINDOW = 32
+"""Keys asked for at once: what is asked for too early is gone from the cache again."""
+
+
+def prefetch_commands(
+    values: dict[bytes, Any], expires: dict[bytes, int], commands: list[list[bytes]], start: int
+) -> int:
+    """Ask for the first keys of the next commands from `start` on; before which command to ask again.
+
+    What is no key (`CLIENT LIST`) is asked for in vain.
+    """
+    if cython.compiled:
+        if len(values) < _LEAST_KEYS:
+            return len(commands)
+        index: cython.Py_ssize_t = start
+        end: cython.Py_ssize_t = min(index + _ROOM, len(commands))
+        search: Search
+        search.count = 0
+        argv: list
+        while index < end:
+            argv = commands[index]
+            if len(argv) > 1:
+                _add(cython.address(search), argv[1])
+            index += 1
+        _look_ahead(cython.address(search), values, expires)
+        return end
+    return len(commands)
+
+
+def prefetch_words(
+    values: dict[bytes, Any], expires: dict[bytes, int], words: list[bytes], start: int, step: int
+) -> None:
+    """Ask for the keys `words[start::step]`, WINDOW of them at most."""
+    if cython.compiled:
+        if len(values) < _LEAST_KEYS:
+            return
+        index: cython.Py_ssize_t = start
+        stride: cython.Py_ssize_t = step
+        search: Search
+        search.count = 0
+        while index < len(words) and search.count < _ROOM:
+            _add(cython.address(search), words[index])
+            index += stride
+        _look_ahead(cython.address(search), values, expires)
+
+
+def prefetch_members(members: set[bytes], order: list[bytes], start: int) -> None:
+    """Ask for the members `order[start:]`, WINDOW of them at most, and for their places in the set."""
+    if cython.compiled:
+        if len(members) < _LEAST_KEYS:
+            return
+        first: cython.Py_ssize_t = start
+        end: cython.Py_ssize_t = min(first + _ROOM, len(order))
+        index: cython.Py_ssize_t
+        member: object
+        for index in range(first, end):
+            ask(cython.cast(cython.p_void, item_of(order, index)))
+        table: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], members)
+        for index in range(first, end):
+            member = order[index]
+            ask(member_slot(table, hash_of(cython.cast(cython.pointer[Ref], member))))
+
+
+if cython.compiled:
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-1)
+    def _add(search: cython.pointer[Search], word: object) -> cython.int:
+        key: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], word)
+        if type_of(key) is cython.address(BYTES) and size_of(key) <= _MOST_KEY_BYTES:
+            search.places[search.count].hash = hash_of(key)
+            search.count += 1
+        return 0
+
+    @cython.cfunc
+    def _look_ahead(search: cython.pointer[Search], values: dict, expires: dict) -> cython.int:
+        timed: Search
+        if len(expires) >= _LEAST_KEYS:
+            timed = search[0]
+            _find(cython.address(timed), cython.cast(cython.pointer[Ref], expires))
+        _find(search, cython.cast(cython.pointer[Ref], values))
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _find(search: cython.pointer[Search], table: cython.pointer[Ref]) -> cython.void:
+        """Go the way of all hashes through the table side by side."""
+        mask: cython.size_t = mask_of(table)
+        if mask == 0:
+            return
+        index: cython.Py_ssize_t
+        place: cython.pointer[Place]
+        for index in range(search.count):
+            place = cython.address(search.places[index])
+            place.perturb = cython.cast(cython.size_t, place.hash)
+            place.slot = place.perturb & mask
+            ask(slot_at(table, place.slot))
+        probes: cython.int = 0
+        while search.count and probes < _MOST_PROBES:
+            _ask_entries(search, table)
+            _ask_objects(search, table, mask)
+            probes += 1
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(check=False)
+    def _ask_entries(search: cython.pointer[Search], table: cython.pointer[Ref]) -> cython.void:
+        """From slots to entries; who meets an empty slot is not there and leaves."""
+        index: cython.Py_ssize_t
+        left: cython.Py_ssize_t = 0
+        for index in range(search.count):
+            found: cython.Py_ssize_t = index_at(table, search.places[index].slot)
+            if found == -1:
+                continue
+            search.places[left] = search.places[index]
+            search.places[left].index = found
+            left += 1
+            if found >= 0:
+                entry: cython.p_char = cython.cast(cython.p_char, entry_at(table, found))
+                ask(entry)
+                ask(entry + (cython.sizeof(Entry) - 1))
+        search.count = left
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(check=False)
+    def _ask_objects(search: cython.pointer[Search], table: cython.pointer[Ref], mask: cython.size_t) -> cython.void:
+        """From entries to keys and values, their heads and what follows as a rule; another's entry leads to a slot."""
+        index: cython.Py_ssize_t
+        left: cython.Py_ssize_t = 0
+        for index in range(search.count):
+            place: cython.pointer[Place] = cython.address(search.places[index])
+            entry: cython.pointer[Entry] = entry_at(table, place.index if place.index > 0 else 0)
+            if place.index >= 0 and hash_in(entry) == place.hash:
+                ask(cython.cast(cython.p_char, key_in(entry)))
+                value: cython.p_char = cython.cast(cython.p_char, value_in(entry))
+                ask(value)
+                ask(value + _LINE)
+                continue
+            place.perturb >>= 5
+            place.slot = (place.slot * 5 + place.perturb + 1) & mask
+            ask(slot_at(table, place.slot))
+            search.places[left] = place[0]
+            left += 1
+        search.count = left

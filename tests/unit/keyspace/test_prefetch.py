@@ -1,0 +1,75 @@
+"""Asking for memory ahead: whatever the tables hold, nothing is changed and nothing comes out of it but the place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from pyrepl.keyspace.prefetch import WINDOW, prefetch_commands, prefetch_members, prefetch_words
+
+MANY = 5000
+"""Enough keys that the compiled form looks at the tables."""
+
+
+def tables(count: int) -> tuple[dict[bytes, object], dict[bytes, int]]:
+    values: dict[bytes, object] = {b"key:%d" % number: b"x" * 100 for number in range(count)}
+    return values, {key: 1 for key in values}
+
+
+def gets(count: int) -> list[list[bytes]]:
+    """Commands of which every other key exists."""
+    return [[b"GET", b"key:%d" % (number if number % 2 else -number)] for number in range(count)]
+
+
+@pytest.mark.parametrize("count", [0, 10, MANY, 70_000])
+def test_nothing_is_changed(count: int) -> None:
+    values, expires = tables(count)
+    before = dict(values), dict(expires)
+    commands = gets(100)
+    place = 0
+    while place < len(commands):
+        following = prefetch_commands(values, expires, commands, place)
+        assert place < following <= len(commands)
+        place = following
+    prefetch_words(values, expires, [word for argv in commands for word in argv], 1, 2)
+    assert (values, expires) == before
+
+
+def test_whatever_a_command_may_look_like() -> None:
+    values, expires = tables(MANY)
+    commands = [[b"PING"], [b"ECHO", b""], [b"ECHO", b"x" * 100_000], [b"MSET", *(b"key:1", b"v") * 500]]
+    assert prefetch_commands(values, expires, commands, 0) == len(commands)
+    assert prefetch_commands(values, expires, commands, len(commands)) == len(commands)
+    prefetch_words(values, expires, commands[3], 1, 2)
+    prefetch_words(values, expires, [], 1, 2)
+
+
+@pytest.mark.parametrize("make", [dict[bytes, object], lambda: dict.fromkeys(map(str, range(MANY)))])
+def test_tables_of_another_kind(make: Callable[[], dict[bytes, object]]) -> None:
+    """An empty dictionary, or one whose keys were all text, has another layout."""
+    prefetch_commands(make(), {}, gets(WINDOW), 0)
+
+
+def test_a_table_full_of_holes() -> None:
+    values, expires = tables(2 * MANY)
+    for number in range(0, 2 * MANY, 2):
+        del values[b"key:%d" % number]
+    prefetch_commands(values, expires, gets(WINDOW), 0)
+    assert len(values) == MANY
+
+
+def test_no_reference_is_taken() -> None:
+    values, expires = tables(MANY)
+    key = next(iter(values))
+    commands = [[b"GET", key]] * WINDOW
+    counts = sys.getrefcount(key), sys.getrefcount(values[key])
+    prefetch_commands(values, expires, commands, 0)
+    prefetch_words(values, expires, [key] * (2 * WINDOW), 0, 1)
+    order = list(values)
+    members = set(order)
+    prefetch_members(members, order, 0)
+    prefetch_members(members, order, MANY)
+    del order, members
+    assert (sys.getrefcount(key), sys.getrefcount(values[key])) == counts
