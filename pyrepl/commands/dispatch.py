@@ -16,6 +16,7 @@ from typing import Any, Final, final
 from pyrepl.commands.call import Call, RandomSource
 from pyrepl.commands.effect import Effect
 from pyrepl.commands.effects import Log
+from pyrepl.commands.entry import Entry
 from pyrepl.commands.gates import why_not_now
 from pyrepl.commands.table import (
     ADMIN,
@@ -37,7 +38,6 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace.prefetch import prefetch_commands
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
-from pyrepl.node.stats import CommandStats
 from pyrepl.observability.events import SecurityAttack
 from pyrepl.resp.encoder import append_reply, encode_command
 from pyrepl.resp.parser import Batch
@@ -47,56 +47,9 @@ EXECABORT: Final = "EXECABORT Transaction discarded because of previous errors."
 _HTTP_WORDS: Final = frozenset({b"POST", b"HOST:"})
 """What a browser that was tricked into talking to us sends first (Redis 3.2.7: cross protocol scripting)."""
 _PROPAGATES: Final = WRITE | MAY_REPLICATE
-_NO_ACCESS: Final = frozenset(
-    {"ttl", "pttl", "expiretime", "pexpiretime", "type", "exists", "watch", "memory|usage", "debug"}
-    | {"object|encoding", "object|freq", "object|idletime", "object|refcount"}
-)
-"""Commands that ask about keys without accessing them, for LRU and LFU (LOOKUP_NOTOUCH, 7.0)."""
 _EVICTIONS_AT_ONCE: Final = 16
 _EVICTION_S: Final = 0.0005
 """Longest that a command waits for evictions before it; the next ones and the cron go on (Redis's default tenacity)."""
-
-
-@final
-class Entry:
-    """A row as one dispatcher executes it: its function and counters at hand."""
-
-    __slots__ = (
-        "arity",
-        "children",
-        "flags",
-        "fn",
-        "frames",
-        "is_access",
-        "is_exec",
-        "is_plain",
-        "row",
-        "skip",
-        "stats",
-        "wire_name",
-        "words",
-    )
-
-    def __init__(self, row: Command, stats: CommandStats, skip: int) -> None:
-        self.row = row
-        self.fn: Callable[..., Any] = row.fn
-        self.words = row.words
-        self.arity = row.arity
-        self.flags = row.flags
-        self.stats = stats
-        self.skip = skip
-        """Words of the name: 1, or 2 for a subcommand."""
-        self.children: dict[bytes, Entry] = {}
-        self.wire_name = row.wire_name
-        self.is_exec = row.name == "EXEC"
-        self.is_access = row.wire_name.lower() not in _NO_ACCESS
-        self.frames = row.name in ("MULTI", "EXEC")
-        self.is_plain = not row.subcommands and not self.is_exec and skip == 1
-        """May be executed by `execute_plain`."""
-
-    def fits(self, size: int) -> bool:
-        """May a call have `size` words, the name included?"""
-        return size == self.arity or (self.arity < 0 and size >= -self.arity)
 
 
 @final

@@ -15,7 +15,7 @@ MANY = 5000
 
 def tables(count: int) -> tuple[dict[bytes, object], dict[bytes, int]]:
     values: dict[bytes, object] = {b"key:%d" % number: b"x" * 100 for number in range(count)}
-    return values, {key: 1 for key in values}
+    return values, dict.fromkeys(values, 1)
 
 
 def gets(count: int) -> list[list[bytes]]:
