@@ -18,7 +18,7 @@ from pyrepl.config.settings import Settings
 from pyrepl.daemon.aof_keeper import AofKeeper
 from pyrepl.daemon.aof_waiters import AofWaiters
 from pyrepl.daemon.clients import Clients
-from pyrepl.daemon.clock import Clock, Randomness
+from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.config_files import remove_unfinished, rewrite_file
 from pyrepl.daemon.cron import Cron
 from pyrepl.daemon.ending import Ending
@@ -29,6 +29,7 @@ from pyrepl.daemon.files import Files, remove_leftovers
 from pyrepl.daemon.listener import Listener
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.performer import Performer
+from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
 from pyrepl.daemon.saver import Saver

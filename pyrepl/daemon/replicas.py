@@ -17,8 +17,9 @@ from typing import Any, Final, final
 from pyrepl.commands.effects import ReplPausePoint
 from pyrepl.daemon.client_conn import ClientConn
 from pyrepl.daemon.clients import Clients
-from pyrepl.daemon.clock import Clock, Randomness
+from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.replica_conn import HIGH_WATER_BYTES, ReplicaConn
 from pyrepl.daemon.saver import Saver
 from pyrepl.daemon.snapshot import Outcome, Target, ToFile, ToSockets

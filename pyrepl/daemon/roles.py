@@ -14,10 +14,11 @@ from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.config.kinds import MasterAddress, to_text
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clients import Clients
-from pyrepl.daemon.clock import Clock, Randomness
+from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.files import Files
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.master_link import LinkOwner, MasterLink
+from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.replicas import Replicas
 from pyrepl.keyspace.database import Expiry
 from pyrepl.node.client import Client

@@ -7,7 +7,7 @@ import pytest
 from pyrepl.commands import aof
 from pyrepl.commands.call import Call
 from pyrepl.commands.effects import RewriteAof, WaitAof
-from pyrepl.daemon.clock import Randomness
+from pyrepl.daemon.randomness import Randomness
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
 from tests.unit.daemon.rig import bare_node
