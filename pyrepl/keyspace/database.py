@@ -19,6 +19,8 @@ from pyrepl.rdb.compiled import edits
 V = TypeVar("V")
 
 _RANDOM_TRIES: Final = 100
+_STAYS_PACKED: Final[bool] = edits.COMPILED
+"""Looked up once: every look at a collection asks."""
 
 
 def new_table() -> dict[bytes, Value]:
@@ -157,7 +159,7 @@ class Database:
 
     def find_kept(self, key: bytes) -> Value | None:
         """As `find`, but what is packed stays so, in the compiled form: for those who can do with it as it is."""
-        if not edits.COMPILED:
+        if not _STAYS_PACKED:
             return self.find(key)
         value = self.values.get(key)
         if value is not None and self.expires:
