@@ -11,6 +11,7 @@ Compiled by Cython; as it is written it does nothing, and what it does changes n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 try:
@@ -34,7 +35,7 @@ if cython.compiled:
         slot_at,
         value_in,
     )
-    from cython.cimports.pyrepl.rdb.compiled.raw import BYTES, Ref, item_of, size_of, type_of
+    from cython.cimports.pyrepl.rdb.compiled.raw import BYTES, Ref, item_of, items_of, size_of, type_of
 
     _ROOM = cython.declare(cython.Py_ssize_t, 32)
     _LEAST_KEYS = cython.declare(cython.Py_ssize_t, 2048)
@@ -89,6 +90,26 @@ def prefetch_words(
             _add(cython.address(search), words[index])
             index += stride
         _look_ahead(cython.address(search), values, expires)
+
+
+def draw_last(order: list[bytes], count: int, below: Callable[[int], int]) -> None:
+    """Let the last `count` members be random ones, by the first steps of a Fisher-Yates shuffle from the end.
+
+    Compiled, the members themselves are not touched. Raises ValueError when `below(n)` is not in [0, n).
+    """
+    place: cython.Py_ssize_t = len(order)
+    end: cython.Py_ssize_t = place - count
+    slot: cython.Py_ssize_t
+    while place > end:
+        slot = below(place)
+        place -= 1
+        if slot < 0 or slot > place or place >= len(order):
+            raise ValueError(f"a draw below {place + 1} gave {slot}")
+        if cython.compiled:
+            items: cython.pointer[cython.pointer[Ref]] = items_of(order)
+            items[place], items[slot] = items[slot], items[place]
+        else:
+            order[place], order[slot] = order[slot], order[place]
 
 
 def prefetch_members(members: set[bytes], order: list[bytes], start: int) -> None:

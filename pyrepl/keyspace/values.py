@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, final
 from sortedcontainers import SortedList
 
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.prefetch import prefetch_members
+from pyrepl.keyspace.prefetch import draw_last, prefetch_members
 from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.rdb.values import HashWithTtls, StreamValue
 
@@ -130,11 +130,8 @@ class SetValue:
         """Draw the next to go, twice as many as last time: the first steps, from the end, of a Fisher-Yates shuffle."""
         count = min(self._at_once, len(order))
         self._at_once = min(2 * count, _DRAWS)
-        first = len(order) - count
-        for place in range(len(order) - 1, first - 1, -1):
-            slot = below(place + 1)
-            order[place], order[slot] = order[slot], order[place]
-        prefetch_members(self.members, order, first)
+        draw_last(order, count, below)
+        prefetch_members(self.members, order, len(order) - count)
         self._drawn = count
 
     def sample(self, count: int, below: Below) -> list[bytes]:

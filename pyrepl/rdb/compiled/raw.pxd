@@ -28,6 +28,7 @@ cdef extern from "Python.h":
 
 cdef extern from "Python.h":
     Ref* item_of "PyList_GET_ITEM"(list, Py_ssize_t)
+    Ref** items_of "PySequence_Fast_ITEMS"(list)
 
 cdef extern from "stdlib.h":
     ctypedef const void* Item "const void*"

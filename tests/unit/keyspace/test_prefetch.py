@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pyrepl.keyspace.prefetch import WINDOW, prefetch_commands, prefetch_members, prefetch_words
+from pyrepl.keyspace.prefetch import WINDOW, draw_last, prefetch_commands, prefetch_members, prefetch_words
 
 MANY = 5000
 """Enough keys that the compiled form looks at the tables."""
@@ -73,3 +73,32 @@ def test_no_reference_is_taken() -> None:
     prefetch_members(members, order, MANY)
     del order, members
     assert (sys.getrefcount(key), sys.getrefcount(values[key])) == counts
+
+
+def test_the_last_ones_are_drawn() -> None:
+    order = [b"a", b"b", b"c", b"d", b"e"]
+    asked: list[int] = []
+
+    def first(below: int) -> int:
+        asked.append(below)
+        return 0
+
+    draw_last(order, 3, first)
+    assert asked == [5, 4, 3]
+    assert order[4] == b"a" and order[3] == b"e" and order[2] == b"d" and sorted(order[:2]) == [b"b", b"c"]
+
+
+def test_drawing_keeps_every_reference() -> None:
+    order = [bytes([65 + number]) * 50 for number in range(20)]
+    before = sum(map(sys.getrefcount, order))
+    draw_last(order, 20, lambda n: n // 2)
+    draw_last(order, 0, lambda n: 0)
+    assert sum(map(sys.getrefcount, order)) == before
+
+
+@pytest.mark.parametrize("slot", [-1, 10, 11])
+def test_a_draw_that_is_out_of_range(slot: int) -> None:
+    order = [b"%d" % number for number in range(10)]
+    with pytest.raises(ValueError, match="below 10"):
+        draw_last(order, 1, lambda n: slot)
+    assert order == [b"%d" % number for number in range(10)]
