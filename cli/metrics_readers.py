@@ -6,6 +6,7 @@ Little is read in this process. On a cluster Spark's tasks read (pyrepl.metrics.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -91,6 +92,10 @@ class Readers:
             except BaseException:
                 work.give_up()
                 process.kill()
+                with contextlib.suppress(OSError):
+                    # What it was not handed any more cannot be handed to it now.
+                    assert process.stdin is not None
+                    process.stdin.close()
                 raise
             finally:
                 self._running.discard(process)
