@@ -216,6 +216,12 @@ class Snapshots:
         " Fix it for readers that are older (Redis 7.0 reads 10, Valkey 8 reads 11). Not in Redis.",
     )
     rdb_del_sync_files = Directive(YesNo(), False, "Delete snapshot files made only for a sync, if persistence is off.")
+    snapshot_nice = Directive(
+        Integer(0, 19),
+        10,
+        "How far a child that writes a snapshot or an append-only file stands back behind the node where both want the"
+        " processor, as nice(1); 0: not at all. Clients wait less during a sync. Not in Redis.",
+    )
     rdb_key_save_delay = Directive(
         Integer(INT_MIN), 0, "For tests: microseconds to sleep per key saved; -n: once in n keys.", hidden=True
     )

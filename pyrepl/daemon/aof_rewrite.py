@@ -27,7 +27,7 @@ class AofRewrite:
     def start(self, path: Path, *, preamble: bool = True) -> int:
         """Fork; the child's pid. `preamble`: a snapshot, else commands. Raises OSError."""
         assert self.child is None
-        child = Snapshot(lambda keys: None, self._ended)
+        child = Snapshot(lambda keys: None, self._ended, self._saver.niceness)
         child.start(self._job(preamble), ToFile(path))
         self.child = child
         return child.pid

@@ -61,6 +61,11 @@ class Saver:
     def is_busy(self) -> bool:
         return self._child is not None or self.is_rewriting()
 
+    @property
+    def niceness(self) -> int:
+        """How far children that write stand back."""
+        return self._node.settings.snapshot_nice
+
     def schedule(self) -> None:
         """BGSAVE SCHEDULE: as soon as no child runs."""
         self._scheduled = True
@@ -77,7 +82,7 @@ class Saver:
             return False
         node = self._node
         persistence = node.persistence
-        child = Snapshot(self._receive_progress, self._receive_end)
+        child = Snapshot(self._receive_progress, self._receive_end, self.niceness)
         self._dirty_at_start = node.keyspace.dirty
         self._last_try_at = self._clock.now()
         try:

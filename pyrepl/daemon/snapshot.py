@@ -79,7 +79,11 @@ class Snapshot:
     Invariant: from `start` until `on_end` was called exactly one child process exists.
     """
 
-    def __init__(self, on_progress: Callable[[int], None], on_end: Callable[[Outcome], None]) -> None:
+    def __init__(
+        self, on_progress: Callable[[int], None], on_end: Callable[[Outcome], None], niceness: int = 0
+    ) -> None:
+        """`niceness`, 0 to 19: how far the child stands back behind us where both want the processor."""
+        self._niceness = niceness
         self._on_progress = on_progress
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
@@ -106,7 +110,7 @@ class Snapshot:
             os.close(write_end)
             raise
         if pid == 0:
-            _child_main(parent, job, target, write_end)
+            _child_main(parent, job, target, write_end, self._niceness)
         self.fork_us = int((time.monotonic() - self._started_at) * 1e6)
         os.close(write_end)
         self.pid = pid
@@ -233,12 +237,13 @@ def _write(job: Job, sink: Sink, on_keys: Callable[[int], None]) -> tuple[int, i
     return written, size
 
 
-def _child_main(parent: int, job: Job, target: Target, report_fd: int) -> None:
+def _child_main(parent: int, job: Job, target: Target, report_fd: int, niceness: int) -> None:
     """All of the child's life; never returns."""
     code = 1
     reporter = _Reporter(report_fd)
     try:
         _settle_in(parent, report_fd, target)
+        _stand_back(niceness)
         if isinstance(target, ToFile):
             keys, size = save_to_file(job, target.path, reporter.keys)
         else:
@@ -277,6 +282,15 @@ def _settle_in(parent: int, report_fd: int, target: Target) -> None:
     if isinstance(target, ToSockets):
         keep.update(target.heads)
     _close_all_but(keep)
+
+
+def _stand_back(niceness: int) -> None:
+    """Leave the processor to those who answer clients: by a lower weight, and without preempting anybody when a socket
+    takes bytes again."""
+    if niceness:
+        with suppress(OSError):
+            os.nice(niceness)
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 @functools.cache

@@ -25,6 +25,7 @@ OURS = {
     "event-log-sample-period": "not in Redis",
     "event-log-node": "not in Redis",
     "huge-pages": "not in Redis",
+    "snapshot-nice": "not in Redis",
     "key-load-delay": "hidden in Redis",
     "rdb-key-save-delay": "hidden in Redis",
     "loading-process-events-interval-bytes": "hidden in Redis",

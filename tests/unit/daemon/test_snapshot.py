@@ -40,10 +40,10 @@ def loaded(data: bytes) -> Keyspace:
 class Run:
     """One snapshot and what came of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, niceness: int = 0) -> None:
         self.outcomes: list[Outcome] = []
         self.progress: list[int] = []
-        self.child = Snapshot(self.progress.append, self.outcomes.append)
+        self.child = Snapshot(self.progress.append, self.outcomes.append, niceness)
 
     def start(self, node: Node, target: Target, delay_us: int = 0) -> None:
         self.child.start(job_of(node, key_save_delay_us=delay_us), target)
@@ -76,6 +76,20 @@ class TestToFile:
         run.start(node_with(5), ToFile(tmp_path / "dump.rdb"), SLOW_US)
         await run.outcome()
         assert run.progress == sorted(run.progress) and 0 < run.progress[-1] <= 5 and len(run.progress) > 1
+
+    @pytest.mark.parametrize("niceness", [0, 7])
+    @in_loop
+    async def test_it_stands_back_as_far_as_is_wanted(self, tmp_path: Path, niceness: int) -> None:
+        run = Run(niceness)
+        before = os.getpriority(os.PRIO_PROCESS, 0)
+        run.start(node_with(100), ToFile(tmp_path / "dump.rdb"), SLOW_US)
+        pid = run.child.pid
+        wanted = min(19, before + niceness)
+        await until(lambda: os.getpriority(os.PRIO_PROCESS, pid) == wanted and run.progress, "the child has settled")
+        assert os.sched_getscheduler(pid) == (os.SCHED_BATCH if niceness else os.sched_getscheduler(0))
+        assert os.getpriority(os.PRIO_PROCESS, 0) == before
+        run.child.kill("enough")
+        await run.outcome()
 
     @in_loop
     async def test_killed(self, tmp_path: Path) -> None:
