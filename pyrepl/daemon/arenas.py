@@ -9,6 +9,11 @@ thread of C, which never holds the interpreter's lock, keeps blocks ready that a
 Blocks go to the main thread through a ring of one writer and one reader, so there is no lock that a fork could leave
 held; a child, which has no such thread, makes its own blocks when the ring is empty. A half that is freed waits for
 the next arena or for its other half, with which it goes back to the system.
+
+While a snapshot is loaded, blocks are made of ordinary pages (`take_ordinary_pages`). In a virtual machine that gives
+large free stretches back to its host, a huge page is nearly always one that the host must find anew: 3.4 s for a GB
+here, against 0.9 s for ordinary pages, of which there are some in use a moment ago. A load takes GBs, and waits for it.
+The system is told afterwards that it may join the pages of such blocks, which it does in its own time.
 """
 
 from __future__ import annotations
@@ -68,6 +73,8 @@ if cython.compiled:
     _halves = cython.declare(cython.p_void[64])
     _halves_count = cython.declare(cython.int, 0)
     _made_here = cython.declare(cython.long, 0)
+    # Are blocks huge pages from the first touch?
+    _huge = cython.declare(cython.long, 1)
     _given_back = cython.declare(cython.long, 0)
 
 COMPILED = cython.compiled
@@ -77,7 +84,7 @@ COMPILED = cython.compiled
 @cython.nogil
 @cython.exceptval(check=False)
 def _new_block() -> cython.p_void:
-    """2 MB that begin at a multiple of that, for one huge page; NULL when memory is out."""
+    """2 MB that begin at a multiple of that, as one huge page must; NULL when memory is out."""
     found: cython.p_void = mmap(cython.NULL, 2 * BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     if found is MAP_FAILED:
         return cython.NULL
@@ -87,7 +94,8 @@ def _new_block() -> cython.p_void:
         munmap(found, first - at)
     if first + BLOCK < at + 2 * BLOCK:
         munmap(cython.cast(cython.p_void, first + BLOCK), at + BLOCK - first)
-    madvise(cython.cast(cython.p_void, first), BLOCK, MADV_HUGEPAGE)
+    if load(cython.address(_huge), ACQUIRE):
+        madvise(cython.cast(cython.p_void, first), BLOCK, MADV_HUGEPAGE)
     return cython.cast(cython.p_void, first)
 
 
@@ -108,6 +116,8 @@ def _keep_ready(_: cython.p_void) -> cython.p_void:
             while offset < BLOCK:
                 block[offset] = 0
                 offset += PAGE
+            # No effect where it is one huge page already.
+            madvise(block, BLOCK, MADV_HUGEPAGE)
             _ring[put % ROOM] = block
             put += 1
             store(cython.address(_put), put, RELEASE)
@@ -199,6 +209,12 @@ def install() -> bool:
         set_allocator(cython.address(_ours))
         _installed = True
     return bool(COMPILED)
+
+
+def take_ordinary_pages(wanted: bool) -> None:
+    """For all blocks made from now on, until it is called again."""
+    if cython.compiled:
+        store(cython.address(_huge), 0 if wanted else 1, RELEASE)
 
 
 def figures() -> tuple[int, int, int]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
+from pyrepl.daemon import arenas
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.errors import ConfigError, CorruptData
@@ -99,6 +100,7 @@ class Files:
         """Mark the node as loading."""
         loading = Loading(self._clock.now(), self._clock.unix_ms() // 1000, total_bytes, asynchronous=asynchronous)
         self._node.persistence.loading = loading
+        arenas.take_ordinary_pages(True)
         self._node.review_guard()
         return loading
 
@@ -106,6 +108,7 @@ class Files:
         """The load is over; with its loader when it succeeded, whose figures INFO shows."""
         persistence = self._node.persistence
         persistence.loading = None
+        arenas.take_ordinary_pages(False)
         if loader is not None:
             persistence.last_load_keys_loaded = loader.loaded_keys
             persistence.last_load_keys_expired = loader.expired_keys

@@ -25,8 +25,10 @@ assert all(value == b"v" * (int(key[5:]) % 400) for key, value in kept.items())
 assert before[77] == b"before:77"
 del before
 kept.clear()
+arenas.take_ordinary_pages(True)
 again = [b"again:%d" % number * 20 for number in range(300_000)]
 assert all(text == b"again:%d" % number * 20 for number, text in enumerate(again))
+arenas.take_ordinary_pages(False)
 again.clear()
 print(*arenas.figures())
 """
