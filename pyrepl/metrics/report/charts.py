@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from pyrepl.metrics.report import words
-from pyrepl.metrics.report.model import Report, Row, pair, real, whole, word
+from pyrepl.metrics.report.model import Report, Row, pair, real, whole, whom, word
 from pyrepl.metrics.report.summary import slowest
 
 Spec: TypeAlias = dict[str, Any]
@@ -227,7 +227,7 @@ def phases(report: Report) -> Spec | None:
 
 def over_time(report: Report, column: str, title: str) -> Spec | None:
     """A column of `series` as lines, one a replica (or node), those with the largest values if there are many."""
-    told = [(_whose(row), row, value) for row in report.rows("series") if (value := real(row, column)) is not None]
+    told = [(whom(row), row, value) for row in report.rows("series") if (value := real(row, column)) is not None]
     peaks: dict[str, float] = {}
     for name, _, value in told:
         peaks[name] = max(peaks.get(name, 0.0), value)
@@ -259,10 +259,6 @@ def over_time(report: Report, column: str, title: str) -> Spec | None:
             "tooltip": _tooltip("whose", "time", "shown"),
         },
     )
-
-
-def _whose(row: Row) -> str:
-    return pair(row) if row.get("replica") else word(row, "node", "?")
 
 
 def _line_colors(names: Sequence[str]) -> list[str]:

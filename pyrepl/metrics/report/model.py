@@ -63,3 +63,8 @@ def real(row: Row, name: str) -> float | None:
 def pair(row: Row) -> str:
     """A master and its replica as one name: `master → replica`."""
     return f"{word(row, 'node', '?')} → {word(row, 'replica', '?')}"
+
+
+def whom(row: Row) -> str:
+    """A pair where a row is about one, else its node."""
+    return pair(row) if row.get("replica") else word(row, "node", "?")

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from pyrepl.metrics.report import charts, listing, words
 from pyrepl.metrics.report.charts import Spec
-from pyrepl.metrics.report.model import Report, real, whole, word
+from pyrepl.metrics.report.model import Report, real, whole, whom, word
 
 _MOST_SOURCES: Final = 3
 _SHORT_US: Final = 3_600_000_000
@@ -34,9 +34,10 @@ class Tile:
 @final
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One piece of advice; `setting` is the line for the configuration, or empty."""
+    """One piece of advice; `whom` is a node or a pair of them, `setting` the line for the configuration, or empty."""
 
     severity: str
+    whom: str
     text: str
     setting: str
 
@@ -126,6 +127,7 @@ def advice(report: Report) -> list[Advice]:
     return [
         Advice(
             word(row, "severity"),
+            whom(row),
             word(row, "text"),
             f"{word(row, 'directive')} {word(row, 'value')}".strip() if row.get("directive") else "",
         )

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyrepl.metrics.report import words
-from pyrepl.metrics.report.model import Report, Row, pair, real, whole, word
+from pyrepl.metrics.report.model import Report, Row, pair, real, whole, whom, word
 from pyrepl.metrics.report.summary import by_mode
 
 _STYLES: Final = {"act": "bold red", "consider": "yellow", "fine": "green"}
@@ -69,7 +69,7 @@ def _advice(report: Report) -> Iterator[ConsoleRenderable]:
     grid = Table.grid(padding=(0, 2))
     for row in rows:
         severity = word(row, "severity")
-        text = Text(word(row, "text"))
+        text = Text(whom(row), style="bold").append(f"\n{word(row, 'text')}", style="not bold")
         if row.get("directive"):
             text.append(f"\n{word(row, 'directive')} {word(row, 'value')}", style="bold cyan")
         grid.add_row(Text(severity, style=_STYLES.get(severity, "")), text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.metrics.report.model import Row, pair, real, whole, word
+from pyrepl.metrics.report.model import Row, pair, real, whole, whom, word
 from tests.unit.metrics.report.sample import DAY_US, empty, minute, report
 
 
@@ -23,3 +23,4 @@ def test_what_the_logs_do_not_tell() -> None:
     assert (whole(row, "a"), whole(row, "b"), whole(row, "c")) == (0, 1, 0)
     assert (real(row, "a"), real(row, "b"), real(row, "c"), real(row, "d")) == (None, 1.5, None, None)
     assert pair({"node": "m"}) == "m → ?"
+    assert (whom({"node": "m"}), whom({"node": "m", "replica": "r"}), whom({})) == ("m", "m → r", "?")

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 from pyrepl.metrics.report.model import Row
 from pyrepl.metrics.report.page import advice, drawings, page, tiles
-from tests.unit.metrics.report.sample import empty, report
+from tests.unit.metrics.report.sample import MASTER, REPLICAS, empty, report
 
 BUNDLE = "window.vegaEmbed = function () {};"
 
@@ -86,6 +86,10 @@ def test_tiles_tell_how_grave_it_is() -> None:
 def test_advice_has_the_line_for_the_configuration() -> None:
     made = advice(report())
     assert made[1].setting == "repl-backlog-size 64mb" and made[3].setting == ""
+
+
+def test_advice_says_whom_it_concerns() -> None:
+    assert [item.whom for item in advice(report())] == [f"{MASTER} → {REPLICAS[2]}", *[MASTER] * 3]
 
 
 def test_says_where_it_comes_from() -> None:

@@ -19,7 +19,12 @@ def shown(made: Report, width: int = 140) -> str:
 
 def test_what_to_do_stands_before_the_numbers() -> None:
     text = shown(report())
-    assert text.index("What to do") < text.index("repl-backlog-size 64mb") < text.index("Syncs that ended well")
+    assert (
+        text.index("What to do")
+        < text.index("cache-1:6379 →")
+        < text.index("repl-backlog-size 64mb")
+        < text.index("Syncs that ended well")
+    )
     assert "43 syncs, 21 full (10 failed), 22 partial, 7 refused to continue, 38 links cut, 76 %" in text
     for said in ("full, RDB channel", "out of the backlog", "RDB version not understood", "cache-1:6379", "-1,840 ms"):
         assert said in text
