@@ -7,6 +7,7 @@ pyrepl.metrics.report.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import importlib.util
 import logging
@@ -65,6 +66,11 @@ _TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
 """Lines of Java's that say why it did not start."""
 _RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception)\b")
 """Begins the last line of a Python traceback, in the first column."""
+NO_SPACE: Final = "No space left on device"
+DISK_FULL: Final = (
+    f"{NO_SPACE}: the disk of --out is full, or that of temporary files (TMPDIR).\n"
+    "Make room and run it again: nothing that was read before is lost"
+)
 _UNWRITTEN: Final = "pyrepl.metrics.part.WriteError: "
 """What begins the error of a Spark task that cannot write its part."""
 _LOOK_S: Final = 0.2
@@ -112,7 +118,7 @@ def show(options: Options) -> int:
         # Whoever read along (`| head`) has gone; Python must not stumble over that again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (CannotRun, ConfigError, ReadError, OSError) as error:
-        return _fail(str(error))
+        return _fail(DISK_FULL if isinstance(error, OSError) and error.errno == errno.ENOSPC else str(error))
     except KeyboardInterrupt:
         sys.stderr.write("pyrepl metrics: interrupted; what was read before stays, the next run goes on from there\n")
         return 130
@@ -359,6 +365,8 @@ def in_our_words(error: Exception) -> str:
     if isinstance(error, (Py4JError, PySparkException)):
         # py4j has no cause to tell where it got no answer.
         cause = cause_in(str(error))
+        if NO_SPACE in cause and _UNWRITTEN not in cause:
+            return DISK_FULL
         if _UNWRITTEN in cause:
             return f"cannot write {cause.partition(_UNWRITTEN)[2]}: {MAKE_ROOM}"
         return f"Spark failed: {cause}" if cause else SPARK_IS_GONE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -113,6 +114,18 @@ def test_logs_that_are_not_there_are_told_before_spark_starts(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_full_disk_is_told_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(metrics, "why_not", lambda: "")
+    monkeypatch.setattr(metrics, "_run", full)
+    assert show(Options((str(tmp_path),))) == 2
+    assert capsys.readouterr().err == f"pyrepl metrics: {metrics.DISK_FULL}\n"
+
+
 @pytest.mark.parametrize("number", metrics.SIGNALS)
 def test_a_signal_waits_until_java_has_started(number: signal.Signals) -> None:
     before = signal.signal(number, signal.default_int_handler)
@@ -156,6 +169,8 @@ def test_errors_of_spark_are_told_and_others_are_not() -> None:
         "Traceback (most recent call last):\n  at\npyrepl.metrics.part.WriteError: /out/a (No space left)\n\nJVM"
     )
     assert metrics.in_our_words(Py4JError(unwritten)) == f"cannot write /out/a (No space left): {MAKE_ROOM}"
+    full = "Traceback (most recent call last):\n  at\nOSError: [Errno 28] No space left on device\n\nJVM"
+    assert metrics.in_our_words(Py4JError(full)) == metrics.DISK_FULL
     no_answer = Py4JError("An error occurred while calling o57.collectToPython")
     for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(), no_answer):
         assert metrics.in_our_words(error) == metrics.SPARK_IS_GONE

@@ -26,7 +26,7 @@ def by_file(told: list[Told]) -> list[dict[str, object]]:
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little there is to read, processes do."""
-    monkeypatch.setattr(metrics_readers, "HERE_BYTES", 0)
+    monkeypatch.setattr(metrics_readers, "HERE_BYTES", -1)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_reading_is_broken_off(tmp_path: Path) -> None:
 
     def read(readers: Readers) -> None:
         try:
-            readers([Split(str(fifo), "id", 0, 1 << 20, "n", False)], tmp_path, "UTC")
+            readers([Split(str(fifo), "id", 0, -1, "n", True)], tmp_path, "UTC")
         except ReadError as error:
             ended.append(error)
 
