@@ -4,10 +4,10 @@
 400 bytes each), then runs each step in a process of its own: wall time, MB/s of log, processor seconds, peak memory of
 the process and its children; medians over the rounds.
 
-Spark runs twice, as `pyrepl metrics --out` would: once over all logs, then in a new process over the same with a
-hundredth more lines. On this machine processes read while Spark starts: "start" and "parse" then go on at
-the same time and share the processors, "both" is until the later one is done, and "whole" is all; "reading" is the same
-reading by itself. On a cluster Spark's tasks read, when it has started.
+Spark runs twice, as `pyrepl metrics --out` would: once over all logs, then in a new process over the same logs with a
+hundredth more lines at the end of each. On this machine processes read while Spark starts: "start" and "parse" then go
+on at the same time and share the processors, "both" is until the later one is done, and "whole" is all; "reading" is
+the same reading by itself. On a cluster Spark's tasks read, when it has started.
 
 DuckDB and Polars parse the same lines into Parquet. "answer" of Spark is every result table, from the rollups that it
 made of each part while it read (their making is in "parse"); of DuckDB the same analysis in SQL (metrics_sql.py, which
@@ -31,7 +31,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,8 +53,8 @@ Laps = dict[str, float]
 
 
 def generate(path: Path, lines: int, first: int = 0) -> int:
-    """Write that many lines of one node's event log: nine in ten are samples, the others syncs. Its size in bytes."""
-    with path.open("w", encoding="ascii") as file:
+    """Add that many lines to one node's event log: nine in ten are samples, the others syncs. Its size in bytes."""
+    with path.open("a", encoding="ascii") as file:
         file.writelines(_lines(path.stem, first, lines))
     return path.stat().st_size
 
@@ -96,9 +96,17 @@ def spark(work: Path, master: str) -> Laps:
     return _spark([work / "logs"], _tables(work, master), master, _size(work))
 
 
-def spark_again(work: Path, master: str) -> Laps:
-    """The same with a hundredth more."""
-    return _spark([work / "logs", work / "more"], _tables(work, master), master, _size(work))
+@contextlib.contextmanager
+def grown(work: Path, share: int) -> Iterator[None]:
+    """Every log, which has `share` lines, a hundredth longer for so long, as if its node had gone on."""
+    sizes = {path: path.stat().st_size for path in (work / "logs").iterdir()}
+    try:
+        for path in sizes:
+            generate(path, max(1, share // PERCENT), share)
+        yield
+    finally:
+        for path, size in sizes.items():
+            os.truncate(path, size)
 
 
 def _spark(logs: list[Path], tables: Path, master: str, size: int) -> Laps:
@@ -271,8 +279,8 @@ def _tell(name: str, found: Laps, size: int) -> None:
     print(f"{name:28} {laps}{speed}; processor {found['cpu']:.0f} s; peak {found['peak']:.0f} MB", flush=True)
 
 
-def compare(work: Path, masters: list[str], rounds: int) -> None:
-    """All steps, one line each, and how they stand to each other."""
+def compare(work: Path, masters: list[str], rounds: int, share: int) -> None:
+    """`share` is the number of lines of each log. All steps, one line each, and how they stand to each other."""
     size = _size(work)
     os.environ["XDG_CACHE_HOME"] = str(work / "cache")
     _tell("before Java's file", measured(work, prepare, masters[1]), 0)
@@ -286,7 +294,9 @@ def compare(work: Path, masters: list[str], rounds: int) -> None:
         tried = []
         for _ in range(rounds):
             shutil.rmtree(_tables(work, master), ignore_errors=True)
-            tried.append((measured(work, spark, master), measured(work, spark_again, master)))
+            first = measured(work, spark, master)
+            with grown(work, share):
+                tried.append((first, measured(work, spark, master)))
         firsts[master], seconds[master] = (_median(list(one)) for one in zip(*tried, strict=True))
         _tell(name, firsts[master], size)
         _tell(f"{name} 1 % more", seconds[master], 0)
@@ -323,10 +333,10 @@ def main() -> None:
     work = Path(tempfile.mkdtemp(prefix="pyrepl-bench-"))
     try:
         (work / "logs").mkdir()
-        (work / "more").mkdir()
         share = options.lines // NODES
-        size = sum(generate(work / "logs" / f"node{i}.jsonl", share) for i in range(NODES))
-        generate(work / "more" / "node9.jsonl", max(1, options.lines // PERCENT))
+        logs = [work / "logs" / f"node{number}.jsonl" for number in range(NODES)]
+        with ProcessPoolExecutor() as writers:
+            size = sum(writers.map(generate, logs, [share] * NODES))
         print(f"{share * NODES} lines, {size / 1e6:.0f} MB", flush=True)
         with contextlib.ExitStack() as stack:
             masters = ["local[1]", "local[2]"]
@@ -336,7 +346,7 @@ def main() -> None:
                 # The driver tells the workers which Python to run.
                 os.environ["PYSPARK_PYTHON"] = sys.executable
                 masters.append(stack.enter_context(cluster(work)))
-            compare(work, masters, options.rounds)
+            compare(work, masters, options.rounds, share)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
