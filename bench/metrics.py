@@ -1,8 +1,8 @@
 """Metrics from logs: reading event lines and answering from the tables, beside DuckDB and Polars doing the same.
 
-`python -m bench.metrics [--lines 5000000] [--rounds 1] [--cluster]` generates that many lines of an event log (about
-400 bytes each), then runs each step in a process of its own: wall time, MB/s of log, processor seconds, peak memory of
-the process and its children; medians over the rounds.
+`python -m bench.metrics [--lines 5000000] [--rounds 1] [--cores 1 2] [--cluster]` generates that many lines of an event
+log (about 400 bytes each), then runs each step in a process of its own: wall time, MB/s of log, processor seconds, peak
+memory of the process and its children; medians over the rounds.
 
 Spark runs twice, as `pyrepl metrics --out` would: once over all logs, then in a new process over the same logs with a
 hundredth more lines at the end of each. On this machine processes read while Spark starts: "start" and "parse" then go
@@ -282,12 +282,14 @@ def _tell(name: str, found: Laps, size: int) -> None:
 def compare(work: Path, masters: list[str], rounds: int, share: int) -> None:
     """`share` is the number of lines of each log. All steps, one line each, and how they stand to each other."""
     size = _size(work)
+    locally = [master for master in masters if master.startswith("local")]
+    widest = locally[-1]
     os.environ["XDG_CACHE_HOME"] = str(work / "cache")
-    _tell("before Java's file", measured(work, prepare, masters[1]), 0)
+    _tell("before Java's file", measured(work, prepare, widest), 0)
     _wait_for_java()
     alone, firsts, seconds = {}, {}, {}
     for master in masters:
-        if master.startswith("local"):
+        if master in locally:
             alone[master] = _median([_alone(work, master) for _ in range(rounds)])
             _tell(f"reading {master}", alone[master], size)
         name = f"Spark {master.partition('//')[0]}"
@@ -300,22 +302,21 @@ def compare(work: Path, masters: list[str], rounds: int, share: int) -> None:
         firsts[master], seconds[master] = (_median(list(one)) for one in zip(*tried, strict=True))
         _tell(name, firsts[master], size)
         _tell(f"{name} 1 % more", seconds[master], 0)
-    rivals = {step.__name__: _median([measured(work, step, masters[1]) for _ in range(rounds)])
+    rivals = {step.__name__: _median([measured(work, step, widest) for _ in range(rounds)])
               for step in (duckdb, polars)}  # fmt: skip
     for name, found in rivals.items():
         _tell(name, found, size)
-    one, two = (firsts[master] for master in masters[:2])
-    again = seconds[masters[1]]
+    first, again = firsts[widest], seconds[widest]
     print("answers: Spark's tasks from rollups made while reading, DuckDB from the canonical tables")
-    print(f"answer of {masters[1]} / answer of DuckDB: {two['answer'] / rivals['duckdb']['answer']:.1f}")
+    print(f"answer of {widest} / answer of DuckDB: {first['answer'] / rivals['duckdb']['answer']:.1f}")
     print(
-        f"second run / first: {again['whole'] / two['whole']:.0%} as a whole, "
-        f"{again['parse'] / two['parse']:.0%} of parse"
+        f"second run / first: {again['whole'] / first['whole']:.0%} as a whole, "
+        f"{again['parse'] / first['parse']:.0%} of parse"
     )
-    readings = [alone[master]["parse"] for master in masters[:2]]
-    print(f"{masters[0]} / {masters[1]}, reading: {readings[0] / readings[1]:.2f}")
-    for lap in ("both", "answer", "whole"):
-        print(f"{masters[0]} / {masters[1]}, {lap}: {one[lap] / two[lap]:.2f}")
+    for master in locally[:-1]:
+        print(f"{master} / {widest}, reading: {alone[master]['parse'] / alone[widest]['parse']:.2f}")
+        for lap in ("both", "answer", "whole"):
+            print(f"{master} / {widest}, {lap}: {firsts[master][lap] / first[lap]:.2f}")
 
 
 def _alone(work: Path, master: str) -> Laps:
@@ -328,6 +329,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.metrics", description=__doc__)
     parser.add_argument("--lines", type=int, default=5_000_000, help="event lines (default 5 million, about 2 GB)")
     parser.add_argument("--rounds", type=int, default=1, help="of each step; medians are told (default 1)")
+    parser.add_argument(
+        "--cores",
+        type=int,
+        nargs="+",
+        default=[1, 2],
+        help="of each local master; the last is compared with the rivals",
+    )
     parser.add_argument("--cluster", action="store_true", help="also on a standalone master with two workers")
     options = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="pyrepl-bench-"))
@@ -339,7 +347,7 @@ def main() -> None:
             size = sum(writers.map(generate, logs, [share] * NODES))
         print(f"{share * NODES} lines, {size / 1e6:.0f} MB", flush=True)
         with contextlib.ExitStack() as stack:
-            masters = ["local[1]", "local[2]"]
+            masters = [f"local[{count}]" for count in options.cores]
             if options.cluster:
                 from bench.spark_cluster import cluster
 
