@@ -11,6 +11,7 @@ Compiled by Cython; as it is written it does nothing, and what it does changes n
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -20,22 +21,17 @@ except ImportError:
     from pyrepl import plain as cython
 
 if cython.compiled:
-    from cython.cimports.pyrepl.keyspace.prefetch import (
-        Entry,
-        Place,
-        Search,
-        ask,
-        entry_at,
-        hash_in,
-        hash_of,
-        index_at,
-        key_in,
-        mask_of,
-        member_slot,
-        slot_at,
-        value_in,
+    from cython.cimports.pyrepl.keyspace.prefetch import Place, Search, SetObject, hash_of
+    from cython.cimports.pyrepl.rdb.compiled.raw import (
+        BYTES,
+        DictObject,
+        Ref,
+        fetch,
+        item_of,
+        items_of,
+        size_of,
+        type_of,
     )
-    from cython.cimports.pyrepl.rdb.compiled.raw import BYTES, Ref, item_of, items_of, size_of, type_of
 
     _ROOM = cython.declare(cython.Py_ssize_t, 32)
     _LEAST_KEYS = cython.declare(cython.Py_ssize_t, 2048)
@@ -45,6 +41,20 @@ if cython.compiled:
     _MOST_PROBES = cython.declare(cython.int, 4)
     """Slots looked at for one hash; nearly all keys are found in fewer."""
     _LINE = cython.declare(cython.Py_ssize_t, 64)
+
+    # A dictionary's table of keys, CPython 3.11 to 3.14 (Objects/dictobject.c): the binary logarithm of how many slots
+    # it has, behind it that of their bytes, and its kind; then the slots, an index each; then the entries: hash, key,
+    # value. Nothing is compared for a result or written, so a wrong guess costs time alone.
+    _SIZE_AT = cython.declare(cython.int, 8)
+    _BYTES_AT = cython.declare(cython.int, 9)
+    _KIND_AT = cython.declare(cython.int, 10)
+    _SLOTS_AT = cython.declare(cython.int, 32)
+    _ENTRY_BYTES = cython.declare(cython.Py_ssize_t, 24)
+    _MEMBER_BYTES = cython.declare(cython.Py_ssize_t, 16)
+    """Of a place in a set: member and hash."""
+    _is_known = cython.declare(cython.bint, (3, 11) <= sys.version_info[:2] <= (3, 14) and "t" not in sys.abiflags)
+    _asked = cython.declare(cython.Py_ssize_t, 0)
+    """Read by `asked_for`: what nobody could read the compiler would leave out, and the asking with it."""
 
 WINDOW = 32
 """Keys asked for at once: what is asked for too early is gone from the cache again."""
@@ -122,11 +132,19 @@ def prefetch_members(members: set[bytes], order: list[bytes], start: int) -> Non
         index: cython.Py_ssize_t
         member: object
         for index in range(first, end):
-            ask(cython.cast(cython.p_void, item_of(order, index)))
-        table: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], members)
+            fetch(item_of(order, index))
+        table: cython.pointer[SetObject] = cython.cast(cython.pointer[SetObject], members)
+        places: cython.p_char = cython.cast(cython.p_char, table.table)
         for index in range(first, end):
             member = order[index]
-            ask(member_slot(table, hash_of(cython.cast(cython.pointer[Ref], member))))
+            fetch(places + (hash_of(cython.cast(cython.pointer[Ref], member)) & table.mask) * _MEMBER_BYTES)
+
+
+def asked_for() -> int:
+    """Keys whose memory was asked for and found so far; 0 in the plain form and in a CPython that is not known."""
+    if cython.compiled:
+        return _asked
+    return 0
 
 
 if cython.compiled:
@@ -151,64 +169,92 @@ if cython.compiled:
         return 0
 
     @cython.cfunc
+    @cython.inline
     @cython.exceptval(check=False)
-    def _find(search: cython.pointer[Search], table: cython.pointer[Ref]) -> cython.void:
-        """Go the way of all hashes through the table side by side."""
-        mask: cython.size_t = mask_of(table)
-        if mask == 0:
-            return
-        index: cython.Py_ssize_t
-        place: cython.pointer[Place]
-        for index in range(search.count):
-            place = cython.address(search.places[index])
-            place.perturb = cython.cast(cython.size_t, place.hash)
-            place.slot = place.perturb & mask
-            ask(slot_at(table, place.slot))
-        probes: cython.int = 0
-        while search.count and probes < _MOST_PROBES:
-            _ask_entries(search, table)
-            _ask_objects(search, table, mask)
-            probes += 1
+    def _slot(keys: cython.p_uchar, slot: cython.size_t) -> cython.p_uchar:
+        return keys + _SLOTS_AT + (slot << (keys[_BYTES_AT] - keys[_SIZE_AT]))
 
     @cython.cfunc
     @cython.inline
     @cython.exceptval(check=False)
-    def _ask_entries(search: cython.pointer[Search], table: cython.pointer[Ref]) -> cython.void:
+    def _index(keys: cython.p_uchar, slot: cython.size_t) -> cython.Py_ssize_t:
+        """Which entry a slot leads to; -1: it is empty, -2: somebody has left it. Indices have 2 or 4 bytes."""
+        at: cython.p_uchar = _slot(keys, slot)
+        if keys[_BYTES_AT] - keys[_SIZE_AT] == 1:
+            return cython.cast(cython.pointer[cython.short], at)[0]
+        return cython.cast(cython.pointer[cython.int], at)[0]
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(check=False)
+    def _entry(keys: cython.p_uchar, index: cython.Py_ssize_t) -> cython.p_uchar:
+        return keys + _SLOTS_AT + (cython.cast(cython.size_t, 1) << keys[_BYTES_AT]) + index * _ENTRY_BYTES
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _find(search: cython.pointer[Search], table: cython.pointer[Ref]) -> cython.void:
+        """Go the way of all hashes through the table side by side."""
+        global _asked
+        keys: cython.p_uchar = cython.cast(cython.p_uchar, cython.cast(cython.pointer[DictObject], table).ma_keys)
+        if not _is_known or keys[_KIND_AT] != 0 or not 1 <= keys[_BYTES_AT] - keys[_SIZE_AT] <= 2:
+            return
+        mask: cython.size_t = (cython.cast(cython.size_t, 1) << keys[_SIZE_AT]) - 1
+        index: cython.Py_ssize_t
+        place: cython.pointer[Place]
+        _asked += search.count
+        for index in range(search.count):
+            place = cython.address(search.places[index])
+            place.perturb = cython.cast(cython.size_t, place.hash)
+            place.slot = place.perturb & mask
+            fetch(_slot(keys, place.slot))
+        probes: cython.int = 0
+        while search.count and probes < _MOST_PROBES:
+            _ask_entries(search, keys)
+            _ask_objects(search, keys, mask)
+            probes += 1
+        # What is left counts, so that nothing above is without effect.
+        _asked -= search.count
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(check=False)
+    def _ask_entries(search: cython.pointer[Search], keys: cython.p_uchar) -> cython.void:
         """From slots to entries; who meets an empty slot is not there and leaves."""
         index: cython.Py_ssize_t
         left: cython.Py_ssize_t = 0
         for index in range(search.count):
-            found: cython.Py_ssize_t = index_at(table, search.places[index].slot)
+            found: cython.Py_ssize_t = _index(keys, search.places[index].slot)
             if found == -1:
                 continue
             search.places[left] = search.places[index]
             search.places[left].index = found
             left += 1
             if found >= 0:
-                entry: cython.p_char = cython.cast(cython.p_char, entry_at(table, found))
-                ask(entry)
-                ask(entry + (cython.sizeof(Entry) - 1))
+                entry: cython.p_uchar = _entry(keys, found)
+                fetch(entry)
+                fetch(entry + (_ENTRY_BYTES - 1))
         search.count = left
 
     @cython.cfunc
     @cython.inline
     @cython.exceptval(check=False)
-    def _ask_objects(search: cython.pointer[Search], table: cython.pointer[Ref], mask: cython.size_t) -> cython.void:
+    def _ask_objects(search: cython.pointer[Search], keys: cython.p_uchar, mask: cython.size_t) -> cython.void:
         """From entries to keys and values, their heads and what follows as a rule; another's entry leads to a slot."""
         index: cython.Py_ssize_t
         left: cython.Py_ssize_t = 0
         for index in range(search.count):
             place: cython.pointer[Place] = cython.address(search.places[index])
-            entry: cython.pointer[Entry] = entry_at(table, place.index if place.index > 0 else 0)
-            if place.index >= 0 and hash_in(entry) == place.hash:
-                ask(cython.cast(cython.p_char, key_in(entry)))
-                value: cython.p_char = cython.cast(cython.p_char, value_in(entry))
-                ask(value)
-                ask(value + _LINE)
+            words: cython.pointer[cython.Py_ssize_t] = cython.cast(
+                cython.pointer[cython.Py_ssize_t], _entry(keys, place.index if place.index > 0 else 0)
+            )
+            if place.index >= 0 and words[0] == place.hash:
+                fetch(cython.cast(cython.p_void, words[1]))
+                fetch(cython.cast(cython.p_void, words[2]))
+                fetch(cython.cast(cython.p_void, words[2] + _LINE))
                 continue
             place.perturb >>= 5
             place.slot = (place.slot * 5 + place.perturb + 1) & mask
-            ask(slot_at(table, place.slot))
+            fetch(_slot(keys, place.slot))
             search.places[left] = place[0]
             left += 1
         search.count = left

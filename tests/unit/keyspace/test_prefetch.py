@@ -7,7 +7,15 @@ from collections.abc import Callable
 
 import pytest
 
-from pyrepl.keyspace.prefetch import WINDOW, draw_last, prefetch_commands, prefetch_members, prefetch_words
+from pyrepl.kernels import COMPILED, form
+from pyrepl.keyspace.prefetch import (
+    WINDOW,
+    asked_for,
+    draw_last,
+    prefetch_commands,
+    prefetch_members,
+    prefetch_words,
+)
 
 MANY = 5000
 """Enough keys that the compiled form looks at the tables."""
@@ -35,6 +43,16 @@ def test_nothing_is_changed(count: int) -> None:
         place = following
     prefetch_words(values, expires, [word for argv in commands for word in argv], 1, 2)
     assert (values, expires) == before
+
+
+@pytest.mark.parametrize("count", [MANY, 70_000])
+def test_keys_are_asked_for_in_small_and_large_tables(count: int) -> None:
+    """Indices of two bytes, and of four. A search that takes too long is given up, so nearly all."""
+    values, _ = tables(count)
+    before = asked_for()
+    prefetch_words(values, {}, [b"key:%d" % number for number in range(WINDOW)], 0, 1)
+    found = asked_for() - before
+    assert WINDOW // 2 < found <= WINDOW if form() == COMPILED else found == 0
 
 
 def test_whatever_a_command_may_look_like() -> None:
