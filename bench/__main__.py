@@ -51,7 +51,10 @@ def main() -> None:
         rival = f"{bench.RIVAL} ({finder.version(bench.RIVAL)})"
         rows = bench.measure(options.rounds, options.scale)
         report.show((bench.__doc__ or name).splitlines()[0], rival, rows)
-        print(f"figures: {report.save(name, rival, rows)}")
+        beside = (
+            f", beside {report.BESIDE} ({finder.version(report.BESIDE)})" if any(row.beside for row in rows) else ""
+        )
+        print(f"figures: {report.save(name, rival + beside, rows)}")
         print(f"picture: {plot.ratios(name, f'pyrepl to {rival}', {row.what: row.ratio for row in rows})}")
 
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from bench.report import Row
+from bench.report import BESIDE, Row
 from pyrepl.rdb.writer import RdbWriter
 from tests.interop import channels
 from tests.peers.lab import Lab, wait_until
@@ -20,7 +20,7 @@ from tests.peers.ports import HOST
 from tests.peers.wire import encode
 
 RIVAL: Final = "redis8"
-KINDS: Final = ("pyrepl", RIVAL)
+KINDS: Final = ("pyrepl", RIVAL, BESIDE)
 COMMANDS: Final = 1_000_000
 KEYS: Final = 200_000
 REPLID: Final = "5" * 40
@@ -59,7 +59,7 @@ def _stream(what: str, stream: bytes, count: int, rounds: int) -> Row:
     for _ in range(rounds):
         for kind in KINDS:
             figures[kind].append(count / _once(kind, stream))
-    return Row(what, "per s", figures["pyrepl"], figures[RIVAL], ">= 1x")
+    return Row(what, "per s", figures["pyrepl"], figures[RIVAL], ">= 1x", figures[BESIDE])
 
 
 def _once(kind: str, stream: bytes) -> float:

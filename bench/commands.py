@@ -1,7 +1,7 @@
 """The usual commands by redis-benchmark.
 
-One request at a time and sixteen, 50 clients, keys from a million, 100-byte values, without a replica. The two servers
-take turns within each round, so that whatever else the machine does hits both; both are emptied before each group, and
+One request at a time and sixteen, 50 clients, keys from a million, 100-byte values, without a replica. The servers
+take turns within each round, so that whatever else the machine does hits all; all are emptied before each group, and
 have freed what they held.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import redis_benchmark
-from bench.report import Row
+from bench.report import BESIDE, Row
 from tests.peers.lab import Lab, Node, wait_until
 
 RIVAL: Final = "redis8"
@@ -40,7 +40,7 @@ _SLOW: Final = 10
 def measure(rounds: int, scale: float) -> list[Row]:
     """All figures, in requests per second; `scale` shortens or lengthens each run."""
     with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
-        nodes = [lab.start(kind) for kind in ("pyrepl", RIVAL)]
+        nodes = [lab.start(kind) for kind in ("pyrepl", RIVAL, BESIDE)]
         return [row for depth, requests in REQUESTS.items() for row in _depth(nodes, depth, rounds, requests * scale)]
 
 
@@ -54,7 +54,7 @@ def _depth(nodes: list[Node], depth: int, rounds: int, requests: float) -> list[
                 for test, per_second in redis_benchmark.run(node, group, count, depth).items():
                     figures.setdefault(test, {}).setdefault(node.kind, []).append(per_second)
     return [
-        Row(f"{test} -P {depth}", "req/s", sides["pyrepl"], sides[RIVAL], _goal(test, depth))
+        Row(f"{test} -P {depth}", "req/s", sides["pyrepl"], sides[RIVAL], _goal(test, depth), sides[BESIDE])
         for test, sides in figures.items()
     ]
 

@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 from typing import Final
 
-from bench.report import Row
+from bench.report import BESIDE, Row
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.ports import HOST, free_port
 from tests.peers.wire import encode
 
 RIVAL: Final = "redis8"
-KINDS: Final = ("pyrepl", RIVAL)
+KINDS: Final = ("pyrepl", RIVAL, BESIDE)
 MISSED_BYTES: Final = 64_000_000
 VALUE_BYTES: Final = 1000
 KEYS: Final = 20_000
@@ -33,7 +33,7 @@ def measure(rounds: int, scale: float) -> list[Row]:
         for _ in range(rounds):
             for kind, (master, replica) in pairs.items():
                 figures[kind].append(_once(master, replica, missed))
-    return [Row(f"catch up {missed / 1e6:.0f} MB", "s", figures["pyrepl"], figures[RIVAL], "<= 1x")]
+    return [Row(f"catch up {missed / 1e6:.0f} MB", "s", figures["pyrepl"], figures[RIVAL], "<= 1x", figures[BESIDE])]
 
 
 def _pair(lab: Lab, kind: str, missed: int) -> tuple[Node, Node]:

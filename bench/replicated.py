@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import redis_benchmark
-from bench.report import Row
+from bench.report import BESIDE, Row
 from tests.peers.lab import Lab, Node, wait_until
 
 RIVAL: Final = "redis8"
@@ -28,14 +28,14 @@ def measure(rounds: int, scale: float) -> list[Row]:
 
 
 def _with(count: int, rounds: int, requests: int) -> Row:
-    figures: dict[str, list[float]] = {"pyrepl": [], RIVAL: []}
+    figures: dict[str, list[float]] = {"pyrepl": [], RIVAL: [], BESIDE: []}
     with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
         sides = [_side(lab, kind, count) for kind in figures]
         for _ in range(rounds):
             for master, replicas in sides:
                 figures[master.kind].append(_once(master, replicas, requests))
     word = "one replica" if count == 1 else f"{count} replicas"
-    return Row(f"SET -P {DEPTH}, {word}", "req/s", figures["pyrepl"], figures[RIVAL], GOAL)
+    return Row(f"SET -P {DEPTH}, {word}", "req/s", figures["pyrepl"], figures[RIVAL], GOAL, figures[BESIDE])
 
 
 def _side(lab: Lab, kind: str, count: int) -> tuple[Node, list[Node]]:

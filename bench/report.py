@@ -7,28 +7,33 @@ import os
 import platform
 import statistics
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
 from pyrepl import VERSION, kernels
 
+BESIDE: Final = "valkey8"
+"""The third server."""
 OUT = Path(__file__).with_name("out")
 """Not tracked by git."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: every round's figure for ours and for theirs, and what is wanted of the ratio."""
+    """One measurement: every round's figure for ours and for theirs, and what is wanted of the ratio; where a third
+    server took its turns too, its figures are `beside`."""
 
     what: str
     unit: str
     ours: list[float]
     theirs: list[float]
     goal: str
+    beside: list[float] = field(default_factory=list)
 
     @property
     def ratio(self) -> float:
@@ -42,10 +47,11 @@ def show(title: str, rival: str, rows: list[Row]) -> None:
     caption = f"medians; pyrepl {about['pyrepl_build']}, {about['cpu']}; every round's figure is in the JSON file"
     table = Table(title=title, caption=caption)
     table.add_column("what")
-    for name in ("unit", "pyrepl", rival, "ratio", "goal"):
+    for name in ("unit", "pyrepl", rival, "ratio", "goal", BESIDE):
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(row.what, row.unit, _median(row.ours), _median(row.theirs), f"{row.ratio:.2f}x", row.goal)
+        beside = _median(row.beside) if row.beside else ""
+        table.add_row(row.what, row.unit, _median(row.ours), _median(row.theirs), f"{row.ratio:.2f}x", row.goal, beside)
     Console().print(table)
 
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 REMARKS: Final = Path(__file__).with_name("remarks")
 _HEAD: Final = """\
-| what | unit | pyrepl | rival | ratio | lowest, highest of a round | goal |
-|---|---|---:|---:|---:|---:|---|"""
+| what | unit | pyrepl | rival | ratio | lowest, highest of a round | goal | Valkey |
+|---|---|---:|---:|---:|---:|---|---:|"""
 
 
 def page(files: Iterable[Path]) -> str:
@@ -44,10 +44,11 @@ def _lines(runs: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _row(row: dict[str, Any]) -> str:
+    beside = _figure(row["beside"]) if row.get("beside") else ""
     ratios = sorted(ours / theirs for ours, theirs in zip(row["ours"], row["theirs"]))
     return (
         f"| {row['what']} | {row['unit']} | {_figure(row['ours'])} | {_figure(row['theirs'])} | {row['ratio']:.2f}x"
-        f" | {ratios[0]:.2f}x, {ratios[-1]:.2f}x | {row['goal']} |"
+        f" | {ratios[0]:.2f}x, {ratios[-1]:.2f}x | {row['goal']} | {beside} |"
     )
 
 

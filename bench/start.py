@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from bench.report import Row
+from bench.report import BESIDE, Row
 from tests.peers.lab import Lab
 from tests.peers.wire import Wire
 
@@ -19,12 +19,12 @@ _STARTS: Final = 3
 
 def measure(rounds: int, scale: float) -> list[Row]:
     """Seconds; `scale` is without meaning here."""
-    figures: dict[str, list[float]] = {"pyrepl": [], RIVAL: []}
+    figures: dict[str, list[float]] = {"pyrepl": [], RIVAL: [], BESIDE: []}
     for _ in range(rounds * _STARTS):
         for kind, seconds in figures.items():
             with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
                 seconds.append(_once(lab, kind))
-    return [Row("start to first PONG", "s", figures["pyrepl"], figures[RIVAL], GOAL)]
+    return [Row("start to first PONG", "s", figures["pyrepl"], figures[RIVAL], GOAL, figures[BESIDE])]
 
 
 def _once(lab: Lab, kind: str) -> float:
