@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from pyrepl.daemon.client_conn import ClientConn
     from pyrepl.daemon.poller import Poller
 
-READ_BYTES: Final = 1000
-"""Asked for at first, which is memory that costs next to nothing; four times as much after each read that filled it."""
-MUCH_BYTES: Final = 16_000
-"""A read of so many bytes is one of many: how long it takes to work off decides how much the next one asks for."""
+READ_BYTES: Final = 16_000
+"""Asked for at first, which most requests fit into: one that is cut costs a second look at the sockets, and is parsed
+slowly. A read that fills it is one of many: how long it takes to work off decides how much the next one asks for."""
 MOST_READ_BYTES: Final = MOST_BYTES
 SLICE_S: Final = 0.002
 """What is read at once should be worked off within so long, as nobody else is served meanwhile."""
@@ -93,13 +92,12 @@ class PolledSocket:
             conn.eof_received()
             self.close()
             return False
-        if size >= MUCH_BYTES:
+        if size >= READ_BYTES:
             self._receive_much(conn, data)
             return True
-        if size == self._read_bytes:
-            self._read_bytes = 4 * size
-        elif self._read_bytes > READ_BYTES and 8 * size < self._read_bytes:
-            self._read_bytes = READ_BYTES
+        if self._read_bytes > READ_BYTES and 8 * size < self._read_bytes:
+            # The end of a cut request is short as well: the next one is to fit.
+            self._read_bytes = max(READ_BYTES, self._read_bytes // 2)
         conn.data_received(data)
         return False
 
@@ -239,7 +237,7 @@ class PolledSocket:
         conn.data_received(data)
         took_s = self._poller.now() - began
         if took_s > SLICE_S:
-            self._read_bytes = max(MUCH_BYTES, size // 2)
+            self._read_bytes = max(READ_BYTES, size // 2)
         elif size == self._read_bytes and 4.0 * took_s <= SLICE_S:
             self._read_bytes = min(4 * size, MOST_READ_BYTES)
 

@@ -11,8 +11,9 @@ from random import Random
 import pytest
 
 from pyrepl.daemon.client_conn import ClientConn
-from pyrepl.daemon.polled_socket import HIGH_BYTES, PolledSocket
+from pyrepl.daemon.polled_socket import HIGH_BYTES, READ_BYTES, PolledSocket
 from pyrepl.daemon.replica_conn import ReplicaConn
+from pyrepl.resp.encoder import encode_command
 from tests.unit.daemon.rig import RunningNode, in_loop, running, soon, until
 
 
@@ -176,6 +177,47 @@ class TestEnd:
                 await until(lambda: conn.client.id not in node.app.clients.conns)
 
         run()
+
+
+class TestReading:
+    @pytest.mark.parametrize("size", [1, 1000, 15_000])
+    def test_a_request_is_one_read(self, tmp_path: Path, size: int) -> None:
+        assert _reads(tmp_path, READ_BYTES, [size] * 3)[0] == [1, 1, 1]
+
+    def test_large_ones_are_too_once_there_was_one(self, tmp_path: Path) -> None:
+        """The short end of one that was cut, or a small one between, does not lead back at once."""
+        reads, asked = _reads(tmp_path, 4 * READ_BYTES, [20_000, 100, 20_000, 20_000])
+        assert reads == [1, 1, 1, 1]
+        assert asked == 2 * READ_BYTES
+
+    def test_small_ones_lead_back(self, tmp_path: Path) -> None:
+        assert _reads(tmp_path, 16 * READ_BYTES, [100] * 10) == ([1] * 10, READ_BYTES)
+
+
+def _reads(tmp_path: Path, asked: int, sizes: list[int]) -> tuple[list[int], int]:
+    """How many reads each of some ECHOs took on a connection that asks for `asked` bytes, and what it asks for then."""
+    reads: list[int] = []
+
+    @in_loop
+    async def run() -> None:
+        nonlocal asked
+        ours, theirs = socket.socketpair()
+        theirs.setblocking(False)
+        async with running(tmp_path) as node:
+            stats = node.app.node.stats
+            _, transport = served(node, ours)
+            transport._read_bytes = asked
+            for size in sizes:
+                before = stats.total_reads_processed
+                request = encode_command([b"ECHO", bytes(size)])
+                assert theirs.send(request) == len(request)
+                await read_all(theirs, len(b"$%d\r\n" % size) + size + 2)
+                reads.append(stats.total_reads_processed - before)
+            asked = transport._read_bytes
+            theirs.close()
+
+    run()
+    return reads, asked
 
 
 class TestPause:
