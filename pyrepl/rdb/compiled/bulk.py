@@ -19,6 +19,7 @@ if cython.compiled:
     from cython.cimports.libc.string import memcpy
     from cython.cimports.pyrepl.rdb.compiled.checks import Checks, put_decimal, signed_of
     from cython.cimports.pyrepl.rdb.compiled.lzf import decompress_into
+    from cython.cimports.pyrepl.rdb.compiled.places import AT_ONCE, ask_for_place, ask_for_rival
     from cython.cimports.pyrepl.rdb.compiled.raw import (
         BytesObject,
         Ref,
@@ -35,7 +36,7 @@ if cython.compiled:
         text_of,
         untrack,
     )
-    from cython.cimports.pyrepl.rdb.compiled.table import AT_ONCE, Found, Handful, ask_for_place, ask_for_rival, foresee
+    from cython.cimports.pyrepl.rdb.compiled.table import Found, Handful, foresee
 
     EXPIRETIME_MS = cython.declare(cython.int, 0xFC)
     STRING = cython.declare(cython.int, 0)

@@ -10,12 +10,12 @@ import pytest
 from pyrepl.kernels import COMPILED, form
 from pyrepl.keyspace.prefetch import (
     WINDOW,
-    asked_for,
     draw_last,
     prefetch_commands,
     prefetch_members,
     prefetch_words,
 )
+from pyrepl.rdb.compiled.places import asked_for
 
 MANY = 5000
 """Enough keys that the compiled form looks at the tables."""
