@@ -88,6 +88,8 @@ test-pure: peers java
 
 matrix: peers build
 	$(BIN)/python -m pytest -m matrix -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest --hypothesis-profile explore -n $(WORKERS) --dist worksteal \
+		$$(grep -rl '^from hypothesis' tests --include='test_*.py')
 
 SEEDS ?= 5000
 simulate: .venv/.for-tests build

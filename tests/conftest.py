@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pyrepl.kernels import form, why_not_fresh
 from tests.peers.lab import Lab
+
+# How long an example takes says how busy the machine is, nothing of the code. Each run tries the same examples, so that
+# it fails by what was changed alone; `--hypothesis-profile explore` tries others (make matrix does).
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("steady", settings.get_profile("explore"), derandomize=True)
+settings.load_profile("steady")
 
 
 def pytest_configure() -> None:

@@ -22,7 +22,7 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(cli, words, prog_name="pyrepl")
 
 
-def run_process(*words: str, timeout_s: float = 20) -> subprocess.CompletedProcess[str]:
+def run_process(*words: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
     """The command as a process of its own; for what ends before it serves anybody."""
     return subprocess.run(
         [sys.executable, "-m", "cli.main", *words], capture_output=True, text=True, cwd=ROOT, timeout=timeout_s
@@ -124,7 +124,7 @@ def test_what_is_given_is_in_force(tmp_path: Path, by_option: bool) -> None:
         ) as node:
             assert node.stdout is not None
             try:
-                master.settimeout(20)
+                master.settimeout(120)
                 connection, _ = master.accept()
                 with connection, socket.create_connection(("127.0.0.1", port)) as client:
                     client.sendall(b"CONFIG GET hz\r\nCONFIG GET replicaof\r\n")
@@ -136,5 +136,5 @@ def test_what_is_given_is_in_force(tmp_path: Path, by_option: bool) -> None:
             finally:
                 node.terminate()
                 node.stdout.read()
-                assert node.wait(10) == 0
+                assert node.wait(60) == 0
     assert "dump.rdb" not in os.listdir(tmp_path)

@@ -72,7 +72,7 @@ def test_the_script_is_the_one_that_click_makes(shell: str) -> None:
     assert printed.exit_code == 0
     environment = {**os.environ, VARIABLE: f"{shell}_source"}
     command = [sys.executable, "-c", "from cli.commands import cli; cli(prog_name='pyrepl')"]
-    by_click = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=20)
+    by_click = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert printed.output.strip() == by_click.stdout.strip()
     assert VARIABLE in printed.output
 
@@ -80,7 +80,7 @@ def test_the_script_is_the_one_that_click_makes(shell: str) -> None:
 def test_bash_takes_it(tmp_path: Path) -> None:
     script = tmp_path / "completion"
     script.write_text(CliRunner().invoke(cli, ["completion", "bash"], prog_name=PROGRAM).output)
-    done = subprocess.run(["bash", "-n", script], capture_output=True, text=True, timeout=20)
+    done = subprocess.run(["bash", "-n", script], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -92,7 +92,7 @@ def test_a_bash_that_has_it_completes(tmp_path: Path) -> None:
         f"source {script}; COMP_WORDS=(pyrepl master --repl-backlog-s); COMP_CWORD=2;"
         f' _pyrepl_completion {Path(sys.executable).with_name(PROGRAM)}; echo "${{COMPREPLY[@]}}"'
     )
-    done = subprocess.run(["bash", "-c", tab], capture_output=True, text=True, timeout=60, cwd=ROOT)
+    done = subprocess.run(["bash", "-c", tab], capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert (done.stdout.split(), done.returncode) == (["--repl-backlog-size"], 0), done.stderr
 
 

@@ -11,6 +11,7 @@ import socketserver
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def status(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=30,
+        timeout=120,
         env={**os.environ, **environment},
     )
 
@@ -121,8 +122,9 @@ def test_watch_until_ctrl_c(master: Peer, as_json: bool) -> None:
     ) as process:
         while len(master.heard) < 3:
             assert process.poll() is None
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
     if as_json:
         looks = [json.loads(line) for line in out.splitlines()]

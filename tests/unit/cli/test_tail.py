@@ -109,7 +109,7 @@ def run(node: FakeNode, *arguments: str) -> subprocess.Popen[str]:
 
 
 async def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = await asyncio.to_thread(process.communicate, None, 20)
+    out, err = await asyncio.to_thread(process.communicate, None, 120)
     return process.returncode, out, err
 
 
@@ -122,7 +122,7 @@ def test_count_tokens_and_ctrl_c(tmp_path: Path) -> None:
             assert await ended(run(node, *options, "--count", "2")) == (0, '5 [0,"a","set"]\n9 [0,"b","set"]\n', "")
             assert file.read_text() == f"9@{REPLID}\n"
             process = run(node, *options)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(120):
                 while file.read_text() != f"12@{REPLID}\n":
                     await asyncio.sleep(0.02)
             process.send_signal(signal.SIGINT)

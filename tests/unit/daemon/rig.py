@@ -33,7 +33,8 @@ from tests.peers.ports import free_port
 from tests.peers.wire import ErrorReply, Word, encode
 
 P = ParamSpec("P")
-PATIENCE_S: Final = 5.0
+PATIENCE_S: Final = 60.0
+"""Far more than anything takes, as the machine may be busy with other things: only what fails takes so long."""
 
 
 def in_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:

@@ -177,13 +177,15 @@ async def test_it_is_rewritten_by_itself_when_it_has_grown(tmp_path: Path) -> No
 @pytest.mark.parametrize("never", [False, True])
 @in_loop
 async def test_no_fsync_while_a_child_writes_if_so_wished(tmp_path: Path, never: bool) -> None:
-    async with running(tmp_path, appendonly=True, rdb_key_save_delay=500_000, no_appendfsync_on_rewrite=never) as node:
+    async with running(
+        tmp_path, appendonly=True, rdb_key_save_delay=10_000_000, no_appendfsync_on_rewrite=never
+    ) as node:
         peer = await node.peer()
         await peer.say("MSET a 1 b 2 c 3 d 4 e 5 f 6 g 7 h 8 i 9 j 10")
         assert await peer.say("WAITAOF 1 0 0") == [1, 0]
         await peer.say("BGREWRITEAOF")
         await peer.say("SET k 1")
-        reply = await peer.say("WAITAOF 1 0 2000")
+        reply = await peer.say(f"WAITAOF 1 0 {2000 if never else 0}")
         assert node.app.aof.is_rewriting
         assert reply == [0 if never else 1, 0]
 

@@ -179,6 +179,5 @@ class TestLeave:
         before = open_fds()
         async with running(tmp_path, unixsocket=str(tmp_path / "sock")) as node:
             await node.say("PING")
-        await asyncio.sleep(0.05)
-        assert open_fds() <= before
+        await until(lambda: open_fds() <= before, "closed descriptors")
         assert not (tmp_path / "sock").exists()

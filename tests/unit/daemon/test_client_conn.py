@@ -81,13 +81,15 @@ class TestHold:
     async def test_what_follows_waits_and_keeps_its_order(self, tmp_path: Path) -> None:
         async with running(tmp_path) as node:
             peer = await node.peer()
+            number = await peer.say("CLIENT ID")
             peer.send("SET", "a", "1")
-            peer.send("WAIT", "1", "60")
+            peer.send("WAIT", "1", "0")
             peer.send("INCR", "a")
             assert await peer.read() == "OK"
             peer.send("INCR", "a")
             assert await peer.is_silent(0.02)
             assert await node.say("GET a") == b"1"
+            assert await node.say(f"CLIENT UNBLOCK {number}") == 1
             assert [await peer.read() for _ in range(3)] == [0, 2, 3]
 
     @in_loop
@@ -102,12 +104,13 @@ class TestHold:
     async def test_a_pause_in_the_middle_of_a_batch(self, tmp_path: Path) -> None:
         async with running(tmp_path) as node:
             peer = await node.peer()
-            peer.send("CLIENT", "PAUSE", "60", "WRITE")
+            peer.send("CLIENT", "PAUSE", "100000", "WRITE")
             peer.send("GET", "a")
             peer.send("SET", "a", "1")
             peer.send("GET", "a")
             assert [await peer.read(), await peer.read()] == ["OK", None]
             assert await peer.is_silent(0.02)
+            assert await node.say("CLIENT UNPAUSE") == "OK"
             assert [await peer.read(), await peer.read()] == ["OK", b"1"]
 
     @in_loop

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import struct
 from pathlib import Path
@@ -168,7 +167,7 @@ class TestOutputLimit:
         async def run() -> None:
             async with running(tmp_path) as node:
                 operator, slow, late = await node.peer(), await node.peer(), await node.peer()
-                await operator.call("CONFIG", "SET", "client-output-buffer-limit", f"{kind} 0 1mb 2")
+                await operator.call("CONFIG", "SET", "client-output-buffer-limit", f"{kind} 0 1mb 1000")
                 await operator.call("SET", "a", "x" * 100_000)
                 for peer in (slow, late):
                     if kind == "pubsub":
@@ -180,8 +179,12 @@ class TestOutputLimit:
                         slow.send("GET", "a")
                         late.send("GET", "a")
                 await until(lambda: all(conn.output.is_watched for conn in _others(node)), "both are above it")
+                first, second = _others(node)
                 for _ in range(150):
                     await late.read()
+                await until(lambda: not second.output.is_watched, "the late one is below it")
+                assert first.output._soft_since is not None
+                first.output._soft_since -= 1001
                 await until(lambda: len(node.app.clients.conns) == 2, "the end of the slow one")
                 assert node.app.node.stats.client_output_buffer_limit_disconnections == 1
                 assert (await late.say("PING")) in ("PONG", ["pong", b""], [b"pong", b""])
@@ -226,11 +229,13 @@ class TestPause:
     async def test_all_go_on_in_their_order(self, tmp_path: Path) -> None:
         async with running(tmp_path) as node:
             peers = [await node.peer() for _ in range(3)]
-            assert await peers[0].say("CLIENT PAUSE 80") == "OK"
-            for peer in peers:
+            operator = await node.peer()
+            assert await operator.say("CLIENT PAUSE 100000 WRITE") == "OK"
+            for number, peer in enumerate(peers, 1):
                 peer.send("RPUSH", "order", "x")
-                await asyncio.sleep(0.005)
+                await until(lambda number=number: len(node.app.clients._paused) == number)  # type: ignore[misc]
             assert await peers[0].is_silent(0.02)
+            assert await operator.say("CLIENT UNPAUSE") == "OK"
             assert [await peer.read() for peer in peers] == [1, 2, 3]
             assert not node.app.node.guarded
 

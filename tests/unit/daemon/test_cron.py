@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.peers.wire import encode
 from tests.unit.daemon.rig import RunningNode, in_loop, link_up, running, until
 
 
@@ -67,8 +68,8 @@ class TestExpiry:
     async def test_not_during_a_pause(self, tmp_path: Path) -> None:
         async with running(tmp_path, hz=100) as node:
             peer = await node.peer()
-            await peer.say("SET a 1 PX 20")
-            await peer.say("CLIENT PAUSE 100000 WRITE")
+            peer.write(encode(["SET", "a", "1", "PX", "20"]) + encode(["CLIENT", "PAUSE", "100000", "WRITE"]))
+            assert [await peer.read(), await peer.read()] == ["OK", "OK"]
             await asyncio.sleep(0.1)
             assert keys(node) == 1
             await peer.say("CLIENT UNPAUSE")

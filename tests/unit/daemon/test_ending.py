@@ -178,7 +178,7 @@ class TestWaiting:
 class TestSnapshotChild:
     @in_loop
     async def test_it_goes_and_leaves_nothing(self, tmp_path: Path) -> None:
-        node = RunningNode(tmp_path, rdb_key_save_delay=2000)
+        node = RunningNode(tmp_path, rdb_key_save_delay=100_000)
         await node.start()
         await node.say("DEBUG POPULATE 1000")
         assert await node.say("BGSAVE") == "Background saving started"
@@ -189,9 +189,10 @@ class TestSnapshotChild:
 
     @in_loop
     async def test_a_node_that_goes_on_can_save_again(self, tmp_path: Path) -> None:
-        async with running(tmp_path, rdb_key_save_delay=1000) as node:
+        async with running(tmp_path, rdb_key_save_delay=100_000) as node:
             await node.say("DEBUG POPULATE 100")
             assert await node.say("BGSAVE") == "Background saving started"
+            await node.say("CONFIG SET rdb-key-save-delay 0")
             (tmp_path / "dump.rdb").mkdir()
             assert await (await node.peer()).error("SHUTDOWN SAVE")
             assert await node.info("rdb_bgsave_in_progress") == "0"
@@ -204,7 +205,7 @@ class TestSnapshotChild:
     def test_with_one_replica_served_and_another_that_waits(self, tmp_path: Path, diskless: bool) -> None:
         @in_loop
         async def run() -> None:
-            node = RunningNode(tmp_path, rdb_key_save_delay=2000, repl_diskless_sync=diskless)
+            node = RunningNode(tmp_path, rdb_key_save_delay=100_000, repl_diskless_sync=diskless)
             await node.start()
             await node.say("DEBUG POPULATE 1000")
             for count in (1, 2):

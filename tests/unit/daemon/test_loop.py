@@ -69,7 +69,7 @@ def test_a_life(tmp_path: Path, by: signal.Signals) -> None:
         time.sleep(0.05)
         node.send_signal(by)
         lines.extend(node.stdout)
-        assert node.wait(10) == 0
+        assert node.wait(60) == 0
     text = "".join(lines)
     assert f"Received {by.name} scheduling shutdown..." in text and text.endswith("bye bye...\n")
 

@@ -15,6 +15,7 @@ from pyrepl.daemon.saver import Saver, packing_of
 from pyrepl.daemon.snapshot import Outcome, ToFile
 from pyrepl.node.node import Node
 from pyrepl.node.persistence import Loading
+from tests.peers.wire import encode
 from tests.unit.daemon.rig import KeptLog, bare_node, children, in_loop, open_fds, running, until
 
 SLOW = 20_000
@@ -230,10 +231,12 @@ class TestJob:
 async def test_writes_go_on_during_a_snapshot(tmp_path: Path) -> None:
     async with running(tmp_path, rdb_key_save_delay=2000) as node:
         await node.say("DEBUG POPULATE 50")
-        assert await node.say("BGSAVE") == "Background saving started"
-        assert str(await node.say("BGSAVE")) == "ERR Background save already in progress"
-        for number in range(50):
-            assert await node.say(f"SET key:{number} new") == "OK"
+        peer = await node.peer()
+        # In one piece, so that all of it happens while the child is at work.
+        peer.write(encode(["BGSAVE"]) * 2 + b"".join(encode(["SET", f"key:{number}", "new"]) for number in range(50)))
+        assert await peer.read() == "Background saving started"
+        assert str(await peer.read()) == "ERR Background save already in progress"
+        assert [await peer.read() for _ in range(50)] == ["OK"] * 50
         await until(lambda: not node.app.saver.is_busy)
         assert await node.say("DEBUG RELOAD NOSAVE") == "OK"
         assert await node.say("GET key:7") == b"value:7"

