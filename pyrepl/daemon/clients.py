@@ -252,7 +252,7 @@ class Clients:
             if conn.replica is not None:
                 # The stream that waits for it is its output too, though one copy serves all replicas.
                 conn.client.output_bytes = conn.replica.session.pending_bytes(self.node.stream_end)
-            elif conn.client.output_bytes:
+            elif conn.client.output_bytes or conn.output.is_watched:
                 self._check_output(conn)
 
     def line_of(self, conn: ClientConn) -> str:

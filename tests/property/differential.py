@@ -25,8 +25,8 @@ by a minute. Leave it out where the two may choose differently.
 
 Time is the real clock on both sides: let times to live lie minutes ahead, those in ms too, and they do not matter; the
 replies of `NEAR` commands may differ by a minute. Replies whose order means nothing (`UNORDERED`) are compared as
-multisets, `PAIRED` as multisets of pairs. Commands with random replies have no place here, unless they change nothing and are compared by
-shape in a test of their own.
+multisets, `PAIRED` as multisets of pairs. Commands with random replies have no place here, unless they change nothing
+and are compared by shape in a test of their own.
 """
 
 from __future__ import annotations
