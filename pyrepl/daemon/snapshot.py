@@ -21,11 +21,11 @@ import gc
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, final
+from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, PacedSink, Sink, SocketsSink
 from pyrepl.frozen import Frozen
@@ -54,6 +54,9 @@ class ToSockets(Frozen):
 
 
 Target = ToFile | ToSockets
+
+Blocks: TypeAlias = Iterator[tuple[bytes, int]]
+"""Of a snapshot, each with the keys written so far."""
 
 
 @dataclass(slots=True)
@@ -97,9 +100,13 @@ class Snapshot:
         self.fork_us = 0
 
     def start(self, job: Job, target: Target) -> None:
-        """Fork. Raises OSError when the system cannot."""
+        """Fork. Raises OSError when the system cannot, ValueError for an RDB version that nobody writes."""
         self._target = target
-        _load_prctl()
+        _load_libc()
+        # What can be made before the fork costs the child no memory of its own; a Path keeps its text.
+        blocks = job.blocks()
+        if isinstance(target, ToFile):
+            os.fspath(target.path)
         read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         parent = os.getpid()
         self._started_at = time.monotonic()
@@ -110,7 +117,7 @@ class Snapshot:
             os.close(write_end)
             raise
         if pid == 0:
-            _child_main(parent, job, target, write_end, self._niceness)
+            _child_main(parent, job, blocks, target, write_end, self._niceness)
         self.fork_us = int((time.monotonic() - self._started_at) * 1e6)
         os.close(write_end)
         self.pid = pid
@@ -215,18 +222,22 @@ class _Reporter:
 def save_to_file(job: Job, path: Path, on_keys: Callable[[int], None]) -> tuple[int, int]:
     """Write the snapshot in this very process (SAVE); how many keys and bytes it has. Raises OSError; the file of that
     name stays then."""
+    return _to_file(job.blocks(), path, job.key_save_delay_us, on_keys)
+
+
+def _to_file(blocks: Blocks, path: Path, delay_us: int, on_keys: Callable[[int], None]) -> tuple[int, int]:
     sink = FileSink(path)
     try:
-        return _write(job, sink, on_keys)
+        return _write(blocks, sink, delay_us, on_keys)
     except BaseException:
         sink.abandon()
         raise
 
 
-def _write(job: Job, sink: Sink, on_keys: Callable[[int], None]) -> tuple[int, int]:
-    delay_s = job.key_save_delay_us / 1e6
+def _write(blocks: Blocks, sink: Sink, delay_us: int, on_keys: Callable[[int], None]) -> tuple[int, int]:
+    delay_s = delay_us / 1e6
     written = size = 0
-    for block, done in job.blocks():
+    for block, done in blocks:
         sink.write(block)
         size += len(block)
         if delay_s:
@@ -237,7 +248,7 @@ def _write(job: Job, sink: Sink, on_keys: Callable[[int], None]) -> tuple[int, i
     return written, size
 
 
-def _child_main(parent: int, job: Job, target: Target, report_fd: int, niceness: int) -> None:
+def _child_main(parent: int, job: Job, blocks: Blocks, target: Target, report_fd: int, niceness: int) -> None:
     """All of the child's life; never returns."""
     code = 1
     reporter = _Reporter(report_fd)
@@ -245,12 +256,12 @@ def _child_main(parent: int, job: Job, target: Target, report_fd: int, niceness:
         _settle_in(parent, report_fd, target)
         _stand_back(niceness)
         if isinstance(target, ToFile):
-            keys, size = save_to_file(job, target.path, reporter.keys)
+            keys, size = _to_file(blocks, target.path, job.key_save_delay_us, reporter.keys)
         else:
             sink = _sockets_sink(target, reporter)
             if target.max_bytes_per_s:
                 sink = PacedSink(sink, target.max_bytes_per_s, time.monotonic, time.sleep)
-            keys, size = _write(job, sink, reporter.keys)
+            keys, size = _write(blocks, sink, job.key_save_delay_us, reporter.keys)
         reporter.say(f"done {keys} {size}")
         reporter.say(f"cow {_private_bytes()}")
         code = 0
@@ -275,9 +286,12 @@ def _settle_in(parent: int, report_fd: int, target: Target) -> None:
     """Make the forked process a child that only writes: no signals of the parent's, no descriptors, no collector."""
     gc.disable()
     signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _die_with(parent)
+    libc = _load_libc()
+    libc.signal(signal.SIGTERM, signal.SIG_DFL)
+    libc.signal(signal.SIGINT, signal.SIG_IGN)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
     keep = {0, 1, 2, report_fd}
     if isinstance(target, ToSockets):
         keep.update(target.heads)
@@ -293,19 +307,22 @@ def _stand_back(niceness: int) -> None:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
+class _Libc(NamedTuple):
+    """What a child asks of libc itself: Python has no prctl, and its own `signal` looks for the handler of before among
+    the members of an enum, which makes 200 KB of memory the child's."""
+
+    prctl: Callable[[int, int], int]
+    signal: Callable[[int, int], int]
+
+
 @functools.cache
-def _load_prctl() -> Callable[[int, int], int]:
-    """libc's prctl; looked up in the parent, as the child has no business with the file system."""
+def _load_libc() -> _Libc:
+    """Looked up in the parent, as the child has no business with the file system."""
     import ctypes
 
-    prctl: Callable[[int, int], int] = ctypes.CDLL(None).prctl
-    return prctl
-
-
-def _die_with(parent: int) -> None:
-    _load_prctl()(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
+    libc = ctypes.CDLL(None)
+    libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    return _Libc(libc.prctl, libc.signal)
 
 
 def _close_all_but(keep: set[int]) -> None:

@@ -34,9 +34,11 @@ class FileSink:
 
     def __init__(self, path: Path, sync: bool = True) -> None:
         """Raises OSError when the temporary file cannot be made."""
-        self._path = path
+        # As text: what a child does with it as a Path makes 100 KB of memory its own.
+        self._path = os.fspath(path)
+        self._folder = os.path.dirname(self._path)
         self._sync = sync
-        self._temporary = path.with_name(f"temp-{os.getpid()}.rdb")
+        self._temporary = os.path.join(self._folder, f"temp-{os.getpid()}.rdb")
         self._fd = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
 
     def write(self, block: bytes) -> None:
@@ -50,13 +52,14 @@ class FileSink:
         os.close(self._fd)
         os.rename(self._temporary, self._path)
         if self._sync:
-            _sync_directory(self._path.parent)
+            _sync_directory(self._folder)
 
     def abandon(self) -> None:
         """Leave no trace; the file of that name, if there was one, stays as it was."""
         with suppress(OSError):
             os.close(self._fd)
-        self._temporary.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(self._temporary)
 
 
 @final
@@ -164,7 +167,7 @@ class PacedSink:
         self._sink.finish()
 
 
-def _sync_directory(path: Path) -> None:
+def _sync_directory(path: str) -> None:
     """Make a rename durable; some file systems refuse to sync a directory, which is no fault of ours."""
     with suppress(OSError):
         fd = os.open(path, os.O_RDONLY)

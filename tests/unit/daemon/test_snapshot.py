@@ -15,6 +15,7 @@ import pytest
 from pyrepl.daemon.snapshot import Outcome, Snapshot, Target, ToFile, ToSockets, save_to_file
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.loader import Loader
+from pyrepl.keyspace.values import HashValue
 from pyrepl.node.node import Node
 from pyrepl.rdb.reader import RdbLimits
 from tests.unit.daemon.rig import bare_node, children, in_loop, job_of, open_fds, until
@@ -129,13 +130,36 @@ class TestToFile:
     @in_loop
     async def test_data_that_the_version_cannot_hold(self, tmp_path: Path) -> None:
         node = node_with(1)
-        job = job_of(node)
-        object.__setattr__(job, "version", 999)
+        node.keyspace.databases[0].put(b"h", HashValue({b"f": b"v"}, {b"f": 5}))
         run = Run()
-        run.child.start(job, ToFile(tmp_path / "dump.rdb"))
+        run.start(node, ToFile(tmp_path / "dump.rdb"))
         outcome = await run.outcome()
-        assert "999" in outcome.error
+        assert outcome.error.startswith("CannotHold: key b'h'")
         assert os.listdir(tmp_path) == []
+
+    def test_a_version_that_nobody_writes_is_refused_before_the_fork(self, tmp_path: Path) -> None:
+        job = job_of(node_with(1))
+        object.__setattr__(job, "version", 999)
+        before = open_fds()
+
+        async def start() -> None:
+            Run().child.start(job, ToFile(tmp_path / "dump.rdb"))
+
+        with pytest.raises(ValueError, match="999"):
+            asyncio.run(start())
+        assert children() == [] and open_fds() <= before and os.listdir(tmp_path) == []
+
+    @in_loop
+    async def test_told_to_end_it_ends_and_an_interrupt_is_the_parents(self, tmp_path: Path) -> None:
+        run = Run()
+        run.start(node_with(1000), ToFile(tmp_path / "dump.rdb"), SLOW_US)
+        await until(lambda: run.progress, "the child has settled")
+        os.kill(run.child.pid, signal.SIGINT)
+        written = run.progress[-1]
+        await until(lambda: run.progress[-1] > written, "it goes on")
+        os.kill(run.child.pid, signal.SIGTERM)
+        outcome = await run.outcome()
+        assert outcome.error == "the child was killed by signal 15 (SIGTERM)"
 
 
 class TestToSockets:
