@@ -14,12 +14,11 @@ from typing import Final
 
 from bench import rdbchannel
 from bench.rdbchannel import Figures
-from bench.report import Row
-from tests.interop import channels
+from bench.report import BESIDE, Row
 from tests.peers.lab import Lab, Node
 
 RIVAL: Final = "redis8"
-KINDS: Final = ("pyrepl", RIVAL)
+KINDS: Final = ("pyrepl", RIVAL, BESIDE)
 DATA_BYTES: Final = 500_000_000
 CALM_S: Final = 3.0
 
@@ -34,7 +33,7 @@ def measure(rounds: int, scale: float) -> list[Row]:
         for _ in range(rounds):
             for kind, master in masters.items():
                 calm[kind].append(_without(master))
-                busy[kind].append(rdbchannel.full_sync(lab, master, channels.REDIS))
+                busy[kind].append(rdbchannel.full_sync(lab, master, "two"))
     return _rows(calm, busy)
 
 
@@ -55,7 +54,7 @@ def _without(master: Node) -> Figures:
 
 def _rows(calm: dict[str, list[Figures]], busy: dict[str, list[Figures]]) -> list[Row]:
     def row(what: str, unit: str, of: dict[str, list[float]], goal: str = "") -> Row:
-        return Row(what, unit, of["pyrepl"], of[RIVAL], goal)
+        return Row(what, unit, of["pyrepl"], of[RIVAL], goal, of[BESIDE])
 
     def writes(figures: dict[str, list[Figures]]) -> dict[str, list[float]]:
         return {kind: [one.writes_per_s for one in figures[kind]] for kind in KINDS}

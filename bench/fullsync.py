@@ -1,8 +1,9 @@
 """A full resync of strings and of collections, and one from a real Redis.
 
 From REPLICAOF to a link that is up. Diskless at both ends and on two connections, as Redis 8 does it best, without the
-delay that waits for more replicas; each time with a new, empty replica. pyrepl to pyrepl against Redis to Redis; then
-both as replicas of one Redis, whose snapshot has listpacks and LZF. The sides take turns.
+delay that waits for more replicas; each time with a new, empty replica. pyrepl to pyrepl against Redis to Redis, and
+Valkey to Valkey in its own way of two connections beside them; then pyrepl and Redis as replicas of one Redis, whose
+snapshot has listpacks and LZF, in a version of the format that Valkey 8 does not read. The sides take turns.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from pathlib import Path
 from typing import Final
 
 from bench import data
-from bench.report import Row
+from bench.report import BESIDE, Row
 from tests.interop import channels
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.ports import HOST
 
 RIVAL: Final = "redis8"
 KINDS: Final = ("pyrepl", RIVAL)
+DIALECTS: Final = {"pyrepl": channels.REDIS, RIVAL: channels.REDIS, BESIDE: channels.VALKEY}
 STRINGS: Final = 5_000_000
 VALUE_BYTES: Final = 100
 MIXED: Final = 1_000_000
@@ -45,12 +47,12 @@ def _fill_strings(node: Node, keys: int) -> None:
 
 
 def _start(lab: Lab, kind: str) -> Node:
-    return lab.start(kind, directives={**SETTINGS, **channels.directives(kind, channels.REDIS)})
+    return lab.start(kind, directives={**SETTINGS, **channels.directives(kind, DIALECTS[kind])})
 
 
 def _between_equals(what: str, fill: Fill, keys: int, rounds: int, goal: str) -> Row:
     with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
-        masters = {kind: _start(lab, kind) for kind in KINDS}
+        masters = {kind: _start(lab, kind) for kind in DIALECTS}
         for master in masters.values():
             fill(master, keys)
         return _take_turns(what, lab, masters, keys, rounds, goal)
@@ -64,11 +66,11 @@ def _from_redis(what: str, fill: Fill, keys: int, rounds: int) -> Row:
 
 
 def _take_turns(what: str, lab: Lab, masters: dict[str, Node], keys: int, rounds: int, goal: str) -> Row:
-    figures: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    figures: dict[str, list[float]] = {kind: [] for kind in masters}
     for _ in range(rounds):
         for kind, master in masters.items():
             figures[kind].append(_once(lab, kind, master, keys))
-    return Row(what, "s", figures["pyrepl"], figures[RIVAL], goal)
+    return Row(what, "s", figures["pyrepl"], figures[RIVAL], goal, figures.get(BESIDE, []))
 
 
 def _once(lab: Lab, kind: str, master: Node, keys: int) -> float:

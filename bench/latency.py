@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from bench import data
-from bench.report import Row
+from bench.report import BESIDE, Row
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.ports import HOST
 from tests.peers.wire import ErrorReply, encode
 
 RIVAL: Final = "redis8"
-KINDS: Final = ("pyrepl", RIVAL)
+KINDS: Final = ("pyrepl", RIVAL, BESIDE)
 STRINGS: Final = 1_000_000
 MIXED: Final = 200_000
 EXPIRING: Final = 100_000
@@ -40,7 +40,8 @@ def measure(rounds: int, scale: float) -> list[Row]:
             with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
                 for what, worst in _all(lab, kind, scale):
                     figures[kind].setdefault(what, []).append(worst)
-    return [Row(what, "ms", worst, figures[RIVAL][what], GOAL) for what, worst in figures["pyrepl"].items()]
+    ours, theirs, beside = (figures[kind] for kind in KINDS)
+    return [Row(what, "ms", worst, theirs[what], GOAL, beside[what]) for what, worst in ours.items()]
 
 
 def _all(lab: Lab, kind: str, scale: float) -> Iterator[tuple[str, float]]:

@@ -14,11 +14,11 @@ from typing import Final
 import psutil
 
 from bench import data
-from bench.report import Row
+from bench.report import BESIDE, Row
 from tests.peers.lab import Lab, Node, wait_until
 
 RIVAL: Final = "redis8"
-KINDS: Final = ("pyrepl", RIVAL)
+KINDS: Final = ("pyrepl", RIVAL, BESIDE)
 KEYS: Final = 1_000_000
 MIXED: Final = 200_000
 VALUE_BYTES: Final = 100
@@ -50,8 +50,8 @@ def _data_set(what: str, fill: Fill, keys: int, rounds: int, goals: tuple[str, s
     names = (("per key, written", "bytes"), ("per key, synced", "bytes"), ("snapshot child, share", "%"))
     rows = []
     for at, (name, unit) in enumerate(names):
-        ours, theirs = ([round_[at] for round_ in figures[kind]] for kind in KINDS)
-        rows.append(Row(f"{what}: {name}", unit, ours, theirs, goals[at]))
+        ours, theirs, beside = ([round_[at] for round_ in figures[kind]] for kind in KINDS)
+        rows.append(Row(f"{what}: {name}", unit, ours, theirs, goals[at], beside))
     return rows
 
 

@@ -1,7 +1,7 @@
 """A full sync under writes, snapshot and stream on two connections or on one.
 
 What two connections are for: the stream that comes during a sync waits on the replica and not on the master. Measured
-with pyrepl to pyrepl and Redis to Redis, with and without, in turns within each round:
+with pyrepl to pyrepl, Redis to Redis and Valkey to Valkey, with and without, in turns within each round:
 
     sync time         from REPLICAOF until the replica holds every byte that the master had when the link came up
     master's buffer   the most of INFO's mem_total_replication_buffers: stream bytes kept for backlog and replicas,
@@ -32,7 +32,7 @@ from typing import Final
 import psutil
 
 from bench import plot
-from bench.report import Row
+from bench.report import BESIDE, Row
 from tests.interop import channels
 from tests.peers import finder
 from tests.peers.lab import Lab, Node, wait_until
@@ -40,8 +40,10 @@ from tests.peers.ports import HOST
 from tests.peers.wire import ErrorReply
 
 RIVAL: Final = "redis8"
-KINDS: Final = ("pyrepl", RIVAL)
-MODES: Final = {"two": channels.REDIS, "one": channels.ONE}
+DIALECTS: Final = {"pyrepl": channels.REDIS, RIVAL: channels.REDIS, BESIDE: channels.VALKEY}
+"""The kinds, and how each takes a snapshot on a second connection."""
+KINDS: Final = tuple(DIALECTS)
+MODES: Final = ("two", "one")
 
 VALUE_BYTES: Final = 1000
 MOST_BYTES: Final = 1_000_000_000
@@ -59,6 +61,9 @@ SETTINGS: Final = {
     "repl-diskless-load": "on-empty-db",
     "client-output-buffer-limit": "replica 0 0 0",
 }
+
+PEAKS: Final = ("replica_full_sync_buffer_peak", "replicas_repl_buffer_peak")
+"""What Redis's INFO calls a replica's buffer, and Valkey's."""
 
 
 @dataclass
@@ -89,9 +94,9 @@ def measure(rounds: int, scale: float) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
         masters = {kind: start_master(lab, kind, keys) for kind in KINDS}
         for _ in range(rounds):
-            for mode, dialect in MODES.items():
+            for mode in MODES:
                 for kind, master in masters.items():
-                    results[kind, mode].append(full_sync(lab, master, dialect))
+                    results[kind, mode].append(full_sync(lab, master, mode))
     print(f"data: {keys:,} strings of {VALUE_BYTES} bytes; plot: {_draw(results)}")
     return _rows(results)
 
@@ -108,10 +113,12 @@ def start_master(lab: Lab, kind: str, keys: int) -> Node:
     return master
 
 
-def full_sync(lab: Lab, master: Node, dialect: str) -> Figures:
+def full_sync(lab: Lab, master: Node, mode: str) -> Figures:
     """A new, empty replica attaches while clients write."""
-    master.call("CONFIG", "SET", "repl-rdb-channel", "yes" if dialect else "no")
-    replica = lab.start(master.kind, directives={**SETTINGS, **channels.directives(master.kind, dialect)})
+    directives = channels.directives(master.kind, DIALECTS[master.kind] if mode == "two" else channels.ONE)
+    for name, value in directives.items():
+        master.call("CONFIG", "SET", name, value)
+    replica = lab.start(master.kind, directives={**SETTINGS, **directives})
     figures = Figures()
     process = psutil.Process(master.process.pid)
     with writes(master):
@@ -126,7 +133,8 @@ def full_sync(lab: Lab, master: Node, dialect: str) -> Figures:
             figures.writes_per_s = (commands(master) - before) / figures.sync_s
             figures.cpu_s = cpu_s(process) - cpu
     figures.master_bytes = max(sample[1] for sample in figures.samples)
-    figures.replica_bytes = int(replica.info("replication")["replica_full_sync_buffer_peak"])
+    shown = replica.info("replication")
+    figures.replica_bytes = int(shown[next(name for name in PEAKS if name in shown)])
     replica.end()
     wait_until("the master let it go", lambda: master.info("replication")["connected_slaves"] == "0", 60)
     return figures
@@ -168,10 +176,14 @@ def _sample(master: Node, replica: Node, figures: Figures, began: float, stopped
         while not stopped.wait(SAMPLE_EVERY_S):
             kept = _field(above.call("INFO", "memory"), b"mem_total_replication_buffers")
             try:
-                held = _field(below.call("INFO", "replication"), b"replica_full_sync_buffer_size")
+                held = _held(below.call("INFO", "replication"))
             except ErrorReply:
                 held = 0
             figures.samples.append((time.monotonic() - began, kept, held))
+
+
+def _held(info: bytes) -> int:
+    return max(_field(info, name) for name in (b"replica_full_sync_buffer_size", b"replicas_repl_buffer_size"))
 
 
 def _field(info: bytes, name: bytes) -> int:
@@ -210,10 +222,13 @@ def _rows(results: Results) -> list[Row]:
     )
     for what, unit, goal, read in readers:
         values = {key: [read(figures) for figures in of_round] for key, of_round in results.items()}
-        rows += [Row(f"{what}, {mode}", unit, values["pyrepl", mode], values[RIVAL, mode], "") for mode in MODES]
-        rows.append(Row(f"{what}, two/one", "x", _ratios(values, "pyrepl"), _ratios(values, RIVAL), goal))
-    ours, theirs = ([figures.replica_bytes / 1e6 for figures in results[kind, "two"]] for kind in KINDS)
-    return [*rows, Row("replica's buffer, peak, two", "MB", ours, theirs, "")]
+        for mode in MODES:
+            ours, theirs, beside = (values[kind, mode] for kind in KINDS)
+            rows.append(Row(f"{what}, {mode}", unit, ours, theirs, "", beside))
+        ours, theirs, beside = (_ratios(values, kind) for kind in KINDS)
+        rows.append(Row(f"{what}, two/one", "x", ours, theirs, goal, beside))
+    ours, theirs, beside = ([figures.replica_bytes / 1e6 for figures in results[kind, "two"]] for kind in KINDS)
+    return [*rows, Row("replica's buffer, peak, two", "MB", ours, theirs, "", beside)]
 
 
 def _ratios(values: dict[tuple[str, str], list[float]], kind: str) -> list[float]:
