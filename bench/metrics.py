@@ -33,12 +33,15 @@ import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import psutil
 
 from bench.metrics_sql import QUESTIONS, TABLES
 from cli.metrics_readers import Readers, processes
+
+if TYPE_CHECKING:
+    from pyrepl.metrics.answers import Answering
 
 NODES: Final = 4
 _BEGIN_US: Final = 1_795_000_000_000_000
@@ -110,32 +113,41 @@ def grown(work: Path, share: int) -> Iterator[None]:
 
 
 def _spark(logs: list[Path], tables: Path, master: str, size: int) -> Laps:
-    from cli.metrics import PARTITIONS, QUICK_BYTES, SMALL_BYTES, java
+    from cli.metrics import MANIFEST, QUICK_BYTES, java
+    from cli.metrics_answers import here, is_little
     from cli.metrics_archive import java_options
-    from pyrepl.metrics.ingest import by_tasks, ingest
+    from pyrepl.metrics.ingest import by_tasks, ingest, news
 
-    small, quick = size < SMALL_BYTES, size < QUICK_BYTES
     found: Laps = {}
     begin = time.monotonic()
+    is_local = master.startswith("local")
     with ThreadPoolExecutor(1) as aside, Readers(processes(master)) as readers:
-        read = aside.submit(_read, readers, logs, tables) if master.startswith("local") else None
-        from pyrepl.metrics.jobs import analyse
+        if is_local and (tables / MANIFEST).exists() and is_little(news(logs, tables)):
+            found |= {"start": 0.0} | _read(readers, logs, tables)
+            return _answered(found, here(processes(master)), tables, begin)
+        read = aside.submit(_read, readers, logs, tables) if is_local else None
+        from pyrepl.metrics.asking import by_tasks as answers_by_tasks
         from pyrepl.metrics.session import session
 
-        partitions = 1 if small else PARTITIONS
         ready = java_options(java(), os.environ)
-        with session(master, partitions=partitions, small=small, quick=quick, java=ready) as made:
+        with session(master, quick=size < QUICK_BYTES, java=ready) as made:
             at = _lap(found, "start", begin)
             if read is None:
                 ingest(by_tasks(made), logs, tables)
-                at = _lap(found, "parse", at)
+                _lap(found, "parse", at)
             else:
                 found |= read.result()
-            at = _lap(found, "both", begin)
-            for frame in analyse(made, tables).values():
-                frame.collect()
-            _lap(found, "answer", at)
-            _lap(found, "whole", begin)
+            return _answered(found, answers_by_tasks(made), tables, begin)
+
+
+def _answered(found: Laps, answering: Answering, tables: Path, begin: float) -> Laps:
+    from pyrepl.metrics.jobs import analyse
+
+    at = _lap(found, "both", begin)
+    for frame in analyse(answering, tables).values():
+        frame.collect()
+    _lap(found, "answer", at)
+    _lap(found, "whole", begin)
     return found
 
 

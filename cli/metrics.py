@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import SparkSession
 
-    from pyrepl.metrics.ingest import Reading
+    from pyrepl.metrics.answers import Answering
+    from pyrepl.metrics.ingest import News, Reading
     from pyrepl.metrics.report.model import Report
     from pyrepl.metrics.run import Steps, Wanted
 
@@ -56,11 +57,9 @@ SPARK_IS_GONE: Final = (
     "Nothing that was read is lost: run it again, with --out it goes on from what is kept there"
 )
 LEAST_JAVA: Final = 17
-SMALL_BYTES: Final = 256 << 20
-"""Below so much log Spark takes longer to compile a question than to answer it."""
 QUICK_BYTES: Final = 4 << 30
 """Below so much Java takes longer to compile well than it gains by it."""
-PARTITIONS: Final = 4
+MANIFEST: Final = "manifest.json"
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
 """Lines of Java's that say why it did not start."""
@@ -211,15 +210,8 @@ def _run(options: Options, tables: Path) -> None:
         # The charts' library takes seconds to put together; Spark does not need this process meanwhile.
         library = aside.submit(library_of_charts) if options.out is not None or options.format == "html" else None
         steps = Steps(watch.step, time.monotonic)
-        read = aside.submit(read_logs, readers, wanted) if readers is not None else None
-        with spark_for(options, steps, "start Spark" if read is None else "start Spark, read") as spark:
-            watch.follow(spark)
-            steps.begin("read")
-            if read is None:
-                read_logs(by_spark(spark), wanted)
-            else:
-                read.result()
-            report, results = answer(spark, wanted, steps, time.time_ns() // 1000)
+        with _read(options, wanted, aside, readers, steps, watch) as answering:
+            report, results = answer(answering, wanted, steps, time.time_ns() // 1000)
             if options.out is not None:
                 steps.begin("write")
                 write_all(report, results, options.out, library)
@@ -228,11 +220,48 @@ def _run(options: Options, tables: Path) -> None:
     _print(report, options, library)
 
 
-def read_logs(reading: Reading, wanted: Wanted) -> None:
-    """What is new, into the tables. Imports nothing of Spark's, which starts meanwhile."""
-    from pyrepl.metrics.ingest import ingest
+@contextlib.contextmanager
+def _read(
+    options: Options, wanted: Wanted, aside: ThreadPoolExecutor, readers: Readers | None, steps: Steps, watch: Watch
+) -> Iterator[Answering]:
+    """All that is new has been read; who answers. Spark starts meanwhile, unless there is too little for it."""
+    from .metrics_answers import here, is_little
+    from .metrics_readers import processes
 
-    ingest(reading, wanted.logs, wanted.tables, wanted.zone)
+    found = found_news(wanted) if readers is not None and (wanted.tables / MANIFEST).exists() else None
+    if readers is not None and found is not None and is_little(found):
+        steps.begin("read")
+        read_logs(readers, wanted, found)
+        yield here(processes(master_of(options, os.environ)))
+        return
+    read = aside.submit(read_logs, readers, wanted, found) if readers is not None else None
+    with spark_for(options, steps, "start Spark" if read is None else "start Spark, read") as spark:
+        watch.follow(spark)
+        steps.begin("read")
+        if read is None:
+            read_logs(by_spark(spark), wanted)
+        else:
+            read.result()
+        yield answers_by_spark(spark)
+
+
+def found_news(wanted: Wanted) -> News:
+    from pyrepl.metrics.ingest import news
+
+    return news(wanted.logs, wanted.tables)
+
+
+def read_logs(reading: Reading, wanted: Wanted, found: News | None = None) -> None:
+    """What is new, into the tables. Imports nothing of Spark's, which starts meanwhile."""
+    from pyrepl.metrics.ingest import take_in
+
+    take_in(reading, found or found_news(wanted), wanted.tables, wanted.zone)
+
+
+def answers_by_spark(spark: SparkSession) -> Answering:
+    from pyrepl.metrics.asking import by_tasks
+
+    return by_tasks(spark)
 
 
 def by_spark(spark: SparkSession) -> Reading:
@@ -272,13 +301,9 @@ def spark_for(options: Options, steps: Steps, step: str = "start Spark") -> Iter
     with contextlib.ExitStack() as stack:
         with _held_back(), _hushed() as chatter:
             try:
-                size = bytes_in(options.logs)
-                small, quick = size < SMALL_BYTES, size < QUICK_BYTES
-                partitions = 1 if small else PARTITIONS
+                quick = bytes_in(options.logs) < QUICK_BYTES
                 ready = java_options(java(), os.environ)
-                spark = stack.enter_context(
-                    session(master, partitions=partitions, small=small, quick=quick, java=ready)
-                )
+                spark = stack.enter_context(session(master, quick=quick, java=ready))
             except Exception as error:
                 raise CannotRun(_why_no_start(master, error, chatter())) from None
         try:

@@ -28,6 +28,7 @@ from .metrics import (
     CannotRun,
     Options,
     Watch,
+    answers_by_spark,
     by_spark,
     in_our_words,
     library_of_charts,
@@ -87,7 +88,7 @@ def _follower(options: Options, tables: Path, watch: Watch) -> Iterator[tuple[Sp
 
             def answered(read: Read) -> None:
                 steps = Steps(watch.step, time.monotonic)
-                report, results = answer(spark, wanted, steps, time.time_ns() // 1000)
+                report, results = answer(answers_by_spark(spark), wanted, steps, time.time_ns() // 1000)
                 write_all(report, results, _out(options), library)
                 tell_batch(report, read, options)
 

@@ -1,47 +1,65 @@
-"""All that is told of nodes that belong together (groups.py): one task of Spark's, free of Spark.
+"""All that is told of nodes that belong together (groups.py): a task of Spark's or a thread's, free of both.
 
 What needs all nodes there are (counts of the whole, the series' spans, advice) is put together by jobs.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
-from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 
 from pyrepl.metrics import advice, rates
 from pyrepl.metrics.attempts import attempts
-from pyrepl.metrics.keep import kept
+from pyrepl.metrics.base import Base
+from pyrepl.metrics.keep import answer_kept, base_kept, keep_answer, keep_base
+from pyrepl.metrics.packing import Frames
 from pyrepl.metrics.parts import Loaded, Sources, load, read_rows
 from pyrepl.metrics.results import SKEW
 from pyrepl.metrics.rollup import Mark, merged_marks, rollup
-from pyrepl.metrics.samples import added, points_to_rates
+from pyrepl.metrics.samples import points_to_rates
 from pyrepl.metrics.schemas import literal, schema
 from pyrepl.metrics.series import named
 from pyrepl.metrics.syncs import cuts, loops, retries, syncs
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 
-Frames = dict[str, pl.DataFrame]
+Answering = Callable[[Sequence[Sources], Path], list[Frames]]
+"""Answers for groups of nodes from the folder of tables, in the order of the groups."""
 
 
-def answers(tables: Path, wanted: Sources) -> Frames:
+def kept_or_made(tables: Path, wanted: Sources) -> Frames:
+    """The answer of a run before, or else answers(), kept for the next run."""
+    if wanted.bounds != (None, None):
+        return answers(tables, wanted)[0]
+    found = answer_kept(tables, wanted)
+    if found is None:
+        found, base = answers(tables, wanted, base_kept(tables, wanted))
+        keep_answer(tables, wanted, found)
+        if base is not None:
+            keep_base(tables, wanted, base)
+    return found
+
+
+def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Frames, Base | None]:
     """By table; besides those of results.py `drawn` (series.named()), `sizes` (of backlogs by node) and `counts`, one
-    row: attempts that ended before a verdict, and when the first and the last sample were taken."""
-    loaded = load(tables, wanted)
+    row: attempts that ended before a verdict, and when the first and the last sample were taken.
+
+    `base` is what a run before had merged; what the next is to go on with comes back, if it is worth keeping.
+    """
+    loaded = load(tables, wanted, base)
     halves, children, values, drawn = (_table(loaded, name) for name in ("halves", "children", "values", "drawn"))
     nodes = merged_marks(loaded.marks)
     tried, clocks = attempts(halves, nodes)
     drawn = named(drawn, _named_halves(tables, wanted) if wanted.named else halves)
     del halves, loaded.tables
-    counted, edges = _rates(tables, wanted, added(values), loaded.marks)
+    counted, edges = _rates(tables, wanted, values, loaded.marks)
     done = syncs(tried)
     sizes = rates.backlog_sizes(nodes)
     sampled = [mark for mark in loaded.marks if mark["table"] == SAMPLES.name]
     failures = tried.select((pl.col("verdict").is_null() & pl.col("failure").is_not_null()).sum()).item()
-    return {
+    found = {
         "syncs": done,
         "cuts": cuts(tried),
         "loops": loops(done),
@@ -64,6 +82,7 @@ def answers(tables: Path, wanted: Sources) -> Frames:
             dict.fromkeys(("connect_failures", "first_us", "last_us"), pl.Int64),
         ),
     }
+    return found, loaded.base
 
 
 def _table(loaded: Loaded, name: str) -> pl.DataFrame:
@@ -108,25 +127,3 @@ def _bounded(rows: pl.DataFrame, wanted: Sources) -> pl.DataFrame:
     since, until = wanted.bounds
     rows = rows if since is None else rows.filter(pl.col("at_us") >= since)
     return rows if until is None else rows.filter(pl.col("at_us") < until)
-
-
-def packed(frames: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
-    """As they travel from a task to the driver."""
-    found = {}
-    for name, rows in frames.items():
-        buffer = BytesIO()
-        rows.write_ipc(buffer, compression="lz4")
-        found[name] = buffer.getvalue()
-    return found
-
-
-def unpacked(found: Mapping[str, bytes]) -> Frames:
-    """The frames that were packed."""
-    return {name: pl.read_ipc(BytesIO(data)) for name, data in found.items()}
-
-
-def answer_all(groups: Iterator[Sources], tables: str) -> Iterator[dict[str, bytes]]:
-    """For Spark's mapPartitions: those that are kept, and the others made."""
-    folder = Path(tables)
-    for wanted in groups:
-        yield kept(folder, wanted, lambda wanted=wanted: packed(answers(folder, wanted)))  # type: ignore[misc]

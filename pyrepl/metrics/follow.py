@@ -25,10 +25,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pyrepl.metrics.ingest import Read, Reading, ingest
+from pyrepl.metrics.manifest import MERGE_BYTES
 from pyrepl.metrics.run import Wanted
 
-MERGE_BYTES: Final = 1 << 20
-"""A range below this is read again, as one with what came behind it: else a month of batches were a million parts."""
 CLOCK: Final = "rate-micro-batch"
 
 

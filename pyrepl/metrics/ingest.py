@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyrepl.metrics import manifest as manifests
+from pyrepl.metrics.keep import forget
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.part import Split, Told, read_splits
 from pyrepl.metrics.plan import find, plan
@@ -39,6 +40,22 @@ class Read:
     unparsed: int
 
 
+@dataclass(frozen=True, slots=True)
+class News:
+    """What there is to read: ranges, and unfinished last lines; `known` is what was read before, nothing if
+    `is_first`."""
+
+    known: Manifest
+    ranges: list[Split]
+    tails: list[Split]
+    is_first: bool
+
+    @property
+    def splits(self) -> list[Split]:
+        """All of them."""
+        return [*self.ranges, *self.tails]
+
+
 def ingest(
     reading: Reading,
     logs: Iterable[str | Path],
@@ -55,11 +72,16 @@ def ingest(
     there unless `absent_ok`, and when `tables` holds what this version did not write. Files that cannot be read are
     told in the table FILES.
     """
+    return take_in(reading, news(logs, tables, merge_bytes, absent_ok=absent_ok), tables, zone)
+
+
+def news(logs: Iterable[str | Path], tables: Path, merge_bytes: int = 0, *, absent_ok: bool = False) -> News:
+    """What there is to read. Raises as ingest() does."""
     known = manifests.load(tables)
-    ranges, tails = planned(known, logs, tables, merge_bytes, absent_ok=absent_ok)
-    told = read(reading, [*ranges, *tails], tables, zone)
-    count_in(known, told, tails, tables)
-    return Read(len({one.file_id for one in told}), *_sums(told))
+    is_first = not known.entries
+    if is_first:
+        forget(tables)
+    return News(known, *planned(known, logs, tables, merge_bytes, absent_ok=absent_ok), is_first)
 
 
 def planned(
@@ -68,6 +90,13 @@ def planned(
     """What is to be read: ranges, and unfinished last lines. What a run that died has left is removed before."""
     manifests.sweep(tables, known)
     return plan(known, find(logs, tables, absent_ok=absent_ok), merge_bytes)
+
+
+def take_in(reading: Reading, found: News, tables: Path, zone: str = UTC) -> Read:
+    """Read it and count it in."""
+    told = read(reading, found.splits, tables, zone)
+    count_in(found.known, told, found.tails, tables)
+    return Read(len({one.file_id for one in told}), *_sums(told))
 
 
 def count_in(known: Manifest, told: Iterable[Told], tails: Iterable[Split], tables: Path) -> None:

@@ -2,30 +2,30 @@
 
     with session() as spark:
         ingest(by_tasks(spark), ["logs/"], Path("out/tables"))
-        results = analyse(spark, Path("out/tables"))
+        results = analyse(asking.by_tasks(spark), Path("out/tables"))
         print(summary(results))
 
-Spark's tasks answer for the groups of nodes that belong together (groups.py, answers.py), several at once, each from
-the rollups of its parts (parts.py); here their answers become one. What each column means stands in results.py.
+Spark's tasks answer for the groups of nodes that belong together (asking.py, groups.py, answers.py), several at once,
+each from the rollups of its parts (parts.py); here their answers become one. What each column means stands in
+results.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
 
 from pyrepl.metrics import manifest
 from pyrepl.metrics.advice import advice
-from pyrepl.metrics.answers import Frames, answer_all, answers, unpacked
+from pyrepl.metrics.answers import Answering, answers
 from pyrepl.metrics.groups import groups
 from pyrepl.metrics.keep import sweep
 from pyrepl.metrics.manifest import Manifest
+from pyrepl.metrics.packing import Frames
 from pyrepl.metrics.parts import Bounds, Sources, pieces, sources, told_elsewhere
 from pyrepl.metrics.results import RESULTS, TOTALS
 from pyrepl.metrics.samples import SPANS
@@ -54,7 +54,7 @@ Results = dict[str, pl.LazyFrame]
 
 
 def analyse(
-    spark: SparkSession,
+    answering: Answering,
     tables: Path,
     since_us: int | None = None,
     until_us: int | None = None,
@@ -66,7 +66,7 @@ def analyse(
     has at most `spans` points a line. Raises ConfigError when `tables` holds what this version did not write.
     """
     known = manifest.load(tables)
-    parts = _answered(spark, tables, known, (since_us, until_us))
+    parts = _answered(answering, tables, known, (since_us, until_us))
     whole = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
     found = {name: whole[name].sort(by, descending=down) for name, (by, down) in _ORDER.items()}
     sizes = dict(whole["sizes"].iter_rows())
@@ -88,7 +88,7 @@ def analyse(
     }
 
 
-def _answered(spark: SparkSession, tables: Path, known: Manifest, bounds: Bounds) -> list[Frames]:
+def _answered(answering: Answering, tables: Path, known: Manifest, bounds: Bounds) -> list[Frames]:
     """Of each group of nodes; of no nodes at all there are answers too, empty ones."""
     every = pieces(known)
     elsewhere = told_elsewhere(every)
@@ -97,14 +97,11 @@ def _answered(spark: SparkSession, tables: Path, known: Manifest, bounds: Bounds
         own = set(nodes)
         wanted.append(sources([piece for piece in every if piece.node in own], bounds, elsewhere))
     if not wanted:
-        return [answers(tables, sources([], bounds, elsewhere))]
-    # The largest first, so that the last to end is a short one.
-    wanted.sort(key=lambda one: -sum(len(paths) for _, paths, _ in one.kept))
-    context = spark.sparkContext
-    found = context.parallelize(wanted, len(wanted)).mapPartitions(partial(answer_all, tables=str(tables))).collect()
+        return [answers(tables, sources([], bounds, elsewhere))[0]]
+    found = answering(wanted, tables)
     if bounds == (None, None):
         sweep(tables, wanted)
-    return [unpacked(one) for one in found]
+    return found
 
 
 def _stored(unparsed: list[Path]) -> pl.LazyFrame:

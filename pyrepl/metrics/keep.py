@@ -1,35 +1,44 @@
-"""Answers about nodes that belong together, kept for the next run: those that nothing new was read of are not worked
-out again.
+"""What a run worked out about nodes that belong together, kept for the next: answers, and what it can go on from.
 
-An answer is known by all that it is made of (key()): the parts and what they hold, as the manifest names them, and the
-version that made it. A file that is damaged, or not there, costs the time to answer. Only questions without bounds are
-kept, as the others are hardly asked twice.
+    answers   known by all that they are made of (key()): the parts and what they hold, as the manifest names them, and
+              the version that made them. Nothing new was read: nothing is worked out again.
+    a base    the merged rollups of these nodes' parts (base.py). Something new was read: only that is merged.
+
+What is damaged, or not there, costs the time to work it out. Nothing is kept of questions with bounds, which are hardly
+asked twice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
+
 from pyrepl import VERSION
+from pyrepl.metrics.base import Base
+from pyrepl.metrics.packing import Frames, Packed, packed, unpacked
 from pyrepl.metrics.parts import Sources
 
 FOLDER: Final = "answers"
-SHAPE: Final = 1
+SHAPE: Final = 2
 """Raised when the same parts are answered for in another way."""
-
-Packed = dict[str, bytes]
+_MADE_OF: Final = "made_of"
 
 
 def key(wanted: Sources) -> str:
     """A name for what answers these sources."""
-    told = [VERSION, SHAPE, *((field.name, getattr(wanted, field.name)) for field in fields(wanted))]
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=_plain).encode()).hexdigest()[:32]
+    return _hash(*((field.name, getattr(wanted, field.name)) for field in fields(wanted)))
+
+
+def _hash(*told: Any) -> str:
+    return hashlib.sha256(json.dumps([VERSION, SHAPE, *told], sort_keys=True, default=_plain).encode()).hexdigest()[:32]
 
 
 def _plain(value: Any) -> Any:
@@ -39,20 +48,51 @@ def _plain(value: Any) -> Any:
     return [getattr(value, field.name) for field in fields(value)]
 
 
-def kept(tables: Path, wanted: Sources, answer: Callable[[], Packed]) -> Packed:
-    """The answer of a run before, or else that of `answer`, which is kept."""
-    if wanted.bounds != (None, None):
-        return answer()
-    path = _path(tables, key(wanted))
-    found = _read(path)
-    if found is None:
-        found = answer()
-        _write(path, found)
-    return found
+def answer_kept(tables: Path, wanted: Sources) -> Frames | None:
+    """The answer of a run before."""
+    found = _read(_of_answer(tables, wanted))
+    return None if found is None else _frames(found)
 
 
-def _path(tables: Path, name: str) -> Path:
-    return tables / FOLDER / f"{name}.zip"
+def keep_answer(tables: Path, wanted: Sources, found: Frames) -> None:
+    """For the next run."""
+    _write(_of_answer(tables, wanted), packed(found))
+
+
+def base_kept(tables: Path, wanted: Sources) -> Base | None:
+    """What a run before merged of these nodes' parts, whichever they were."""
+    found = _read(_of_base(tables, wanted))
+    if found is None or _MADE_OF not in found:
+        return None
+    made_of = frozenset((name, path, frozenset(nodes)) for name, path, nodes in json.loads(found.pop(_MADE_OF)))
+    frames = _frames(found)
+    return None if frames is None else Base(made_of, frames)
+
+
+def keep_base(tables: Path, wanted: Sources, base: Base) -> None:
+    """For the next run."""
+    made_of = json.dumps(sorted([name, path, sorted(nodes)] for name, path, nodes in base.made_of))
+    _write(_of_base(tables, wanted), {**packed(base.tables), _MADE_OF: made_of.encode()})
+
+
+def forget(tables: Path) -> None:
+    """All of it: the parts that come now may have the names of others that were there before."""
+    shutil.rmtree(tables / FOLDER, ignore_errors=True)
+
+
+def _frames(found: Packed) -> Frames | None:
+    try:
+        return unpacked(found)
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+
+
+def _of_answer(tables: Path, wanted: Sources) -> Path:
+    return tables / FOLDER / f"{key(wanted)}.zip"
+
+
+def _of_base(tables: Path, wanted: Sources) -> Path:
+    return tables / FOLDER / f"{_hash(wanted.nodes)}.base.zip"
 
 
 def _read(path: Path) -> Packed | None:
@@ -73,8 +113,8 @@ def _write(path: Path, found: Packed) -> None:
 
 
 def sweep(tables: Path, wanted: Iterable[Sources]) -> int:
-    """Remove answers to what is asked no more; their number."""
-    names = {_path(tables, key(one)).name for one in wanted}
+    """Remove what belongs to questions that are asked no more; the number of files."""
+    names = {path.name for one in wanted for path in (_of_answer(tables, one), _of_base(tables, one))}
     gone = [path for path in (tables / FOLDER).glob("*") if path.name not in names]
     for path in gone:
         path.unlink(missing_ok=True)

@@ -18,10 +18,10 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from pyrepl.metrics.arrow import schema
+from pyrepl.metrics.base import Base, Unit, added_to, is_worth_it, merged
 from pyrepl.metrics.column import Table
-from pyrepl.metrics.ends import merged
-from pyrepl.metrics.manifest import Manifest
-from pyrepl.metrics.rollup import NAMES, TEXT, Mark, Rollup, merged_children, of_events, rollup
+from pyrepl.metrics.manifest import MERGE_BYTES, Manifest
+from pyrepl.metrics.rollup import NAMES, TEXT, Mark, Rollup, of_events, rollup
 from pyrepl.metrics.story import tell
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 
@@ -33,12 +33,16 @@ Bounds = tuple[int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one part has of one node: its mark, its rollups by name, and its rows (one file a day)."""
+    """What one part has of one node: its mark, its rollups by name, and its rows (one file a day).
+
+    A `passing` part may be given up for a longer one by the next run that reads (plan.py).
+    """
 
     mark: Mark
     rollups: Mapping[str, str]
     rows: tuple[str, ...]
     doubtful: bool = False
+    passing: bool = False
 
     @property
     def node(self) -> str:
@@ -70,7 +74,8 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """All that is to be loaded of some nodes. `kept` has the rollups' names with their files and whose rows count."""
+    """All that is to be loaded of some nodes. `kept` has the rollups' names with their files and whose rows count;
+    `passing` are those of them that may be given up."""
 
     marks: list[Mark]
     kept: list[tuple[str, tuple[str, ...], frozenset[str]]]
@@ -80,14 +85,20 @@ class Sources:
     samples: Mapping[str, tuple[str, ...]]
     named: tuple[str, ...]
     bounds: Bounds = (None, None)
+    nodes: tuple[str, ...] = ()
+    passing: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class Loaded:
-    """What the parts come to, merged: the tables of rollup.NAMES (`values` and `drawn` as they are), and all marks."""
+    """What the parts come to, merged: the tables of rollup.NAMES (`drawn` as they are), and all marks.
+
+    `base` is for the next run to go on with, None where the one there was still does.
+    """
 
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
+    base: Base | None = None
 
     def has(self, name: str) -> bool:
         """Are there any rows of it?"""
@@ -99,7 +110,9 @@ def pieces(known: Manifest) -> list[Piece]:
     doubtful = {name: known.doubtful(name) for name in _TABLES}
     found = []
     for entry in known.entries.values():
+        last = entry.last_told(MERGE_BYTES)
         for told in entry.all_told():
+            passing = told is entry.tail or told["start"] == last
             runs = {(name, run) for name, run, *_ in told["seqs"]}
             unsure = {name for name, run in runs if run in doubtful[name]}
             rows = defaultdict(list)
@@ -109,7 +122,7 @@ def pieces(known: Manifest) -> list[Piece]:
             for mark in told["marks"]:
                 own = rows[mark["table"], f"node={quote(mark['node'], safe='')}", mark["part"]]
                 kept = {name: path for name in NAMES if (path := f"{name}/{mark['part']}") in told["rollups"]}
-                found.append(Piece(mark, kept, tuple(own), mark["table"] in unsure))
+                found.append(Piece(mark, kept, tuple(own), mark["table"] in unsure, passing))
     return found
 
 
@@ -155,6 +168,8 @@ def sources(own: Sequence[Piece], bounds: Bounds, elsewhere: frozenset[tuple[str
         samples=_rows_of(samples),
         named=() if bounds == (None, None) else tuple(sorted(halves)),
         bounds=bounds,
+        nodes=tuple(sorted({piece.node for piece in own})),
+        passing=frozenset(path for piece in whole if piece.passing for path in piece.rollups.values()),
     )
 
 
@@ -185,20 +200,39 @@ def _rows_of(found: Iterable[Piece]) -> dict[str, tuple[str, ...]]:
     return {node: tuple(sorted(paths)) for node, paths in rows.items()}
 
 
-def load(tables: Path, wanted: Sources) -> Loaded:
-    """Read and merge it."""
-    found: dict[str, list[pl.DataFrame]] = defaultdict(list)
+def load(tables: Path, wanted: Sources, base: Base | None = None) -> Loaded:
+    """Read and merge it. What `base` is made of is not read again, if all of that is wanted still."""
+    lasting, passing = _units(wanted)
+    if base is not None and not base.made_of <= lasting:
+        base = None
+    more = _read(tables, lasting - base.made_of if base else lasting)
+    renewed = Base(lasting, merged(more)) if base is None else added_to(base, lasting, more)
+    found = _read(tables, passing)
     marks = list(wanted.marks)
-    for name, paths, nodes in wanted.kept:
-        rows = pl.read_parquet([tables / path for path in paths], hive_partitioning=False, glob=False)
-        found[name].append(rows.filter(pl.col("node").is_in(nodes)))
     for made in _made(tables, wanted):
         marks += made.marks
         for name, rows in made.tables.items():
             found[name].append(rows)
-    merges = {"halves": merged, "children": merged_children}
-    whole = {name: pl.concat(parts) for name, parts in found.items()}
-    return Loaded({name: merges[name](rows) if name in merges else rows for name, rows in whole.items()}, marks)
+    worth = is_worth_it(base or Base(), renewed)
+    return Loaded(added_to(renewed, lasting, found).tables, marks, renewed if worth else None)
+
+
+def _units(wanted: Sources) -> tuple[frozenset[Unit], frozenset[Unit]]:
+    """The rollups' files one by one: those that last, and those that may be given up."""
+    every = {(name, path, nodes) for name, paths, nodes in wanted.kept for path in paths}
+    passing = frozenset(unit for unit in every if unit[1] in wanted.passing)
+    return frozenset(every) - passing, passing
+
+
+def _read(tables: Path, units: Iterable[Unit]) -> defaultdict[str, list[pl.DataFrame]]:
+    by_nodes: dict[tuple[str, frozenset[str]], list[Path]] = defaultdict(list)
+    for name, path, nodes in sorted(units, key=lambda unit: unit[:2]):
+        by_nodes[name, nodes].append(tables / path)
+    found: defaultdict[str, list[pl.DataFrame]] = defaultdict(list)
+    for (name, nodes), paths in by_nodes.items():
+        rows = pl.read_parquet(paths, hive_partitioning=False, glob=False)
+        found[name].append(rows.filter(pl.col("node").is_in(nodes)))
+    return found
 
 
 def _made(tables: Path, wanted: Sources) -> Iterator[Rollup]:

@@ -11,18 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import polars as pl
-from pyspark.sql import SparkSession
 
 from pyrepl import VERSION
+from pyrepl.metrics import asking
+from pyrepl.metrics.answers import Answering
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.ingest import by_tasks, ingest
 from pyrepl.metrics.jobs import analyse
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report, Row
 from pyrepl.metrics.tables import UNPARSED
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MOST_ROWS: Final = 50_000
 """Rows of a table that are collected, the newest of happenings; Parquet has all."""
@@ -75,15 +79,15 @@ def run(
     """The report, and every result table for who writes them down. Raises ConfigError for logs that are not there."""
     steps.begin("read")
     ingest(by_tasks(spark), wanted.logs, wanted.tables, wanted.zone)
-    return answer(spark, wanted, steps, made_at_us)
+    return answer(asking.by_tasks(spark), wanted, steps, made_at_us)
 
 
 def answer(
-    spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int
+    answering: Answering, wanted: Wanted, steps: Steps, made_at_us: int
 ) -> tuple[Report, Mapping[str, pl.LazyFrame]]:
     """The same from what has been read so far."""
     steps.begin("analyse")
-    results = analyse(spark, wanted.tables, wanted.since_us, wanted.until_us)
+    results = analyse(answering, wanted.tables, wanted.since_us, wanted.until_us)
     steps.begin("collect")
     found = [_collected(results[table.name], _most(table)) for table in TABLES]
     steps.end()

@@ -23,19 +23,9 @@ appender.stderr.name=stderr
 appender.stderr.target=SYSTEM_ERR
 """
 """Without an appender Spark would think that nothing was configured, and use its own."""
-_SMALL: Final = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
 _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # To plan again after each shuffle is for data and machines of unknown size; here it is half of the planning.
-    "spark.sql.adaptive.enabled": "false",
-    # So many files are listed at once; listing more takes a job of as many tasks.
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
 _QUICK: Final = "-XX:TieredStopAtLevel=1"
 """Java's better compiler takes 15 s of processor time here, which pay only when Spark works for minutes."""
@@ -43,27 +33,18 @@ _QUICK: Final = "-XX:TieredStopAtLevel=1"
 
 @contextmanager
 def session(
-    master: str = "local[*]",
-    memory: str = "2g",
-    partitions: int = 4,
-    small: bool = False,
-    quick: bool = False,
-    java: str = "",
+    master: str = "local[*]", memory: str = "2g", *, quick: bool = False, java: str = ""
 ) -> Iterator[SparkSession]:
-    """A session on `master`, stopped at the end. `partitions` is that of shuffles; `memory` of a local driver. An empty
-    `master` is the one that spark-submit has told Spark.
+    """A session on `master`, stopped at the end. `memory` is that of a local driver. An empty `master` is the one that
+    spark-submit has told Spark.
 
-    `small` says that there are few rows, a thousand syncs and not millions of events: then Spark's expressions are
-    interpreted, as compiling them would take longer than running them. `quick`, which `small` implies, is for minutes
-    and not for hours: Java compiles quickly and not well. `java` are further options for it. Raises what Spark raises
-    when there is no Java.
+    `quick` is for minutes and not for hours: Java compiles quickly and not well. `java` are further options for it.
+    Raises what Spark raises when there is no Java.
     """
     rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
     spark: SparkSession | None = None
     try:
-        spark = _build(master, settings(master, memory, partitions, rough, quick=quick or small, java=java), rough)
-        for name, value in (_SMALL if small else {}).items():
-            spark.conf.set(name, value)
+        spark = _build(master, settings(master, memory, rough, quick=quick, java=java), rough)
         spark.sparkContext.setLogLevel("OFF")
         # Spark sees to it that all processors are busy: a task is one of them.
         spark.sparkContext.environment["POLARS_MAX_THREADS"] = "1"
@@ -96,16 +77,11 @@ def _build(master: str, settings: Mapping[str, str], rough: str) -> SparkSession
     return builder.getOrCreate()
 
 
-def settings(
-    master: str, memory: str, partitions: int, rough: str, *, quick: bool = False, java: str = ""
-) -> dict[str, str]:
+def settings(master: str, memory: str, rough: str, *, quick: bool = False, java: str = "") -> dict[str, str]:
     """Spark's settings; `rough` is the folder for its temporary files."""
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(partitions),
-        "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
         "spark.sql.warehouse.dir": f"{rough}/warehouse",
         "spark.local.dir": rough,
         "spark.driver.memory": memory,

@@ -19,6 +19,7 @@ from pyrepl.metrics.follow import MERGE_BYTES
 from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.part import read_split
 from pyrepl.metrics.textlines import UTC
+from tests.unit.metrics.inline import plain, told
 
 LOGS = Path(__file__).parents[1] / "data" / "logs" / "events" / "pyrepl-output-buffer"
 TABLES = ("events", "samples", "unparsed")
@@ -96,3 +97,22 @@ def test_batch_equals_streaming(history: list[tuple[str, Any]], last: int) -> No
         read(logs.folder, streamed, last)
         read(logs.folder, whole, 0)
         assert rows(streamed) == rows(whole)
+
+
+@given(st.lists(st.one_of(GROWS, GROWS, ROTATES), min_size=2, max_size=5), st.sampled_from([0, MERGE_BYTES]))
+@settings(max_examples=8, deadline=None)
+def test_answers_that_go_on_from_those_before_are_those_of_the_whole(
+    history: list[tuple[str, Any]], merge_bytes: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        logs = Growing(Path(folder) / "logs")
+        grown, whole = Path(folder) / "grown", Path(folder) / "whole"
+        for what, how in [*history, ("master.jsonl", 1 << 20), ("replica.log", 1 << 20)]:
+            if what == "rotate":
+                logs.rotate(how)
+            else:
+                logs.grow(what, how)
+            read(logs.folder, grown, merge_bytes)
+            found = told(grown)
+        read(logs.folder, whole, 0)
+        assert plain(found) == plain(told(whole))

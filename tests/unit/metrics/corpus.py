@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pyrepl.metrics import manifest
+from pyrepl.metrics.asking import by_tasks
 from pyrepl.metrics.jobs import analyse, summary
 from pyrepl.metrics.parts import pieces, read_rows
 from pyrepl.metrics.tables import SAMPLES
@@ -83,7 +84,7 @@ def scenarios(logs: Path) -> dict[str, str]:
 
 def collected(spark: SparkSession, tables: Path) -> Row:
     """All tables as rows, and the summary as a table of one row."""
-    results = analyse(spark, tables, spans=5)
+    results = analyse(by_tasks(spark), tables, spans=5)
     rows = {table: frame.collect().to_dicts() for table, frame in results.items()}
     rows["summary"] = [summary(results)]
     rows["samples"] = [row for piece in pieces(manifest.load(tables)) if piece.mark["table"] == "samples"

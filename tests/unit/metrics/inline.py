@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from pyrepl.metrics import manifest as manifests
+from pyrepl.metrics.asking import by_tasks
 from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.jobs import analyse
 from pyrepl.metrics.part import read_split
+from pyrepl.metrics.results import RESULTS
 from pyrepl.metrics.textlines import UTC
 
 Row = dict[str, Any]
@@ -51,4 +53,16 @@ def read(logs: Path, tables: Path, merge_bytes: int = 0, *, dies: bool = False) 
 def told(tables: Path, since_us: int | None = None, until_us: int | None = None) -> dict[str, list[Row]]:
     """All results as rows."""
     spark: Any = Inline()
-    return {name: rows.collect().to_dicts() for name, rows in analyse(spark, tables, since_us, until_us).items()}
+    found = analyse(by_tasks(spark), tables, since_us, until_us)
+    return {name: rows.collect().to_dicts() for name, rows in found.items()}
+
+
+def plain(results: dict[str, list[Row]]) -> dict[str, list[str]]:
+    """Without what tells of files, and to nine digits: sums of fractions depend on their order."""
+    return {
+        table.name: [repr({k: _round(v) for k, v in row.items()}) for row in results[table.name]] for table in RESULTS
+    } | {"series": [repr(row) for row in results["series"]]}
+
+
+def _round(value: Any) -> Any:
+    return float(f"{value:.9g}") if isinstance(value, float) else value

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.parts import Piece, pieces, sources, told_elsewhere
-from pyrepl.metrics.results import RESULTS
 from tests.unit.metrics.conftest import LOGS
-from tests.unit.metrics.inline import read, told
+from tests.unit.metrics.inline import plain, read, told
 
 SOURCE = LOGS / "events" / "pyrepl-output-buffer" / "master.jsonl"
 LINES = SOURCE.read_bytes().splitlines(keepends=True)
 TIMES = sorted(json.loads(line)["at_us"] for line in LINES)
-Row = dict[str, Any]
 
 
 def made(folder: Path, *files: list[bytes]) -> Path:
@@ -29,17 +26,6 @@ def made(folder: Path, *files: list[bytes]) -> Path:
         (logs / f"{number}.jsonl").write_bytes(b"".join(lines))
         read(logs, tables)
     return tables
-
-
-def plain(results: dict[str, list[Row]]) -> dict[str, list[str]]:
-    """Without what tells of files, and to nine digits: sums of fractions depend on their order."""
-    return {
-        table.name: [repr({k: _round(v) for k, v in row.items()}) for row in results[table.name]] for table in RESULTS
-    } | {"series": [repr(row) for row in results["series"]]}
-
-
-def _round(value: Any) -> Any:
-    return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
 @pytest.mark.parametrize("cut", [1, len(LINES) // 3, len(LINES) - 1])
