@@ -38,10 +38,19 @@ def asked(tables: Path) -> Sources:
 
 
 def same(one: Frames, other: Frames) -> None:
+    """But for `drawn`, and for smaller values of what has only a largest."""
     assert sorted(one) == sorted(other)
     for name, rows in one.items():
         if name != "drawn":
-            assert_frame_equal(rows, other[name].select(rows.columns), check_row_order=False)
+            mine, theirs = (_largest(each) if name == "values" else each for each in (rows, other[name]))
+            assert_frame_equal(mine, theirs.select(mine.columns), check_row_order=False)
+
+
+def _largest(values: pl.DataFrame) -> pl.DataFrame:
+    largest = pl.col("what") == "output_max"
+    key = ["node", "peer", "what"]
+    most = values.filter(largest).group_by(key).agg(pl.col("value").max(), times=pl.lit(1, pl.Int64))
+    return pl.concat([values.filter(~largest), most.select(values.columns)])
 
 
 def drawn(frames: Frames) -> list[tuple[object, ...]]:
