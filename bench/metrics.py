@@ -5,9 +5,10 @@ log (about 400 bytes each), then runs each step in a process of its own: wall ti
 memory of the process and its children; medians over the rounds.
 
 Spark runs twice, as `pyrepl metrics --out` would: once over all logs, then in a new process over the same logs with a
-hundredth more lines at the end of each. On this machine processes read while Spark starts: "start" and "parse" then go
-on at the same time and share the processors, "both" is until the later one is done, and "whole" is all; "reading" is
-the same reading by itself. On a cluster Spark's tasks read, when it has started.
+hundredth more lines at the end of each. local[N] is bound to N processors. On this machine processes read while Spark
+starts: "start" and "parse" then go on at the same time and share the processors, "both" is until the later one is done,
+and "whole" is all; "reading" is the same reading by itself. Where little is new Spark is not started, threads answer.
+On a cluster Spark's tasks read, when it has started.
 
 DuckDB and Polars parse the same lines into Parquet. "answer" of Spark is every result table, from the rollups that it
 made of each part while it read (their making is in "parse"); of DuckDB the same analysis in SQL (metrics_sql.py, which
@@ -261,7 +262,12 @@ def measured(work: Path, step: Callable[[Path, str], Laps], master: str) -> Laps
 
 
 def _call(results: Any, step: Callable[[Path, str], Laps], work: Path, master: str) -> None:
-    """Java and Spark greet on standard error: that is shown only when the step fails."""
+    """Java and Spark greet on standard error: that is shown only when the step fails.
+
+    local[N] has N processors and no more: else Java's own threads, and those of Arrow and Polars, would use another.
+    """
+    if master.startswith("local") and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: processes(master)])
     with tempfile.TemporaryFile() as said:
         os.dup2(said.fileno(), 2)
         try:

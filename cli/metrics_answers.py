@@ -35,7 +35,17 @@ def here(count: int) -> Answering:
 
 
 def _here(count: int, groups: Sequence[Sources], tables: Path) -> list[Frames]:
+    """Raises CannotRun where files of the tables are damaged."""
+    import polars as pl
+    import pyarrow as pa
+
     from pyrepl.metrics.answers import kept_or_made
 
-    with ThreadPoolExecutor(count, "metrics-answers") as pool:
-        return list(pool.map(partial(kept_or_made, tables), groups))
+    from .metrics import CannotRun
+
+    try:
+        with ThreadPoolExecutor(count, "metrics-answers") as pool:
+            return list(pool.map(partial(kept_or_made, tables), groups))
+    except (pl.exceptions.PolarsError, pa.ArrowInvalid) as error:
+        first = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise CannotRun(f"{tables} is damaged ({first}): remove the folder, and all logs are read anew") from None

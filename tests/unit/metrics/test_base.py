@@ -72,9 +72,8 @@ def test_going_on_is_as_from_the_beginning(tmp_path: Path) -> None:
     assert first.base is not None and first.base.made_of
     again = load(tables, asked(tables), first.base)
     assert again.base is None, "the base still does"
-    for loaded in (first, again):
-        same(once.tables, loaded.tables)
-        assert drawn(loaded.tables) == drawn(once.tables)
+    same(first.tables, again.tables)
+    assert drawn(first.tables) == drawn(again.tables) == drawn(once.tables)
 
 
 def test_what_may_be_given_up_is_in_no_base(tmp_path: Path) -> None:
