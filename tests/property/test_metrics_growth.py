@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrepl.metrics import manifest as manifests
-from pyrepl.metrics.follow import MERGE_BYTES
 from pyrepl.metrics.ingest import count_in, planned
+from pyrepl.metrics.manifest import MERGE_BYTES
 from pyrepl.metrics.part import read_split
 from pyrepl.metrics.textlines import UTC
 from tests.unit.metrics.inline import plain, told
