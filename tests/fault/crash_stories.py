@@ -99,7 +99,7 @@ class Run:
         """The one connection of the client; its first use opens it."""
         assert self.node is not None
         if self._wire is None:
-            self._wire = self.node.connect(20)
+            self._wire = self.node.connect(60)
         return self._wire
 
     def follow(self) -> None:
@@ -274,8 +274,8 @@ def _full_sync(run: Run) -> None:
     run.ledger.legal = {20, 40}
     run.ledger.sent = 40
     node.call("REPLICAOF", "127.0.0.1", run.master.port)
-    node.wait_link_up(20)
-    wait_until("its file follows", lambda: node.info("persistence")["aof_rewrites"] != "0", 20)
+    node.wait_link_up(60)
+    wait_until("its file follows", lambda: node.info("persistence")["aof_rewrites"] != "0", 60)
     run.ledger.promised = 40
 
 

@@ -34,7 +34,7 @@ class Follower:
 
     def end(self) -> None:
         """The node was killed: take in what is still on its way."""
-        self._reader.join(20)
+        self._reader.join(60)
         assert not self._reader.is_alive(), "the node that was killed still holds the connection"
         self._wire.close()
 

@@ -17,7 +17,7 @@ def children(node: Node) -> list[psutil.Process]:
     return []
 
 
-def snapshot_child(node: Node, timeout_s: float = 15) -> psutil.Process:
+def snapshot_child(node: Node, timeout_s: float = 30) -> psutil.Process:
     """The one child of a node that is taking a snapshot; waits until there is one."""
     wait_until(f"{node.name} has a child", lambda: children(node), timeout_s)
     found = children(node)

@@ -106,7 +106,7 @@ class Matrix:
                 stop.arm(step, child_only=child_only)
             story.act(run)
         if run.node.alive() and 0 < step <= stop.steps and not child_only:
-            wait_until("the killed node has ended", lambda: run.node is None or not run.node.alive(), 10)
+            wait_until("the killed node has ended", lambda: run.node is None or not run.node.alive())
         if stop.steps == 0 or step > stop.steps:
             assert story.name == "shutdown" or run.node.alive(), run.node.tail()
         run.hang_up()
@@ -124,7 +124,7 @@ class Matrix:
             self._judge_place(node, run, number)
         with suppress(LabError):
             # The replica that asked may just make it write its place under a new name.
-            wait_until("nothing is left", lambda: leftovers(node) == [], 5)
+            wait_until("nothing is left", lambda: leftovers(node) == [], 15)
         assert leftovers(node) == []
         if run.master is not None:
             node.call("REPLICAOF", "127.0.0.1", run.master.port)

@@ -12,8 +12,8 @@ from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.writer import Writer
 
 SCALE = 3000
-SLOW = {"rdb-key-save-delay": "2000"}
-"""Microseconds a key: the snapshot takes six seconds, time enough to kill somebody."""
+SLOW = {"rdb-key-save-delay": "10000"}
+"""Microseconds a key: the snapshot takes half a minute, time enough to kill somebody."""
 
 
 def start_slow_master(lab: Lab, diskless: str) -> Node:
@@ -32,9 +32,9 @@ def test_snapshot_child_killed(lab: Lab, diskless: str, replica_kind: str) -> No
     master = start_slow_master(lab, diskless)
     replica = lab.start(replica_kind, master)
     child = snapshot_child(master)
+    quick(master)  # that is the next one
     child.kill()
-    wait_until("the child is reaped", lambda: reaped(child), 10)
-    quick(master)
+    wait_until("the child is reaped", lambda: reaped(child), 25)
     replica.wait_link_up(60)
     compare.settle(master, replica)
     compare.assert_equal(master, replica)
@@ -46,11 +46,11 @@ def test_saving_child_killed(lab: Lab) -> None:
     quick(node)
     node.call("SAVE")
     old = (node.folder / "dump.rdb").read_bytes()
-    node.call("CONFIG", "SET", "rdb-key-save-delay", "2000")
+    node.call("CONFIG", "SET", "rdb-key-save-delay", "10000")
     node.call("SET", "new", "1")
     node.call("BGSAVE")
     snapshot_child(node).kill()
-    wait_until("the save has ended", lambda: node.info("persistence")["rdb_bgsave_in_progress"] == "0", 10)
+    wait_until("the save has ended", lambda: node.info("persistence")["rdb_bgsave_in_progress"] == "0", 25)
     assert node.info("persistence")["rdb_last_bgsave_status"] == "err"
     assert "terminated by signal 9" in node.log()
     assert (node.folder / "dump.rdb").read_bytes() == old
@@ -64,7 +64,7 @@ def test_master_killed_while_it_feeds_a_snapshot(lab: Lab, diskless: str) -> Non
     replica = lab.start("pyrepl", master)
     child = snapshot_child(master)
     master.kill()
-    wait_until("the child died with its parent", lambda: gone(child), 5)
+    wait_until("the child died with its parent", lambda: gone(child), 15)
     assert left_behind(master) == []
     again = lab.start("redis7", port=master.port)
     again.call("SET", "a", "1")
@@ -79,7 +79,7 @@ def test_nobody_waits_for_the_snapshot_any_more(lab: Lab) -> None:
     replica = lab.start("pyrepl", master)
     child = snapshot_child(master)
     replica.kill()
-    wait_until("the child is ended and reaped", lambda: reaped(child), 4)
+    wait_until("the child is ended and reaped", lambda: reaped(child), 15)
     assert children(master) == []
     assert master.call("PING") == "PONG"
 
@@ -115,7 +115,8 @@ def test_replica_killed_and_restarted_under_load(lab: Lab) -> None:
 
 def test_several_replicas_share_one_child(lab: Lab) -> None:
     """Three replicas that ask within the delay get one snapshot, and each holds the data."""
-    directives = {"repl-diskless-sync": "yes", "repl-diskless-sync-delay": "2"}
+    waits = {"repl-diskless-sync-delay": "100", "repl-diskless-sync-max-replicas": "3"}
+    directives = {"repl-diskless-sync": "yes", **waits}
     master = lab.start("pyrepl", directives=directives)
     dataset.fill(master, dataset.commands(SCALE))
     replicas = [lab.launch(kind, master) for kind in ("pyrepl", "redis7", "valkey8")]

@@ -54,7 +54,7 @@ def test_cut_while_syncing(lab: Lab, ends: tuple[Node, str], proxy: Proxy) -> No
         proxy.cut_after(cut, "down")
         seen = proxy.connections
         again(replica, proxy.port)
-        wait_until(f"another try, to be cut at {cut}", lambda seen=seen: proxy.connections > seen, 30)  # type: ignore[misc]
+        wait_until(f"another try, to be cut at {cut}", lambda seen=seen: proxy.connections > seen, 60)  # type: ignore[misc]
         assert not replica.link_is_up()
     proxy.heal()
     again(replica, proxy.port)
@@ -91,8 +91,14 @@ def test_stall_is_noticed_and_continued(lab: Lab, ends: tuple[Node, str], proxy:
     full = master.stat("sync_full")
     proxy.stall()
     master.call("SET", "while", "stalled")
-    wait_until("the replica gives the link up", lambda: not replica.link_is_up(), 20)
-    wait_until("the master gives the replica up", lambda: master.info("replication")["connected_slaves"] == "0", 20)
+    wait_until(
+        "the replica gives the link up",
+        lambda: not replica.link_is_up(),
+    )
+    wait_until(
+        "the master gives the replica up",
+        lambda: master.info("replication")["connected_slaves"] == "0",
+    )
     proxy.cut()
     proxy.heal()
     replica.wait_link_up(60)
@@ -107,7 +113,7 @@ def test_half_close_is_a_lost_link(lab: Lab, ends: tuple[Node, str], proxy: Prox
     replica.wait_link_up()
     full, partial = master.stat("sync_full"), master.stat("sync_partial_ok")
     proxy.half_close()
-    wait_until("a partial resync", lambda: master.stat("sync_partial_ok") > partial, 30)
+    wait_until("a partial resync", lambda: master.stat("sync_partial_ok") > partial, 60)
     replica.wait_link_up()
     compare.settle(master, replica)
     compare.assert_equal(master, replica)
@@ -119,9 +125,12 @@ def test_stall_within_the_snapshot(lab: Lab, ends: tuple[Node, str], proxy: Prox
     master, kind = ends
     master.call("CONFIG", "SET", "rdb-key-save-delay", "1000")
     replica = follow(lab, kind, proxy)
-    wait_until("the transfer has begun", lambda: proxy.passed["down"] > 300, 20)
+    wait_until(
+        "the transfer has begun",
+        lambda: proxy.passed["down"] > 300,
+    )
     proxy.stall()
-    wait_until("the replica gives the transfer up", lambda: "imeout" in replica.log(), 30)
+    wait_until("the replica gives the transfer up", lambda: "imeout" in replica.log())
     master.call("CONFIG", "SET", "rdb-key-save-delay", "0")
     proxy.cut()
     proxy.heal()

@@ -25,7 +25,7 @@ def start(*args: object) -> tuple[int, str]:
         command,
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=120,
         check=False,
         cwd=tempfile.gettempdir(),
         preexec_fn=_without_superuser_rights,

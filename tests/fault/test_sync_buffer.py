@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
+import psutil
 import pytest
 
-from tests.fault.processes import resident_bytes
+from tests.fault.processes import children, resident_bytes, snapshot_child
 from tests.interop import channels
 from tests.peers import compare
 from tests.peers.lab import Lab, Node, wait_until
@@ -42,12 +43,30 @@ def start(lab: Lab, kinds: tuple[str, str, str], limit: str) -> tuple[Node, Node
     output = {"client-output-buffer-limit": f"replica {limit}", "repl-backlog-size": "1mb"}
     master = lab.start(kind, directives={**channels.directives(kind, dialect), **output})
     master.call("DEBUG", "POPULATE", KEYS, "key", 100)
-    master.call("CONFIG", "SET", "rdb-key-save-delay", SLOW_US)
+    master.call("CONFIG", "SET", "rdb-key-save-delay", SLOW_US if replica_kind == "pyrepl" else 3 * SLOW_US)
     wanted = channels.directives(replica_kind, dialect)
     replica = lab.start(replica_kind, master, {**wanted, **LIMIT, **ATTENTIVE, "repl-diskless-load": "swapdb"})
     streaming = channels.MASTER_STREAMS[kind]
-    wait_until("stream and snapshot flow", lambda: streaming in master.log(), 20)
+    wait_until("stream and snapshot flow", lambda: streaming in master.log(), 60, every_s=0.002)
     return master, replica
+
+
+@contextmanager
+def still(master: Node, replica: Node) -> Iterator[None]:
+    """The snapshot does not move within the `with`, so that it cannot end before the buffer is full.
+
+    With a real replica it goes on: that reads the stream only while the snapshot comes.
+    """
+    if replica.kind != "pyrepl":
+        yield
+        return
+    child = snapshot_child(master)
+    child.suspend()
+    try:
+        yield
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            child.resume()
 
 
 def buffer(replica: Node, which: str) -> int:
@@ -80,11 +99,11 @@ def test_full_buffer_is_no_failure(lab: Lab, kinds: tuple[str, str, str]) -> Non
     """The replica stops reading the stream, goes on with the snapshot, and gets there in one sync."""
     master, replica = start(lab, kinds, "1gb 0 0")
     said = "Replication buffer limit has been reached"
-    with heavy_writes(master):
-        replica.wait_log(said, 20)
+    with still(master, replica), heavy_writes(master):
+        replica.wait_log(said)
         assert ALMOST <= buffer(replica, "size") <= MB + READ_BYTES
         assert not replica.link_is_up()
-        wait_until("what the replica does not read waits on the master", lambda: kept(master) > 4 * MB, 10)
+        wait_until("what the replica does not read waits on the master", lambda: kept(master) > 4 * MB)
     replica.wait_link_up(60)
     compare.settle(master, replica)
     compare.assert_equal(master, replica)
@@ -104,8 +123,8 @@ def test_the_masters_limit_decides(lab: Lab, kinds: tuple[str, str, str]) -> Non
     """Its client-output-buffer-limit is small: it gives the replica up, says so, stays small; later they are equal."""
     master, replica = start(lab, kinds, "8mb 0 0")
     before = resident_bytes(master)
-    with heavy_writes(master):
-        wait_until("the master gave it up", lambda: "overcoming of output buffer limits" in master.log(), 20)
+    with still(master, replica), heavy_writes(master):
+        wait_until("the master gave it up", lambda: "overcoming of output buffer limits" in master.log())
     assert resident_bytes(master) < before + 60 * MB
     assert int(master.info("stats")["client_output_buffer_limit_disconnections"]) >= 1
     master.call("CONFIG", "SET", "rdb-key-save-delay", 0)
@@ -118,8 +137,8 @@ def test_the_masters_limit_decides(lab: Lab, kinds: tuple[str, str, str]) -> Non
 def test_its_cause_is_counted(lab: Lab) -> None:
     """The next full sync of such a replica is one for `output_buffer`, in INFO and in the log."""
     master, replica = start(lab, PARTIES[0], "8mb 0 0")
-    with heavy_writes(master):
-        wait_until("the master gave it up", lambda: "overcoming of output buffer limits" in master.log(), 20)
+    with still(master, replica), heavy_writes(master):
+        wait_until("the master gave it up", lambda: "overcoming of output buffer limits" in master.log())
     master.call("CONFIG", "SET", "rdb-key-save-delay", 0)
     replica.wait_link_up(60)
     assert int(master.info("stats")["sync_full_output_buffer"]) >= 1
@@ -133,8 +152,9 @@ def test_without_a_limit_of_its_own_it_takes_that_of_replicas_output(lab: Lab) -
     master.call("CONFIG", "SET", "rdb-key-save-delay", SLOW_US)
     limits = {"replica-full-sync-buffer-limit": "0", "client-output-buffer-limit": "replica 2mb 0 0"}
     replica = lab.start("pyrepl", master, {**limits, "repl-diskless-load": "swapdb"})
-    with heavy_writes(master):
-        replica.wait_log(f"Replication buffer limit has been reached ({2 * MB} bytes)", 20)
+    wait_until("there is a snapshot", lambda: children(master), 60, every_s=0.002)
+    with still(master, replica), heavy_writes(master):
+        replica.wait_log(f"Replication buffer limit has been reached ({2 * MB} bytes)")
     replica.wait_link_up(60)
     compare.settle(master, replica)
     compare.assert_equal(master, replica)

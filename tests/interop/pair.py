@@ -133,7 +133,7 @@ def cut_and_heal(master: Node, replica: Node, at: Node, kind: str) -> None:
     assert at.call("CLIENT", "KILL", "TYPE", kind) == 1
     partial, full = int(before["sync_partial_ok"]) + 1, int(before["sync_full"])
     what = f"{replica.name} is back by a partial resync"
-    wait_until(what, lambda: master.stat("sync_partial_ok") >= partial or master.stat("sync_full") > full, 30)
+    wait_until(what, lambda: master.stat("sync_partial_ok") >= partial or master.stat("sync_full") > full, 60)
     replica.wait_link_up()
     after = master.info("stats")
     assert (int(after["sync_partial_ok"]), int(after["sync_full"])) == (partial, full)

@@ -98,7 +98,7 @@ def test_pyrepl_follows_a_promoted_replica(lab: Lab, kind: str) -> None:
     heir.call("SET", "after", "promotion")
     full = heir.stat("sync_full")
     ours.call("REPLICAOF", "127.0.0.1", heir.port)
-    wait_until("pyrepl follows the heir", lambda: heir.info("replication")["connected_slaves"] == "1", 30)
+    wait_until("pyrepl follows the heir", lambda: heir.info("replication")["connected_slaves"] == "1", 60)
     ours.wait_link_up()
     assert heir.stat("sync_full") == full
     assert heir.stat("sync_partial_ok") == 1

@@ -31,7 +31,7 @@ def assert_nothing_is_lost(made: Town, client: Client) -> None:
 def assert_equal(made: Town) -> None:
     """Once the stream has come everywhere, all hold the same."""
     others = [node for node in made.nodes.values() if node is not made.master]
-    assert made.master.call("WAIT", 2, 10_000) == 2
+    assert made.master.call("WAIT", 2, 50_000) == 2
     digest = made.master.call("DEBUG", "DIGEST")
     for node in others:
         wait_until(f"{node.name} holds the same", lambda node=node: node.call("DEBUG", "DIGEST") == digest)  # type: ignore[misc]

@@ -76,7 +76,7 @@ def test_it_stays_in_the_foreground(tmp_path: Path, words: list[str]) -> None:
     file = tmp_path / "node.conf"
     file.write_text("port 0\ndaemonize yes\n")
     command = [*pyrepl_command(), "master", *(word.format(file=file) for word in words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     (line,) = (done.stdout + done.stderr).strip().splitlines()
     assert done.returncode == 1
     assert "daemonize" in line and "systemd" in line

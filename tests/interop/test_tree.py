@@ -123,7 +123,7 @@ class Tree:
             return up and len(places) == 1
 
         try:
-            wait_until("all are at the same byte", same, 30, every_s=0.05)
+            wait_until("all are at the same byte", same, 60, every_s=0.05)
         except LabError as error:
             places = [f"{node.name}: {node.info('replication')}" for node in self.nodes]
             raise LabError("\n".join([str(error), *places])) from None

@@ -47,7 +47,7 @@ def sync(lab: Lab, which: Pair, scale: int, dumps: Path) -> Story:
         with Watch(master) as watch:
             replica = pair.start_replica(lab, which, master)
             replica.wait_link_up(600)
-            wait_until("the replica is online", lambda: watch.states[-1:] == ["online"], 30)
+            wait_until("the replica is online", lambda: watch.states[-1:] == ["online"], 60)
         pair.go_on(master, writer)
     compare.settle(master, replica, field_ttl=which.field_ttl, timeout_s=300)
     compare.assert_equal(master, replica)
@@ -152,7 +152,8 @@ def test_every_kind_at_once(lab: Lab) -> None:
 def test_replicas_share_one_child(lab: Lab, dialect: str) -> None:
     """Whoever asks within the delay gets the same snapshot, each on a second connection of its own."""
     wanted = channels.directives("pyrepl", dialect)
-    master = lab.start("pyrepl", directives={**BACKLOG, **wanted, "repl-diskless-sync-delay": "2"})
+    waits = {"repl-diskless-sync-delay": "100", "repl-diskless-sync-max-replicas": "3"}
+    master = lab.start("pyrepl", directives={**BACKLOG, **wanted, **waits})
     dataset.fill(master, dataset.commands(CI_SCALE))
     with Writer(master):
         kinds = ("pyrepl", "pyrepl", REAL[dialect])
@@ -186,7 +187,7 @@ def test_chain_from_dialect_to_dialect(lab: Lab) -> None:
 def test_swapdb_answers_with_the_old_data_meanwhile(lab: Lab) -> None:
     """async_loading: reads get the old data until the new is complete, on two connections as on one."""
     wanted = channels.directives("pyrepl", REDIS)
-    master = lab.start("pyrepl", directives={**BACKLOG, **wanted, "rdb-key-save-delay": "1000"})
+    master = lab.start("pyrepl", directives={**BACKLOG, **wanted, "rdb-key-save-delay": "3000"})
     dataset.fill(master, dataset.commands(1000))
     replica = lab.start("pyrepl", directives={**BACKLOG, **wanted, "repl-diskless-load": "swapdb"})
     replica.call("SET", "old", "data")
@@ -206,7 +207,7 @@ def test_swapdb_answers_with_the_old_data_meanwhile(lab: Lab) -> None:
 def test_info_names_the_buffer(lab: Lab) -> None:
     """What comes beside the snapshot grows replica_full_sync_buffer_size, and _peak stays; Valkey's names too."""
     wanted = channels.directives("pyrepl", REDIS)
-    master = lab.start("pyrepl", directives={**BACKLOG, **wanted, "rdb-key-save-delay": "1000"})
+    master = lab.start("pyrepl", directives={**BACKLOG, **wanted, "rdb-key-save-delay": "3000"})
     dataset.fill(master, dataset.commands(1500))
     with Writer(master):
         replica = lab.start("pyrepl", master, {**BACKLOG, **wanted, "repl-diskless-load": "swapdb"})
@@ -214,7 +215,7 @@ def test_info_names_the_buffer(lab: Lab) -> None:
         def size() -> int:
             return int(replica.info("replication")["replica_full_sync_buffer_size"])
 
-        wait_until("the buffer grows", lambda: size() > 10_000, 15, every_s=0.005)
+        wait_until("the buffer grows", lambda: size() > 10_000, every_s=0.005)
         assert int(replica.info("replication")["replicas_repl_buffer_size"]) > 10_000
         replica.wait_link_up()
     info = replica.info("replication")

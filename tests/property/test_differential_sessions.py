@@ -36,6 +36,7 @@ class Sessions:
     def __init__(self, node: Node, proto: int) -> None:
         self.desk = Desk(*MODULES)
         self.control = node.connect()
+        self.control.call("DEBUG", "SET-ACTIVE-EXPIRE", 0)
         self.control.call("FLUSHALL")
         self.ours: list[Client] = []
         self.theirs: list[Wire] = []
