@@ -16,7 +16,7 @@ from tests.peers.lab import die_with_parent, pyrepl_command, wait_until
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 SCENARIO = "pyrepl-output-buffer"
 STOPPED = "pyrepl metrics: stopped; the next start with this --out goes on from here\n"
-SLOW_S = 120
+SLOW_S = 240
 """Spark's start and its first answers, on a busy machine."""
 QUICK_JAVA = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 """For a process of seconds the best of Java's compilers costs more than it brings."""

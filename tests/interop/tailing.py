@@ -33,7 +33,7 @@ def address(port: int) -> str:
 def end(process: subprocess.Popen[bytes]) -> int:
     """SIGTERM; its exit status."""
     process.terminate()
-    return process.wait(20)
+    return process.wait(60)
 
 
 def names(folder: Path) -> list[str]:

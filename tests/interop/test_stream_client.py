@@ -29,7 +29,7 @@ def node_named(lab: Lab, name: str, facts: str) -> tuple[Node, int]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while not condition():
             await asyncio.sleep(0.01)
 

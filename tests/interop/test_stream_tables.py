@@ -53,7 +53,7 @@ def test_two_writers_one_stream_and_both_orders(lab: Lab) -> None:
         for writer in writers:
             writer.start()
         for writer in writers:
-            writer.join(60)
+            writer.join(300)
         last = max(dict(zip(*[iter(one.call("STREAMS.POSITION", "orders")[1])] * 2)).values())
         facts = in_order["one"].finish(last)
         assert [token for token, _ in facts] == sorted({token for token, _ in facts})

@@ -31,7 +31,7 @@ class Writing:
         """Nothing is written meanwhile."""
         self._idle.clear()
         self._go_on.clear()
-        assert self._idle.wait(30), "the writer does not come to rest"
+        assert self._idle.wait(120), "the writer does not come to rest"
         yield
         self._go_on.set()
 
@@ -43,7 +43,7 @@ class Writing:
         """Write no more."""
         self._ended = True
         self._go_on.set()
-        self._thread.join(30)
+        self._thread.join(120)
         assert not self._thread.is_alive()
 
     def command(self) -> tuple[Word, ...]:
@@ -69,7 +69,7 @@ class Writing:
                 self._idle.set()
                 self._go_on.wait(60)
             try:
-                with self.root.connect(timeout_s=30) as wire:
+                with self.root.connect(timeout_s=60) as wire:
                     root = self.root
                     while root is self.root and self._go_on.is_set() and not self._ended:
                         replies = wire.pipeline([self.command() for _ in range(20)])

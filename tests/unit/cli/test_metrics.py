@@ -248,7 +248,7 @@ def test_from_logs_to_everything(tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = [str(Path(sys.executable).with_name("pyrepl")), "metrics", str(log.parent), "--out", str(out)]
     done = subprocess.run(
-        [*command, "--format", "json", "--master", "local[1]"], capture_output=True, text=True, timeout=280, check=False
+        [*command, "--format", "json", "--master", "local[1]"], capture_output=True, text=True, timeout=550, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     told = json.loads(done.stdout)

@@ -58,7 +58,7 @@ def master() -> Iterator[Peer]:
 
 def status(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "cli.main", "status", *words],
+        [sys.executable, "-m", "cli.main", "status", "--timeout", "60", *words],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -116,7 +116,7 @@ def test_what_is_refused(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_watch_until_ctrl_c(master: Peer, as_json: bool) -> None:
-    words = ["status", "--watch", *(["--json"] if as_json else []), master.address]
+    words = ["status", "--timeout", "60", "--watch", *(["--json"] if as_json else []), master.address]
     with subprocess.Popen(
         [sys.executable, "-m", "cli.main", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     ) as process:
