@@ -243,4 +243,4 @@ def _draw(results: Results) -> str:
         for kind in KINDS
         for mode in MODES
     }
-    return plot.draw("rdbchannel", "Stream bytes kept during a full sync", pictures)
+    return plot.draw("rdbchannel-buffers", "Stream bytes kept during a full sync", pictures)
