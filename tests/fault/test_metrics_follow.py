@@ -11,12 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.peers.lab import die_with_parent, pyrepl_command, wait_until
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 SCENARIO = "pyrepl-output-buffer"
 STOPPED = "pyrepl metrics: stopped; the next start with this --out goes on from here\n"
-SLOW_S = 240
+SLOW_S = 600
 """Spark's start and its first answers, on a busy machine."""
 QUICK_JAVA = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 """For a process of seconds the best of Java's compilers costs more than it brings."""
@@ -70,6 +72,7 @@ class Folder:
         return {**top["tables"], "top": top}
 
 
+@pytest.mark.timeout(3600)
 def test_followed_stopped_in_a_batch_and_followed_again(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     master, replica = ((LOGS / "events" / SCENARIO / name).read_bytes() for name in ("master.jsonl", "replica.log"))

@@ -232,6 +232,7 @@ def line(seq: int, at_s: float, event: str, **fields: Any) -> str:
     return json.dumps({**head, "event": event, **fields}) + "\n"
 
 
+@pytest.mark.timeout(1800)
 def test_from_logs_to_everything(tmp_path: Path) -> None:
     """One partial resync in an event log, as its master told it; and a line that nobody understands."""
     sync = {"end": "master", "sync": "10.0.0.2:4000/aaaaaaaa:90", "peer": "10.0.0.2:6379"}
@@ -248,7 +249,7 @@ def test_from_logs_to_everything(tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = [str(Path(sys.executable).with_name("pyrepl")), "metrics", str(log.parent), "--out", str(out)]
     done = subprocess.run(
-        [*command, "--format", "json", "--master", "local[1]"], capture_output=True, text=True, timeout=550, check=False
+        [*command, "--format", "json", "--master", "local[1]"], capture_output=True, text=True, timeout=900, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     told = json.loads(done.stdout)

@@ -12,10 +12,11 @@ def test_samples_at_the_period(tmp_path: Path) -> None:
     @in_loop
     async def run() -> None:
         path = tmp_path / "e"
-        async with running(tmp_path, event_log="e", event_log_sample_period=1) as node:
+        async with running(tmp_path, event_log="e", event_log_sample_period=1000) as node:
             await node.say("SET a 1")
             node.app.sampler.tick()
             assert '"event":"sample"' not in path.read_text()
+            assert await node.say("CONFIG SET event-log-sample-period 1") == "OK"
             await until(lambda: '"event":"sample"' in path.read_text(), "a sample")
             await until(lambda: node.app.node.event_log.file_bytes > 0, "INFO")
             assert await node.info("event_log_enabled") == "1"
