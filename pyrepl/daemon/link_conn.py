@@ -1,46 +1,74 @@
-"""One connection to our master: opened, read, written, closed. What its bytes mean is `master_link`'s affair."""
+"""One connection to our master: opened, read, written, closed. What its bytes mean is `master_link`'s affair.
+
+The socket is ours, no transport's: what is read of the stream goes into the piece that the backlog will hold, behind
+the beginning of a command that the read before had at its end. So the stream is copied once less on its way.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import Callable
-from typing import Any, Final, cast, final
+from contextlib import suppress
+from typing import Any, Final, final
 
 from pyrepl.daemon.client_conn import host_port
 from pyrepl.daemon.clients import keep_alive
+from pyrepl.daemon.wire_io import MOST_BYTES, receive_whole
+from pyrepl.resp.scan import whole_bytes
 
-_LARGE_READ_BYTES: Final = 64 * 1024
-"""A read of so many bytes is one of many, and takes a millisecond or more to work off."""
+_FIRST_READ_BYTES: Final = 16 * 1024
+"""Asked for at first, and four times as much after each read that filled it."""
 _GATHERED_BYTES: Final = 256 * 1024
 _GATHERED_FOR_S: Final = 0.002
+_CLOSED: Final = "the master closed the connection"
+
+
+def nothing_to_take_back() -> bytes | None:
+    """For a connection whose bytes are no stream of commands."""
+    return None
 
 
 @final
-class LinkConn(asyncio.Protocol):
+class LinkConn:
     """The socket's side of one connection.
+
+    One read a turn of the loop, however much there is: others are served in between.
 
     A master writes its snapshot as it likes, Redis in pieces of 16 KB, and each `on_data` costs as much as hundreds of
     keys. So while `gathers` is set, what comes in small pieces is passed on as one, a moment later.
 
-    Invariants: after `abort` none of the three callbacks is called any more; `_gathered` is passed on before the loss.
+    Invariants: after `abort` none of the callbacks is called any more; `_gathered` is passed on before the loss. The
+    loop watches the socket for reading exactly while `_reads`, for writing while `_unsent` is not empty.
     """
 
     def __init__(
         self,
         on_made: Callable[[], None],
-        on_data: Callable[[bytes], None],
+        on_data: Callable[[bytes, bytes], None],
         on_lost: Callable[[str], None],
         keep_alive_s: int,
+        take_back: Callable[[], bytes | None] = nothing_to_take_back,
     ) -> None:
+        """`take_back` is asked before each read for the beginning of a command to be put in front of it; None where the
+        bytes are to be passed on as they come. Only after an answer is the second part of `on_data` not empty: the
+        beginning of the next command (`scan.whole_bytes`)."""
         self._on_made = on_made
         self._on_data = on_data
         self._on_lost = on_lost
         self._keep_alive_s = keep_alive_s
-        self._transport: asyncio.Transport | None = None
+        self._take_back = take_back
+        self._loop = asyncio.get_running_loop()
+        self._sock: socket.socket | None = None
         self._opening: asyncio.Task[None] | None = None
         self._reading = True
-        self._breathing = False
-        """Not reading until the next turn of the loop, whatever is wanted."""
+        """Wanted by the owner."""
+        self._reads = False
+        self._unsent = b""
+        self._read_bytes = _FIRST_READ_BYTES
+        self.most_read_bytes = MOST_BYTES
+        """At once; large commands are worked off in larger pieces than small ones."""
         self._aborted = False
         self.gathers = False
         """A snapshot comes: what matters is how fast, not how soon."""
@@ -51,36 +79,35 @@ class LinkConn(asyncio.Protocol):
     @property
     def local_address(self) -> str:
         """`ip:port` or `[ip6]:port` of our end; empty while there is none."""
-        name: Any = self._transport.get_extra_info("sockname") if self._transport is not None else None
+        name: Any = None
+        if self._sock is not None:
+            with suppress(OSError):
+                name = self._sock.getsockname()
         return host_port(name) if isinstance(name, tuple) else ""
 
     def open(self, host: str, port: int) -> None:
         """Begin to connect; `on_made` or `on_lost` follows."""
-        self._opening = asyncio.get_running_loop().create_task(self._open(host, port))
+        self._opening = self._loop.create_task(self._open(host, port))
 
     def send(self, out: list[bytes]) -> int:
-        """Write now; how many bytes were taken, 0 when there is no connection."""
-        transport = self._transport
-        if not out or transport is None or transport.is_closing():
+        """Write now, or when the kernel takes it; how many bytes that is, 0 when there is no connection."""
+        if not out or self._sock is None:
             return 0
         data = b"".join(out)
-        transport.write(data)
+        is_first = not self._unsent
+        self._unsent += data
+        if is_first:
+            self._write()
         return len(data)
 
     def read(self, wanted: bool) -> None:
         """Read on, or leave what comes to the kernel."""
-        transport = self._transport
-        if transport is None or wanted == self._reading or transport.is_closing():
+        if self._sock is None or wanted == self._reading:
             return
         self._reading = wanted
         if wanted and self._gathered and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(0, self._pass_on)
-        if self._breathing:
-            return
-        if wanted:
-            transport.resume_reading()
-        else:
-            transport.pause_reading()
+            self._timer = self._loop.call_later(0, self._pass_on)
+        self._watch_reading(wanted)
 
     def abort(self) -> None:
         """Close at once, or give up opening."""
@@ -90,41 +117,90 @@ class LinkConn(asyncio.Protocol):
             self._timer = None
         if self._opening is not None:
             self._opening.cancel()
-        if self._transport is not None:
-            self._transport.abort()
+        self._close()
 
     def drop(self) -> None:
         """Break the connection, as if the network had; `on_lost` follows."""
-        if self._transport is not None:
-            self._transport.abort()
+        self._lose_later(_CLOSED)
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-        if self._aborted:
-            self._transport.abort()
-            return
-        sock = self._transport.get_extra_info("socket")
-        if sock is not None:
-            keep_alive(sock, self._keep_alive_s)
-        self._on_made()
-
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data: bytes, beginning: bytes = b"") -> None:
+        """Pass on what has come, or gather it."""
         if self._aborted:
             return
         if not self.gathers and not self._gathered:
-            self._take(data)
+            self._on_data(data, beginning)
             return
-        self._gathered.append(data)
-        self._gathered_bytes += len(data)
+        self._gathered.append(data + beginning)
+        self._gathered_bytes += len(data) + len(beginning)
         if self._gathered_bytes >= _GATHERED_BYTES or not self.gathers:
             self._pass_on()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_GATHERED_FOR_S, self._pass_on)
+            self._timer = self._loop.call_later(_GATHERED_FOR_S, self._pass_on)
 
-    def _take(self, data: bytes) -> None:
-        self._on_data(data)
-        if len(data) >= _LARGE_READ_BYTES and self._reading:
-            self._let_others_in()
+    # ------------------------------------------------------------------ inside
+
+    async def _open(self, host: str, port: int) -> None:
+        try:
+            sock = await self._connect(host, port)
+        except (OSError, ValueError) as error:
+            # A host name that is none makes the resolver raise UnicodeError, a ValueError.
+            self._lose(_why(error))
+            return
+        finally:
+            self._opening = None
+        self._sock = sock
+        with suppress(OSError):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            keep_alive(sock, self._keep_alive_s)
+        self._watch_reading(True)
+        self._on_made()
+
+    async def _connect(self, host: str, port: int) -> socket.socket:
+        """A socket connected to the first address of `host` that answers. Raises OSError, and ValueError for a name
+        that cannot be one."""
+        failure = OSError(f"{host} has no address")
+        for family, kind, protocol, _, address in await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            sock = socket.socket(family, kind, protocol)
+            try:
+                sock.setblocking(False)
+                await self._loop.sock_connect(sock, address)
+            except OSError as error:
+                sock.close()
+                failure = error
+            except BaseException:
+                sock.close()
+                raise
+            else:
+                return sock
+        raise failure
+
+    def _on_readable(self) -> None:
+        assert self._sock is not None
+        rest = self._take_back()
+        cut: Callable[[bytes], int] = len if rest is None else whole_bytes
+        rest = rest or b""
+        parts, failure = None, ""
+        try:
+            parts = receive_whole(self._sock.fileno(), rest, self._read_bytes, cut)
+        except OSError as error:
+            failure = str(error)
+        data, beginning = parts if parts is not None else (b"", b"")
+        if data or beginning:
+            self._note_size(len(data) + len(beginning) - len(rest))
+            self.data_received(data, beginning)
+            return
+        if rest:
+            self.data_received(b"", rest)
+        if failure or parts is not None:
+            self._lose(failure or _CLOSED)
+
+    def _note_size(self, size: int) -> None:
+        """So many bytes have come: how many to ask for next."""
+        if size == self._read_bytes:
+            self._read_bytes = 4 * size
+        elif 8 * size < self._read_bytes:
+            self._read_bytes = _FIRST_READ_BYTES
+        self._read_bytes = min(self._read_bytes, self.most_read_bytes)
 
     def _pass_on(self) -> None:
         """What was gathered, unless it is to wait (`read`)."""
@@ -135,35 +211,59 @@ class LinkConn(asyncio.Protocol):
             data = b"".join(self._gathered)
             self._gathered = []
             self._gathered_bytes = 0
-            self._take(data)
+            self._on_data(data, b"")
 
-    def _let_others_in(self) -> None:
-        """Read on in the next turn: the transport would go on as long as bytes come, up to 32 reads a turn, and clients
-        would wait for the load of megabytes."""
-        if self._transport is not None and not self._transport.is_closing() and not self._breathing:
-            self._breathing = True
-            self._transport.pause_reading()
-            asyncio.get_running_loop().call_soon(self._read_on)
+    def _write(self) -> None:
+        """Send what the kernel takes; the rest when it takes more."""
+        assert self._sock is not None
+        try:
+            size = self._sock.send(self._unsent)
+        except (BlockingIOError, InterruptedError):
+            size = 0
+        except OSError as error:
+            self._lose_later(str(error))
+            return
+        self._unsent = self._unsent[size:]
+        if self._unsent:
+            self._loop.add_writer(self._sock.fileno(), self._write)
+        else:
+            self._loop.remove_writer(self._sock.fileno())
 
-    def _read_on(self) -> None:
-        self._breathing = False
-        if self._transport is not None and self._reading and not self._transport.is_closing():
-            self._transport.resume_reading()
+    def _watch_reading(self, wanted: bool) -> None:
+        if self._sock is None or wanted == self._reads:
+            return
+        self._reads = wanted
+        if wanted:
+            self._loop.add_reader(self._sock.fileno(), self._on_readable)
+        else:
+            self._loop.remove_reader(self._sock.fileno())
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def _lose_later(self, text: str) -> None:
+        """End the connection; the owner, which may be calling, hears of it in a later turn."""
+        if self._sock is not None:
+            self._close()
+            self._loop.call_soon(self._lose, text)
+
+    def _lose(self, text: str) -> None:
+        self._close()
         self._reading = True
         self._pass_on()
         if not self._aborted:
             self._aborted = True
-            self._on_lost(str(exc) if exc is not None else "the master closed the connection")
+            self._on_lost(text)
 
-    async def _open(self, host: str, port: int) -> None:
-        try:
-            await asyncio.get_running_loop().create_connection(lambda: self, host, port)
-        except (OSError, ValueError) as error:
-            # A host name that is none makes the resolver raise UnicodeError, a ValueError.
-            if not self._aborted:
-                self._aborted = True
-                self._on_lost((isinstance(error, OSError) and error.strerror) or str(error))
-        finally:
-            self._opening = None
+    def _close(self) -> None:
+        if self._sock is None:
+            return
+        self._watch_reading(False)
+        if self._unsent:
+            self._unsent = b""
+            self._loop.remove_writer(self._sock.fileno())
+        self._sock.close()
+        self._sock = None
+
+
+def _why(error: OSError | ValueError) -> str:
+    """What the system says, where the error is the system's."""
+    number = error.errno if isinstance(error, OSError) and not isinstance(error, socket.gaierror) else None
+    return os.strerror(number) if number is not None else (isinstance(error, OSError) and error.strerror) or str(error)

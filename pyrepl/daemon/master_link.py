@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, final
 from pyrepl.daemon import sync_load
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.files import Files
-from pyrepl.daemon.link_conn import LinkConn
+from pyrepl.daemon.link_conn import LinkConn, nothing_to_take_back
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.wire_io import MOST_BYTES
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.loader import Loader
@@ -195,15 +196,20 @@ class MasterLink:
     # ------------------------------------------------------------------ the connections
 
     def _conn(
-        self, on_made: Callable[[], None], on_data: Callable[[bytes], None], on_lost: Callable[[str], None]
+        self,
+        on_made: Callable[[], None],
+        on_data: Callable[[bytes, bytes], None],
+        on_lost: Callable[[str], None],
+        take_back: Callable[[], bytes | None] = nothing_to_take_back,
     ) -> LinkConn:
-        return LinkConn(on_made, on_data, on_lost, self._node.settings.tcp_keepalive or _KEEPALIVE_S)
+        alive_s = self._node.settings.tcp_keepalive or _KEEPALIVE_S
+        return LinkConn(on_made, on_data, on_lost, alive_s, take_back)
 
     def _on_connect(self, event: machine.Connect) -> None:
         self.story.connecting(self._clock.now())
         self._log(events.ConnectingToMaster(self.address))
         self._log(events.SyncStarted())
-        self._main = self._conn(self._main_made, self._main_data, self._main_lost)
+        self._main = self._conn(self._main_made, self._main_data, self._main_lost, self._take_back)
         self._main.open(event.host, event.port)
 
     def _main_made(self) -> None:
@@ -213,14 +219,19 @@ class MasterLink:
         self.link.connected(self._clock.now())
         self._pump()
 
-    def _main_data(self, data: bytes) -> None:
-        self._count(data)
-        step = len(data)
-        if self.link.is_up and self._command_bytes < _SMALL_COMMAND_BYTES:
-            step = _APPLIED_AT_ONCE_BYTES
-        for at in range(0, len(data), step):
-            self.link.receive(data[at : at + step], self._clock.now())
-            self._pump()
+    def _take_back(self) -> bytes | None:
+        beginning = self.link.take_back()
+        if beginning:
+            self._count(-len(beginning))
+        return beginning
+
+    def _main_data(self, data: bytes, beginning: bytes) -> None:
+        self._count(len(data) + len(beginning))
+        self.link.receive(data, self._clock.now(), beginning)
+        self._pump()
+        if self._main is not None:
+            is_small = self.link.is_up and self._command_bytes < _SMALL_COMMAND_BYTES
+            self._main.most_read_bytes = _APPLIED_AT_ONCE_BYTES if is_small else MOST_BYTES
 
     def _main_lost(self, text: str) -> None:
         self._main = None
@@ -246,8 +257,8 @@ class MasterLink:
         self.link.rdb_connected(self._clock.now())
         self._pump()
 
-    def _rdb_data(self, data: bytes) -> None:
-        self._count(data)
+    def _rdb_data(self, data: bytes, beginning: bytes) -> None:
+        self._count(len(data))
         self.link.rdb_receive(data, self._clock.now())
         self._pump()
 
@@ -261,9 +272,9 @@ class MasterLink:
         if rdb is not None:
             rdb.abort()
 
-    def _count(self, data: bytes) -> None:
-        self.client.total_in_bytes += len(data)
-        self._node.stats.total_net_repl_input_bytes += len(data)
+    def _count(self, size: int) -> None:
+        self.client.total_in_bytes += size
+        self._node.stats.total_net_repl_input_bytes += size
 
     def _on_sync_buffer_full(self, event: machine.SyncBufferFull) -> None:
         if not self._buffer_was_full:

@@ -7,6 +7,7 @@ as a call that cannot block is shorter than giving the lock away. As it is writt
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 try:
     import cython
@@ -17,7 +18,10 @@ if cython.compiled:
     from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
     from cython.cimports.libc.errno import EAGAIN, EINTR, errno
     from cython.cimports.libc.stdlib import malloc
+    from cython.cimports.libc.string import memcpy
     from cython.cimports.posix.unistd import read, write
+    from cython.cimports.pyrepl.daemon.wire_io import resize
+    from cython.cimports.pyrepl.rdb.compiled.raw import Ref, new_bytes, release, text_of
 
     _ROOM = cython.declare(cython.Py_ssize_t, 262144)
     _buffer = cython.declare(cython.p_char, cython.cast(cython.p_char, malloc(262144)))
@@ -40,6 +44,49 @@ def receive(fd: cython.int, size: cython.Py_ssize_t) -> bytes | None:
         return os.read(fd, min(size, MOST_BYTES))
     except (BlockingIOError, InterruptedError):
         return None
+
+
+def receive_whole(
+    fd: cython.int, rest: bytes, size: cython.Py_ssize_t, whole_bytes: Callable[[bytes], int]
+) -> tuple[bytes, bytes] | None:
+    """What has come, up to `size` bytes, as one piece with `rest` before it, cut where `whole_bytes` says: both parts.
+
+    None when nothing has come, two empty parts at the end. Raises OSError. Compiled, the kernel writes into the piece
+    itself, and neither it nor the first part of it is copied; `whole_bytes` must not keep it.
+    """
+    if cython.compiled:
+        before: cython.Py_ssize_t = len(rest)
+        piece: cython.pointer[Ref] = new_bytes(cython.NULL, before + size)
+        if piece is cython.NULL:
+            raise MemoryError
+        memcpy(text_of(piece), cython.cast(cython.p_char, rest), before)
+        got: cython.Py_ssize_t = read(fd, text_of(piece) + before, size)
+        if got <= 0:
+            failure: cython.int = errno
+            release(piece)
+            if got == 0:
+                return b"", b""
+            if failure in (EAGAIN, EINTR):
+                return None
+            raise OSError(failure, os.strerror(failure))
+        whole: cython.Py_ssize_t
+        try:
+            resize(cython.address(piece), before + got)
+            whole = whole_bytes(cython.cast(object, piece))
+            end: bytes = PyBytes_FromStringAndSize(
+                cython.cast(cython.p_char, text_of(piece)) + whole, before + got - whole
+            )
+            resize(cython.address(piece), whole)
+            return cython.cast(object, piece), end
+        finally:
+            if piece is not cython.NULL:
+                release(piece)
+    data = receive(fd, size)
+    if not data:
+        return data if data is None else (b"", b"")
+    data = rest + data
+    cut = whole_bytes(data)
+    return data[:cut], data[cut:]
 
 
 def send(fd: cython.int, data: bytes) -> cython.Py_ssize_t:

@@ -73,7 +73,6 @@ from pyrepl.resp.encoder import encode_command
 from pyrepl.units import Offset, ReplId
 
 ACK_PERIOD_S: Final = 1.0
-KEEP_ALIVE_PERIOD_S: Final = 1.0
 _KEEP_ALIVE: Final = b"\n"
 
 
@@ -132,9 +131,7 @@ class Link(LinkBase):
     @property
     def read_offset(self) -> int | None:
         """The cut up to which bytes have come: slave_read_repl_offset. None without a stream."""
-        if self._stream is None:
-            return self.held
-        return self._stream.read_offset + self.sync_buffer_bytes
+        return self.held if self._stream is None else self._stream.read_offset + self.sync_buffer_bytes
 
     @property
     def wants_data(self) -> bool:
@@ -142,9 +139,7 @@ class Link(LinkBase):
 
         Not while a snapshot loads, on two channels not while the buffer is full: what the master sends stays with it.
         """
-        if self._two is not None:
-            return not self._two.main.buffer.is_full
-        return self.state is not LinkState.LOADING
+        return not self._two.main.buffer.is_full if self._two is not None else self.state is not LinkState.LOADING
 
     # ------------------------------------------------------------------ life
 
@@ -245,20 +240,25 @@ class Link(LinkBase):
 
     # ------------------------------------------------------------------ the five windows
 
-    def receive(self, data: bytes, now: float) -> None:
-        """The next bytes of the connection. What breaks the protocol ends the connection, with Lost(protocol)."""
+    def take_back(self) -> bytes | None:
+        """The beginning of a command, to be received again before what follows; None where nothing may be cut off."""
+        return self._stream.take_back() if self._stream is not None and self.is_up else None
+
+    def receive(self, data: bytes, now: float, beginning: bytes = b"") -> None:
+        """The next bytes of the connection. What breaks the protocol ends the connection, with Lost(protocol).
+
+        After `take_back` the shell may cut off a `beginning` behind them (`resp.scan.whole_bytes`).
+        """
         if self.state not in BUSY or self._gone is not None:
             return
         self._last_io_at = now
         self.progress.last_io_at = now
-        self._guarded(data, now)
+        self._guarded(data, now, beginning)
 
     def next_deadline(self) -> float | None:
         """When `tick` is due (monotonic seconds), None if nothing is awaited."""
         state = self.state
-        if state is LinkState.IDLE:
-            return None
-        if state is LinkState.WAITING:
+        if state is LinkState.IDLE or state is LinkState.WAITING:
             return self.progress.next_try_at
         if state is LinkState.CONNECTING or state is LinkState.HANDSHAKE:
             return self._last_io_at + self.options.timeout_s
@@ -305,13 +305,13 @@ class Link(LinkBase):
             return self._two.rdb.last_io_at + timeout_s
         return None if self._gone is not None else self._last_io_at + timeout_s
 
-    def _guarded(self, data: bytes, now: float) -> None:
+    def _guarded(self, data: bytes, now: float, beginning: bytes = b"") -> None:
         try:
-            self._take(data, now)
+            self._take(data, now, beginning)
         except PeerError as error:
             self._lose(Reason(Cause.PROTOCOL, detail=self._phase()), str(error), now, disconnect=True)
 
-    def _take(self, data: bytes, now: float) -> None:
+    def _take(self, data: bytes, now: float, beginning: bytes) -> None:
         """Hand the bytes to the part of the present state, and what it left over to the next one's."""
         if self.state is LinkState.HANDSHAKE:
             data = self._take_handshake(data, now)
@@ -322,8 +322,8 @@ class Link(LinkBase):
             data = self._take_snapshot(data, now)
         if self.state is LinkState.LOADING:
             self._early += data
-        elif self.state is LinkState.CONNECTED and data:
-            self._take_stream(data)
+        elif self.state is LinkState.CONNECTED and (data or beginning):
+            self._take_stream(data, beginning)
         elif self.state is LinkState.CONNECTING:
             raise PeerError("bytes came before the connection was reported")
 
@@ -474,10 +474,10 @@ class Link(LinkBase):
 
     # ------------------------------------------------------------------ inside, the stream
 
-    def _take_stream(self, data: bytes) -> None:
+    def _take_stream(self, data: bytes, beginning: bytes = b"") -> None:
         stream = self._stream
         assert stream is not None
-        apply = stream.receive(data)
+        apply = stream.receive(data, beginning)
         if apply is not None:
             self._events.append(apply)
         if stream.error:

@@ -38,9 +38,18 @@ class StreamIn:
         """The cut behind the last byte that came."""
         return self._spans.start + self._spans.held_bytes + self._parser.pending_bytes
 
-    def receive(self, data: bytes) -> Apply | None:
-        """The whole units that are complete now, None if there are none. Look at `error` afterwards."""
+    def take_back(self) -> bytes | None:
+        """The beginning of a command, to be received again with what follows (`Parser.take_back`)."""
+        return self._parser.take_back()
+
+    def receive(self, data: bytes, beginning: bytes = b"") -> Apply | None:
+        """The whole units that are complete now, None if there are none. Look at `error` afterwards.
+
+        `beginning` came behind `data` and was cut off where `scan.whole_bytes` says.
+        """
         batch = self._parser.feed(data)
+        if beginning:
+            self._parser.hold(beginning)
         apply = self._spans.add(batch)
         if batch.error is not None:
             text = batch.error.decode("utf-8", "replace")

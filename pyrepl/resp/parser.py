@@ -19,7 +19,7 @@ from typing import Final, final
 
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.numbers import parse_integer
-from pyrepl.resp.scan import IS_COMPILED, MOST_BULK_BYTES, scan
+from pyrepl.resp.scan import IS_COMPILED, MOST_BEGINNING_BYTES, MOST_BULK_BYTES, scan
 from pyrepl.words import split_words
 
 MAX_BULK_BYTES: Final = 512 * 1024 * 1024
@@ -237,6 +237,27 @@ class Parser:
         batch.ends.append(batch.size)
         batch._raw = data
         return True
+
+    def take_back(self) -> bytes | None:
+        """Hand over the beginning of a command, b"" between two, for who reads on behind it and feeds both at once.
+
+        None where part of a command was taken already, or where that is no gain.
+        """
+        if not IS_COMPILED or self._left or self._done_bytes or self._rest_bytes > MOST_BEGINNING_BYTES:
+            return None
+        if self._error is not None or self._overflow:
+            return None
+        if not self._rest_bytes:
+            return b""
+        rest = self.take_rest()
+        self._note_place()
+        return rest
+
+    def hold(self, beginning: bytes) -> None:
+        """Take what was cut off behind whole commands (`scan.whole_bytes`), which completes nothing."""
+        self._rest.append(beginning)
+        self._rest_bytes += len(beginning)
+        self._note_place()
 
     def take_rest(self) -> bytes:
         """Hand over the unconsumed bytes between two commands, for who goes on reading in another protocol."""

@@ -13,6 +13,9 @@ IS_COMPILED = __file__.rpartition(".")[2] != "py"
 MOST_BULK_BYTES = 256 * 1024
 """Longer arguments are the parser's; so is the limit proto-max-bulk-len, if it is smaller."""
 
+MOST_BEGINNING_BYTES = 16 * 1024
+"""The beginning of a command that is worth reading again together with its end; what is longer is not."""
+
 MOST_NAME_BYTES = 16
 """Names of commands are no longer, as a rule."""
 
@@ -30,6 +33,8 @@ def scan(data: bytes, pos: int, base: int, max_args: int, commands: list[list[by
     text = data
     end = len(data)
     done = pos
+    most = MOST_BULK_BYTES
+    most_name = MOST_NAME_BYTES
     while True:
         i = done
         if i + 4 > end or text[i] != 42:
@@ -57,15 +62,15 @@ def scan(data: bytes, pos: int, base: int, max_args: int, commands: list[list[by
                 return done
             size = digit
             i += 1
-            while i < end and 48 <= text[i] <= 57 and 0 < size <= MOST_BULK_BYTES:
+            while i < end and 48 <= text[i] <= 57 and 0 < size <= most:
                 size = 10 * size + text[i] - 48
                 i += 1
-            if size > MOST_BULK_BYTES or i + 4 + size > end or text[i] != 13 or text[i + 1] != 10:
+            if size > most or i + 4 + size > end or text[i] != 13 or text[i + 1] != 10:
                 return done
             i += 2
             if text[i + size] != 13 or text[i + size + 1] != 10:
                 return done
-            if is_first and 0 < size <= MOST_NAME_BYTES:
+            if is_first and 0 < size <= most_name:
                 slot = (31 * size + 7 * text[i] + text[i + size // 2] + 3 * text[i + size - 1]) & 255
                 name = _names[slot]
                 if len(name) != size or not _is_at(text, i, name, size):
@@ -80,6 +85,54 @@ def scan(data: bytes, pos: int, base: int, max_args: int, commands: list[list[by
         commands.append(argv)
         ends.append(base + i)
         done = i
+
+
+def whole_bytes(data: bytes) -> int:
+    """Where to cut what was read, which begins where a command does: behind its last whole command.
+
+    All of it (`len(data)`) where it ends with a command, where something is not as `scan` takes it, and where more
+    than MOST_BEGINNING_BYTES would be cut off. So what is cut off completes nothing, whatever precedes it.
+    """
+    text = data
+    end = len(data)
+    done = 0
+    most = MOST_BULK_BYTES
+    most_beginning = MOST_BEGINNING_BYTES
+    while done < end:
+        i = done
+        left = -1
+        while left:
+            if i == end:
+                break
+            if text[i] != (42 if left < 0 else 36):
+                return end
+            i += 1
+            first = i
+            number = 0
+            while i < end and 48 <= text[i] <= 57 and number <= most:
+                number = 10 * number + text[i] - 48
+                i += 1
+            if i + 2 > end:
+                break
+            if i == first or text[i] != 13 or text[i + 1] != 10 or number > most:
+                return end
+            i += 2
+            if left < 0:
+                if number == 0:
+                    return end
+                left = number
+                continue
+            i += number + 2
+            if i > end:
+                break
+            if text[i - 2] != 13 or text[i - 1] != 10:
+                return end
+            left -= 1
+        else:
+            done = i
+            continue
+        return done if end - done <= most_beginning else end
+    return done
 
 
 def _is_at(text: bytes, pos: int, name: bytes, size: int) -> bool:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from pyrepl.resp.doubles import format_double, parse_double
 from pyrepl.resp.encoder import encode_command
-from pyrepl.resp.parser import Parser
+from pyrepl.resp.parser import Parser, stream_parser
+from pyrepl.resp.scan import whole_bytes
 from pyrepl.words import quote_word, split_words
 
 ARGUMENTS = st.lists(
@@ -92,3 +93,27 @@ def test_quoted_words_come_back(words: list[bytes]) -> None:
 @given(st.floats(allow_nan=False))
 def test_doubles_come_back(number: float) -> None:
     assert parse_double(format_double(number)) == number
+
+
+@settings(max_examples=300, deadline=None)
+@given(WIRES, st.lists(st.integers(0, 200), max_size=8))
+def test_beginnings_read_again_change_nothing(wire: bytes, cuts: list[int]) -> None:
+    """As a link reads its stream: each time with the beginning before it, cut behind the last whole command."""
+    edges = [0, *sorted(min(cut, len(wire)) for cut in cuts), len(wire)]
+    plain, again = stream_parser(), stream_parser()
+    ours = theirs = b""
+    for chunk in (wire[a:b] for a, b in pairwise(edges)):
+        expected = plain.feed(chunk)
+        kept = again.take_back()
+        data = (kept or b"") + chunk
+        cut = len(data) if kept is None else whole_bytes(data)
+        batch = again.feed(data[:cut])
+        if data[cut:]:
+            again.hold(data[cut:])
+        assert batch.commands == expected.commands
+        assert batch.error == expected.error
+        if batch.error is not None:
+            return
+        ours += batch.raw
+        theirs += expected.raw
+        assert len(ours) + again.pending_bytes == len(theirs) + plain.pending_bytes

@@ -6,6 +6,7 @@ import asyncio
 from typing import cast
 
 from pyrepl.daemon.link_conn import LinkConn
+from pyrepl.resp.encoder import encode_command
 from tests.peers.ports import free_port
 from tests.unit.daemon.rig import in_loop, until
 
@@ -37,13 +38,25 @@ class Near:
         self.made = 0
         self.data = b""
         self.lost: list[str] = []
-        self.conn = LinkConn(self._made, self._data, self.lost.append, 300)
+        self.takes_back = False
+        self.kept = b""
+        self.parts: list[tuple[bytes, bytes]] = []
+        self.conn = LinkConn(self._made, self._data, self.lost.append, 300, self._take_back)
 
     def _made(self) -> None:
         self.made += 1
 
-    def _data(self, data: bytes) -> None:
-        self.data += data
+    def _data(self, data: bytes, beginning: bytes) -> None:
+        self.data += data + beginning
+        if self.takes_back:
+            self.parts.append((data, beginning))
+            self.kept = beginning
+
+    def _take_back(self) -> bytes | None:
+        if not self.takes_back:
+            return None
+        kept, self.kept = self.kept, b""
+        return kept
 
 
 async def pair() -> tuple[Near, Far]:
@@ -138,7 +151,7 @@ async def test_a_flood_does_not_keep_others_waiting() -> None:
         await writer.drain()
 
     server = await asyncio.start_server(flood, "127.0.0.1", 0)
-    conn = LinkConn(lambda: None, lambda data: reads.append(len(data)), lambda text: None, 300)
+    conn = LinkConn(lambda: None, lambda data, beginning: reads.append(len(data)), lambda text: None, 300)
     conn.open("127.0.0.1", server.sockets[0].getsockname()[1])
     loop.call_soon(turn)
     await until(lambda: sum(reads) == FLOOD)
@@ -197,3 +210,56 @@ async def test_nothing_that_is_gathered_comes_after_abort() -> None:
     near.conn.abort()
     await asyncio.sleep(0.02)
     assert (near.data, near.lost) == (b"", [])
+
+
+@in_loop
+async def test_a_beginning_is_read_again_with_its_end() -> None:
+    near, far = await pair()
+    near.takes_back = True
+    command = encode_command([b"SET", b"k", b"v"])
+    far.transport.write(command + command[:4])
+    await until(lambda: bool(near.parts))
+    far.transport.write(command[4:] + command[:9])
+    await until(lambda: len(near.parts) == 2)
+    assert near.parts == [(command, command[:4]), (command, command[:9])]
+    far.transport.close()
+    await until(lambda: bool(near.lost))
+    assert near.parts[2:] == [(b"", command[:9])]
+
+
+@in_loop
+async def test_what_the_kernel_does_not_take_goes_out_later() -> None:
+    near, far = await pair()
+    far.transport.pause_reading()
+    assert near.conn.send([bytes(FLOOD)]) == FLOOD
+    assert near.conn.send([b"end"]) == 3
+    far.transport.resume_reading()
+    await until(lambda: far.heard == bytes(FLOOD) + b"end")
+    assert near.conn.send([b"!"]) == 1
+    await until(lambda: far.heard.endswith(b"end!"))
+
+
+@in_loop
+async def test_a_write_to_one_who_has_gone_is_a_loss() -> None:
+    near, far = await pair()
+    near.conn.read(False)
+    far.transport.abort()
+    await until(lambda: not far.is_open)
+    await asyncio.sleep(0.02)
+    for _ in range(3):
+        near.conn.send([b"x"])
+        await asyncio.sleep(0)
+    await until(lambda: len(near.lost) == 1)
+
+
+@in_loop
+async def test_reads_grow_with_what_comes_up_to_what_is_allowed() -> None:
+    near, far = await pair()
+    near.takes_back = True
+    near.conn.most_read_bytes = 100_000
+    command = encode_command([b"SET", b"k", bytes(1000)])
+    far.transport.write(1000 * command)
+    await until(lambda: len(near.data) >= 1000 * len(command) and not near.kept)
+    sizes = [len(data) for data, _ in near.parts]
+    assert max(sizes) <= 100_000 + 2 * len(command)
+    assert b"".join(data for data, _ in near.parts) == 1000 * command

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyrepl.daemon.wire_io import MOST_BYTES, receive, send
+from pyrepl.daemon.wire_io import MOST_BYTES, receive, receive_whole, send
 
 
 @pytest.fixture
@@ -46,6 +46,31 @@ def test_no_more_than_the_buffer_holds(ends: tuple[socket.socket, socket.socket]
     assert got == sent
 
 
+def test_receive_whole(ends: tuple[socket.socket, socket.socket]) -> None:
+    ours, theirs = ends
+    fd = ours.fileno()
+    assert receive_whole(fd, b"rest", 100, len) is None
+    theirs.sendall(b"abc\0def")
+    assert receive_whole(fd, b"", 4, len) == (b"abc\0", b"")
+    assert receive_whole(fd, b"12", 100, lambda data: data.index(b"e")) == (b"12d", b"ef")
+    theirs.sendall(b"gh")
+    assert receive_whole(fd, b"ef", 1, lambda data: 0) == (b"", b"efg")
+    theirs.close()
+    assert receive_whole(fd, b"efg", 100, len) == (b"efgh", b"")
+    assert receive_whole(fd, b"rest", 100, len) == (b"", b"")
+
+
+def test_what_fails_while_it_is_cut(ends: tuple[socket.socket, socket.socket]) -> None:
+    ours, theirs = ends
+    theirs.sendall(b"abc")
+
+    def fail(data: bytes) -> int:
+        raise ValueError(data.decode())
+
+    with pytest.raises(ValueError, match="xabc"):
+        receive_whole(ours.fileno(), b"x", 100, fail)
+
+
 def test_send(ends: tuple[socket.socket, socket.socket]) -> None:
     ours, theirs = ends
     assert send(ours.fileno(), b"abc\0def") == 7
@@ -65,5 +90,7 @@ def test_errors(ends: tuple[socket.socket, socket.socket]) -> None:
     ours.close()
     with pytest.raises(OSError, match="Bad file descriptor"):
         receive(fd, 10)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        receive_whole(fd, b"", 10, len)
     with pytest.raises(OSError, match="Bad file descriptor"):
         send(fd, b"x")

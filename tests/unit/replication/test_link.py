@@ -132,6 +132,18 @@ def test_stream_bytes_right_behind_the_snapshot_wait_for_the_load() -> None:
     assert [apply.start for apply in bench.of(Apply)] == [100, 100 + len(SET)]
 
 
+def test_nothing_is_taken_back_before_there_is_a_stream() -> None:
+    bench = Bench()
+    assert bench.link.take_back() is None
+    bench.up()
+    cut = bench.link.read_offset or 0
+    bench.link.receive(SET, bench.now, SET[:7])
+    assert bench.link.read_offset == cut + len(SET) + 7
+    kept = bench.link.take_back() or b""
+    bench.receive(kept + SET[7:])
+    assert [apply.raw for apply in bench.of(Apply)] == [SET, SET]
+
+
 def test_only_applied_bytes_are_acknowledged_each_second() -> None:
     bench = Bench()
     bench.up()

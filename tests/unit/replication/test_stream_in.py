@@ -33,3 +33,13 @@ def test_a_broken_stream_gives_what_was_whole() -> None:
     apply = stream.receive(SET + b"*2\r\n:1\r\n")
     assert apply is not None and apply.raw == SET
     assert stream.error.startswith(f"broken replication stream at offset {7 + len(SET)}")
+
+
+def test_a_beginning_counts_as_read_and_is_received_again() -> None:
+    stream = StreamIn(100)
+    apply = stream.receive(SET, SET[:5])
+    assert apply is not None and apply.raw == SET
+    assert (stream.end, stream.read_offset) == (100 + len(SET), 105 + len(SET))
+    kept = stream.take_back()
+    apply = stream.receive((kept or b"") + SET[5:])
+    assert apply is not None and apply.raw == SET and apply.start == 100 + len(SET)

@@ -9,6 +9,7 @@ import pytest
 
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.parser import Parser, stream_parser
+from pyrepl.resp.scan import IS_COMPILED
 
 PING = b"*1\r\n$4\r\nPING\r\n"
 
@@ -248,3 +249,33 @@ def test_the_stream_parser_takes_arrays_only_and_skips_newlines() -> None:
     assert stream_parser().feed(b"PING\r\n").error == b"ERR Protocol error: expected '*', got 'P'"
     assert stream_parser().feed(b"\rPING\n").error is not None
     assert stream_parser(10).feed(b"*1\r\n$11\r\n").error == b"ERR Protocol error: invalid bulk length"
+
+
+def test_a_beginning_is_taken_back_and_held() -> None:
+    """In the compiled form, where the fast way takes whole commands alone."""
+    wire = encode_command([b"SET", b"k", b"v" * 100])
+    parser = stream_parser()
+    between = b"" if IS_COMPILED else None
+    assert parser.take_back() == between
+    parser.hold(wire[:3])
+    assert parser.pending_bytes == 3
+    assert parser.take_back() == (wire[:3] if IS_COMPILED else None)
+    assert parser.pending_bytes == (0 if IS_COMPILED else 3)
+    assert parser.feed(wire[0 if IS_COMPILED else 3 :]).raw == wire
+    assert parser.take_back() == between
+    parser.feed(wire[:50])
+    assert parser.take_back() is None
+    assert parser.feed(wire[50:]).raw == wire
+
+
+def test_what_is_held_need_not_be_taken_back() -> None:
+    wire = encode_command([b"PING"])
+    parser = stream_parser()
+    parser.hold(wire[:3])
+    assert parser.feed(wire[3:]).commands == [[b"PING"]]
+
+
+def test_a_broken_stream_gives_nothing_back() -> None:
+    parser = stream_parser()
+    assert parser.feed(b"PING\r\n").error is not None
+    assert parser.take_back() is None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.parser import Batch, Parser
-from pyrepl.resp.scan import MOST_BULK_BYTES, scan
+from pyrepl.resp.scan import MOST_BEGINNING_BYTES, MOST_BULK_BYTES, scan, whole_bytes
 
 SET = [b"SET", b"key", b"a\r\nb"]
 PING = [b"PING"]
@@ -106,3 +106,24 @@ def test_it_agrees_with_the_exact_reading(parts: list[tuple[list[bytes], bytes]]
     assert commands == exact
     assert not ends or ends[-1] == taken
     assert parser.pending_bytes == 0
+
+
+def test_a_read_is_cut_behind_its_last_whole_command() -> None:
+    first, second = encode_command(SET), encode_command([b"ECHO", b""])
+    assert whole_bytes(b"") == 0
+    assert whole_bytes(first + second) == len(first + second)
+    for size in range(len(second)):
+        assert whole_bytes(first + second[:size]) == len(first)
+        assert whole_bytes(second[:size]) == 0
+
+
+def test_what_is_long_or_unusual_is_not_cut() -> None:
+    first = encode_command(SET)
+    beginning = b"*2\r\n$4\r\nECHO\r\n$100000\r\n"
+    shorter = beginning + bytes(MOST_BEGINNING_BYTES - len(beginning))
+    assert whole_bytes(first + shorter) == len(first)
+    assert whole_bytes(first + shorter + b"x") == len(first + shorter + b"x")
+    for rest in (b"\n*1", b"PING", b"*0\r\n*1", b"*1\n$4\r\nPI", b"*1\r\n$1\r\nxyz", b"*1\r\n$-1\r\n*1", b"*-1\r\n"):
+        assert whole_bytes(first + rest) == len(first + rest)
+    huge = b"*1\r\n$%d\r\n" % (MOST_BULK_BYTES + 1)
+    assert whole_bytes(huge) == len(huge)
