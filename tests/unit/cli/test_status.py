@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -118,13 +119,22 @@ def test_what_is_refused(words: tuple[str, ...]) -> None:
 def test_watch_until_ctrl_c(master: Peer, as_json: bool) -> None:
     words = ["status", "--timeout", "60", "--watch", *(["--json"] if as_json else []), master.address]
     with subprocess.Popen(
-        [sys.executable, "-m", "cli.main", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-m", "cli.main", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        # What a script runs in the background has it ignored, and so have its children.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as process:
-        while len(master.heard) < 3:
-            assert process.poll() is None
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        try:
+            while len(master.heard) < 3:
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, err) == (0, "")
     if as_json:
         looks = [json.loads(line) for line in out.splitlines()]
