@@ -22,8 +22,8 @@ from typing import Final, final
 
 from pyrepl.metrics.part import Split, Told, WriteError, read_split
 
-HERE_BYTES: Final = 16 << 20
-"""So much is read before another process could begin."""
+HERE_BYTES: Final = 64 << 20
+"""So much is read, twice as much on two processors, before other processes would have begun."""
 _PACKED: Final = 10
 """What a .gz holds is about so much more than it."""
 MAKE_ROOM: Final = "make room or see to its permissions, then run it again: nothing that was read before is lost"
