@@ -11,7 +11,8 @@ rollup            what a part comes to, kept beside it; all questions are answer
 parts, groups     which rollups, or rows, answer a question; which nodes are analysed together
 story, stitch, skew                              which lines are one sync, which ends are one sync, how clocks stand
     attempts, syncs, rates, advice, series       Polars' expressions, from rollups to results
-answers, keep     all that is told of nodes that belong together: one task of Spark's; kept for the next run
+answers, asking   all that is told of nodes that belong together; Spark's tasks are asked for it
+    base, keep, packing                          what the next run goes on from: merged parts, answers; as bytes
 jobs              all of it: analyse() and summary()
 session           Spark, quiet and cleaned up behind
 report/           how results are shown
