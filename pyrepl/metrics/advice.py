@@ -87,7 +87,18 @@ def _mb(size: float) -> str:
 
 
 def _shown(size: float) -> str:
-    return f"{size / 1e6:,.1f} MB"
+    if size >= 100_000:
+        return f"{size / 1e6:,.1f} MB"
+    return f"{size / 1e3:,.1f} kB" if size >= 1000 else f"{size:.0f} bytes"
+
+
+def _saved(size: int, seconds: float) -> str:
+    took = f"{seconds:,.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+    return f"{_shown(size)} and {took} of syncing" if size else f"{took} of syncing"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _backlog(what_if: pl.DataFrame, sizes: Mapping[str, int]) -> Iterator[Row]:
@@ -110,8 +121,8 @@ def _backlog(what_if: pl.DataFrame, sizes: Mapping[str, int]) -> Iterator[Row]:
                 "saved_bytes": row["saved_bytes"],
                 "saved_s": row["saved_s"],
                 "text": f"repl-backlog-size {_mb(row['backlog_size'])} would have made {row['avoided']} of "
-                f"{row['avoidable']} avoidable full resyncs partial, saving {_shown(row['saved_bytes'])} and "
-                f"{row['saved_s']:,.1f} s of syncing{'' if now is None else f' (it is {_mb(now)} now)'}.",
+                f"{row['avoidable']} avoidable full resyncs partial, saving "
+                f"{_saved(row['saved_bytes'], row['saved_s'])}{'' if now is None else f' (it is {_mb(now)} now)'}.",
             }
 
 
@@ -124,7 +135,7 @@ def _output_buffer(cuts: pl.DataFrame) -> Iterator[Row]:
         pl.when(pl.col("down_s").count() > 0).then(pl.col("down_s").sum()).alias("down"),
     )
     for row in rows.iter_rows(named=True):
-        limit = None if row["most"] is None else ceil(row["most"] * 1.25 / _MB) * _MB
+        limit = None if not row["most"] else ceil(row["most"] * 1.25 / _MB) * _MB
         waited = (
             " (the log does not tell how much waited)"
             if limit is None
@@ -141,7 +152,7 @@ def _output_buffer(cuts: pl.DataFrame) -> Iterator[Row]:
             "share": 1.0,
             "count": row["count"],
             "saved_s": row["down"],
-            "text": f"The master cut this replica {row['count']} times for client-output-buffer-limit{waited}. "
+            "text": f"The master cut this replica {_times(row['count'])} for client-output-buffer-limit{waited}. "
             "If the replica stood still, look there first: no limit helps for ever.",
         }
 
@@ -187,8 +198,8 @@ def _storms(storms: pl.DataFrame) -> Iterator[Row]:
             "directive": "repl-diskless-sync-delay",
             "value": str(delay),
             "count": row["count"],
-            "text": f"{row['syncs']} full syncs came at once in {row['count']} storms and took {row['snapshots']} "
-            f"snapshots; repl-diskless-sync-delay {delay} would have let each storm share one.",
+            "text": f"{row['syncs']} full syncs came at once in {row['count']} storm{'' if row['count'] == 1 else 's'} "
+            f"and took {row['snapshots']} snapshots; repl-diskless-sync-delay {delay} would have let each storm share one.",
         }
 
 

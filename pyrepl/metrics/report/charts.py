@@ -36,6 +36,12 @@ PHASE_COLORS: Final = ("var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)", "var(
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif'
 """The page's, in full: the library measures texts by it, which it cannot do by the name of a variable."""
 
+FEW_LANES: Final = 12
+LANE_STEP: Final = 46
+LANE_STEP_OF_MANY: Final = 28
+"""Heights of a lane, pixels: more lanes than a few are to fit on a screen."""
+LANE_FILLED: Final = 0.62
+
 _CLOCK: Final[Spec] = {
     "year": "%Y",
     "month": "%b %Y",
@@ -101,8 +107,12 @@ def timeline(report: Report) -> Spec | None:
         return None
     lanes = sorted({item["lane"] for item in (*bars, *cuts)})
     kinds = [kind for kind in MODE_COLORS if any(item["kind"] == kind for item in bars)]
-    lane = {"field": "lane", "type": "nominal", "sort": lanes, "title": None, "axis": {"grid": True, "ticks": False}}
-    x_axis = {"field": "from", "type": "temporal", "scale": _UTC, "title": "time (UTC)", "axis": {"format": _CLOCK}}
+    step = LANE_STEP if len(lanes) <= FEW_LANES else LANE_STEP_OF_MANY
+    # Vega draws the grid over rectangles unless it is told not to.
+    on_lanes = {"grid": True, "ticks": False, "zindex": 0, "labelLimit": 340}
+    on_time = {"format": _CLOCK, "zindex": 0}
+    lane = {"field": "lane", "type": "nominal", "sort": lanes, "title": None, "axis": on_lanes}
+    x_axis = {"field": "from", "type": "temporal", "scale": _UTC, "title": "time (UTC)", "axis": on_time}
     color = {
         "field": "kind",
         "type": "nominal",
@@ -114,7 +124,7 @@ def timeline(report: Report) -> Spec | None:
         {
             "data": {"values": bars},
             "params": [{"name": "zoom", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}],
-            "mark": {"type": "rect", "height": {"band": 0.62}, "cornerRadius": 2, "minWidth": 4},
+            "mark": {"type": "rect", "height": {"band": LANE_FILLED}, "cornerRadius": 2, "minWidth": 4},
             "encoding": {
                 "x": x_axis,
                 "x2": {"field": "to"},
@@ -127,11 +137,12 @@ def timeline(report: Report) -> Spec | None:
             },
         }
     ]
+    above = -round(step * LANE_FILLED / 2) - 2
     if cuts:
         layers.append(
             {
                 "data": {"values": cuts},
-                "mark": {"type": "point", "shape": "triangle-down", "size": 46, "filled": True, "yOffset": -16},
+                "mark": {"type": "point", "shape": "triangle-down", "size": 46, "filled": True, "yOffset": above},
                 "encoding": {
                     "x": x_axis,
                     "y": lane,
@@ -140,7 +151,7 @@ def timeline(report: Report) -> Spec | None:
                 },
             }
         )
-    return _chart([], {"step": 46}, layer=layers, encoding={})
+    return _chart([], {"step": step}, layer=layers, encoding={})
 
 
 def _bar(row: Row) -> Spec:

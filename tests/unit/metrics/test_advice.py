@@ -2,7 +2,59 @@
 
 from __future__ import annotations
 
+import polars as pl
+import pytest
+
+from pyrepl.metrics.advice import advice
+from pyrepl.metrics.results import BACKLOG_WHAT_IF, CUTS, LOOPS, STORMS, SYNCS
+from pyrepl.metrics.schemas import schema
 from tests.unit.metrics.conftest import Analysed
+
+NOTHING = {table.name: pl.DataFrame(schema=schema(table)) for table in (BACKLOG_WHAT_IF, CUTS, SYNCS, STORMS, LOOPS)}
+
+
+def said(table: str, *rows: dict[str, object]) -> dict[str, object]:
+    """The one piece of advice about these rows."""
+    found = NOTHING | {table: pl.DataFrame(rows, schema=NOTHING[table].schema)}
+    (row,) = advice(found, {}).to_dicts()
+    return row
+
+
+@pytest.mark.parametrize(
+    ("waited", "value", "text"),
+    [
+        ([None], None, "cut this replica once for client-output-buffer-limit (the log does not tell how much waited)."),
+        ([0], None, "cut this replica once for client-output-buffer-limit (the log does not tell how much waited)."),
+        ([0, 5000], "replica 1mb 0 0", "cut this replica 2 times for client-output-buffer-limit with up to 5.0 kB"),
+        ([10 << 20], "replica 13mb 0 0", "with up to 10.5 MB waiting; a hard limit of 13mb would have"),
+    ],
+)
+def test_a_limit_is_named_where_the_log_tells_what_waited(
+    waited: list[int | None], value: str | None, text: str
+) -> None:
+    cuts = [{"node": "m", "replica": "r", "cause": "output_buffer", "output_buffer_bytes": size} for size in waited]
+    row = said("cuts", *cuts)
+    assert row["value"] == value and text in str(row["text"])
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds", "text"),
+    [
+        (0, 0.04, "saving 40 ms of syncing."),
+        (17_600, 1.25, "saving 17.6 kB and 1.2 s of syncing."),
+        (2_000_000_000, 3600.0, "saving 2,000.0 MB and 3,600.0 s of syncing."),
+    ],
+)
+def test_what_a_backlog_saves_is_told_in_units_that_fit(size: int, seconds: float, text: str) -> None:
+    row = {"node": "m", "backlog_size": 900, "avoided": 1, "avoidable": 1, "share": 1.0}
+    told = said("backlog_what_if", row | {"saved_bytes": size, "saved_s": seconds})
+    assert str(told["text"]).endswith(text) and told["value"] == "1kb"
+
+
+@pytest.mark.parametrize(("count", "text"), [(1, "in 1 storm and took"), (2, "in 2 storms and took")])
+def test_storms_are_counted(count: int, text: str) -> None:
+    one = {"node": "m", "at_us": 1, "end_us": 2, "replicas": 2, "syncs": 3, "snapshots": 2, "delay_s": 0.5}
+    assert text in str(said("storms", *[one] * count)["text"])
 
 
 def test_the_smallest_backlog_that_would_have_done(corpora: dict[str, Analysed]) -> None:
