@@ -199,7 +199,8 @@ def _storms(storms: pl.DataFrame) -> Iterator[Row]:
             "value": str(delay),
             "count": row["count"],
             "text": f"{row['syncs']} full syncs came at once in {row['count']} storm{'' if row['count'] == 1 else 's'} "
-            f"and took {row['snapshots']} snapshots; repl-diskless-sync-delay {delay} would have let each storm share one.",
+            f"and took {row['snapshots']} snapshots; repl-diskless-sync-delay {delay} would have let each storm share "
+            "one.",
         }
 
 
