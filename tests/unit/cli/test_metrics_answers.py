@@ -15,7 +15,8 @@ from cli.metrics_answers import LITTLE_BYTES, here, is_little
 from pyrepl.metrics.asking import by_tasks
 from pyrepl.metrics.ingest import News, news
 from pyrepl.metrics.jobs import analyse
-from pyrepl.metrics.manifest import Manifest
+from pyrepl.metrics.keep import FOLDER
+from pyrepl.metrics.manifest import NAME, Manifest
 from pyrepl.metrics.part import Split
 from tests.unit.metrics.inline import Inline, read
 
@@ -39,6 +40,17 @@ def test_the_first_run_of_all_is_known_as_such(tmp_path: Path) -> None:
     assert news([logs], tables).is_first
     read(logs, tables)
     assert not news([logs], tables).is_first
+
+
+def test_what_was_worked_out_of_tables_that_are_gone_is_forgotten(tmp_path: Path) -> None:
+    logs, tables = grown(tmp_path, len(LINES))
+    read(logs, tables)
+    analyse(here(1), tables)
+    news([logs], tables)
+    assert list((tables / FOLDER).iterdir())
+    (tables / NAME).unlink()
+    news([logs], tables)
+    assert not (tables / FOLDER).exists()
 
 
 def grown(folder: Path, lines: int) -> tuple[Path, Path]:
