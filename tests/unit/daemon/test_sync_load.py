@@ -101,7 +101,7 @@ class TestGood:
             assert sync.failed == [] and sync.keys == 200
             assert sync.done[0].loaded_keys == sync.node.persistence.last_load_keys_loaded == 200
             assert os.listdir(tmp_path) == (["dump.rdb"] if way == "disabled" else [])
-            assert open_fds() <= before
+            await until(lambda: open_fds() <= before, "the descriptors to be closed, that of a late fsync too")
 
         run()
 
@@ -176,7 +176,7 @@ class TestFault:
             await asyncio.sleep(0.01)
             assert len(sync.failed) == 1
             assert not [name for name in os.listdir(tmp_path) if name.startswith("temp")]
-            assert open_fds() <= before
+            await until(lambda: open_fds() <= before, "the descriptors to be closed, that of a late fsync too")
 
         run()
 
@@ -254,6 +254,6 @@ class TestAbandoned:
             assert sync.node.persistence.loading is None
             await asyncio.sleep(0.01)
             assert sync.done == [] and sync.failed == [] and os.listdir(tmp_path) == []
-            assert open_fds() <= before
+            await until(lambda: open_fds() <= before, "the descriptors to be closed, that of a late fsync too")
 
         run()
