@@ -36,7 +36,7 @@ class FileSink:
         """Raises OSError when the temporary file cannot be made."""
         # As text: what a child does with it as a Path makes 100 KB of memory its own.
         self._path = os.fspath(path)
-        self._folder = os.path.dirname(self._path)
+        self._folder = os.path.dirname(self._path) or "."
         self._sync = sync
         self._temporary = os.path.join(self._folder, f"temp-{os.getpid()}.rdb")
         self._fd = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)

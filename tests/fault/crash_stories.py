@@ -237,6 +237,8 @@ def _rewrite(run: Run) -> None:
     run.write(2)
     assert run.node is not None
     node = run.node
+    # While the follower's snapshot is under way, or its end not noticed, a rewrite is only scheduled.
+    wait_until("no child is left", lambda: node.info("persistence")["rdb_bgsave_in_progress"] == "0")
     run.wire().call("BGREWRITEAOF")
     run.write(3)
     wait_until("the rewrite", lambda: node.info("persistence")["aof_rewrite_in_progress"] == "0")

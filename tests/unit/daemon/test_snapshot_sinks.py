@@ -50,6 +50,13 @@ class TestFileSink:
         assert os.listdir(tmp_path) == ["dump.rdb"] and path.read_bytes() == b"old"
         assert open_fds() <= before
 
+    def test_a_name_without_a_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        sink = FileSink(Path("dump.rdb"))
+        sink.write(b"one")
+        sink.finish()
+        assert os.listdir(tmp_path) == ["dump.rdb"] and (tmp_path / "dump.rdb").read_bytes() == b"one"
+
     def test_a_name_that_cannot_be_taken(self, tmp_path: Path) -> None:
         (tmp_path / "dump.rdb").mkdir()
         sink = FileSink(tmp_path / "dump.rdb")
