@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -91,6 +92,7 @@ def _table(loaded: Loaded, name: str) -> pl.DataFrame:
     return empty(name) if found is None else found
 
 
+@cache
 def empty(name: str) -> pl.DataFrame:
     """A rollup of nothing."""
     table = EVENTS if name in ("halves", "children") else SAMPLES

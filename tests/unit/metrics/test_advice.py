@@ -32,7 +32,9 @@ def said(table: str, *rows: dict[str, object]) -> dict[str, object]:
 def test_a_limit_is_named_where_the_log_tells_what_waited(
     waited: list[int | None], value: str | None, text: str
 ) -> None:
-    cuts = [{"node": "m", "replica": "r", "cause": "output_buffer", "output_buffer_bytes": size} for size in waited]
+    cuts: list[dict[str, object]] = [
+        {"node": "m", "replica": "r", "cause": "output_buffer", "output_buffer_bytes": size} for size in waited
+    ]
     row = said("cuts", *cuts)
     assert row["value"] == value and text in str(row["text"])
 
