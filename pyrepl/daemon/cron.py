@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, final
 
+from pyrepl.daemon.growing import Growing
 from pyrepl.daemon.housekeeper import Housekeeper
 from pyrepl.keyspace.expire_cycle import ExpireCycle
 from pyrepl.keyspace.field_expiry import FieldExpiryCycle
@@ -42,6 +43,7 @@ class Cron:
         self._expiry = ExpireCycle(app.node.keyspace)
         self._field_expiry = FieldExpiryCycle(app.node.keyspace)
         self._housekeeper = Housekeeper(app.node.keyspace, app.clock)
+        self._growing = Growing(app.node.keyspace, app.clock)
         self._next_sample_at = 0.0
         self._next_slow_at = 0.0
         self._page_bytes = resource.getpagesize()
@@ -59,6 +61,7 @@ class Cron:
             self._expire_timer.cancel()
             self._expire_timer = None
         self._housekeeper.stop()
+        self._growing.stop()
 
     def _period_s(self) -> float:
         return 1.0 / min(500, max(1, self._app.node.settings.hz))
@@ -73,6 +76,7 @@ class Cron:
         self._guarded(app.replicas.tick)
         self._guarded(app.failovers.tick)
         self._guarded(self._housekeeper.tick)
+        self._guarded(self._growing.tick)
         if now >= self._next_sample_at:
             self._next_sample_at = now + _SAMPLE_EVERY_S
             self._guarded(self._sample)

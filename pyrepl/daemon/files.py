@@ -15,6 +15,7 @@ from typing import Final, final
 from pyrepl.daemon import arenas
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.rooms import Rooms
 from pyrepl.errors import ConfigError, CorruptData
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.loader import Loader
@@ -25,6 +26,7 @@ from pyrepl.rdb.reader import RdbLimits
 
 MAX_SLICE_BYTES: Final = 256 * 1024
 """A slice takes about 5 ms to load, so that nobody waits longer."""
+_ROOM_DELAY_S: Final = 0.003
 
 
 _LEFTOVER: Final = re.compile(r"temp-(?:\d+\.)?(\d+)\.rdb")
@@ -85,8 +87,11 @@ class Files:
         self._clock = clock
         self._log = log
 
-    def loader(self, keyspace: Keyspace, *, merge: bool = False) -> Loader:
-        """For a snapshot that goes into `keyspace`; a master leaves out what has expired, a replica does not."""
+    def loader(self, keyspace: Keyspace, *, merge: bool = False, at_once: bool = False) -> Loader:
+        """For a snapshot that goes into `keyspace`; a master leaves out what has expired, a replica does not.
+
+        Unless it is loaded `at_once`, room for many keys is made in another thread.
+        """
         limits = RdbLimits(max_databases=len(keyspace.databases), verify_checksum=self._node.settings.rdbchecksum)
         # At start the role comes after the load.
         is_replica = self._node.replication.is_replica or self._node.settings.replicaof is not None
@@ -94,7 +99,8 @@ class Files:
         tracker = self._node.memory.tracker
         # Idle times are told back from now, which no batch of commands has set yet at a start.
         self._node.keyspace.now_ms = self._clock.unix_ms()
-        return Loader(limits, keyspace, drop_expired_at_ms=now_ms, merge=merge, tracker=tracker)
+        rooms = None if at_once else Rooms()
+        return Loader(limits, keyspace, drop_expired_at_ms=now_ms, merge=merge, tracker=tracker, rooms=rooms)
 
     def begin_loading(self, total_bytes: int, *, asynchronous: bool) -> Loading:
         """Mark the node as loading."""
@@ -158,17 +164,19 @@ class Files:
         loader.warnings.clear()
 
     def load_delay_s(self, loader: Loader, loading: Loading) -> float:
-        """key-load-delay for the keys of the last slice: makes short loads long, for tests. Counts them."""
+        """Until the next slice. That is key-load-delay for the keys of the last one, which are counted here: it makes
+        short loads long, for tests. And while room is being made for millions of keys, few should come."""
         fresh = loader.loaded_keys - loading.loaded_keys
         loading.loaded_keys = loader.loaded_keys
-        return fresh * max(0, self._node.settings.key_load_delay) / 1e6
+        delay_s = fresh * max(0, self._node.settings.key_load_delay) / 1e6
+        return delay_s + (_ROOM_DELAY_S if loader.is_making_room else 0.0)
 
     def reload(self, path: Path, *, flush: bool, merge: bool) -> None:
         """DEBUG RELOAD: load the file at once, into empty databases if `flush`. Raises OSError and CorruptData."""
         node = self._node
         if flush:
             node.keyspace.clear()
-        loader = self.loader(node.keyspace, merge=merge)
+        loader = self.loader(node.keyspace, merge=merge, at_once=True)
         with path.open("rb") as file:
             while data := file.read(MAX_SLICE_BYTES):
                 loader.feed(data)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _KEEPALIVE_S: Final = 300
 _PROGRESS_EVERY_S: Final = 5.0
+_EARLY_S: Final = 0.001
+"""Of the loop's timers, which count in whole milliseconds."""
 _APPLIED_AT_ONCE_BYTES: Final = 64 * 1024
 """Of a stream of small commands: what is read from it is still in the processor's cache when it is executed."""
 _SMALL_COMMAND_BYTES: Final = 256
@@ -347,7 +349,15 @@ class MasterLink:
         if delay_s > 0:
             now = self._clock.now()
             self._slow_until = max(now, self._slow_until) + delay_s
-            self._loop.call_later(self._slow_until - now, self._pump)
+            self._loop.call_later(self._slow_until - now, self._read_on)
+
+    def _read_on(self) -> None:
+        """After a delay. A timer may come a moment early: nobody else would look whether it is over."""
+        wait_s = self._slow_until - self._clock.now()
+        if wait_s > 0:
+            self._loop.call_later(wait_s + _EARLY_S, self._read_on)
+        else:
+            self._pump()
 
     def _on_ends(self, event: machine.SnapshotEnds) -> None:
         load = self._load

@@ -7,7 +7,7 @@ until its master says so; a key may not come twice, unless DEBUG RELOAD MERGE wa
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any, Final, final
+from typing import Any, Final, Protocol, final
 
 from pyrepl.errors import CorruptData
 from pyrepl.keyspace.access import AccessTracker
@@ -19,6 +19,20 @@ from pyrepl.rdb.reader import RdbLimits, RdbReader, duplicate_key_error
 
 _KEPT_AUX: Final = 64
 """Fields beyond so many are forgotten: nobody asks for them, and a file may have millions."""
+
+
+class RoomMaker(Protocol):
+    """Makes room for many keys beside the load, so that nobody waits while memory is touched."""
+
+    @property
+    def is_making(self) -> bool:
+        """Is room being made? What is loaded until then may have to move twice."""
+
+    def make(self, table: dict[bytes, Any], count: int) -> bool:
+        """For `count` keys that are to come; False when it is not worth it, or cannot be done."""
+
+    def move_in(self) -> None:
+        """Let tables have the room that was made."""
 
 
 @final
@@ -36,13 +50,16 @@ class Loader:
         drop_expired_at_ms: int | None = None,
         merge: bool = False,
         tracker: AccessTracker | None = None,
+        rooms: RoomMaker | None = None,
     ) -> None:
         """`drop_expired_at_ms`: leave out keys whose time has come by then; None keeps all. `tracker` takes in when and
-        how often keys were accessed."""
+        how often keys were accessed. With `rooms` it is better to wait while `is_making_room`."""
+        self._rooms = rooms
         self._tracker = tracker
         self._keyspace = keyspace
         # Where keys of before may be replaced, what comes is looked at before it is let in.
-        self._reader = RdbReader(limits, CLASSES, None if merge else self._values_of)
+        make_room = None if rooms is None else rooms.make
+        self._reader = RdbReader(limits, CLASSES, None if merge else self._values_of, make_room)
         self._drop_expired_at_ms = drop_expired_at_ms
         self._merge = merge
         self.version = 0
@@ -69,13 +86,21 @@ class Loader:
     def loaded_bytes(self) -> int:
         return self._reader.consumed
 
+    @property
+    def is_making_room(self) -> bool:
+        """Is a large table being made for keys that are to come?"""
+        return self._rooms is not None and self._rooms.is_making
+
     def feed(self, data: bytes) -> None:
         """Load what `data` completes. Raises CorruptData; what was loaded before stays in the databases then."""
+        if self._rooms is not None:
+            self._rooms.move_in()
         for event in self._reader.feed(data):
             self._receive(event)
 
     def end(self) -> None:
         """The input ended. Raises CorruptData unless the snapshot is complete."""
+        self._rooms = None
         self._reader.check_complete()
 
     def _receive(self, event: RdbEvent) -> None:

@@ -82,6 +82,9 @@ NOTHING_PACKED: Final[Mapping[int, type[bytes]]] = {}
 Into = Callable[[int], dict[bytes, bytes]]
 """(database) -> the dictionary that its keys go into."""
 
+MakeRoom = Callable[[dict[bytes, bytes], int], bool]
+"""(dictionary, how many keys are to come into it, or so it is said) -> whether somebody sees to it that they find room."""
+
 
 def duplicate_key_error(db: int, key: bytes, offset: int) -> CorruptData:
     """The error for a key that a database has twice, for whoever keeps the keys of more than one LoadedKeys."""
@@ -98,7 +101,8 @@ class RdbReader:
 
     `packed` names, by RDB type, the classes of bytes that collections may come as where they are kept packed; they
     are strings then, for this room. `into`: strings go there as they are decoded, and are counted in LoadedKeys
-    instead of being handed over; a key that is there already is a duplicate.
+    instead of being handed over; a key that is there already is a duplicate. `make_room` is asked where the snapshot
+    says how many; where it does not see to it, room is made at once, compiled.
 
     Invariants: bytes left of the cursor's mark are decoded and forgotten; `_crc` covers those left of `_crc_pos`.
     """
@@ -124,6 +128,7 @@ class RdbReader:
         "_is_aux",
         "_key",
         "_limits",
+        "_make_room",
         "_opcodes",
         "_others",
         "_packed",
@@ -140,10 +145,12 @@ class RdbReader:
         limits: RdbLimits = DEFAULT_LIMITS,
         packed: Mapping[int, type[bytes]] = NOTHING_PACKED,
         into: Into | None = None,
+        make_room: MakeRoom | None = None,
     ) -> None:
         self._limits = limits
         self._packed = packed
         self._into = into
+        self._make_room = make_room
         self._bulk: bulk.Bulk | None = None
         self._cursor = Cursor(limits.max_string_bytes, limits.max_count, limits.input_bytes)
         self._chunks: list[bytes] = []
@@ -433,7 +440,8 @@ class RdbReader:
             keys = decode_length(cursor)
             self._report(ResizeDb(self._db, keys, decode_length(cursor)))
             if self._bulk is not None and self._into is not None:
-                self._bulk.foresee(self._strings, keys)
+                if self._make_room is None or not self._make_room(self._strings, keys):
+                    self._bulk.foresee(self._strings, keys)
         elif kind == opcodes.FUNCTION2:
             self._report(FunctionLibrary(decode_string(cursor)))
         elif kind == opcodes.SLOT_INFO:

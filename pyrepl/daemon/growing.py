@@ -1,0 +1,101 @@
+"""Tables of keys that are soon full made larger while others are served, instead of at once when they are.
+
+How that is done, and why nobody sees anything of it, stands in `pyrepl.rdb.compiled.room`; here is when. A table that
+fills faster than this can follow grows as any dictionary does, and so do all in the plain form.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, final
+
+from pyrepl.daemon.clock import Clock
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.rdb.compiled.room import Growth, Room, filling, size_for
+
+_AHEAD: Final = 20
+"""Ticks within which a table must be full to be looked after, at the rate at which it filled since the last one."""
+_LEAST_TENTHS: Final = 6
+"""Of it in use, before which it is left as it is, however fast it fills."""
+_NEARLY_FULL: Final = 20
+"""Once one part of so many is left, it is looked after whether it fills or not."""
+_SLICE_S: Final = 0.001
+_PAUSE_S: Final = 0.001
+_STEP: Final = 2000
+"""Keys between looks at the clock."""
+_REST: Final = 2000
+"""Keys that the last part may still have to find a place for."""
+
+Table = dict[bytes, Any]
+
+
+@final
+class Growing:
+    """Looks after the tables of all databases, one at a time; `tick` is called some times a second."""
+
+    def __init__(self, keyspace: Keyspace, clock: Clock) -> None:
+        self._keyspace = keyspace
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._made: list[int] = [0] * (2 * len(keyspace.databases))
+        """Entries of each table, as of the last tick."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._growing: Table | None = None
+        """The table that is looked after."""
+
+    def tick(self) -> None:
+        """Begin what is to do."""
+        for place, table in enumerate(self._tables()):
+            made, left = filling(table)
+            before, self._made[place] = self._made[place], made
+            if self._growing is None and made and _is_soon_full(before, made, left):
+                self._begin(table, made + left)
+
+    def stop(self) -> None:
+        """Begin and go on with nothing more; the process ends."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._growing = {}
+
+    def _tables(self) -> list[Table]:
+        databases = self._keyspace.databases
+        return [*(db.values for db in databases), *(db.expires for db in databases)]
+
+    def _begin(self, table: Table, entries: int) -> None:
+        """Twice as many, unless half of the entries are of keys that are gone: to leave those behind is enough then."""
+        size = size_for(entries if 2 * len(table) < entries else entries + 1)
+        if not size:
+            return
+        try:
+            room = Room(size)
+        except MemoryError:
+            return
+        self._growing = table
+        made = self._loop.run_in_executor(None, room.make)
+        made.add_done_callback(lambda _: self._step(Growth(table, room)))
+
+    def _step(self, growth: Growth) -> None:
+        """One slice, and the next after a pause."""
+        self._timer = None
+        table = self._growing
+        if table is None or not growth.is_of(table) or not any(table is one for one in self._tables()):
+            # Emptied or exchanged, or we have been stopped.
+            self._growing = None
+            return
+        until = self._clock.now() + _SLICE_S
+        while (left := growth.step(_STEP)) > _REST:
+            if self._clock.now() >= until:
+                self._timer = self._loop.call_later(_PAUSE_S, self._step, growth)
+                return
+        self._growing = None
+        old = growth.finish() if left >= 0 else None
+        if old is not None:
+            self._loop.run_in_executor(None, old.give_back)
+
+
+def _is_soon_full(before: int, made: int, left: int) -> bool:
+    entries = made + left
+    if _NEARLY_FULL * left < entries:
+        return True
+    return made > before and 10 * made > _LEAST_TENTHS * entries and left < _AHEAD * (made - before)
