@@ -14,7 +14,16 @@ from pyrepl.keyspace.access import AccessTracker
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.packed import CLASSES
 from pyrepl.keyspace.values import HashValue, Value, from_plain
-from pyrepl.rdb.events import Aux, FunctionLibrary, Header, LoadedKeys, RdbEvent, SkippedEmpty, SkippedModule
+from pyrepl.rdb.events import (
+    Aux,
+    FunctionLibrary,
+    Header,
+    LoadedKeys,
+    RdbEvent,
+    ResizeDb,
+    SkippedEmpty,
+    SkippedModule,
+)
 from pyrepl.rdb.reader import RdbLimits, RdbReader, duplicate_key_error
 
 _KEPT_AUX: Final = 64
@@ -109,6 +118,9 @@ class Loader:
         elif isinstance(event, Aux):
             if len(self.aux) < _KEPT_AUX:
                 self.aux[event.name] = event.value
+        elif isinstance(event, ResizeDb):
+            if self._rooms is not None:
+                self._rooms.make(self._keyspace.databases[event.db].expires, event.expires)
         elif isinstance(event, Header):
             self.version = event.version
         elif isinstance(event, FunctionLibrary):

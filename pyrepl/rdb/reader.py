@@ -83,7 +83,7 @@ Into = Callable[[int], dict[bytes, bytes]]
 """(database) -> the dictionary that its keys go into."""
 
 MakeRoom = Callable[[dict[bytes, bytes], int], bool]
-"""(dictionary, how many keys are to come into it, or so it is said) -> whether somebody sees to it that they find room."""
+"""(dictionary, how many keys are to come, or so it is said) -> whether somebody sees to it that they find room."""
 
 
 def duplicate_key_error(db: int, key: bytes, offset: int) -> CorruptData:
@@ -440,8 +440,7 @@ class RdbReader:
             keys = decode_length(cursor)
             self._report(ResizeDb(self._db, keys, decode_length(cursor)))
             if self._bulk is not None and self._into is not None:
-                if self._make_room is None or not self._make_room(self._strings, keys):
-                    self._bulk.foresee(self._strings, keys)
+                self._foresee(self._bulk, keys)
         elif kind == opcodes.FUNCTION2:
             self._report(FunctionLibrary(decode_string(cursor)))
         elif kind == opcodes.SLOT_INFO:
@@ -452,6 +451,10 @@ class RdbReader:
             self._report(_decode_slot_import(cursor))
         else:
             raise Malformed("Pre-release function format not supported")
+
+    def _foresee(self, decoder: bulk.Bulk, keys: int) -> None:
+        if self._make_room is None or not self._make_room(self._strings, keys):
+            decoder.foresee(self._strings, keys)
 
     def _select(self, db: int) -> None:
         if db >= self._limits.max_databases:

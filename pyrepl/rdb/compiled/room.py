@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Room for a dictionary's keys, made where nobody waits for it: an empty table for many, or a larger one for what it has.
+"""Room for a dictionary's keys, made where nobody waits for it: a table for many to come, or a larger one than it has.
 
 A dictionary that is full moves into a larger table in one go: the memory for it is touched for the first time, a page
 after the other, and every key is put in its place: 20 ms for 350,000 keys, 80 for 1.4 million, in which nobody is
@@ -31,9 +31,9 @@ That needs to know how CPython lays a table out: 3.11 to 3.14 do it alike (`Obje
     slots    an entry's number each, or EMPTY, or DUMMY; of 4 bytes from 2**16 slots on
     entries  hash, key, value of each; two thirds as many as there are slots
 
-Whether it is so is tried out on a small dictionary, and by `Growth` on the one that is to grow. With another layout, and
-in the plain form, there is no room to be had, and dictionaries grow as they do. (`places` knows the layout too, but may
-be wrong about it, as it only has memory fetched.)
+Whether it is so is tried out on a small dictionary, and by `Growth` on the one that is to grow. With another layout,
+and in the plain form, there is no room to be had, and dictionaries grow as they do. (`places` knows the layout too, but
+may be wrong about it, as it only has memory fetched.)
 """
 
 from __future__ import annotations
@@ -46,23 +46,19 @@ except ImportError:
     from pyrepl import plain as cython
 
 if cython.compiled:
-    from cython.cimports.libc.stdint import uint32_t, uintptr_t
+    from cython.cimports.libc.stdint import uintptr_t
     from cython.cimports.libc.string import memcpy, memset
-    from cython.cimports.pyrepl.rdb.compiled.raw import DictObject, Ref, fetch
+    from cython.cimports.pyrepl.rdb.compiled.raw import DictObject, fetch
     from cython.cimports.pyrepl.rdb.compiled.room import MADV_DONTNEED, free_keys, madvise, take_keys
 
     HEAD_BYTES = cython.declare(cython.Py_ssize_t, 32)
     SIZE_AT = cython.declare(cython.int, 8)
     BYTES_AT = cython.declare(cython.int, 9)
     KIND_AT = cython.declare(cython.int, 10)
-    VERSION_AT = cython.declare(cython.int, 12)
     LEFT_AT = cython.declare(cython.int, 16)
     COUNT_AT = cython.declare(cython.int, 24)
     EMPTY = cython.declare(cython.int, -1)
     DUMMY = cython.declare(cython.int, -2)
-    LEAST_SIZE = cython.declare(cython.int, 17)
-    """Of tables here: 87,381 entries; what is smaller grows in 3 ms."""
-    MOST_SIZE = cython.declare(cython.int, 28)
     PAGE = cython.declare(cython.size_t, 4096)
     AHEAD = cython.declare(cython.Py_ssize_t, 16)
     TRIED = cython.declare(cython.int, 5)
@@ -77,6 +73,9 @@ if cython.compiled:
     _is_known = cython.declare(cython.bint, False)
 
 COMPILED = cython.compiled
+LEAST_SIZE = 17
+"""Of tables that are made here: 87,381 entries; what is smaller grows in 3 ms."""
+MOST_SIZE = 28
 
 
 if cython.compiled:
@@ -124,9 +123,7 @@ if cython.compiled:
     @cython.nogil
     @cython.exceptval(check=False)
     def _entries_in(keys: cython.p_uchar) -> cython.pointer[Entry]:
-        return cython.cast(
-            cython.pointer[Entry], keys + HEAD_BYTES + (cython.cast(cython.size_t, 1) << keys[BYTES_AT])
-        )
+        return cython.cast(cython.pointer[Entry], keys + HEAD_BYTES + (cython.cast(cython.size_t, 1) << keys[BYTES_AT]))
 
     @cython.cfunc
     @cython.inline
@@ -246,9 +243,9 @@ class Room:
 
     def __init__(self, size: int) -> None:
         """For 2**size slots, as `size_for` gives it."""
+        if not LEAST_SIZE <= size <= MOST_SIZE:
+            raise ValueError(f"a table of 2**{size} slots is not made here")
         if cython.compiled:
-            if not LEAST_SIZE <= size <= MOST_SIZE:
-                raise ValueError(f"a table of 2**{size} slots is not made here")
             self._size = size
             self._keys = cython.cast(cython.p_uchar, take_keys(_bytes_of(self._size)))
             if self._keys is cython.NULL:

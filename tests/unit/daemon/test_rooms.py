@@ -1,0 +1,92 @@
+"""Room made beside a load: the table is the large one when it is there, and the same dictionary all the time."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.files import MAX_SLICE_BYTES, Files
+from pyrepl.daemon.rooms import MOST_BELIEVED, Rooms
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.rdb.compiled.room import COMPILED
+from tests.unit.daemon.rig import KeptLog, bare_node, in_loop, job_of, until
+
+MANY = 50_000
+
+
+@in_loop
+async def test_a_table_moves_in_when_its_room_is_made() -> None:
+    rooms = Rooms()
+    table = {b"a": b"1"}
+    small = sys.getsizeof(table)
+    assert rooms.make(table, MANY) == rooms.make(table, 2 * MANY) == COMPILED
+    await until(lambda: not rooms.is_making)
+    table[b"b"] = b"2"
+    assert sys.getsizeof(table) == small
+    rooms.move_in()
+    assert list(table.items()) == [(b"a", b"1"), (b"b", b"2")]
+    assert (sys.getsizeof(table) > 24 * MANY) == COMPILED
+    rooms.move_in()
+    assert table == {b"a": b"1", b"b": b"2"}
+
+
+@in_loop
+async def test_what_is_not_worth_it() -> None:
+    rooms = Rooms()
+    assert not rooms.make({}, 1000)
+    assert not rooms.make({b"%d" % number: b"" for number in range(MANY)}, MANY)
+    assert not rooms.is_making
+
+
+@in_loop
+async def test_not_every_number_is_believed() -> None:
+    rooms = Rooms()
+    table: dict[bytes, bytes] = {}
+    assert rooms.make(table, 1 << 40) == COMPILED
+    await until(lambda: not rooms.is_making)
+    rooms.move_in()
+    assert sys.getsizeof(table) < 60 * MOST_BELIEVED
+
+
+@in_loop
+async def test_a_table_that_filled_meanwhile_stays() -> None:
+    rooms = Rooms()
+    table: dict[bytes, bytes] = {}
+    rooms.make(table, 10 * MANY)
+    table.update({b"%d" % number: b"" for number in range(MANY)})
+    size = sys.getsizeof(table)
+    await until(lambda: not rooms.is_making)
+    rooms.move_in()
+    assert sys.getsizeof(table) == size and len(table) == MANY
+
+
+@in_loop
+async def test_a_load_waits_for_room_and_is_complete(tmp_path: Path) -> None:
+    """Of keys and of times to live, in two databases."""
+    source = bare_node()
+    for db in source.keyspace.databases[:2]:
+        for number in range(MANY):
+            db.put(b"key:%d" % number, b"value:%d" % number)
+            db.expire_at(b"key:%d" % number, 1 << 50)
+    data = b"".join(block for block, _ in job_of(source).blocks())
+    assert len(data) > 4 * MAX_SLICE_BYTES
+    node = bare_node()
+    files = Files(node, Clock(), KeptLog().log)
+    fresh = Keyspace(2)
+    loader = files.loader(fresh)
+    loading = files.begin_loading(len(data), asynchronous=True)
+    waited = 0
+    for start in range(0, len(data), 64 * 1024):
+        files.feed(loader, loading, data[start : start + 64 * 1024])
+        while loader.is_making_room:
+            waited += 1
+            assert files.load_delay_s(loader, loading) > 0
+            await asyncio.sleep(0.001)
+    assert files.load_delay_s(loader, loading) == 0
+    loader.end()
+    files.end_loading(loader)
+    assert (waited > 0) == COMPILED
+    for db, loaded in zip(source.keyspace.databases[:2], fresh.databases, strict=True):
+        assert loaded.values == db.values and loaded.expires == db.expires
