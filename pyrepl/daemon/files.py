@@ -147,6 +147,8 @@ class Files:
                 while data := file.read(self._slice_bytes()):
                     self.feed(loader, loading, data)
                     await asyncio.sleep(self.load_delay_s(loader, loading))
+                    while loader.is_making_room:
+                        await asyncio.sleep(_ROOM_DELAY_S)
                 loader.end()
             except BaseException:
                 self.end_loading(None)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _KEEPALIVE_S: Final = 300
 _PROGRESS_EVERY_S: Final = 5.0
+_WAIT_S: Final = 0.002
 _EARLY_S: Final = 0.001
 """Of the loop's timers, which count in whole milliseconds."""
 _APPLIED_AT_ONCE_BYTES: Final = 64 * 1024
@@ -353,9 +354,11 @@ class MasterLink:
 
     def _read_on(self) -> None:
         """After a delay. A timer may come a moment early: nobody else would look whether it is over."""
-        wait_s = self._slow_until - self._clock.now()
-        if wait_s > 0:
-            self._loop.call_later(wait_s + _EARLY_S, self._read_on)
+        now = self._clock.now()
+        if self._load is not None and self._load.is_waiting:
+            self._slow_until = max(now + _WAIT_S, self._slow_until)
+        if self._slow_until > now:
+            self._loop.call_later(self._slow_until - now + _EARLY_S, self._read_on)
         else:
             self._pump()
 

@@ -33,8 +33,12 @@ class SyncLoad(Protocol):
     how: ClassVar[str]
     """In a word, for the event log."""
 
+    @property
+    def is_waiting(self) -> bool:
+        """Is it better to feed nothing now, as room for what comes is being made?"""
+
     def feed(self, data: bytes) -> float:
-        """Take the next bytes; seconds to wait before the following ones (key-load-delay)."""
+        """Take the next bytes; seconds to wait before the following ones (key-load-delay, or room is being made)."""
 
     def end(self) -> None:
         """The last byte has come. `done` or `failed` is called, at once or later."""
@@ -101,6 +105,10 @@ class FileLoad:
         self._file = self._temporary.open("wb")
         self._task: asyncio.Task[None] | None = None
         self._is_over = False
+
+    @property
+    def is_waiting(self) -> bool:
+        return False
 
     def feed(self, data: bytes) -> float:
         if not self._is_over:
@@ -191,6 +199,10 @@ class SocketLoad(ABC):
         self._loader = files.loader(into)
         self._loading = files.begin_loading(total_bytes, asynchronous=asynchronous)
         self._is_over = False
+
+    @property
+    def is_waiting(self) -> bool:
+        return not self._is_over and self._loader.is_making_room
 
     def feed(self, data: bytes) -> float:
         if self._is_over:

@@ -90,3 +90,18 @@ async def test_a_load_waits_for_room_and_is_complete(tmp_path: Path) -> None:
     assert (waited > 0) == COMPILED
     for db, loaded in zip(source.keyspace.databases[:2], fresh.databases, strict=True):
         assert loaded.values == db.values and loaded.expires == db.expires
+
+
+@in_loop
+async def test_a_file_is_loaded_into_one_table(tmp_path: Path) -> None:
+    """However long the room takes: nothing is read meanwhile."""
+    source = bare_node()
+    db = source.keyspace.databases[0]
+    for number in range(4 * MANY):
+        db.put(b"key:%d" % number, b"v")
+    path = tmp_path / "dump.rdb"
+    path.write_bytes(b"".join(block for block, _ in job_of(source).blocks()))
+    node = bare_node()
+    await Files(node, Clock(), KeptLog().log).load(path, node.keyspace)
+    loaded = node.keyspace.databases[0].values
+    assert loaded == db.values and list(loaded) == list(db.values)
