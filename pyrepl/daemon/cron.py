@@ -76,7 +76,8 @@ class Cron:
         self._guarded(app.replicas.tick)
         self._guarded(app.failovers.tick)
         self._guarded(self._housekeeper.tick)
-        self._guarded(self._growing.tick)
+        if not app.node.is_loading:
+            self._guarded(self._growing.tick)
         if now >= self._next_sample_at:
             self._next_sample_at = now + _SAMPLE_EVERY_S
             self._guarded(self._sample)

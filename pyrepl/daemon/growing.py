@@ -14,7 +14,7 @@ from pyrepl.keyspace.database import Keyspace
 from pyrepl.rdb.compiled.room import Growth, Room, filling, size_for
 
 _AHEAD: Final = 20
-"""Ticks within which a table must be full to be looked after, at the rate at which it filled since the last one."""
+"""Ticks within which a table must be full to be looked after, at the lower rate of the last two."""
 _LEAST_TENTHS: Final = 6
 """Of it in use, before which it is left as it is, however fast it fills."""
 _NEARLY_FULL: Final = 20
@@ -31,7 +31,8 @@ Table = dict[bytes, Any]
 
 @final
 class Growing:
-    """Looks after the tables of all databases, one at a time; `tick` is called some times a second."""
+    """Looks after the tables of all databases, one at a time; `tick` is called some times a second, but while a
+    snapshot is loaded: it says how much room it needs."""
 
     def __init__(self, keyspace: Keyspace, clock: Clock) -> None:
         self._keyspace = keyspace
@@ -39,6 +40,8 @@ class Growing:
         self._loop = asyncio.get_running_loop()
         self._made: list[int] = [0] * (2 * len(keyspace.databases))
         """Entries of each table, as of the last tick."""
+        self._gained: list[int] = [0] * len(self._made)
+        """How many of them had come since the one before. A table that was loaded gains all of its entries once."""
         self._timer: asyncio.TimerHandle | None = None
         self._growing: Table | None = None
         """The table that is looked after."""
@@ -47,8 +50,9 @@ class Growing:
         """Begin what is to do."""
         for place, table in enumerate(self._tables()):
             made, left = filling(table)
-            before, self._made[place] = self._made[place], made
-            if self._growing is None and made and _is_soon_full(before, made, left):
+            gained, self._made[place] = made - self._made[place], made
+            before, self._gained[place] = self._gained[place], gained
+            if self._growing is None and made and _is_soon_full(min(before, gained), made, left):
                 self._begin(table, made + left)
 
     def stop(self) -> None:
@@ -94,8 +98,8 @@ class Growing:
             self._loop.run_in_executor(None, old.give_back)
 
 
-def _is_soon_full(before: int, made: int, left: int) -> bool:
+def _is_soon_full(gained: int, made: int, left: int) -> bool:
     entries = made + left
     if _NEARLY_FULL * left < entries:
         return True
-    return made > before and 10 * made > _LEAST_TENTHS * entries and left < _AHEAD * (made - before)
+    return 10 * made > _LEAST_TENTHS * entries and left < _AHEAD * gained

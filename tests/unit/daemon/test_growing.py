@@ -29,8 +29,9 @@ def database(count: int = MANY) -> Database:
 
 
 def begun(db: Database) -> Growing:
-    """Looks after a database whose keys became so many since the last look."""
+    """Looks after a database whose keys became so many since the last look, and as many before that."""
     growing = Growing(db.keyspace, Clock())
+    growing._gained = [MANY] * 4
     growing.tick()
     return growing
 
@@ -88,6 +89,18 @@ async def test_one_that_does_not_fill_is_left_alone_until_it_is_nearly_full() ->
     growing._made[0] = len(db.values)
     growing.tick()
     await over(db.values, size)
+    growing.stop()
+
+
+@in_loop
+async def test_one_that_was_loaded_is_left_alone() -> None:
+    db = database()
+    size = sys.getsizeof(db.values)
+    growing = Growing(db.keyspace, Clock())
+    for _ in range(3):
+        growing.tick()
+        await asyncio.sleep(0.02)
+    assert sys.getsizeof(db.values) == size
     growing.stop()
 
 
