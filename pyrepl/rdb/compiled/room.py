@@ -49,7 +49,14 @@ if cython.compiled:
     from cython.cimports.libc.stdint import uintptr_t
     from cython.cimports.libc.string import memcpy, memset
     from cython.cimports.pyrepl.rdb.compiled.raw import DictObject, fetch
-    from cython.cimports.pyrepl.rdb.compiled.room import MADV_DONTNEED, free_keys, madvise, take_keys
+    from cython.cimports.pyrepl.rdb.compiled.room import (
+        MADV_DONTNEED,
+        free_memory,
+        free_object,
+        madvise,
+        take_memory,
+        take_object,
+    )
 
     HEAD_BYTES = cython.declare(cython.Py_ssize_t, 32)
     SIZE_AT = cython.declare(cython.int, 8)
@@ -69,6 +76,8 @@ if cython.compiled:
 
     Entry = cython.struct(hash=cython.Py_ssize_t, key=cython.p_void, value=cython.p_void)
 
+    _is_memory = cython.declare(cython.bint, sys.version_info >= (3, 13))
+    """Do tables come from the domain of memory (3.13), and not from that of objects?"""
     _is_tried = cython.declare(cython.bint, False)
     _is_known = cython.declare(cython.bint, False)
 
@@ -124,6 +133,19 @@ if cython.compiled:
     @cython.exceptval(check=False)
     def _entries_in(keys: cython.p_uchar) -> cython.pointer[Entry]:
         return cython.cast(cython.pointer[Entry], keys + HEAD_BYTES + (cython.cast(cython.size_t, 1) << keys[BYTES_AT]))
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _take_keys(size: cython.size_t) -> cython.p_void:
+        return take_memory(size) if _is_memory else take_object(size)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _free_keys(keys: cython.p_void) -> cython.void:
+        if _is_memory:
+            free_memory(keys)
+        else:
+            free_object(keys)
 
     @cython.cfunc
     @cython.inline
@@ -247,14 +269,14 @@ class Room:
             raise ValueError(f"a table of 2**{size} slots is not made here")
         if cython.compiled:
             self._size = size
-            self._keys = cython.cast(cython.p_uchar, take_keys(_bytes_of(self._size)))
+            self._keys = cython.cast(cython.p_uchar, _take_keys(_bytes_of(self._size)))
             if self._keys is cython.NULL:
                 raise MemoryError
 
     def __dealloc__(self) -> None:
         if cython.compiled:
             if self._keys is not cython.NULL:
-                free_keys(self._keys)
+                _free_keys(self._keys)
 
     def make(self) -> None:
         """An empty table in it; every page of it has been touched then."""
@@ -294,7 +316,7 @@ def move_in(table: dict, room: Room) -> None:
         small: cython.p_uchar = _keys_of(before)
         cython.cast(cython.pointer[DictObject], before).ma_keys = cython.cast(cython.p_void, room._keys)
         room._keys = cython.NULL
-        free_keys(small)
+        _free_keys(small)
         for key, value in table.items():
             before[key] = value
         # Now it is the other way round: `before` gets what the dictionary had.
@@ -420,7 +442,10 @@ class Growth:
         used: cython.Py_ssize_t = 0
         index: cython.Py_ssize_t
         if count == self._place and count == cython.cast(cython.pointer[DictObject], self._table).ma_used:
-            # None has gone.
+            # None has gone. Were it another table, in the place of the one that was seen, its hashes would be others.
+            for index in range(count):
+                if entries[index].hash != places[index].hash:
+                    return False
             memcpy(places, entries, count * cython.sizeof(Entry))
             return True
         entry: cython.pointer[Entry]
