@@ -282,8 +282,8 @@ class Dispatcher:
         self._collect_expired(unit)
         self._send(unit)
 
-    def make_room(self, slice_s: float = _EVICTION_S) -> None:
-        """Evict until used memory is under maxmemory, for `slice_s` at most, and tell the replicas.
+    def make_room(self, slice_s: float = _EVICTION_S) -> bool:
+        """Evict until used memory is under maxmemory, for `slice_s` at most, and tell the replicas; was that too short?
 
         Afterwards `full` says whether it is over and nothing can go. As in Redis 7.0 nothing is evicted, and nothing
         refused, while a data set loads or writes are paused.
@@ -292,7 +292,7 @@ class Dispatcher:
         memory = node.memory
         memory.full = False
         if not memory.is_over or node.is_loading or node.pause.until_ms() > self._keyspace.now_ms:
-            return
+            return False
         until = self._clock() + slice_s
         while memory.is_over:
             if not memory.evict(_EVICTIONS_AT_ONCE, self.random.below):
@@ -301,6 +301,7 @@ class Dispatcher:
             if self._clock() > until:
                 break
         self._propagate_evicted()
+        return memory.is_over and not memory.full
 
     def _propagate_evicted(self) -> None:
         """One DEL for each, none of them in a transaction."""

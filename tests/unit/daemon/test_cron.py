@@ -76,6 +76,32 @@ class TestExpiry:
             await until(lambda: keys(node) == 0)
 
 
+class TestEviction:
+    @in_loop
+    async def test_many_at_once_do_not_wait_for_the_next_tick(self, tmp_path: Path) -> None:
+        """Three milliseconds a second would take minutes for these, and no command comes that would help."""
+        async with running(tmp_path, hz=1, maxmemory_policy="allkeys-random") as node:
+            peer = await node.peer()
+            await peer.say("CONFIG SET maxmemory 100gb")
+            await peer.call("MSET", *(word for number in range(40_000) for word in (f"k{number}", "v" * 100)))
+            memory = node.app.node.memory
+            await peer.say(f"CONFIG SET maxmemory {memory.overhead_bytes + memory.data.total_bytes // 4}")
+            await until(lambda: keys(node) < 20_000)
+
+    @in_loop
+    async def test_not_during_a_pause(self, tmp_path: Path) -> None:
+        async with running(tmp_path, hz=100, maxmemory_policy="allkeys-random") as node:
+            peer = await node.peer()
+            await peer.call("MSET", *(word for number in range(1000) for word in (f"k{number}", "v" * 100)))
+            await peer.say("CLIENT PAUSE 100000 WRITE")
+            await peer.say("CONFIG SET maxmemory 1")
+            ticks = node.app.node.process.now
+            await until(lambda: node.app.node.process.now > ticks + 0.1)
+            assert keys(node) == 1000
+            await peer.say("CLIENT UNPAUSE")
+            await until(lambda: keys(node) == 0)
+
+
 @in_loop
 async def test_samples(tmp_path: Path) -> None:
     async with running(tmp_path, hz=100) as node:
