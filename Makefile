@@ -7,7 +7,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
-SOURCES := pyrepl cli bench tests examples setup.py
+SOURCES := pyrepl cli bench tests examples setup.py setup_shown.py
 FORM := $(if $(filter-out 0,$(PYREPL_PURE)),pure,compiled)
 LIST_KERNELS := import tomllib; \
 	tools = tomllib.load(open("pyproject.toml", "rb"))["tool"]["pyrepl"]["kernels"]; \
@@ -16,11 +16,11 @@ KERNELS := $(shell $(PYTHON) -c '$(LIST_KERNELS)' 2>/dev/null) $(wildcard pyrepl
 PIP := $(BIN)/pip install -q --disable-pip-version-check
 
 # What is run on the pure form besides the compiled one: all that needs no other process, and the pairs with real servers.
-PURE_TESTS := tests/unit tests/property tests/scenario tests/house tests/interop/test_matrix.py tests/interop/test_chain.py
+PURE_TESTS := tests/unit tests/property tests/scenario tests/fuzz tests/house tests/interop/test_matrix.py tests/interop/test_chain.py
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo build test test-pure matrix simulate bench lint format peers java clean
+.PHONY: help demo build test test-pure matrix simulate fuzz bench lint format peers clean
 
 help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
@@ -29,6 +29,8 @@ help:
 	@echo "make test-pure  those that are run on the pure form as well"
 	@echo "make matrix   interop with real servers at full size, every sync broken at every point, a node killed at every step"
 	@echo "make simulate  thousands of seeded histories on a bad network (SEEDS=5000; FIRST=n to begin there, or repeat one)"
+	@echo "make fuzz     hostile snapshots, edits, requests, streams and masters, the compiled form under AddressSanitizer"
+	@echo "              (MINUTES=60 for all; TARGET=edits for one; SEED=n with TARGET to repeat a case; FIRST=n to begin there)"
 	@echo "make bench    figures against Redis 8.2, side by side (BENCH='commands start', ROUNDS=5, SCALE=1; default all)"
 	@echo "make lint     ruff, mypy --strict, import rules"
 	@echo "make format   ruff, rewriting"
@@ -37,7 +39,8 @@ help:
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "pyrepl needs Python 3.11 or later: make PYTHON=/path/to/python3.11 ..."; exit 1; }
-	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "No venv module here; on Debian: apt-get install python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(PYTHON) -m tests.peers.debian python3-venv
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 # Packages first, always pure and quick; the form comes last, so that nothing is compiled twice.
 .venv/.installed: $(BIN)/python setup.cfg
@@ -57,32 +60,28 @@ $(BIN)/python:
 
 .venv/.form-$(FORM): .venv/.installed setup.py pyproject.toml $(KERNELS)
 	@rm -f .venv/.form-*
-	@$(BIN)/pip install -v --disable-pip-version-check --no-deps -e . >.venv/build.log 2>&1 || \
-		{ tail -n 30 .venv/build.log; exit 1; }
-	@grep '^ *pyrepl: ' .venv/build.log || true
-	@$(BIN)/pyrepl --version
-	@touch $@
+	@$(BIN)/python setup_shown.py .venv/build.log $(BIN)/pip install -v --disable-pip-version-check --no-deps -e .
+	@$(BIN)/pyrepl --version >$@.new && cat $@.new && mv $@.new $@
 
 # Byte code as well, as pip makes it of a wheel: without it a start takes twice as long, and where
 # PYTHONDONTWRITEBYTECODE is set no start would ever leave it. Only what changed is compiled again.
 build: .venv/.form-$(FORM)
 	@$(BIN)/python -m compileall -q pyrepl cli
 
+# All that the tests need besides packages of Python: real servers, Java, PostgreSQL, a compiler. What was built before
+# there was a compiler, is built again.
 peers: .venv/.for-tests
 	$(BIN)/python -m tests.peers.finder
-
-java:
-	@command -v java >/dev/null || { echo "No Java here, which Spark needs, and so the tests of the metrics; on Debian:" \
-		"apt-get install default-jre-headless"; exit 1; }
+	@grep -qs '(compiled)' .venv/.form-compiled || rm -f .venv/.form-compiled
 
 demo: build
 	$(BIN)/python -m bench.demo
 
-test: peers java build
+test: peers build
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-pure: export PYREPL_PURE := 1
-test-pure: peers java
+test-pure: peers
 	$(MAKE) build
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PURE_TESTS)
 
@@ -94,6 +93,12 @@ matrix: peers build
 SEEDS ?= 5000
 simulate: .venv/.for-tests build
 	$(BIN)/python -m tests.simulation.many --seeds $(SEEDS) --workers $(WORKERS) $(if $(FIRST),--first $(FIRST))
+
+# Compiled once more, with the sanitizer, into build/fuzz: what is installed stays as it is.
+MINUTES ?= 60
+fuzz: .venv/.for-tests
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(TARGET),--target $(TARGET)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(FIRST),--first $(FIRST))
 
 BENCH ?=
 ROUNDS ?= 5

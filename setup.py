@@ -13,7 +13,9 @@ import os
 import sys
 import tempfile
 import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 from setuptools import Distribution, Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -58,6 +60,12 @@ class CompileKernels(build_ext):
         }
         record.write_text(json.dumps(digests, indent=1))
 
+    def build_extension(self, ext: Extension) -> None:
+        """One of them, and which of how many."""
+        self.compiled = getattr(self, "compiled", 0) + 1
+        tell(f"compiling {self.compiled} of {len(self.extensions)}: {ext.name}")
+        super().build_extension(ext)
+
 
 def extensions() -> list[Extension]:
     """What to compile, translated to C; nothing where that cannot be done."""
@@ -81,6 +89,8 @@ def by_mypyc() -> list[Extension]:
         return []
     from mypyc.build import mypycify
 
+    tell(f"translating {len(paths)} modules to C by mypyc")
+
     found: list[Extension] = mypycify(
         # What the others import need not be installed where the package is built.
         ["--no-warn-unused-ignores", "--follow-imports=silent", "--cache-dir=build/.mypyc_cache", *paths],
@@ -98,12 +108,30 @@ def by_cython() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
+    tell(f"translating {len(paths)} modules to C by Cython")
+
     made = [Extension(path[:-3].replace("/", "."), [path], extra_compile_args=OPTIMISE) for path in paths]
     found: list[Extension] = cythonize(made, build_dir="build", language_level=3, quiet=True)
     return found
 
 
 def why_not_compile() -> str | None:
+    """What speaks against it, or None: this Python, or what is missing for it."""
+    layout = load_layout()
+    reason: str | None = layout.why_not_compiled_for(layout.running())
+    return reason or why_no_compiler()
+
+
+def load_layout() -> ModuleType:
+    """The module by itself: the package would refuse to be loaded beside what another Python has compiled."""
+    spec = spec_from_file_location("layout", ROOT / "pyrepl" / "layout.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def why_no_compiler() -> str | None:
     """What is missing, or None: found out by compiling nothing at all against Python's headers."""
     with tempfile.TemporaryDirectory() as folder:
         probe = Path(folder) / "probe.c"
@@ -129,6 +157,11 @@ def remove_compiled(root: Path) -> None:
     for pattern in ("pyrepl/**/*.so", "pyrepl/**/*.pyd", RECORD):
         for path in root.glob(pattern):
             path.unlink()
+
+
+def tell(step: str) -> None:
+    """Say what is done next, for setup_shown.py."""
+    print(f"pyrepl builds: {step}", flush=True)
 
 
 def warn(reason: str) -> None:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.report import Row
+from pyrepl.streams.history_digits import digits_of, token_at
 from tests.peers import finder
 from tests.peers.lab import Lab, Node
 from tests.peers.ports import HOST, free_port
@@ -103,7 +104,8 @@ def _coming_back(lab: Lab, figures: Figures, rounds: int, scale: float) -> None:
     with _reader("pyrepl", "drain", port, 1):
         # A node keeps no backlog before it is asked for the first time.
         pass
-    start = int(node.info("replication")["master_repl_offset"])
+    info = node.info("replication")
+    start = token_at(int(info["master_repl_offset"]), digits_of(info["master_replid"]))
     _benchmark(node, rows, depth=16)
     rival, rival_port = _start(lab, RIVAL)
     with rival.connect() as wire:

@@ -40,7 +40,12 @@ class Credentials(NamedTuple):
 
 @final
 class Unreachable(Exception):
-    """The node cannot be asked; the text says why, for people, and holds no secret."""
+    """The node cannot be asked; the text says why, for people, and holds no secret. `refused`: it answered, and said
+    no."""
+
+    def __init__(self, text: str, *, refused: bool = False) -> None:
+        super().__init__(text)
+        self.refused: Final = refused
 
 
 async def look(start: Address, credentials: Credentials, timeout_s: float) -> Walk:
@@ -51,23 +56,23 @@ async def look(start: Address, credentials: Credentials, timeout_s: float) -> Wa
             if isinstance(found, Answer):
                 walk.answered(address, found.facts, found.at)
             else:
-                walk.failed(address, found)
+                walk.failed(address, str(found), refused=found.refused)
     return walk
 
 
 async def ask_all(
     addresses: Sequence[Address], credentials: Credentials, timeout_s: float
-) -> dict[Address, Answer | str]:
+) -> dict[Address, Answer | Unreachable]:
     """Ask these at once: what each says, or why it could not be asked."""
     found = await asyncio.gather(*(_ask(address, credentials, timeout_s) for address in addresses))
     return dict(zip(addresses, found, strict=True))
 
 
-async def _ask(address: Address, credentials: Credentials, timeout_s: float) -> Answer | str:
+async def _ask(address: Address, credentials: Credentials, timeout_s: float) -> Answer | Unreachable:
     try:
         text = await info_of(address, credentials, timeout_s)
     except Unreachable as error:
-        return str(error)
+        return error
     return Answer(facts_of(text), time.monotonic())
 
 
@@ -83,7 +88,7 @@ async def info_of(address: Address, credentials: Credentials, timeout_s: float) 
     except PeerError as error:
         raise Unreachable(f"it does not speak the Redis protocol: {error}") from None
     except CommandError as error:
-        raise Unreachable(_advice(str(error))) from None
+        raise Unreachable(_advice(str(error)), refused=True) from None
 
 
 async def _converse(address: Address, credentials: Credentials) -> str:
@@ -153,4 +158,6 @@ def _advice(error: str) -> str:
     """A server's error, and what to do about it."""
     if error.startswith("NOAUTH"):
         return f"{error.rstrip('.')}: set PYREPL_PASSWORD, or give --password"
+    if error.startswith("WRONGPASS"):
+        return f"{error.rstrip('.')}: see PYREPL_PASSWORD, --password and --user"
     return error.partition("\n")[0][:200]

@@ -17,6 +17,7 @@ from pyrepl.streams.batches import Batch
 from pyrepl.streams.client import Subscription
 from pyrepl.streams.place import Place
 from pyrepl.streams.token_file import TokenFile, fsync_folder
+from pyrepl.temporary import create
 
 from .capture_formats import Format, open_format
 from .capture_names import (
@@ -168,7 +169,7 @@ class Capture:
             form.finish()
             os.fsync(file.fileno())
         assert self._place is not None
-        self._folder.finish(Path(file.name), self._place)
+        self._folder.finish(self._folder.part(), self._place)
         self.files += 1
 
     def _write(self, records: list[Record], size_bytes: int) -> None:
@@ -186,9 +187,9 @@ class Capture:
     def _open(self, token: int) -> None:
         if self._file is None:
             if self._folder.end is None:
-                # No position came before the first row: all we know is that there was none below it.
-                self._folder.moved(Place(token - 1))
-            self._file = self._folder.part().open("wb")
+                # No position came before the first row: no token to come back to yet, only a name for the file.
+                self._folder.end = token - 1
+            self._file = create(self._folder.part())
             self._format = open_format(self._folder.suffix, self._columns, self._file)
 
     def _wait_s(self) -> float | None:

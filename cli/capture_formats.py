@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO, Final, Protocol, final
 
 from pyrepl.streams.rows import encode_row
+from pyrepl.streams.tokens import MAX_ID
 
 from .capture_records import Column, Record
 
@@ -24,7 +25,7 @@ class Format(Protocol):
     """Writes records to an open file, which stays open."""
 
     def write(self, records: Sequence[Record], size_bytes: int) -> None:
-        """Take records; `size_bytes` is how long their rows were on the wire. Raises OSError."""
+        """Take records; `size_bytes` is how long their rows were on the wire. Raises OSError, ValueError."""
         ...
 
     def size_bytes(self) -> int:
@@ -100,6 +101,11 @@ class _Parquet:
 
     def write(self, records: Sequence[Record], size_bytes: int) -> None:
         for record in records:
+            if isinstance(record["token"], int) and record["token"] > MAX_ID:
+                raise ValueError(
+                    f"token {record['token']} does not fit into 64 bits, as Parquet's column has them: go on with"
+                    " --format json, in another folder"
+                )
             for name in self._as_text:
                 record[name] = None if record[name] is None else encode_row(record[name])
         self._held += records

@@ -1,11 +1,12 @@
 """The names of captured files: which tokens each holds, and what a folder of them has so far. Pure.
 
-    keys-00000000000000005021-00000000000000005174-8371445e....jsonl     rows with 5021 < token <= 5174
-    .keys-00000000000000005174.jsonl.part    being written; worth nothing until it is renamed
-    .keys.token                              how far we have come since, where no rows were (a TokenFile)
-    .keys.lock                               locked by the process that writes here
+    keys-000000000000000502112480-000000000000000517412480-8371445e....jsonl    the rows behind the first token, up to
+                                                 and with the second
+    .keys-000000000000000517412480.jsonl.part    being written; worth nothing until it is renamed
+    .keys.token                                  how far we have come since, where no rows were (a TokenFile)
+    .keys.lock                                   locked by the process that writes here
 
-Tokens have twenty digits, so that names sort as tokens do. Behind them stands the replid under which the last one is
+Tokens have 24 digits, so that names sort as tokens do. Behind them stands the replid under which the last one is
 valid, if the node has said one. Names with a dot in front are read neither by Spark nor by DuckDB nor by `ls *`.
 
 A file is renamed when it is whole and on disk, so the names alone say what there is, whenever we were killed; and each
@@ -20,10 +21,12 @@ from itertools import pairwise
 from typing import Final, NamedTuple, final
 
 from pyrepl.streams.place import Place
+from pyrepl.streams.tokens import MAX_TOKEN_DIGITS
 
-DIGITS: Final = 20
+DIGITS: Final = MAX_TOKEN_DIGITS
 _FINISHED: Final = re.compile(
-    r"(?P<stream>[^.].*)-(?P<after>\d{20})-(?P<last>\d{20})(?:-(?P<history>[^-.]+))?\.(?:jsonl|parquet)", re.ASCII
+    rf"(?P<stream>[^.].*)-(?P<after>\d{{{DIGITS}}})-(?P<last>\d{{{DIGITS}}})(?:-(?P<history>[^-.]+))?\.(?:jsonl|parquet)",
+    re.ASCII,
 )
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
 

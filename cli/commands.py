@@ -55,6 +55,7 @@ def master(config_file: Path | None, directives: tuple[str, ...]) -> None:
 
     Every directive of redis.conf is an option too and wins over the file:
     `pyrepl master --port 6380 --save "" --requirepass secret`. A configuration that says `replicaof` is obeyed.
+    They are listed below; conf/all.conf among the sources says more of each.
     """
     sys.exit(_run(config_file, directives, None))
 
@@ -68,6 +69,7 @@ def replica(address: str | None, config_file: Path | None, directives: tuple[str
 
     Every directive of redis.conf is an option too and wins over the file:
     `pyrepl replica --master 10.0.0.1:6379 --masterauth secret --repl-diskless-load swapdb`.
+    They are listed below; conf/all.conf among the sources says more of each.
     """
     if address is not None and split_address(address) is None:
         raise click.BadParameter("expected HOST:PORT, for example 127.0.0.1:6379", param_hint="--master")

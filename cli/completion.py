@@ -28,6 +28,15 @@ def script_for(shell: str) -> str:
 class TakesDirectives(click.Command):
     """A command that takes every directive as an option, though click knows none of them."""
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """click's own options, then the directives, each with its default."""
+        super().format_options(ctx, formatter)
+        from pyrepl.config.render import options
+
+        for title, rows in options():
+            with formatter.section(f"{title}, with the defaults"):
+                formatter.write_dl(rows, col_max=34)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """click's own options, and the directives, once it is clear that an option is wanted."""
         found = super().shell_complete(ctx, incomplete)

@@ -18,7 +18,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,10 +25,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from .metrics_watch import Watch
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,7 +72,6 @@ DISK_FULL: Final = (
 )
 _UNWRITTEN: Final = "pyrepl.metrics.part.WriteError: "
 """What begins the error of a Spark task that cannot write its part."""
-_LOOK_S: Final = 0.2
 _AGO: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -102,26 +101,45 @@ def show(options: Options) -> int:
     complaint = why_not() or why_not_there(options.logs)
     if complaint:
         return _fail(complaint)
+    # What py4j, between Python and Java, would say of each error before we do: a traceback, on standard error.
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    logging.getLogger().addHandler(logging.NullHandler())
+    try:
+        # First of all, as what has to be imported takes seconds.
+        with Watch(quiet=options.quiet) as watch:
+            watch.step("prepare")
+            _work(options, watch)
+    except BrokenPipeError:
+        # Whoever read along (`| head`) has gone; Python must not stumble over that again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except CannotRun as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(DISK_FULL if error.errno == errno.ENOSPC else in_plain_words(error))
+    except KeyboardInterrupt:
+        sys.stderr.write("pyrepl metrics: interrupted; what was read before stays, the next run goes on from there\n")
+        return 130
+    return 0
+
+
+def _work(options: Options, watch: Watch) -> None:
+    """Raises CannotRun, OSError."""
     from pyrepl.errors import ConfigError
 
     from .metrics_follow import follow
     from .metrics_readers import ReadError
 
-    # What py4j, between Python and Java, would say of each error before we do: a traceback, on standard error.
-    logging.getLogger("py4j").addHandler(logging.NullHandler())
-    logging.getLogger().addHandler(logging.NullHandler())
     try:
         with _store(options) as tables:
-            (follow if options.follow else _run)(options, tables)
-    except BrokenPipeError:
-        # Whoever read along (`| head`) has gone; Python must not stumble over that again when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (CannotRun, ConfigError, ReadError, OSError) as error:
-        return _fail(DISK_FULL if isinstance(error, OSError) and error.errno == errno.ENOSPC else str(error))
-    except KeyboardInterrupt:
-        sys.stderr.write("pyrepl metrics: interrupted; what was read before stays, the next run goes on from there\n")
-        return 130
-    return 0
+            (follow if options.follow else _run)(options, tables, watch)
+    except (ConfigError, ReadError) as error:
+        raise CannotRun(str(error)) from None
+
+
+def in_plain_words(error: OSError) -> str:
+    """Without `[Errno 13]`: the file, and what the system has against it."""
+    why = error.strerror or str(error)
+    return f"{error.filename}: {why}" if error.filename else why
 
 
 def _fail(why: str) -> int:
@@ -180,7 +198,6 @@ def moment(text: str, now_us: int) -> int:
 def _store(options: Options) -> Iterator[Path]:
     """Where the canonical tables go: below --out, where the next run goes on with them, or nowhere for long."""
     if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
         with _alone(options.out):
             yield options.out / "tables"
         return
@@ -193,8 +210,19 @@ def _store(options: Options) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _alone(out: Path) -> Iterator[None]:
-    """Two that write the same tables would remove each other's parts. The lock ends with the process."""
-    with (out / ".lock").open("w") as lock:
+    """Two that write the same tables would remove each other's parts. The lock ends with the process.
+
+    Raises CannotRun, also where the folder cannot be made or written to.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        held = (out / ".lock").open("a")
+    except OSError as error:
+        raise CannotRun(
+            f"cannot write to the folder {out}: {error.strerror or error}. Give --out a folder that this user may make"
+            " and write to"
+        ) from None
+    with held as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -202,11 +230,11 @@ def _alone(out: Path) -> Iterator[None]:
         yield
 
 
-def _run(options: Options, tables: Path) -> None:
+def _run(options: Options, tables: Path, watch: Watch) -> None:
     from pyrepl.metrics.run import Steps, Wanted, answer
 
     wanted = Wanted(options.logs, tables, options.since_us, options.until_us, options.zone)
-    with ThreadPoolExecutor(2) as aside, Watch(quiet=options.quiet) as watch, reading(options, watch) as readers:
+    with ThreadPoolExecutor(2) as aside, reading(options, watch) as readers:
         # The charts' library takes seconds to put together; Spark does not need this process meanwhile.
         library = aside.submit(library_of_charts) if options.out is not None or options.format == "html" else None
         steps = Steps(watch.step, time.monotonic)
@@ -217,6 +245,7 @@ def _run(options: Options, tables: Path) -> None:
                 write_all(report, results, options.out, library)
                 steps.end()
             watch.follow(None)
+    watch.stop()
     _print(report, options, library)
 
 
@@ -448,74 +477,3 @@ def _print(report: Report, options: Options, library: Future[str] | None) -> Non
         summarise(report, Console())
         if options.out is not None:
             sys.stdout.write(f"Written to {options.out}: report.html, metrics.json, metrics.prom, results/ (Parquet)\n")
-
-
-class Watch:
-    """Shows on standard error what is being done: the step, and the tasks of Spark's present stages."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        # A line of its own to the terminal, as standard error is turned aside while Spark starts.
-        console = Console(file=os.fdopen(os.dup(2), "w"))
-        self._console = console
-        self._shown = console.is_terminal and not quiet
-        self._progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[tasks]}"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not self._shown,
-        )
-        self._task: TaskID | None = None
-        self._spark: SparkSession | None = None
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, name="metrics-progress", daemon=True)
-
-    def __enter__(self) -> Watch:
-        self._progress.start()
-        if self._shown:
-            self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._over.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        self._progress.stop()
-        self._console.file.close()
-
-    def step(self, name: str) -> None:
-        """Another step begins."""
-        if self._task is not None:
-            self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(name, total=None, tasks="")
-
-    def read(self, done: int, total: int) -> None:
-        """So many of so many bytes of the logs are read."""
-        if self._task is not None and self._shown:
-            shown = f"{done >> 20}/{total >> 20} MB read"
-            self._progress.update(self._task, completed=done, total=total, tasks=shown)
-
-    def follow(self, spark: SparkSession | None) -> None:
-        """Ask this session for its stages from now on."""
-        self._spark = spark
-
-    def _look(self) -> None:
-        while not self._over.wait(_LOOK_S):
-            spark, task = self._spark, self._task
-            if spark is None or task is None:
-                continue
-            with contextlib.suppress(Exception):
-                # A session that is just being stopped answers with whatever error it likes.
-                done, total, stages = tasks_of(spark.sparkContext.statusTracker())
-                if total:
-                    shown = f"{done}/{total} tasks in {stages} stage{'' if stages == 1 else 's'}"
-                    self._progress.update(task, completed=done, total=total, tasks=shown)
-
-
-def tasks_of(tracker: Any) -> tuple[int, int, int]:
-    """Tasks done, tasks in all, and stages, of what Spark does right now."""
-    stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
-    return sum(one.numCompletedTasks for one in stages), sum(one.numTasks for one in stages), len(stages)

@@ -23,7 +23,7 @@ FORMATS: Final = ("text", "json", "openmetrics", "html")
     "--format", "wanted", type=click.Choice(FORMATS), default="text", show_default=True, help="What to print."
 )
 @click.option("--zone", default="UTC", show_default=True, help="Time zone of text logs, as Europe/Berlin.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error; with --follow no lines either.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error; with --follow no lines.")
 @click.option("--follow", is_flag=True, help="Go on as the logs grow, until stopped; needs --out. See below.")
 @click.option("--every", default="10s", show_default=True, help="With --follow: look for new lines so often.")
 @click.option("--late", default="1m", show_default=True, help="With --follow: lines may come so late.")

@@ -27,7 +27,6 @@ from .metrics import (
     SPARK_IS_GONE,
     CannotRun,
     Options,
-    Watch,
     answers_by_spark,
     by_spark,
     in_our_words,
@@ -37,6 +36,7 @@ from .metrics import (
     spark_for,
     write_all,
 )
+from .metrics_watch import Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +56,7 @@ _GRACE_S: Final = 1.0
 """Who ends a service may end Java with it, a moment before the signal comes to us."""
 
 
-def follow(options: Options, tables: Path) -> None:
+def follow(options: Options, tables: Path, watch: Watch) -> None:
     """Until SIGINT or SIGTERM, which is a good end, or until a batch fails.
 
     Raises CannotRun, ConfigError or OSError for what ended it.
@@ -65,7 +65,10 @@ def follow(options: Options, tables: Path) -> None:
         try:
             for number in SIGNALS:
                 last.enter_context(_handled(number, signal.default_int_handler))
-            with Watch(quiet=True) as watch, _follower(options, tables, watch) as (spark, follower):
+            with _follower(options, tables, watch) as (spark, follower):
+                watch.stop()
+                if not options.quiet:
+                    sys.stderr.write("pyrepl metrics: follows the logs; a line tells of each batch that had news\n")
                 # Holds until Spark is gone.
                 asked = last.enter_context(_noted())
                 _run(spark, follower, options, asked)

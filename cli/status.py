@@ -140,6 +140,10 @@ def picture(tree: Tree, max_lag_s: int, width: int) -> RenderableType:
         table.add_column(name, justify="right" if name in _TO_THE_RIGHT else "left", no_wrap=True)
     for line in lines_of(tree, max_lag_s):
         table.add_row(*(Text(cell) for cell in compress(line.cells, shown)), style=_COLOURS[line.mood])
+    hidden = [name for name, is_shown in zip(COLUMNS, shown) if not is_shown]
+    hint = (
+        [Text(f"left out at {width} columns: {', '.join(hidden)} ({_WIDE} show them)", style="dim")] if hidden else []
+    )
     wrong = [Text(f"! {text}", style="yellow") for text in complaints(tree, max_lag_s)]
     last = Text(summary(tree, max_lag_s), style="bold red" if wrong else "bold green")
-    return Group(table, "", *wrong, last)
+    return Group(table, *hint, "", *wrong, last)

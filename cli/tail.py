@@ -19,7 +19,14 @@ from pyrepl.errors import PyreplError
 from pyrepl.streams.batches import Row
 from pyrepl.streams.client import ClientOptions, Connected, Notice, Subscription, subscribe
 from pyrepl.streams.place import Place
-from pyrepl.streams.refusals import ForkedHistory, TokenTooOld, UnknownStream, UnknownToken, WrongPassword
+from pyrepl.streams.refusals import (
+    ForkedHistory,
+    NotAStreamPort,
+    TokenTooOld,
+    UnknownStream,
+    UnknownToken,
+    WrongPassword,
+)
 from pyrepl.streams.rows import Json, encode_row
 from pyrepl.streams.token_file import TokenFile
 from pyrepl.words import quote_word
@@ -29,6 +36,7 @@ from .capture_formats import JSON_LINES, PARQUET, why_not_here
 from .capture_names import FolderError
 from .capture_records import Column, columns_of, record_of
 from .matching import Matching
+from .stream_port import STREAM_PORT, where_it_is
 
 FINE: Final = 0
 FAILED: Final = 1
@@ -39,7 +47,7 @@ JSON: Final = "json"
 TABLE: Final = "table"
 
 _NOT_SHOWN: Final = ("part", "key_base64", "words_base64")
-_WIDTHS: Final = {"token": 14, "part": 4, "db": 3, "command": 12, "cache": 24}
+_WIDTHS: Final = {"token": 16, "part": 4, "db": 3, "command": 12, "cache": 24}
 _DEFAULT_WIDTH: Final = 40
 _REPEAT_AFTER_S: Final = 60.0
 _SCREENFUL: Final = 40
@@ -78,27 +86,35 @@ def tls_context(ca_file: str | None) -> ssl.SSLContext:
 
 def run(options: Options) -> int:
     """Follow the stream until Ctrl-C, or what ends it; the exit status."""
+    telling = Telling(len(options.nodes))
     try:
-        return asyncio.run(_until_signalled(options))
+        return asyncio.run(_until_signalled(options, telling))
     except BrokenPipeError:
         # Whoever read along (`| head`) has gone; Python must not stumble over that again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     except (TokenTooOld, ForkedHistory) as refusal:
-        _say(f"{refusal}{_advice(refusal, options)}")
+        _say(f"{telling.not_said(str(refusal))}{_advice(refusal, options)}")
         return NOT_TO_BE_HAD
     except (PyreplError, FolderError, ValueError) as error:
-        _say(f"{error}{_advice(error, options)}")
+        _say(f"{telling.not_said(str(error))}{_advice(error, options)}")
         return FAILED
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        _say(f"{where}{error.strerror or error}. What was finished is kept; start again to go on behind it")
+        _say(f"{where}{error.strerror or error}. {_after_a_fault(options)}")
         return FAILED
 
 
-async def _until_signalled(options: Options) -> int:
+def _after_a_fault(options: Options) -> str:
+    """What is kept when the disk does not take any more."""
+    if options.folder is not None:
+        return "What was finished is kept; start again to go on behind it"
+    return "The token could not be kept there: the next start shows again what came since it was kept last"
+
+
+async def _until_signalled(options: Options, telling: Telling) -> int:
     """SIGINT and SIGTERM end it as it would have ended by itself: rows taken are kept, the token is saved."""
-    following = asyncio.ensure_future(_capture(options) if options.folder is not None else _show(options))
+    following = asyncio.ensure_future((_capture if options.folder is not None else _show)(options, telling))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, following.cancel)
@@ -107,7 +123,7 @@ async def _until_signalled(options: Options) -> int:
     return FINE
 
 
-def _subscription(options: Options, start: Place, store: TokenFile | None) -> Subscription:
+def _subscription(options: Options, telling: Telling, start: Place, store: TokenFile | None) -> Subscription:
     return subscribe(
         options.nodes,
         options.stream,
@@ -116,16 +132,18 @@ def _subscription(options: Options, start: Place, store: TokenFile | None) -> Su
         name=options.name,
         password=options.password,
         options=ClientOptions(tls=options.tls),
-        notice=_ignore if options.quiet else _Telling(),
+        notice=_ignore if options.quiet else telling,
     )
 
 
-async def _show(options: Options) -> None:
+async def _show(options: Options, telling: Telling) -> None:
     store = TokenFile(options.token_file) if options.token_file is not None else None
+    if store is not None and not store.path.parent.is_dir():
+        raise FolderError(f"cannot keep the token in {store.path}: there is no folder {store.path.parent}")
     matching = Matching(options.pattern)
     screen = _SCREENS[options.form](options.stream)
     shown = 0
-    async with _subscription(options, options.start, store) as rows:
+    async with _subscription(options, telling, options.start, store) as rows:
         while True:
             batch = await rows.next_batch()
             wanted = [row for row in batch.each() if matching.takes(row)]
@@ -139,20 +157,32 @@ async def _show(options: Options) -> None:
                 return
 
 
-async def _capture(options: Options) -> None:
+async def _capture(options: Options, telling: Telling) -> None:
     assert options.folder is not None
     suffix = PARQUET if options.form == PARQUET else JSON_LINES
     missing = why_not_here(suffix)
     if missing is not None:
         raise FolderError(missing)
-    with Folder(options.folder, options.stream, suffix) as folder:
+    with _opened(options.folder, options.stream, suffix) as folder:
         folder.begin(options.start)
         start = folder.place or options.start
         if not options.quiet:
             _say(f"{options.folder}: from token {start}")
         capture = Capture(folder, options.rolling, Matching(options.pattern))
-        async with _subscription(options, start, None) as changes:
+        async with _subscription(options, telling, start, None) as changes:
             await capture.run(changes)
+
+
+def _opened(path: Path, stream: str, suffix: str) -> Folder:
+    """Raises FolderError, also for what the system has against the folder: nothing is written yet."""
+    try:
+        return Folder(path, stream, suffix)
+    except OSError as error:
+        raise FolderError(
+            f"cannot write to the folder {path}: {error.strerror or error}"
+            f"{f' ({error.filename})' if error.filename and str(error.filename) != str(path) else ''}."
+            " Give --to a folder that this user may make and write to"
+        ) from None
 
 
 # ---------------------------------------------------------------------- the screen
@@ -236,20 +266,35 @@ def _cell(value: Json, other: Json) -> str:
 
 
 @final
-class _Telling:
-    """Connections made and lost, on stderr; what is said again and again only now and then."""
+class Telling:
+    """Connections made and lost, on stderr; what is said again and again only now and then.
 
-    def __init__(self) -> None:
+    Why the only node ends it is left to the last line, which says it with what to do.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        """`nodes` is how many are tried in turn."""
+        self._nodes = nodes
         self._said: dict[str, float] = {}
+        self._reasons: set[str] = set()
 
     def __call__(self, notice: Notice) -> None:
         if isinstance(notice, Connected):
             history = f", history {notice.history}" if notice.history else ""
-            text = f"{notice.address}: connected to {notice.node}{history}"
-        else:
-            text = f"{notice.address}: {notice.why}"
-            if notice.retry_s is not None:
-                text += "; trying again"
+            self._tell(f"{notice.address}: connected to {notice.node}{history}")
+        elif notice.retry_s is not None:
+            self._reasons.add(notice.why)
+            self._tell(f"{notice.address}: {notice.why}; trying {'again' if self._nodes == 1 else 'the next node'}")
+        elif self._nodes > 1:
+            self._reasons.add(notice.why)
+            self._tell(f"{notice.address}: {notice.why}")
+
+    def not_said(self, reason: str) -> str:
+        """The reason why it ends, or what stands for it where that was said of a node already."""
+        is_said = any(said.endswith(reason) for said in self._reasons)
+        return "none of the nodes goes on with this" if is_said else reason
+
+    def _tell(self, text: str) -> None:
         now = time.monotonic()
         self._said = {said: at for said, at in self._said.items() if now - at < _REPEAT_AFTER_S}
         if text not in self._said:
@@ -269,18 +314,24 @@ def _say(text: str) -> None:
 def _advice(error: Exception, options: Options) -> str:
     """What to do about it."""
     if isinstance(error, TokenTooOld):
-        where = "another folder" if options.folder is not None else "without the saved token"
-        oldest = f"; --from {error.oldest} is the oldest that can be had" if error.oldest is not None else ""
-        return (
-            f". Changes since are lost: copy the data anew, then go on in {where} with --from NOW{oldest}. "
-            "A larger repl-backlog-size on the node bridges longer pauses"
-        )
+        return f"{_begin_anew(options)}. A larger repl-backlog-size on the node bridges longer pauses"
     if isinstance(error, ForkedHistory):
-        return ". What came after the fork is not in this node's data: compare, then start anew"
+        return _begin_anew(options)
     if isinstance(error, WrongPassword):
         return ". Set PYREPL_STREAM_PASSWORD, or give --password"
     if isinstance(error, UnknownToken):
         return ". --from takes a token that was shown, or NOW"
     if isinstance(error, UnknownStream):
         return ". --stream names one of those"
+    if isinstance(error, NotAStreamPort):
+        return f". {where_it_is(options.nodes) if error.is_redis else STREAM_PORT}"
+    return ""
+
+
+def _begin_anew(options: Options) -> str:
+    """What keeps --from from being obeyed."""
+    if options.folder is not None:
+        return ". --from counts in a new folder only: give --to another one"
+    if options.token_file is not None and options.token_file.exists():
+        return f". The saved token comes before --from: remove {options.token_file} to begin anew"
     return ""

@@ -13,7 +13,10 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     replication | streams                 PSYNC, pure: history, backlog, link, session, roster, role | change streams
     keyspace | aof                        databases, value types, expiry, digest | the append-only file, its parts
     resp | rdb | config                   the wire, the snapshot format, the directives
-    units | glob | kernels | frozen       kernels: whether the hot modules run compiled | records that never change
+    units | glob | kernels | frozen | temporary
+                                          kernels: whether the hot modules run compiled | records that never change |
+                                          files in the making
+    layout                                which interpreters the compiled form fits
     errors
 
 Everything below `daemon` is a function of bytes and `now`: no socket, no clock, no randomness, no log.
@@ -33,4 +36,15 @@ Words: an offset is a cut, the count of stream bytes to its left; ranges are hal
 `_ms` Unix time. Numbers from 1, as Redis counts bytes, exist only at the codec's edge and in INFO.
 """
 
+from pyrepl import layout as _layout
+
 VERSION = "0.1.0"
+
+
+def _is_compiled() -> bool:
+    from pyrepl import kernels
+
+    return kernels.form() == kernels.COMPILED
+
+
+_layout.refuse_compiled(_layout.running(), _is_compiled)

@@ -8,16 +8,20 @@
 | `\\x` | the byte x itself; a lone `\\` at the end stands for itself |
 | any other byte | itself |
 
-An unclosed class ends with the pattern. The empty text matches only the empty pattern and `*`: so answers Redis.
+An unclosed class ends with the pattern. The empty text matches only the empty pattern and `*`. A pattern with more than
+1,000 stars matches no text; stars in a row count as one, those at the end not at all (Redis 7.0 and 8.2).
 
-Theory: every element but `*` consumes exactly one byte, so a pattern is a row of fixed-length pieces between stars and
-taking each piece at its leftmost place loses no match. Each piece after a star is therefore an atomic group for the
-regular expression engine: no backtracking into it, time at most len(pattern) * len(text).
+Theory: every element but `*` consumes exactly one byte, so a pattern is a row of fixed-length pieces between stars. The
+first piece stands at the start, the last one at the end, and taking each of the others at its leftmost place loses no
+match. A piece after a star is therefore an atomic group for the regular expression engine: no backtracking into it,
+time at most len(pattern) * len(text). A text that is shorter than all pieces together is turned down before anything
+is compiled, so that a long pattern costs no more than reading it once.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import Final, final
 
 _STAR: Final = 0x2A
@@ -36,6 +40,9 @@ _SUFFIX: Final = 3
 _INFIX: Final = 4
 _GENERAL: Final = 5
 
+_MOST_STARS: Final = 1000
+_NEVER: Final = re.compile(b"(?!)")
+
 
 @final
 class Glob:
@@ -45,20 +52,24 @@ class Glob:
     with a dict looks it up. `matches_all` is True for the pattern `*`.
     """
 
-    __slots__ = ("_fixed", "_kind", "_regex", "literal", "matches_all", "pattern")
+    __slots__ = ("_fixed", "_kind", "_nocase", "_parts", "_shortest", "literal", "matches_all", "pattern")
 
     def __init__(self, pattern: bytes, nocase: bool = False) -> None:
         """With `nocase`, ASCII letters match in either case."""
         self.pattern: Final = pattern
         self._kind = _GENERAL
         self._fixed = b""
-        self._regex: re.Pattern[bytes] | None = None
+        self._nocase = nocase
+        self._shortest = 0
+        """Bytes of the shortest text that can match, for the general kind."""
+        self._parts: _Parts | None = None
+        """From the first text on that is long enough."""
         if not nocase or pattern.lower() == pattern.upper():
             self._choose_fast_path()
         self.literal: Final = pattern if self._kind == _LITERAL else None
         self.matches_all: Final = self._kind == _ALL
         if self._kind == _GENERAL:
-            self._regex = re.compile(_translate(pattern, nocase), re.DOTALL)
+            self._shortest = _shortest_text(pattern)
 
     def _choose_fast_path(self) -> None:
         pattern = self.pattern
@@ -92,37 +103,103 @@ class Glob:
             return self._fixed in text
         if kind == _SUFFIX:
             return text.endswith(self._fixed)
-        assert self._regex is not None
-        return self._regex.match(text) is not None
+        if len(text) < self._shortest:
+            return False
+        if self._parts is None:
+            self._parts = _Parts(self.pattern, self._nocase)
+        return self._parts.match(text)
 
 
-def _translate(pattern: bytes, nocase: bool) -> bytes:
-    """The regular expression that matches what `pattern` does, to its end."""
-    pieces: list[bytes] = [b""]
+@final
+class _Parts:
+    """A pattern as regular expressions: `_head` for all up to the last star, `_tail` for the last piece, of fixed
+    length; without a star `_tail` is all there is."""
+
+    __slots__ = ("_head", "_tail", "_tail_size")
+
+    def __init__(self, pattern: bytes, nocase: bool) -> None:
+        pieces = _pieces(pattern, nocase)
+        first, *others = [_piece_regex(piece) for piece in pieces]
+        self._tail_size = len(pieces[-1])
+        self._head: re.Pattern[bytes] | None = None
+        if not others:
+            self._tail = re.compile(first, re.DOTALL)
+            return
+        self._tail = re.compile(others.pop(), re.DOTALL)
+        if len(pieces) - (1 if pieces[-1] else 2) > _MOST_STARS:
+            self._head = _NEVER
+        else:
+            self._head = re.compile(first + b"".join([b"(?>.*?" + piece + b")" for piece in others]), re.DOTALL)
+
+    def match(self, text: bytes) -> bool:
+        """`text` is no shorter than all pieces together."""
+        tail_at = len(text) - self._tail_size
+        if self._head is None:
+            return tail_at == 0 and self._tail.match(text) is not None
+        return self._tail.match(text, tail_at) is not None and self._head.match(text, 0, tail_at) is not None
+
+
+def _shortest_text(pattern: bytes) -> int:
+    """How many bytes the elements of a pattern consume, stars left out."""
+    count = 0
     at = 0
     end = len(pattern)
     while at < end:
         byte = pattern[at]
+        if byte == _OPEN:
+            at = _class_end(pattern, at + 1)
+        elif byte == _BACKSLASH and at + 1 < end:
+            at += 2
+        else:
+            at += 1
+        if byte != _STAR:
+            count += 1
+    return count
+
+
+def _pieces(pattern: bytes, nocase: bool) -> list[list[bytes]]:
+    """What stands before, between and behind the stars, an expression for each byte it consumes."""
+    pieces: list[list[bytes]] = [[]]
+    at = 0
+    end = len(pattern)
+    while at < end:
+        byte = pattern[at]
+        at += 1
         if byte == _STAR:
             if pieces[-1] or len(pieces) == 1:
-                pieces.append(b"")
-            at += 1
+                pieces.append([])
         elif byte == _ANY:
-            pieces[-1] += b"."
-            at += 1
+            pieces[-1].append(b".")
         elif byte == _OPEN:
-            members, at = _read_class(pattern, at + 1, nocase)
-            pieces[-1] += _class_regex(members)
+            members, at = _read_class(pattern, at, nocase)
+            pieces[-1].append(_class_regex(members))
         else:
-            if byte == _BACKSLASH and at + 1 < end:
-                at += 1
+            if byte == _BACKSLASH and at < end:
                 byte = pattern[at]
-            pieces[-1] += _class_regex(_both_cases(byte) if nocase else {byte})
+                at += 1
+            pieces[-1].append(_class_regex(_both_cases(byte) if nocase else {byte}))
+    return pieces
+
+
+def _piece_regex(piece: list[bytes]) -> bytes:
+    """Equal elements in a row become one with a count."""
+    runs = [(element, len(list(run))) for element, run in groupby(piece)]
+    return b"".join([element if count == 1 else b"%b{%d}" % (element, count) for element, count in runs])
+
+
+def _class_end(pattern: bytes, at: int) -> int:
+    """The position behind the class whose first byte after `[` is at `at`; the steps are those of `_read_class`."""
+    end = len(pattern)
+    if at < end and pattern[at] == _CARET:
+        at += 1
+    while at < end and pattern[at] != _CLOSE:
+        if pattern[at] == _BACKSLASH and at + 1 < end:
+            at += 2
+        elif at + 2 < end and pattern[at + 1] == _DASH:
+            at += 3
+        else:
             at += 1
-    if len(pieces) == 1:
-        return pieces[0] + rb"\Z"
-    middle = b"".join(b"(?>.*?" + piece + b")" for piece in pieces[1:-1])
-    return pieces[0] + middle + b".*" + pieces[-1] + rb"\Z"
+    return min(at + 1, end)
 
 
 def _read_class(pattern: bytes, at: int, nocase: bool) -> tuple[set[int], int]:
@@ -171,5 +248,5 @@ def _class_regex(members: set[int]) -> bytes:
     if len(members) == 1:
         return b"\\x%02x" % next(iter(members))
     if not members:
-        return b"(?!)"
+        return b"[^\\x00-\\xff]"
     return b"[" + b"".join(b"\\x%02x" % byte for byte in sorted(members)) + b"]"

@@ -30,7 +30,7 @@ def waitaof(call: Call, local: bytes, replicas: bytes, timeout: bytes) -> WaitAo
     """Wait until what this connection wrote is fsynced here and on so many replicas, for so many ms at most"""
     here = ranged_integer_argument(local, 0, 1)
     wanted = positive_argument(replicas)
-    timeout_ms = timeout_ms_argument(timeout)
+    timeout_ms = timeout_ms_argument(timeout, call.now_ms)
     if call.node.replication.is_replica:
         raise CommandError(WAITAOF_ON_REPLICA)
     if here and not call.node.settings.appendonly:

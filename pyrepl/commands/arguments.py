@@ -119,11 +119,13 @@ def timeout_argument(text: bytes) -> int:
     return span_ms
 
 
-def timeout_ms_argument(text: bytes) -> int:
-    """A timeout in whole ms (WAIT, FAILOVER); 0 means no timeout."""
+def timeout_ms_argument(text: bytes, now_ms: int) -> int:
+    """A timeout in whole ms (WAIT, CLIENT PAUSE), whose end must be a time: `now_ms` is Unix; 0 means no timeout."""
     span_ms = integer_argument(text, "ERR timeout is not an integer or out of range")
     if span_ms < 0:
         raise CommandError("ERR timeout is negative")
+    if span_ms > INT64_MAX - now_ms:
+        raise CommandError("ERR timeout is out of range")
     return span_ms
 
 

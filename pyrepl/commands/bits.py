@@ -63,17 +63,13 @@ def getbit(call: Call, key: bytes, offset: bytes) -> int:
 @command("BITCOUNT", arity=-2, flags=READONLY, keys=FIRST_ARG, group="bitmap", since="2.6.0")
 def bitcount(call: Call, key: bytes, *bounds: bytes) -> int:
     """How many bits are set, in the whole string or from one position to another, both inclusive."""
-    value = call.db.read_as(bytes, key)
-    if value is None:
-        return 0
-    if not bounds:
-        return int.from_bytes(value, "big").bit_count()
-    if len(bounds) not in (2, 3):
+    if len(bounds) not in (0, 2, 3):
         raise syntax_error()
-    start, end = integer_argument(bounds[0]), integer_argument(bounds[1])
-    if start < 0 and end < 0 and start > end:
-        return 0
+    start, end = (integer_argument(bounds[0]), integer_argument(bounds[1])) if bounds else (0, -1)
     in_bits = _in_bits(bounds[2:])
+    value = call.db.read_as(bytes, key)
+    if value is None or (start < 0 and end < 0 and start > end):
+        return 0
     total = len(value) * 8 if in_bits else len(value)
     start, end = _clamped(start, end, total)
     if start > end:
@@ -112,15 +108,15 @@ def bitpos(call: Call, key: bytes, bit: bytes, *bounds: bytes) -> int:
     wanted = integer_argument(bit)
     if wanted not in (0, 1):
         raise CommandError("ERR The bit argument must be 1 or 0.")
-    value = call.db.read_as(bytes, key)
-    if value is None:
-        return -1 if wanted else 0
     if len(bounds) > 3:
         raise syntax_error()
     start = integer_argument(bounds[0]) if bounds else 0
     in_bits = _in_bits(bounds[2:])
+    end = integer_argument(bounds[1]) if len(bounds) > 1 else -1
+    value = call.db.read_as(bytes, key)
+    if value is None:
+        return -1 if wanted else 0
     total = len(value) * 8 if in_bits else len(value)
-    end = integer_argument(bounds[1]) if len(bounds) > 1 else total - 1
     start, end = _clamped(start, end, total)
     if start > end:
         return -1
@@ -181,7 +177,7 @@ def bitop(call: Call, operation: bytes, target: bytes, *sources: bytes) -> int:
     values = [call.db.read_as(bytes, key) or b"" for key in sources]
     size = max(map(len, values))
     if not size:
-        if call.db.find_kept(target) is not None and call.db.delete(target):
+        if call.db.delete(target):
             call.db.changed(target)
         return 0
     numbers = [int.from_bytes(value.ljust(size, b"\0"), "big") for value in values]

@@ -13,7 +13,7 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.effects import FactDeed, WriteFact
 from pyrepl.commands.table import NO_MULTI, NOSCRIPT, command
 from pyrepl.errors import CommandError
-from pyrepl.streams.tokens import MAX_TOKEN, why_not_stream
+from pyrepl.streams.tokens import MAX_ID, why_not_stream
 from pyrepl.streams.writer import check_row
 
 MAX_IDS: Final = 1000
@@ -71,7 +71,7 @@ def _stream(word: bytes) -> str:
 
 
 def _id(word: bytes) -> int:
-    return ranged_integer_argument(word, 1, MAX_TOKEN)
+    return ranged_integer_argument(word, 1, MAX_ID)
 
 
 def _rows(rows: tuple[bytes, ...]) -> tuple[str, ...]:

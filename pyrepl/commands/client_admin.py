@@ -18,10 +18,12 @@ from pyrepl.commands.table import ADMIN, LOADING, NOSCRIPT, STALE, command, cont
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
 from pyrepl.observability.client_line import client_line
-from pyrepl.resp.reply import NO_REPLY, OK, NoReply, Reply, Simple, Verbatim
+from pyrepl.resp.reply import NO_REPLY, OK, NoReply, Raw, Reply, Simple, Verbatim
 
 _ASKING: Final = NOSCRIPT | LOADING | STALE
 _ADMIN: Final = ADMIN | NOSCRIPT | LOADING | STALE
+_HEARD_OK: Final = Raw(OK.encoded, is_heard=True)
+"""CLIENT REPLY ON ends a SKIP before it, and is answered."""
 
 client_ = container("CLIENT", group="connection", since="2.4.0", summary="A container for client connection commands")
 
@@ -115,7 +117,7 @@ def client_pause(call: Call, timeout: bytes, *mode: bytes) -> PauseChanged:
         raise subcommand_syntax_error("CLIENT", call.argv[1])
     if mode and mode[0].upper() not in (b"WRITE", b"ALL"):
         raise CommandError("ERR CLIENT PAUSE mode must be WRITE or ALL")
-    span_ms = timeout_ms_argument(timeout)
+    span_ms = timeout_ms_argument(timeout, call.now_ms)
     writes_only = bool(mode) and mode[0].upper() == b"WRITE"
     call.node.pause.begin(call.now_ms + span_ms, writes_only=writes_only)
     call.node.review_guard()
@@ -131,7 +133,7 @@ def client_unpause(call: Call) -> PauseChanged:
 
 
 @command("CLIENT|REPLY", arity=3, flags=_ASKING, group="connection", since="3.2.0")
-def client_reply(call: Call, mode: bytes) -> Simple | NoReply:
+def client_reply(call: Call, mode: bytes) -> Raw | NoReply:
     """Switch the replies to this connection ON or OFF, or SKIP the next one"""
     client = call.client
     word = mode.upper()
@@ -143,7 +145,7 @@ def client_reply(call: Call, mode: bytes) -> Simple | NoReply:
         client.reply_mode = word.decode().lower()
         client.skip_next_reply = False
     client.review_guard()
-    return OK if word == b"ON" else NO_REPLY
+    return _HEARD_OK if word == b"ON" else NO_REPLY
 
 
 @command("CLIENT|NO-EVICT", arity=3, flags=_ADMIN, group="connection", since="7.0.0")

@@ -1,54 +1,56 @@
 """A row of the command table as COMMAND INFO and COMMAND DOCS print it.
 
-Shapes are those of Redis 7.0. Key specs are derived from the row's key positions; since the table does not say per key
-what a command does with it, the access flags are the widest that the command's own flags allow. The arguments in DOCS
-come from the function's signature: enough for redis-cli's hints.
+Shapes are those of Redis 7.0. What a command does with its keys stands in `key_specs`, how it is called in `syntax`.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable, Sequence
-from types import ModuleType
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 from typing import Final, final
 
 from pyrepl.commands.categories import categories
-from pyrepl.commands.table import MOVABLE_KEYS, READONLY, WRITE, Command
+from pyrepl.commands.key_specs import KeySpec, named_specs, specs_of
+from pyrepl.commands.syntax import SYNTAX
+from pyrepl.commands.syntax_tree import Argument, parse_syntax
+from pyrepl.commands.table import MOVABLE_KEYS, Command, Table
 from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.reply import Raw, Reply, Simple
 
-_READS: Final = ("RO", "access")
-_WRITES: Final = ("RW", "access", "update")
+_ARGUMENT_FLAGS: Final = ("optional", "multiple", "multiple_token")
 
 
 @final
 class Catalogue:
-    """The rows of some modules by lower-case name, subcommands under `client|list`; in the order of the modules.
+    """The rows of a table, by the names that clients use: `get`, or `client|list`.
 
     Not the dispatcher's Table, which a command does not get to see; made anew for each question, since those are rare.
     """
 
-    def __init__(self, modules: Iterable[ModuleType]) -> None:
-        self.rows: dict[str, Command] = {
-            row.wire_name: row for module in modules for row in vars(module).values() if isinstance(row, Command)
-        }
-        self._children: dict[str, list[Command]] = {}
-        for name, row in self.rows.items():
-            container, _, subcommand = name.partition("|")
-            if subcommand:
-                self._children.setdefault(container, []).append(row)
+    def __init__(self, table: Table) -> None:
+        self._table = table
 
     def top(self) -> list[Command]:
         """The commands, subcommands not among them."""
-        return [row for name, row in self.rows.items() if "|" not in name]
+        return list(self._table)
+
+    def __iter__(self) -> Iterator[Command]:
+        """All rows, subcommands behind the command they belong to."""
+        for row in self._table:
+            yield row
+            yield from row.subcommands.values()
 
     def named(self, name: bytes) -> Command | None:
         """The row of `get` or `client|list`, in any case."""
-        return self.rows.get(name.decode("utf-8", "replace").lower())
+        top, bar, subcommand = name.partition(b"|")
+        row = self._table.find(top)
+        if row is None or not bar:
+            return row
+        return row.subcommands.get(subcommand.upper())
 
     def children(self, row: Command) -> list[Command]:
         """The subcommands of a row."""
-        return self._children.get(row.wire_name, [])
+        return list(row.subcommands.values())
 
 
 def info_of(row: Command, catalogue: Catalogue, proto: int) -> list[Reply]:
@@ -84,26 +86,17 @@ def as_set(items: list[Reply], proto: int) -> Reply:
 
 
 def key_specs(row: Command, proto: int) -> Reply:
-    """The key specs of a row: none, or one, since each row has its keys in one range or counts them itself."""
-    keys = row.keys
-    if keys.first == 0 and keys.of is None:
-        return as_set([], proto)
-    spec: dict[Reply, Reply] = {b"flags": word_set(key_flags(row), proto)}
-    if keys.first == 0:
-        spec[b"begin_search"] = {b"type": b"unknown", b"spec": {}}
-        spec[b"find_keys"] = {b"type": b"unknown", b"spec": {}}
-        return as_set([spec], proto)
-    spec[b"begin_search"] = {b"type": b"index", b"spec": {b"index": keys.first}}
-    last = keys.last - keys.first if keys.last >= 0 else keys.last
-    spec[b"find_keys"] = {b"type": b"range", b"spec": {b"lastkey": last, b"keystep": keys.step, b"limit": 0}}
-    return as_set([spec], proto)
+    """The key specs of a row, each with what the command does to those keys."""
+    return as_set([_spec_reply(spec, proto) for spec in specs_of(row)], proto)
 
 
-def key_flags(row: Command) -> tuple[str, ...]:
-    """What the command may do with its keys, in the words of a key spec."""
-    if row.flags & WRITE:
-        return _WRITES
-    return _READS if row.flags & READONLY else ("RO",)
+def _spec_reply(spec: KeySpec, proto: int) -> Reply:
+    begin, find = spec.begin, spec.find
+    return {
+        b"flags": word_set(spec.flags, proto),
+        b"begin_search": {b"type": begin.type.encode(), b"spec": {name.encode(): value for name, value in begin.spec}},
+        b"find_keys": {b"type": find.type.encode(), b"spec": {name.encode(): value for name, value in find.spec}},
+    }
 
 
 def docs_of(row: Command, catalogue: Catalogue, proto: int) -> dict[Reply, Reply]:
@@ -124,23 +117,25 @@ def docs_of(row: Command, catalogue: Catalogue, proto: int) -> dict[Reply, Reply
 
 
 def arguments_of(row: Command, proto: int) -> list[Reply]:
-    """The parameters of the row's function behind `call`; `*words` stand for any number."""
-    described: list[Reply] = []
-    skip = 2 if "|" in row.name else 1
-    parameters = list(inspect.signature(row.fn).parameters.values())[1:]
-    for position, parameter in enumerate(parameters, start=skip):
-        name = parameter.name.strip("_").encode()
-        is_key = row.keys.of is None and row.keys.first == position
-        argument: dict[Reply, Reply] = {
-            b"name": name,
-            b"type": b"key" if is_key else b"string",
-            b"display_text": name,
-        }
-        if is_key:
-            argument[b"key_spec_index"] = 0
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            argument[b"flags"] = word_set(("optional", "multiple"), proto)
-        elif parameter.default is not inspect.Parameter.empty:
-            argument[b"flags"] = word_set(("optional",), proto)
-        described.append(argument)
-    return described
+    """The tree of arguments, from the row's line in `syntax`."""
+    tree = parse_syntax(SYNTAX[row.name]) if row.name in SYNTAX else ()
+    specs = named_specs(row)
+    indexes = chain(specs, repeat(specs[-1] if specs else 0))
+    return [_argument(argument, indexes, proto) for argument in tree]
+
+
+def _argument(argument: Argument, spec_indexes: Iterator[int], proto: int) -> Reply:
+    """`spec_indexes` says of each key, as they come, which of the specs it belongs to."""
+    docs: dict[Reply, Reply] = {b"name": argument.name.encode(), b"type": argument.type.encode()}
+    if argument.type not in ("block", "oneof"):
+        docs[b"display_text"] = argument.name.encode()
+    if argument.type == "key":
+        docs[b"key_spec_index"] = next(spec_indexes)
+    if argument.token:
+        docs[b"token"] = argument.token.encode()
+    flags = [word for word, is_set in zip(_ARGUMENT_FLAGS, argument[4:]) if is_set]
+    if flags:
+        docs[b"flags"] = word_set(flags, proto)
+    if argument.children:
+        docs[b"arguments"] = [_argument(child, spec_indexes, proto) for child in argument.children]
+    return docs

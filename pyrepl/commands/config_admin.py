@@ -124,6 +124,7 @@ def config_resetstat(call: Call) -> Simple:
     node.replication.roster.counters.reset()
     keyspace = call.keyspace
     keyspace.hits = keyspace.misses = 0
+    keyspace.disposal.freed = 0
     keyspace.expired_keys_count = keyspace.expired_fields_count = 0
     return OK
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from pyrepl.commands.arguments import database_argument, ranged_integer_argument
 from pyrepl.commands.call import Call
-from pyrepl.commands.table import FAST, LOADING, NO_AUTH, NOSCRIPT, NOW_IN_MULTI, STALE, command
+from pyrepl.commands.table import FAST, IN_STREAM, LOADING, NO_AUTH, NOSCRIPT, NOW_IN_MULTI, STALE, command
 from pyrepl.commands.transactions import discard_queue
 from pyrepl.errors import CommandError
 from pyrepl.node.node import REDACTED
@@ -32,7 +32,7 @@ HELLO_NEEDS_AUTH: Final = (
 _BEFORE_AUTH: Final = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH
 
 
-@command("PING", arity=-1, flags=FAST, group="connection")
+@command("PING", arity=-1, flags=FAST | IN_STREAM, group="connection")
 def ping(call: Call, *message: bytes) -> Reply:
     """Answer PONG, or the message if there is one"""
     if len(message) > 1:
@@ -129,7 +129,7 @@ def _hello_options(call: Call, words: tuple[bytes, ...]) -> tuple[bytes | None, 
     return user, password, name
 
 
-@command("SELECT", arity=2, flags=LOADING | STALE | FAST, group="connection")
+@command("SELECT", arity=2, flags=LOADING | STALE | FAST | IN_STREAM, group="connection")
 def select(call: Call, index: bytes) -> Simple:
     """Choose the database for the commands that follow"""
     databases = call.keyspace.databases

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pyrepl.commands.arguments import int32_argument, syntax_error
 from pyrepl.commands.call import Call
+from pyrepl.commands.effects import Flushed
 from pyrepl.commands.table import FAST, READONLY, WRITE, command
+from pyrepl.commands.transactions import tell_of_swap
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Database
 from pyrepl.resp.reply import OK, Simple
@@ -24,7 +26,9 @@ def swapdb(call: Call, first: bytes, second: bytes) -> Simple:
     count = len(call.keyspace.databases)
     if not (0 <= one < count and 0 <= two < count):
         raise CommandError("ERR DB index is out of range")
-    call.keyspace.swap(one, two)
+    if one != two:
+        call.keyspace.swap(one, two)
+        tell_of_swap(call.keyspace.databases[one], call.keyspace.databases[two])
     call.keyspace.dirty += 1
     return OK
 
@@ -36,11 +40,10 @@ def flushdb(call: Call, *mode: bytes) -> Simple:
 
 
 @command("FLUSHALL", arity=-1, flags=WRITE, group="server")
-def flushall(call: Call, *mode: bytes) -> Simple:
+def flushall(call: Call, *mode: bytes) -> Flushed:
     """Delete all keys of all databases. SYNC and ASYNC are accepted and do the same."""
-    reply = _flush(call, call.keyspace.databases, mode)
-    call.keyspace.flushes += 1
-    return reply
+    _flush(call, call.keyspace.databases, mode)
+    return Flushed()
 
 
 def _flush(call: Call, databases: list[Database], mode: tuple[bytes, ...]) -> Simple:

@@ -4,8 +4,9 @@ What a command does stands in its family; whether it may run now is `gates`; wha
 an Effect and is performed by the daemon (`perform`). A command that raises CommandError has, by convention, changed
 nothing.
 
-Propagation (Redis 7, `propagatePendingCommands`): everything that one call, or one EXEC, propagates is one unit; a
-unit of several commands goes out between MULTI and EXEC. Deletions of expired keys go before the command that met them.
+Propagation (Redis 8.2, `propagatePendingCommands`): everything that one call, or one EXEC, propagates is one unit; a
+unit of several commands goes out between MULTI and EXEC, but for deletions that SCAN, RANDOMKEY and the clock bring.
+Deletions of expired keys go before the command that met them.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from pyrepl.commands.effect import Effect
 from pyrepl.commands.effects import Log
 from pyrepl.commands.entry import Entry
 from pyrepl.commands.gates import why_not_now
+from pyrepl.commands.propagation import collect_expired, send, send_each, send_evicted
 from pyrepl.commands.table import (
     ADMIN,
+    ARBITRARY_KEYS,
     DENYOOM,
     MAY_REPLICATE,
     NO_AUTH,
@@ -27,19 +30,21 @@ from pyrepl.commands.table import (
     NO_MULTI,
     NO_SLOWLOG,
     NOW_IN_MULTI,
+    STREAM_HOLDS,
     WRITE,
     Command,
     Table,
     unknown_command,
     unknown_subcommand,
 )
-from pyrepl.commands.transactions import discard_queue, is_dirty, unwatch
+from pyrepl.commands.transactions import EXEC_WITHOUT_MULTI, discard_queue, is_dirty, unwatch
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.prefetch import prefetch_commands
-from pyrepl.node.client import Client
+from pyrepl.node.client import UNLIMITED, Client
 from pyrepl.node.node import Node
 from pyrepl.observability.events import SecurityAttack
-from pyrepl.resp.encoder import append_reply, encode_command
+from pyrepl.resp.encoder import append_reply, encode_command, encoded_size
 from pyrepl.resp.parser import Batch
 from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY, OK, QUEUED, Reply, Simple
 
@@ -60,7 +65,18 @@ class Dispatcher:
     and the slow log alone; `random` is what random commands draw from.
     """
 
-    __slots__ = ("_backlog", "_by_name", "_clock", "_keyspace", "_node", "_perform", "_unit", "random", "table")
+    __slots__ = (
+        "_backlog",
+        "_by_name",
+        "_by_old_name",
+        "_clock",
+        "_keyspace",
+        "_node",
+        "_perform",
+        "_unit",
+        "random",
+        "table",
+    )
 
     def __init__(
         self,
@@ -80,10 +96,10 @@ class Dispatcher:
         self._unit: list[tuple[int, bytes]] | None = None
         """While an EXEC runs: what it propagates so far, (database, bytes of one command)."""
         self._by_name: dict[bytes, Entry] = {}
-        for row in table:
-            entry = self._entry(row, 1)
-            for name in (row.name, row.name.lower()):
-                self._by_name[name.encode()] = entry
+        for name, row in table.rows.items():
+            self._by_name[name] = self._by_name[name.lower()] = self._entry(row, 1)
+        self._by_old_name = {name: self._entry(row, 1) for name, row in table.renamed.items()}
+        """What rename-command has taken from clients; streams and files have it still."""
 
     def call_for(self, client: Client) -> Call:
         """The Call that all commands of one client share."""
@@ -101,8 +117,8 @@ class Dispatcher:
             return self._execute_guarded(call, entry, argv, raw)
         return self._run(call, entry, argv, raw)
 
-    def execute_plain(self, call: Call, batch: Batch, start: int, out: list[bytes]) -> int:
-        """Execute a batch from command `start` on while nothing may be in the way of any of it; hot.
+    def execute_plain(self, call: Call, batch: Batch, start: int, end: int, out: list[bytes]) -> int:
+        """Execute commands [start, end) of a batch while nothing may be in the way of any of it; hot.
 
         The encoded replies are added to `out`. Stops before a command that needs `execute`: the client or node is
         guarded, memory is tracked, the name is not found at once. Stops behind one that asked for an effect, which may
@@ -115,16 +131,15 @@ class Dispatcher:
         by_name = self._by_name
         clock = self._clock
         commands = batch.commands
-        size = len(commands)
         index = start
         unfed = start
         """The first of the commands before `index` whose bytes are still to go into the stream."""
-        fetched = start + 1 if size - start == 1 else start
+        fetched = start + 1 if len(commands) - start == 1 else start
         """How far the keys of the batch were asked for: a single one is looked up at once."""
         name: bytes | None = None
         entry: Entry | None = None
         started = clock()
-        while index < size and not (client.guarded or node.checked):
+        while index < end and not (client.guarded or node.checked):
             if index >= fetched:
                 fetched = prefetch_commands(call.db.values, call.db.expires, commands, index)
             argv = commands[index]
@@ -249,8 +264,10 @@ class Dispatcher:
                 argv = commands[index]
                 entry = by_name.get(argv[0])
                 if entry is None or entry.children or not entry.fits(len(argv)):
-                    entry = self._resolve(argv)
-                if entry.frames:
+                    entry = self._resolve(argv, in_stream=True)
+                if not entry.applies:
+                    if not entry.frames:
+                        return index, CommandError(f"ERR '{entry.wire_name}' is no command of a replication stream")
                     reply: Any = OK
                 elif tracked:
                     reply = self._run_tracked(call, entry, argv, b"")
@@ -271,16 +288,22 @@ class Dispatcher:
             return index, error
         return len(commands), None
 
-    def knows(self, argv: list[bytes]) -> bool:
-        """Is there such a command, with such a subcommand?"""
-        row = self.table.find(argv[0])
-        return row is not None and (not row.subcommands or len(argv) < 2 or argv[1].upper() in row.subcommands)
+    def why_not_in_stream(self, argv: list[bytes]) -> str:
+        """Why no stream and no append-only file may hold `argv`, whatever its other words are: `unknown_command`, or
+        `foreign_command` for one that no master sends (`table.STREAM_HOLDS`); empty if they may."""
+        row = self.table.find_in_stream(argv[0])
+        if row is not None and row.subcommands and len(argv) > 1:
+            row = row.subcommands.get(argv[1].upper())
+        if row is None:
+            return "unknown_command"
+        rows = row.subcommands.values() or (row,)
+        return "" if any(row.flags & STREAM_HOLDS for row in rows) else "foreign_command"
 
     def propagate_expired(self) -> None:
-        """Tell the replicas what expiry has deleted outside any command (the active cycle)."""
-        unit: list[tuple[int, bytes]] = []
-        self._collect_expired(unit)
-        self._send(unit)
+        """Tell the replicas what expiry has deleted outside any command (the active cycle, a command in slices)."""
+        deletions: list[tuple[int, bytes]] = []
+        collect_expired(self._node, deletions)
+        send_each(self._node, deletions)
 
     def make_room(self, slice_s: float = _EVICTION_S) -> bool:
         """Evict until used memory is under maxmemory, for `slice_s` at most, and tell the replicas; was that too short?
@@ -300,18 +323,8 @@ class Dispatcher:
                 break
             if self._clock() > until:
                 break
-        self._propagate_evicted()
+        send_evicted(node)
         return memory.is_over and not memory.full
-
-    def _propagate_evicted(self) -> None:
-        """One DEL for each, none of them in a transaction."""
-        node = self._node
-        evicted = node.memory.evicted
-        verb = b"UNLINK" if node.settings.lazyfree_lazy_eviction else b"DEL"
-        for index, key in evicted:
-            node.replication.feed_one(index, encode_command([verb, key]))
-        node.stats.evicted_keys += len(evicted)
-        evicted.clear()
 
     def _entry(self, row: Command, skip: int) -> Entry:
         entry = Entry(row, self._node.stats.of(row.wire_name), skip)
@@ -319,16 +332,18 @@ class Dispatcher:
             entry.children[name] = self._entry(child, skip + 1)
         return entry
 
-    def _resolve(self, argv: list[bytes]) -> Entry:
+    def _resolve(self, argv: list[bytes], in_stream: bool = False) -> Entry:
         """The slow way to an entry: any case, subcommands, arity. CommandError when there is none."""
         name = argv[0]
         entry = self._by_name.get(name) or self._by_name.get(name.upper())
+        if entry is None and in_stream:
+            entry = self._by_old_name.get(name.upper())
         if entry is None:
             raise unknown_command(argv)
         if entry.children and len(argv) > 1:
             child = entry.children.get(argv[1].upper())
             if child is None:
-                raise unknown_subcommand(entry.row, argv[1])
+                raise unknown_subcommand(argv)
             entry = child
         complaint = entry.row.why_not_arity(len(argv))
         if complaint is not None:
@@ -338,6 +353,7 @@ class Dispatcher:
 
     def _execute_guarded(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
         client = call.client
+        client.last_command = entry.wire_name
         memory = self._node.memory
         if memory.seems_over and client.authenticated:
             self.make_room()
@@ -355,15 +371,23 @@ class Dispatcher:
             if entry.flags & DENYOOM:
                 client.queue_grows = True
             return QUEUED
-        if entry.is_exec:
-            reply = self._exec(call)
-        elif memory.tracked:
-            reply = self._run_tracked(call, entry, argv, raw)
-        else:
-            reply = self._run(call, entry, argv, raw)
+        reply = self._exec(call, entry, argv) if entry.is_exec else self._run_checked(call, entry, argv, raw)
         if self._node.monitors:
             self._show_monitors(client, argv, entry)
         return reply
+
+    def _run_checked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
+        """As `_run`, with what a node that checks its commands does besides."""
+        keyspace = self._keyspace
+        if entry.flags & WRITE and keyspace.expiry is Expiry.HIDE and self._node.replication.is_replica:
+            keyspace.expiry = Expiry.REMOVE
+        try:
+            if self._node.memory.tracked:
+                return self._run_tracked(call, entry, argv, raw)
+            return self._run(call, entry, argv, raw)
+        finally:
+            if keyspace.expiry is Expiry.REMOVE:
+                keyspace.expiry = Expiry.HIDE
 
     def _run_tracked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
         """As `_run`, and the memory limit hears of it: by how much its keys grew, and that they were accessed."""
@@ -416,34 +440,33 @@ class Dispatcher:
                 call.client.write_cut = node.replication.feed_one(call.db.index, raw)
             return
         unit = self._unit if self._unit is not None else []
-        self._collect_expired(unit)
+        collect_expired(node, unit)
         if rewritten is not None:
             unit.extend((call.db.index, encode_command(argv)) for argv in rewritten)
         elif changed and entry.flags & _PROPAGATES:
             unit.append((call.db.index, raw))
         if self._unit is None:
-            self._send(unit)
+            if entry.flags & ARBITRARY_KEYS:
+                send_each(node, unit)
+            else:
+                send(node, unit)
             call.client.write_cut = node.stream_end
 
-    def _collect_expired(self, unit: list[tuple[int, bytes]]) -> None:
-        keyspace = self._keyspace
-        if keyspace.expired:
-            verb = b"UNLINK" if self._node.lazy_expire else b"DEL"
-            unit.extend((index, encode_command([verb, key])) for index, key in keyspace.expired)
-            keyspace.expired.clear()
-        if keyspace.expired_fields:
-            unit.extend((index, encode_command([b"HDEL", key, field])) for index, key, field in keyspace.expired_fields)
-            keyspace.expired_fields.clear()
+    def _exec(self, call: Call, entry: Entry, argv: list[bytes]) -> Reply:
+        started = self._clock()
+        reply = self._exec_queue(call)
+        call.client.last_command = entry.wire_name
+        self._count(call, entry, argv, self._clock() - started)
+        if type(reply) is CommandError:
+            self._failed(call, entry, reply)
+        return reply
 
-    def _send(self, unit: list[tuple[int, bytes]]) -> None:
-        if unit and self._node.propagates:
-            self._node.replication.feed_unit(unit)
-
-    def _exec(self, call: Call) -> Reply:
+    def _exec_queue(self, call: Call) -> Reply:
+        """The replies of the queued commands, or what stands in their place."""
         client = call.client
         queue = client.queue
         if queue is None:
-            return self._rejected(client, None, CommandError("ERR EXEC without MULTI"))
+            return CommandError(EXEC_WITHOUT_MULTI)
         aborted, dirty = client.dirty_exec, is_dirty(client, self._keyspace)
         client.queue = None
         client.queue_writes = False
@@ -452,30 +475,34 @@ class Dispatcher:
         unwatch(client, self._keyspace)
         client.review_guard()
         if aborted:
-            return self._rejected(client, None, CommandError(EXECABORT))
+            return CommandError(EXECABORT)
         if dirty:
             return NULL_ARRAY
         replies: list[Reply] = []
+        room = client.reply_room
         self._unit = []
         client.in_exec = True
         try:
             for argv, raw in queue:
-                replies.append(self._execute_queued(call, argv, raw))
+                reply = self._execute_queued(call, argv, raw)
+                # Beyond that they are for nobody, as the connection is cut for what there is.
+                if room >= 0:
+                    replies.append(reply)
+                    if room < UNLIMITED:
+                        room -= encoded_size(reply, client.proto)
         finally:
             client.in_exec = False
             unit, self._unit = self._unit, None
         if unit:
-            self._send(unit)
+            send(self._node, unit)
             client.write_cut = self._node.stream_end
-        self._by_name[b"EXEC"].stats.calls += 1
         return replies
 
     def _execute_queued(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
         entry = self._by_name.get(argv[0])
         if entry is None or entry.children:
             entry = self._resolve(argv)
-        run = self._run_tracked if self._node.memory.tracked else self._run
-        reply = run(call, entry, argv, raw)
+        reply = self._run_checked(call, entry, argv, raw)
         if self._node.monitors:
             self._show_monitors(call.client, argv, entry)
         return reply
@@ -488,17 +515,19 @@ class Dispatcher:
         """A command that is unknown or has the wrong number of words."""
         client = call.client
         name = argv[0].upper()
+        known = self._by_name.get(name)
+        client.last_command = known.wire_name if known is not None and not known.children else "NULL"
         if name in _HTTP_WORDS:
             client.closing = True
             client.review_guard()
             self._perform(call, Log(SecurityAttack(client.addr)))
             return NO_REPLY
-        if name == b"EXEC" and client.queue is not None:
-            return self._abort_exec(client, self._by_name[b"EXEC"], str(error))
+        if known is not None and known.is_exec and client.queue is not None:
+            return self._abort_exec(client, None, str(error))
         return self._rejected(client, None, error)
 
-    def _abort_exec(self, client: Client, entry: Entry, refusal: str) -> CommandError:
-        """An EXEC that may not run ends its transaction (Redis 7.0 `rejectCommand`)."""
+    def _abort_exec(self, client: Client, entry: Entry | None, refusal: str) -> CommandError:
+        """An EXEC that may not run ends its transaction (Redis 7.0 `rejectCommand`); `entry` counts it if given."""
         discard_queue(client, self._keyspace)
         return self._rejected(
             client, entry, CommandError(f"EXECABORT Transaction discarded because of: {refusal.removeprefix('ERR ')}")

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import final
 
+from pyrepl.commands import deletions
 from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.table import DENYOOM, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.access import Tracking
+from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.packed import unpacked
 from pyrepl.keyspace.values import HashValue, Value, from_plain, plain_value
-from pyrepl.rdb.payload import decode_payload, encode_payload
+from pyrepl.rdb.payload import decode_payload, encode_payload, version_of
+from pyrepl.rdb.reader import RdbLimits
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.row import CannotHold, Form
-from pyrepl.rdb.versions import lowest_version
+from pyrepl.rdb.values import IdmpState, StreamValue
+from pyrepl.rdb.versions import holds_idmp, lowest_version
 from pyrepl.resp.numbers import INT64_MAX
 from pyrepl.resp.reply import OK, Simple
 
@@ -38,7 +43,10 @@ def dump(call: Call, key: bytes) -> bytes | None:
 
 
 def _form(value: Value, settings: Settings) -> Form:
-    needed = lowest_version(field_ttls=isinstance(value, HashValue) and bool(value.expires))
+    needed = lowest_version(
+        field_ttls=isinstance(value, HashValue) and bool(value.expires),
+        idmp=isinstance(value, StreamValue) and value.idmp is not None and not value.idmp.tells_nothing,
+    )
     packing = PackingSettings(**{name: getattr(settings, name) for name in PackingSettings._fields})
     return Form(settings.rdb_version or needed, settings.rdbcompression, packing)
 
@@ -50,6 +58,7 @@ def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: byte
     Propagates with ABSTTL; as DEL when the value has expired already and one of that name had to go.
     """
     options = _Options(arguments)
+    settings = call.node.settings
     db = call.db
     old = db.find_kept(key)
     if old is not None and not options.replace:
@@ -57,7 +66,9 @@ def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: byte
     at_ms = integer_argument(ttl)
     if at_ms < 0:
         raise CommandError("ERR Invalid TTL value, must be >= 0")
-    value = from_plain(decode_payload(payload))
+    value = from_plain(decode_payload(payload, RdbLimits(relaxed=settings.rdb_version_check == "relaxed")))
+    if isinstance(value, StreamValue) and not holds_idmp(version_of(payload)):
+        value.idmp = IdmpState.of_new(limits_of_new(settings))
     if at_ms and not options.absolute:
         # Redis 7.0 overflows here and drops a key that was meant to live for ever.
         at_ms = min(at_ms + call.now_ms, INT64_MAX)
@@ -65,25 +76,38 @@ def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: byte
         if old is not None:
             db.delete(key)
             db.changed(key)
-            call.rewrite(b"DEL", key)
+            call.rewrite(deletions.of_replaced(call.node.settings), key)
         return OK
     db.put(key, value)
     if at_ms:
         db.expire_at(key, at_ms)
         if not options.absolute:
             call.rewrite(b"RESTORE", key, b"%d" % at_ms, payload, *arguments, b"ABSTTL")
+    _note_access(call, key, options)
     db.changed(key)
     return OK
 
 
+def _note_access(call: Call, key: bytes, options: _Options) -> None:
+    """A key is restored as old as IDLETIME or as often used as FREQ says, where the policy goes by that."""
+    tracker = call.node.memory.tracker
+    if tracker.tracking is Tracking.NONE:
+        return
+    tracker.touch(call.db, key, call.random.below)
+    idle_s = {} if options.idle_s is None else {key: options.idle_s}
+    tracker.take_loaded(call.db, idle_s, {} if options.frequency is None else {key: options.frequency})
+
+
 @final
 class _Options:
-    """REPLACE, ABSTTL; IDLETIME and FREQ are checked and not kept. Raises CommandError."""
+    """REPLACE, ABSTTL, IDLETIME (seconds) and FREQ; None where they are not given. Raises CommandError."""
 
-    __slots__ = ("absolute", "replace")
+    __slots__ = ("absolute", "frequency", "idle_s", "replace")
 
     def __init__(self, arguments: tuple[bytes, ...]) -> None:
         self.replace = self.absolute = False
+        self.idle_s: int | None = None
+        self.frequency: int | None = None
         access = b""
         words = iter(arguments)
         for option in words:
@@ -94,13 +118,16 @@ class _Options:
                 self.absolute = True
             elif word in (b"IDLETIME", b"FREQ") and access in (b"", word) and (number := next(words, None)) is not None:
                 access = word
-                _check_access(word, integer_argument(number))
+                self._take_access(word, integer_argument(number))
             else:
                 raise syntax_error()
 
-
-def _check_access(word: bytes, number: int) -> None:
-    if word == b"IDLETIME" and number < 0:
-        raise CommandError("ERR Invalid IDLETIME value, must be >= 0")
-    if word == b"FREQ" and not 0 <= number <= MAX_FREQ:
-        raise CommandError("ERR Invalid FREQ value, must be >= 0 and <= 255")
+    def _take_access(self, word: bytes, number: int) -> None:
+        if word == b"IDLETIME":
+            if number < 0:
+                raise CommandError("ERR Invalid IDLETIME value, must be >= 0")
+            self.idle_s = number
+        else:
+            if not 0 <= number <= MAX_FREQ:
+                raise CommandError("ERR Invalid FREQ value, must be >= 0 and <= 255")
+            self.frequency = number

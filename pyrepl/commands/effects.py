@@ -56,6 +56,12 @@ class Save(Effect):
 
 
 @final
+class Flushed(Effect):
+    """FLUSHALL has emptied the databases: a snapshot that is being saved is not wanted any more, and with save points
+    an empty one takes its place at once; +OK."""
+
+
+@final
 class BgSave(Effect):
     """BGSAVE: `+Background saving started`, or `-ERR` when there is no starting a child. None runs (checked before)."""
 
@@ -225,17 +231,21 @@ class InSlices(Effect):
 
 
 class ReplPausePoint(enum.Enum):
-    """Where DEBUG REPL-PAUSE makes a sync stop and wait (Redis 8.0)."""
+    """Where DEBUG REPL-PAUSE makes the process stop (Redis 8.2)."""
 
     CLEAR = "clear"
+    """Nowhere any more."""
     AFTER_FORK = "after-fork"
+    """On a master, when the child that makes a snapshot for replicas was started."""
     BEFORE_RDB_CHANNEL = "before-rdb-channel"
+    """On a replica, before it asks for the snapshot on its second connection."""
     ON_STREAMING_REPL_BUF = "on-streaming-repl-buf"
+    """On a replica, at each piece that it applies of the stream that came beside the snapshot."""
 
 
 @final
 class ReplPause(Effect):
-    """DEBUG REPL-PAUSE: hold syncs at this point until CLEAR; +OK."""
+    """DEBUG REPL-PAUSE: stop the process at this point of a sync, each time until SIGCONT; +OK. CLEAR ends that."""
 
     point: ReplPausePoint
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, final
 
-from pyrepl.commands.table import Command
+from pyrepl.commands.table import STREAM_HOLDS, Command
 from pyrepl.node.stats import CommandStats
 
 _NO_ACCESS: Final = frozenset(
     {"ttl", "pttl", "expiretime", "pexpiretime", "type", "exists", "watch", "memory|usage", "debug"}
-    | {"object|encoding", "object|freq", "object|idletime", "object|refcount"}
+    | {"restore", "object|encoding", "object|freq", "object|idletime", "object|refcount"}
 )
-"""Commands that ask about keys without accessing them, for LRU and LFU (LOOKUP_NOTOUCH, 7.0)."""
+"""Commands that ask about keys without accessing them, for LRU and LFU (LOOKUP_NOTOUCH, 7.0), and RESTORE, which says
+itself when its key was accessed."""
 
 
 @final
@@ -20,6 +21,7 @@ class Entry:
     """A row as one dispatcher executes it: its function and counters at hand."""
 
     __slots__ = (
+        "applies",
         "arity",
         "children",
         "flags",
@@ -49,6 +51,8 @@ class Entry:
         self.is_exec = row.name == "EXEC"
         self.is_access = row.wire_name.lower() not in _NO_ACCESS
         self.frames = row.name in ("MULTI", "EXEC")
+        self.applies = bool(row.flags & STREAM_HOLDS) and not self.frames
+        """Is it executed when a stream brings it? What only frames a unit there needs no deed."""
         self.is_plain = not row.subcommands and not self.is_exec and skip == 1
         """May be executed by `execute_plain`."""
 

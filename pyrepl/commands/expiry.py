@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from pyrepl.commands import deletions
 from pyrepl.commands.arguments import expire_point_argument
 from pyrepl.commands.call import Call
 from pyrepl.commands.table import FAST, FIRST_ARG, READONLY, WRITE, command
@@ -85,7 +86,7 @@ def _expire(call: Call, key: bytes, at_ms: int, condition: Condition, options: t
         return 0
     if at_ms <= call.now_ms and not call.node.replication.is_replica:
         db.drop(key)
-        call.rewrite(b"UNLINK" if call.node.settings.lazyfree_lazy_expire else b"DEL", key)
+        call.rewrite(deletions.of_expired(call.node.settings), key)
     else:
         db.expire_at(key, at_ms)
         call.rewrite(b"PEXPIREAT", key, b"%d" % at_ms, *options)

@@ -14,6 +14,7 @@ expired fields go is `keyspace.field_expiry`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from pyrepl.commands.call import Call
@@ -61,7 +62,7 @@ def hpexpireat(call: Call, key: bytes, point: bytes, *options: bytes) -> list[in
 def _expire(
     call: Call, key: bytes, text: bytes, options: tuple[bytes, ...], name: str, unit_ms: int, base_ms: int
 ) -> list[int]:
-    """Propagates as HPEXPIREAT for the fields that changed, or as HDEL for fields whose time is already past."""
+    """Propagates as HPEXPIREAT for the fields that changed, or as HDEL for each whose time is already past."""
     value = find_hash(call.db, key)
     at_ms = field_expiry_argument(text, name, unit_ms, base_ms)
     condition = options[0].upper() if options[0].upper() in _CONDITIONS else b""
@@ -75,10 +76,15 @@ def _expire(
         call.rewrite(*head, b"FIELDS", b"%d" % len(expired), *expired)
         call.db.volatile_hashes.add(key)
     deleted = [field for field, outcome in zip(names, outcomes) if outcome == DELETED]
-    if deleted:
-        call.rewrite(b"HDEL", key, *deleted)
+    propagate_deletions(call, key, deleted)
     note_change(call, key, value, len(expired) + len(deleted))
     return outcomes
+
+
+def propagate_deletions(call: Call, key: bytes, fields: Iterable[bytes]) -> None:
+    """Tell the replicas of fields whose time was past when it was set: each by itself, as Redis 8.2 does."""
+    for field in fields:
+        call.rewrite(b"HDEL", key, field)
 
 
 def note_change(call: Call, key: bytes, value: HashValue, count: int) -> None:

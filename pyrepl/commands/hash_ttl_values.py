@@ -10,7 +10,7 @@ from typing import Final, final
 from pyrepl.commands.arguments import INT32_MAX
 from pyrepl.commands.call import Call
 from pyrepl.commands.hash_fields import counted_fields, field_count, field_expiry_argument
-from pyrepl.commands.hash_ttl import DELETED, DONE, expire_field, note_change
+from pyrepl.commands.hash_ttl import DELETED, DONE, expire_field, note_change, propagate_deletions
 from pyrepl.commands.hashes import writable_hash
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, WRITE, command
 from pyrepl.errors import CommandError
@@ -88,8 +88,7 @@ def _expire_read(call: Call, key: bytes, value: HashValue, names: tuple[bytes, .
         call.rewrite(b"HPEXPIREAT", key, b"%d" % at_ms, b"FIELDS", b"%d" % len(names), *names)
         call.db.volatile_hashes.add(key)
     deleted = [field for field, outcome in zip(names, outcomes) if outcome == DELETED]
-    if deleted:
-        call.rewrite(b"HDEL", key, *deleted)
+    propagate_deletions(call, key, deleted)
     note_change(call, key, value, outcomes.count(DONE) + len(deleted))
     return found
 
@@ -184,7 +183,7 @@ def hsetex(call: Call, key: bytes, *arguments: bytes) -> int:
 def _expire_written(call: Call, key: bytes, value: HashValue, options: SetOptions, at_ms: int) -> None:
     names = options.pairs[::2]
     if DELETED in [expire_field(call, value, field, at_ms) for field in names]:
-        call.rewrite(b"HDEL", key, *dict.fromkeys(names))
+        propagate_deletions(call, key, dict.fromkeys(names))
         return
     condition = [options.condition] if options.condition else []
     time = [b"PXAT", b"%d" % at_ms]

@@ -1,5 +1,5 @@
-"""Commands on hashes. Times to live of fields stand in `hash_ttl`; fields that expired are gone before any command
-sees the hash (`keyspace.field_expiry`).
+"""Commands on hashes. Times to live of fields stand in `hash_ttl`; fields that expired are gone before any command but
+HLEN and HDEL sees the hash (`keyspace.field_expiry`).
 
 Replies are copies, as a transaction's later commands may change the hash before the reply is sent. Setting a field
 takes away its time to live, incrementing keeps it (Redis 7.4). Dirty counts, replies and texts are Redis 7.0's.
@@ -170,12 +170,15 @@ def hvals(call: Call, key: bytes) -> list[bytes]:
 
 @command("HLEN", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hlen(call: Call, key: bytes) -> int:
-    """The number of fields of a hash."""
+    """The number of fields of a hash, with those that have expired and are still there (Redis 8.2)."""
     kept = call.db.read_kept(key)
     if type(kept) is PackedHash:
         return edits.element_count(kept) >> 1
-    value = _visible(call, key, kept)
-    return 0 if value is None else len(value.fields)
+    if kept is None:
+        return 0
+    if not isinstance(kept, HashValue):
+        raise wrong_type()
+    return len(kept.fields)
 
 
 @command("HEXISTS", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
@@ -192,9 +195,9 @@ def hstrlen(call: Call, key: bytes, field: bytes) -> int:
 
 @command("HDEL", arity=-3, flags=WRITE | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hdel(call: Call, key: bytes, *names: bytes) -> int:
-    """Remove fields of a hash; how many were there."""
+    """Remove fields of a hash; how many were there, those among them that have expired (Redis 8.2)."""
     db = call.db
-    value = find_hash(db, key)
+    value = db.find_as(HashValue, key)
     if value is None:
         return 0
     removed = 0

@@ -1,4 +1,4 @@
-"""HELP of commands with subcommands, framed as Redis 7.0 frames it, and the error that points to it."""
+"""HELP of commands with subcommands, framed as Redis 8.2 frames it, and the error that points to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyrepl.resp.reply import Simple
 def help_reply(name: str, *lines: str) -> list[Simple]:
     """The reply of `name HELP`: a head line, one line per subcommand with its explanation indented below, HELP last."""
     head = f"{name} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
-    return [Simple(line.encode()) for line in (head, *lines, "HELP", "    Prints this help.")]
+    return [Simple(line.encode()) for line in (head, *lines, "HELP", "    Print this help.")]
 
 
 def subcommand_syntax_error(name: str, subcommand: bytes) -> CommandError:

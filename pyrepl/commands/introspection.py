@@ -1,6 +1,6 @@
 """COMMAND and its subcommands: the command table, told to clients. How a row is printed is command_docs.py's.
 
-The rows come from families.py, which has this module among its own; hence the import at the time of the call.
+The rows come from families.py, which has this module among its own; renaming.py looks there at the time of the call.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from typing import Final
 from pyrepl.commands.arguments import syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.categories import CATEGORIES, categories
-from pyrepl.commands.command_docs import Catalogue, docs_of, info_of, key_flags, word_set
+from pyrepl.commands.command_docs import Catalogue, docs_of, info_of, word_set
 from pyrepl.commands.help import help_reply
+from pyrepl.commands.key_specs import keys_with_flags
+from pyrepl.commands.renaming import renamed_table
 from pyrepl.commands.table import LOADING, STALE, Command, command
 from pyrepl.errors import CommandError
 from pyrepl.glob import Glob
@@ -24,20 +26,20 @@ _FLAGS: Final = LOADING | STALE
 @command("COMMAND", arity=-1, flags=_FLAGS, group="server", since="2.8.13")
 def command_(call: Call, *ignored: bytes) -> list[Reply]:
     """Describe all commands"""
-    catalogue = _catalogue()
+    catalogue = _catalogue(call)
     return [info_of(row, catalogue, call.client.proto) for row in catalogue.top()]
 
 
 @command("COMMAND|COUNT", arity=2, flags=_FLAGS, group="server", since="2.8.13")
 def command_count(call: Call) -> int:
     """Count the commands, subcommands not among them"""
-    return len(_catalogue().top())
+    return len(_catalogue(call).top())
 
 
 @command("COMMAND|INFO", arity=-2, flags=_FLAGS, group="server", since="2.8.13")
 def command_info(call: Call, *names: bytes) -> list[Reply]:
     """Describe the named commands, or all; null for a name that is none"""
-    proto, catalogue = call.client.proto, _catalogue()
+    proto, catalogue = call.client.proto, _catalogue(call)
     rows = [catalogue.named(name) for name in names] if names else catalogue.top()
     return [None if row is None else info_of(row, catalogue, proto) for row in rows]
 
@@ -45,7 +47,7 @@ def command_info(call: Call, *names: bytes) -> list[Reply]:
 @command("COMMAND|DOCS", arity=-2, flags=_FLAGS, group="server", since="7.0.0")
 def command_docs(call: Call, *names: bytes) -> dict[Reply, Reply]:
     """Document the named commands, or all: summary, group, arguments"""
-    catalogue = _catalogue()
+    catalogue = _catalogue(call)
     rows = [catalogue.named(name) for name in names] if names else catalogue.top()
     return {row.wire_name.encode(): docs_of(row, catalogue, call.client.proto) for row in rows if row is not None}
 
@@ -53,9 +55,9 @@ def command_docs(call: Call, *names: bytes) -> dict[Reply, Reply]:
 @command("COMMAND|LIST", arity=-2, flags=_FLAGS, group="server", since="7.0.0")
 def command_list(call: Call, *options: bytes) -> list[bytes]:
     """List the names of all commands, or of those that a filter leaves"""
-    catalogue = _catalogue()
+    catalogue = _catalogue(call)
     keep = _filter(options, catalogue)
-    return [row.wire_name.encode() for row in catalogue.rows.values() if keep(row)]
+    return [row.wire_name.encode() for row in catalogue if keep(row)]
 
 
 def _filter(options: tuple[bytes, ...], catalogue: Catalogue) -> Callable[[Command], bool]:
@@ -81,18 +83,19 @@ def _filter(options: tuple[bytes, ...], catalogue: Catalogue) -> Callable[[Comma
 @command("COMMAND|GETKEYS", arity=-3, flags=_FLAGS, group="server", since="2.8.13")
 def command_getkeys(call: Call, *argv: bytes) -> list[bytes]:
     """Extract the keys of a whole command"""
-    return [argv[position] for position in _key_positions(argv)[1]]
+    return [argv[position] for position in _key_positions(call, argv)[1]]
 
 
 @command("COMMAND|GETKEYSANDFLAGS", arity=-3, flags=_FLAGS, group="server", since="7.0.0")
 def command_getkeysandflags(call: Call, *argv: bytes) -> list[Reply]:
     """Extract the keys of a whole command, each with what the command may do with it"""
-    row, positions = _key_positions(argv)
-    return [[argv[position], word_set(key_flags(row), call.client.proto)] for position in positions]
+    row, positions = _key_positions(call, argv)
+    proto = call.client.proto
+    return [[argv[at], word_set(flags, proto)] for at, flags in keys_with_flags(row, list(argv), positions)]
 
 
-def _key_positions(argv: tuple[bytes, ...]) -> tuple[Command, list[int]]:
-    catalogue = _catalogue()
+def _key_positions(call: Call, argv: tuple[bytes, ...]) -> tuple[Command, list[int]]:
+    catalogue = _catalogue(call)
     row = None if b"|" in argv[0] else catalogue.named(argv[0])
     if row is not None and catalogue.children(row) and len(argv) > 1:
         row = catalogue.named(argv[0] + b"|" + argv[1])
@@ -134,7 +137,5 @@ def command_help(call: Call) -> list[Simple]:
     )
 
 
-def _catalogue() -> Catalogue:
-    from pyrepl.commands.families import FAMILIES
-
-    return Catalogue(FAMILIES)
+def _catalogue(call: Call) -> Catalogue:
+    return Catalogue(renamed_table(call.node.settings))

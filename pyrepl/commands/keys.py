@@ -10,11 +10,21 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.effect import Effect
 from pyrepl.commands.effects import InSlices
 from pyrepl.commands.slices import FEW_KEYS, KeysJob, OrderJob, is_order_far
-from pyrepl.commands.table import ALL_ARGS, DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, command
+from pyrepl.commands.table import (
+    ALL_ARGS,
+    ARBITRARY_KEYS,
+    DENYOOM,
+    FAST,
+    FIRST_ARG,
+    FIRST_TWO,
+    READONLY,
+    WRITE,
+    command,
+)
 from pyrepl.errors import CommandError
 from pyrepl.glob import Glob
 from pyrepl.keyspace.copying import copied
-from pyrepl.keyspace.database import Database
+from pyrepl.keyspace.database import Database, Expiry
 from pyrepl.keyspace.packed import kept_type_name
 from pyrepl.resp.reply import OK, Simple
 
@@ -35,8 +45,10 @@ def unlink(call: Call, *keys: bytes) -> int:
 
 def _delete(db: Database, keys: tuple[bytes, ...]) -> int:
     deleted = 0
+    # An expired key that a replica's client deletes counts, as in Redis, which there has nothing else to delete it by.
+    ends_expired = db.keyspace.expiry is not Expiry.REMOVE
     for key in keys:
-        if db.expires:
+        if ends_expired and db.expires:
             db.find_kept(key)
         if db.drop(key):
             db.changed(key)
@@ -155,7 +167,7 @@ def keys_(call: Call, pattern: bytes) -> list[bytes] | Effect:
     return [key for key in db.values if matches(key) and not db.has_expired(key)]
 
 
-@command("RANDOMKEY", arity=1, flags=READONLY, group="generic")
+@command("RANDOMKEY", arity=1, flags=READONLY | ARBITRARY_KEYS, group="generic")
 def randomkey(call: Call) -> bytes | Effect | None:
     """A random key; null when the database is empty."""
     db, below = call.db, call.random.below

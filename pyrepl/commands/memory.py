@@ -43,6 +43,7 @@ def memory_stats(call: Call) -> dict[Reply, Reply]:
         b"total.allocated": use.used,
         b"startup.allocated": use.startup,
         b"replication.backlog": use.backlog,
+        b"replica.fullsync.buffer": use.sync_buffer,
         b"clients.slaves": use.replicas,
         b"clients.normal": use.clients,
         b"cluster.links": 0,
@@ -62,8 +63,8 @@ def memory_stats(call: Call) -> dict[Reply, Reply]:
     stats[b"dataset.bytes"] = use.dataset
     stats[b"dataset.percentage"] = use.dataset_percent
     stats[b"peak.percentage"] = use.peak_percent
-    stats[b"fragmentation"] = 1.0
-    stats[b"fragmentation.bytes"] = 0
+    stats[b"fragmentation"] = use.fragmentation
+    stats[b"fragmentation.bytes"] = use.held - use.used
     return stats
 
 
@@ -87,8 +88,8 @@ def _findings(call: Call, use: MemoryUse) -> list[str]:
     replicas = sum(session.is_replica for session in call.node.replication.roster.sessions.values())
     if use.peak > use.used * 1.5:
         findings.append(
-            f"Peak memory: the process has held {use.peak} bytes, more than 150% of what it holds now; "
-            "the rest may stay reserved until a restart."
+            f"Peak memory: {use.peak} bytes were used once, more than 150% of what is used now; the process may keep "
+            "the rest until a restart."
         )
     if clients and use.clients // clients > _LARGE_CLIENT_BYTES:
         findings.append(

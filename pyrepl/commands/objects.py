@@ -71,16 +71,25 @@ def object_refcount(call: Call, key: bytes) -> int | None:
 
 @command("OBJECT|IDLETIME", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="2.2.3")
 def object_idletime(call: Call, key: bytes) -> int | None:
-    """Seconds since the last access; 0 under policies that need no access times."""
+    """Seconds since the last access, under an LRU policy
+
+    Redis tells them under every policy but LFU. Here a time for each key is kept only where the policy goes by it;
+    where it does not, an error says so, as no number would be true.
+    """
     if call.db.read_kept(key) is None:
         return None
     tracker = call.node.memory.tracker
+    if tracker.tracking is Tracking.LRU:
+        return tracker.idle_s(call.db, key)
     if tracker.tracking is Tracking.LFU:
         raise CommandError(
             "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching "
             "between policies at runtime LRU and LFU data will take some time to adjust."
         )
-    return tracker.idle_s(call.db, key) if tracker.tracking is Tracking.LRU else 0
+    raise CommandError(
+        "ERR An LRU maxmemory policy is not selected, idle time not tracked. CONFIG SET maxmemory-policy allkeys-lru"
+        " tracks it from then on, and evicts nothing while maxmemory is 0."
+    )
 
 
 @command("OBJECT|FREQ", arity=3, flags=READONLY, keys=SECOND_ARG, group="generic", since="4.0.0")

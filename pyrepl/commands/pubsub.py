@@ -117,7 +117,7 @@ def _each(client: Client, verb: bytes, names: Iterable[bytes], change: Callable[
     for name in names:
         change(client, name)
         messages.append(_confirmation(client, verb, name))
-    return Raw(b"".join(messages or [_confirmation(client, verb, None)]))
+    return Raw(b"".join(messages or [_confirmation(client, verb, None)]), is_heard=True)
 
 
 def _confirmation(client: Client, verb: bytes, name: bytes | None) -> bytes:

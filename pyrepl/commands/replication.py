@@ -17,8 +17,9 @@ from pyrepl.commands.arguments import (
 )
 from pyrepl.commands.call import Call
 from pyrepl.commands.effects import AbortFailover, Failover, HurryLink, Promote, Replconf, ReplicaOf, Sync, Wait
-from pyrepl.commands.table import ADMIN, FAST, LOADING, NO_MULTI, NOSCRIPT, STALE, command
+from pyrepl.commands.table import ADMIN, FAST, IN_STREAM, LOADING, NO_MULTI, NOSCRIPT, STALE, command
 from pyrepl.errors import CommandError
+from pyrepl.replication.events import SessionState
 from pyrepl.replication.failover import ALREADY, FailoverState
 from pyrepl.resp.reply import OK, Reply, Simple
 
@@ -35,7 +36,10 @@ WHILE_FAILING_OVER: Final = "ERR REPLICAOF not allowed while failing over."
 
 @command("ROLE", arity=1, flags=NOSCRIPT | LOADING | STALE | FAST, group="server", since="2.8.12")
 def role(call: Call) -> list[Reply]:
-    """Tell the role in replication: master with its replicas, or slave with its master"""
+    """Tell the role in replication: master with its replicas, or slave with its master
+
+    As in Redis 8.2 a replica is listed from when its sync is done: INFO lists it before, with the state of its sync.
+    """
     replication = call.node.replication
     link = replication.link
     if link is not None:
@@ -49,7 +53,7 @@ def role(call: Call) -> list[Reply]:
     replicas: list[Reply] = [
         [session.ip.encode(), b"%d" % session.listening_port, b"%d" % session.ack_cut]
         for session in replication.roster.sessions.values()
-        if session.is_replica
+        if session.state is SessionState.ONLINE
     ]
     return [b"master", replication.backlog.end, replicas]
 
@@ -88,14 +92,14 @@ def wait(call: Call, replicas: bytes, timeout: bytes) -> Wait | int:
     if replication.is_replica:
         raise CommandError(WAIT_ON_REPLICA)
     wanted = int32_argument(replicas)
-    timeout_ms = timeout_ms_argument(timeout)
+    timeout_ms = timeout_ms_argument(timeout, call.now_ms)
     acked = replication.roster.acked_at_least(call.client.write_cut)
     if acked >= wanted or call.client.in_exec:
         return acked
     return Wait(wanted, timeout_ms)
 
 
-@command("REPLCONF", arity=-1, flags=ADMIN | NOSCRIPT | LOADING | STALE, group="server", since="3.0.0")
+@command("REPLCONF", arity=-1, flags=ADMIN | NOSCRIPT | LOADING | STALE | IN_STREAM, group="server", since="3.0.0")
 def replconf(call: Call, *words: bytes) -> Replconf | Simple:
     """Tell a master about the replica that sends it; for replicas alone"""
     if len(words) % 2:

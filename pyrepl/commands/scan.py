@@ -9,7 +9,7 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.effect import Effect
 from pyrepl.commands.effects import InSlices
 from pyrepl.commands.slices import OrderJob, is_order_far
-from pyrepl.commands.table import READONLY, command
+from pyrepl.commands.table import ARBITRARY_KEYS, READONLY, command
 from pyrepl.glob import Glob
 from pyrepl.keyspace.packed import kept_type_name
 from pyrepl.keyspace.scan import SMALL_COLLECTION
@@ -18,7 +18,7 @@ ScanReply = list[bytes | list[bytes]]
 """[next cursor, keys]; a next cursor of 0 is the end."""
 
 
-@command("SCAN", arity=-2, flags=READONLY, group="generic", since="2.8.0")
+@command("SCAN", arity=-2, flags=READONLY | ARBITRARY_KEYS, group="generic", since="2.8.0")
 def scan(call: Call, cursor: bytes, *arguments: bytes) -> ScanReply | Effect:
     """The next keys of an iteration over the database: [cursor, keys]; cursor 0 starts and ends one."""
     place = cursor_argument(cursor)

@@ -75,8 +75,7 @@ def _store(call: Call, destination: bytes, keys: tuple[bytes, ...], operation: S
     if result:
         db.put(destination, SetValue(result))
         db.changed(destination, 1)
-    elif db.find_kept(destination) is not None:
-        db.delete(destination)
+    elif db.delete(destination):
         db.changed(destination, 1)
     return len(result)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Final, final
 
+from pyrepl.commands import deletions
 from pyrepl.commands.arguments import syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import check_pick_count, pick_count_argument, pop_count_argument
@@ -169,7 +170,7 @@ def _pop_counted(call: Call, key: bytes, counts: tuple[bytes, ...]) -> Sequence[
     if count >= len(value.members):
         db.delete(key)
         db.changed(key, len(value.members))
-        call.rewrite(b"DEL", key)
+        call.rewrite(deletions.of_replaced(call.node.settings), key)
         return set_reply(call, value.members)
     taken = [value.pop_random(call.random.below) for _ in range(count)]
     for i in range(0, count, REMOVED_AT_ONCE):

@@ -176,7 +176,6 @@ def _store(call: Call, key: bytes, found: list[bytes | None]) -> int:
     if found:
         db.put(key, ListValue(deque(b"" if item is None else item for item in found)))
         db.changed(key, len(found))
-    elif db.find_kept(key) is not None:
-        db.delete(key)
+    elif db.delete(key):
         db.changed(key)
     return len(found)

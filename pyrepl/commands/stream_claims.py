@@ -2,7 +2,8 @@
 
 Propagation: each entry as one XCLAIM in the form that states the outcome (`stream_reads.propagate_claim`), also one
 that was dropped from the pending list because the stream has it no more: the replica then drops it too. A consumer
-is made with its first claim, as in Redis 7.0.
+is made by asking, whether it gets anything or not (Redis 7.2); one that no claim names goes out as XGROUP
+CREATECONSUMER, where Redis leaves its replicas without it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.stream_ids import FIRST_ID, id_text, parse_id, range_start, strict_id
 from pyrepl.commands.stream_log import find
 from pyrepl.commands.stream_pending import assign, ids_from, remove, touch_consumer
-from pyrepl.commands.stream_reads import no_group, propagate_claim, propagate_position
+from pyrepl.commands.stream_reads import no_group, propagate_claim, propagate_consumer, propagate_position
 from pyrepl.commands.streams import entry_reply
 from pyrepl.commands.table import FAST, FIRST_ARG, WRITE, command
 from pyrepl.errors import CommandError
@@ -80,7 +81,7 @@ class _Claims:
     __slots__ = (
         "_call",
         "_consumer",
-        "_consumer_is_new",
+        "_consumer_is_untold",
         "_group",
         "_group_name",
         "_key",
@@ -105,10 +106,16 @@ class _Claims:
         self.gone: list[StreamId] = []
         self.told = False
         """A claim has told the replicas the group's last id."""
+        self._consumer_is_untold = False
 
     @property
     def group(self) -> StreamGroup:
         return self._group
+
+    def meet_consumer(self) -> None:
+        """Note that the consumer has asked; the group may get to know it by that."""
+        self._consumer_is_untold = touch_consumer(self._group, self._consumer, self._call.now_ms)
+        self._call.keyspace.dirty += self._consumer_is_untold
 
     def entry(self, entry_id: StreamId) -> StreamEntry | None:
         """The stream's entry. If it is gone it is dropped from the pending list as well."""
@@ -127,7 +134,6 @@ class _Claims:
     def take(self, entry: StreamEntry, terms: _Terms) -> None:
         """Make the entry this consumer's. One that FORCE has put on the list counts as delivered twice, as in Redis."""
         entry_id = entry[0]
-        self._call.keyspace.dirty += touch_consumer(self._group, self._consumer, self._call.now_ms)
         pending = assign(self._group, entry_id, self._consumer)
         pending.delivery_ms = self._call.now_ms if terms.delivery_ms is None else terms.delivery_ms
         if terms.retry_count is not None:
@@ -137,6 +143,12 @@ class _Claims:
         self._group.consumers[self._consumer].active_ms = self._call.now_ms
         self.rows.append(id_text(entry_id) if terms.just_id else entry_reply(entry))
         self._tell(entry_id, pending)
+        self._consumer_is_untold = False
+
+    def tell_consumer(self) -> None:
+        """At the end: tell the replicas of a new consumer that got nothing."""
+        if self._consumer_is_untold:
+            propagate_consumer(self._call, self._key, self._group_name, self._consumer)
 
     def tell_position(self) -> None:
         propagate_position(self._call, self._key, self._group_name, self._group)
@@ -166,6 +178,7 @@ def xclaim(call: Call, key: bytes, group_name: bytes, consumer: bytes, min_idle:
     advanced = terms.last_id > group.last_id
     if advanced:
         group.last_id = terms.last_id
+    claims.meet_consumer()
     for entry_id in ids:
         entry = claims.entry(entry_id)
         pending = group.pending.get(entry_id)
@@ -175,6 +188,7 @@ def xclaim(call: Call, key: bytes, group_name: bytes, consumer: bytes, min_idle:
             claims.take(entry, terms)
     if advanced and not claims.told:
         claims.tell_position()
+    claims.tell_consumer()
     return claims.rows
 
 
@@ -189,6 +203,7 @@ def xautoclaim(
     count = _autoclaim_options(options, terms)
     claims = _Claims(call, key, group_name, consumer)
     call.propagate_nothing()
+    claims.meet_consumer()
     examined = list(islice(ids_from(claims.group, start), count * _ATTEMPTS_PER_CLAIM + 1))
     done = 0
     attempts = count * _ATTEMPTS_PER_CLAIM
@@ -201,6 +216,7 @@ def xautoclaim(
         elif claims.is_idle(claims.group.pending[entry_id], min_idle_ms):
             claims.take(entry, terms)
             count -= 1
+    claims.tell_consumer()
     cursor = examined[done] if done < len(examined) else FIRST_ID
     return [id_text(cursor), claims.rows, [id_text(entry_id) for entry_id in claims.gone]]
 

@@ -13,6 +13,7 @@ from pyrepl.commands.help import help_reply
 from pyrepl.commands.stream_ids import FIRST_ID, id_text, loose_id, range_end, range_start, strict_id
 from pyrepl.commands.stream_pending import count_of, ids_from, index, remove, remove_consumer, touch_consumer
 from pyrepl.commands.stream_reads import no_group
+from pyrepl.commands.streams import new_stream
 from pyrepl.commands.table import (
     DENYOOM,
     FAST,
@@ -65,12 +66,12 @@ def xgroup_create(call: Call, key: bytes, name: bytes, start: bytes, *options: b
     else:
         last_id = strict_id(start)
     if stream is None:
-        stream = StreamValue()
+        stream = new_stream(call)
         call.db.put(key, stream)
         call.db.changed(key, 0)
     elif name in stream.groups:
         raise CommandError("BUSYGROUP Consumer Group name already exists")
-    stream.groups[name] = StreamGroup(last_id, entries_read)
+    stream.groups[name] = StreamGroup(last_id, min(entries_read, stream.entries_added))
     call.keyspace.dirty += 1
     return OK
 
@@ -81,7 +82,7 @@ def xgroup_setid(call: Call, key: bytes, name: bytes, start: bytes, *options: by
     entries_read, _ = _group_options(call, options, may_make_stream=False)
     stream, group = _existing_group(call, key, name)
     group.last_id = stream.last_id if start == b"$" else loose_id(start)
-    group.entries_read = entries_read
+    group.entries_read = min(entries_read, stream.entries_added)
     call.keyspace.dirty += 1
     return OK
 

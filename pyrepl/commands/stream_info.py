@@ -1,4 +1,4 @@
-"""XINFO: a stream, its groups and their consumers, described. Field names and order are Redis 7.0's.
+"""XINFO: a stream, its groups and their consumers, described. Field names and order are Redis 8.6's.
 
 `radix-tree-keys` and `radix-tree-nodes` describe Redis's memory layout; here they are estimated from the length, at
 stream-node-max-entries a node.
@@ -15,10 +15,10 @@ from pyrepl.commands.help import help_reply
 from pyrepl.commands.stream_groups import no_such_group, wrong_subcommand_use
 from pyrepl.commands.stream_ids import FIRST_ID, id_text
 from pyrepl.commands.stream_log import NODE_ENTRIES, between, first, lag, last, size
-from pyrepl.commands.stream_pending import count_of, ids_from
+from pyrepl.commands.stream_pending import NEVER, count_of, ids_from
 from pyrepl.commands.streams import entries_reply, entry_reply
 from pyrepl.commands.table import LOADING, READONLY, SECOND_ARG, STALE, command, container
-from pyrepl.rdb.values import ENTRIES_READ_UNKNOWN, StreamGroup, StreamValue
+from pyrepl.rdb.values import ENTRIES_READ_UNKNOWN, IdmpState, StreamGroup, StreamValue
 from pyrepl.resp.reply import Reply, Simple
 
 DEFAULT_COUNT: Final = 10
@@ -84,8 +84,14 @@ def xinfo_consumers(call: Call, key: bytes, group_name: bytes) -> list[Reply]:
         raise no_such_group(key, group_name)
     rows: list[Reply] = []
     for name in sorted(group.consumers):
-        idle_ms = max(0, call.now_ms - group.consumers[name].seen_ms)
-        rows.append({b"name": name, b"pending": count_of(group, name), b"idle": idle_ms})
+        consumer = group.consumers[name]
+        row: dict[Reply, Reply] = {
+            b"name": name,
+            b"pending": count_of(group, name),
+            b"idle": max(0, call.now_ms - consumer.seen_ms),
+            b"inactive": NEVER if consumer.active_ms == NEVER else max(0, call.now_ms - consumer.active_ms),
+        }
+        rows.append(row)
     return rows
 
 
@@ -125,6 +131,18 @@ def _head(stream: StreamValue, node_entries: int) -> dict[Reply, Reply]:
         b"max-deleted-entry-id": id_text(stream.max_deleted_id),
         b"entries-added": stream.entries_added,
         b"recorded-first-entry-id": id_text(stream.first_id),
+        **_idempotency(stream.idmp or IdmpState()),
+    }
+
+
+def _idempotency(idmp: IdmpState) -> dict[Reply, Reply]:
+    return {
+        b"idmp-duration": idmp.duration_s,
+        b"idmp-maxsize": idmp.max_entries,
+        b"pids-tracked": len(idmp.producers),
+        b"iids-tracked": sum(map(len, idmp.producers.values())),
+        b"iids-added": idmp.iids_added,
+        b"iids-duplicates": idmp.iids_duplicates,
     }
 
 
@@ -156,6 +174,7 @@ def _full_consumer(group: StreamGroup, name: bytes, limit: int | None) -> Reply:
     return {
         b"name": name,
         b"seen-time": group.consumers[name].seen_ms,
+        b"active-time": group.consumers[name].active_ms,
         b"pel-count": count_of(group, name),
         b"pending": pending,
     }

@@ -1,8 +1,8 @@
 """The entries of a stream as a sorted log: find, range, append, delete, trim. Arguments and replies are elsewhere.
 
 The log is the list `StreamValue.held` from index `head` on (see there). An index below is always one into `held`.
-What deletion and trimming do to `first_id` and `max_deleted_id` is Redis 7.0's rule: trimming leaves no tombstone,
-deleting does. A pending entry whose log entry is gone stays in its group.
+What deletion and trimming do to `first_id` and `max_deleted_id`, and how a group's lag follows from them, is Redis
+8.2's rule: trimming leaves no tombstone, deleting does. A pending entry whose log entry is gone stays in its group.
 """
 
 from __future__ import annotations
@@ -124,12 +124,16 @@ def has_tombstones(stream: StreamValue, start: StreamId) -> bool:
 def entries_up_to(stream: StreamValue, entry_id: StreamId) -> int:
     """How many entries were ever added up to an id, itself included; ENTRIES_READ_UNKNOWN when nobody can tell.
 
-    Redis 7.0, `streamEstimateDistanceFromFirstEverEntry`.
+    Redis 8.2, `streamEstimateDistanceFromFirstEverEntry`.
     """
     added = stream.entries_added
     if not added:
         return 0
-    if entry_id == stream.last_id or (size(stream) == 0 and entry_id < stream.last_id):
+    if size(stream) == 0 and entry_id <= stream.last_id:
+        return added
+    if entry_id != ZERO_ID and entry_id < stream.max_deleted_id:
+        return ENTRIES_READ_UNKNOWN
+    if entry_id == stream.last_id:
         return added
     if entry_id > stream.last_id:
         return ENTRIES_READ_UNKNOWN
@@ -143,7 +147,8 @@ def entries_up_to(stream: StreamValue, entry_id: StreamId) -> int:
 
 def advance(stream: StreamValue, group: StreamGroup, entry_id: StreamId) -> None:
     """Move a group on to an entry that it has just been given, and its count of entries read with it."""
-    if group.entries_read != ENTRIES_READ_UNKNOWN and not has_tombstones(stream, entry_id):
+    counted = group.entries_read != ENTRIES_READ_UNKNOWN and group.last_id >= stream.first_id
+    if counted and not has_tombstones(stream, group.last_id):
         group.entries_read += 1
     elif stream.entries_added:
         group.entries_read = entries_up_to(stream, entry_id)
@@ -152,8 +157,10 @@ def advance(stream: StreamValue, group: StreamGroup, entry_id: StreamId) -> None
 
 def lag(stream: StreamValue, group: StreamGroup) -> int | None:
     """How many entries the group has still to be given; None when nobody can tell."""
-    if not stream.entries_added:
+    if not stream.entries_added or not size(stream):
         return 0
+    if group.last_id < stream.first_id and stream.max_deleted_id < stream.first_id:
+        return size(stream)
     read = group.entries_read
     if read == ENTRIES_READ_UNKNOWN or has_tombstones(stream, group.last_id):
         read = entries_up_to(stream, group.last_id)

@@ -2,12 +2,13 @@
 
 XREADGROUP's `>` is another spelling of the greatest id of all, as in Redis.
 
-They do not wait: with BLOCK and nothing there they answer null at once, as Redis does inside MULTI.
+They do not wait: with BLOCK and nothing there they answer an error, so that nobody asks again and again without a
+pause. Null at once is the answer without BLOCK, and as in Redis inside MULTI. With data there BLOCK means nothing.
 
 Propagation of XREADGROUP (Redis 8.2): what was given out as one XCLAIM per entry, the group's position as XGROUP SETID
-with its count. A consumer is made when there is something for it to read (7.0; since 7.2 always); one that no XCLAIM
-names goes out as XGROUP CREATECONSUMER, which Redis does only with NOACK, so that its replicas may lack some. The
-history (an id instead of `>`) counts another delivery of each entry and, as in Redis, does not propagate that.
+with its count. A consumer is made by asking, whether there is something for it to read or not (7.2); one that no
+XCLAIM names goes out as XGROUP CREATECONSUMER, which Redis does only with NOACK, so that its replicas may lack some.
+The history (an id instead of `>`) counts another delivery of each entry and, as in Redis, does not propagate that.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final, final
 
 from pyrepl.commands.arguments import integer_argument, syntax_error, timeout_ms_argument
 from pyrepl.commands.call import Call
-from pyrepl.commands.stream_ids import FIRST_ID, LAST_ID, id_text, next_id, strict_id
+from pyrepl.commands.stream_ids import FIRST_ID, LAST_ID, id_text, next_id, previous_id, strict_id
 from pyrepl.commands.stream_log import advance, between, find, last
 from pyrepl.commands.stream_pending import assign, ids_from, touch_consumer
 from pyrepl.commands.streams import entries_reply
@@ -30,10 +31,17 @@ _DOLLAR_IN_GROUP: Final = (
     "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by "
     "specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty result set."
 )
+_PLUS_IN_GROUP: Final = (
+    "ERR The + ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by "
+    "specifying a proper ID, or use the > ID to get new messages. The + ID would just return an empty result set."
+)
 _ANGLE_WITHOUT_GROUP: Final = (
     "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."
 )
-_UNBALANCED: Final = "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."
+_UNBALANCED: Final = "ERR Unbalanced 'xread' list of streams: for each stream key an ID, '+', or '$' must be specified."
+_UNBALANCED_IN_GROUP: Final = (
+    "ERR Unbalanced 'xreadgroup' list of streams: for each stream key an ID or '>' must be specified."
+)
 _OPTION_SIZES: Final = {b"BLOCK": 2, b"COUNT": 2, b"GROUP": 3, b"NOACK": 1}
 
 
@@ -54,9 +62,9 @@ AFTER_STREAMS: Final = Keys(0, 0, 0, _keys_of)
 
 @final
 class _Request:
-    """The arguments of XREAD or XREADGROUP; `limit` None for all, `ids` still as text."""
+    """The arguments of XREAD or XREADGROUP; `limit` None for all, `ids` still as text, `waits` with BLOCK."""
 
-    __slots__ = ("consumer", "group", "ids", "keys", "limit", "name", "noack", "of_group")
+    __slots__ = ("consumer", "group", "ids", "keys", "limit", "name", "noack", "of_group", "waits")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -65,16 +73,18 @@ class _Request:
         self.group: bytes | None = None
         self.consumer = b""
         self.noack = False
+        self.waits = False
         self.keys: tuple[bytes, ...] = ()
         self.ids: tuple[bytes, ...] = ()
 
-    def parse(self, words: tuple[bytes, ...]) -> None:
+    def parse(self, words: tuple[bytes, ...], now_ms: int) -> None:
         at = 0
         while at < len(words) and not self.keys:
             word = words[at].upper()
             more = len(words) - at - 1
             if word == b"BLOCK" and more:
-                timeout_ms_argument(words[at + 1])
+                timeout_ms_argument(words[at + 1], now_ms)
+                self.waits = True
             elif word == b"COUNT" and more:
                 self.limit = max(0, integer_argument(words[at + 1])) or None
             elif word == b"STREAMS" and more:
@@ -95,7 +105,7 @@ class _Request:
 
     def _take_streams(self, words: tuple[bytes, ...]) -> None:
         if len(words) % 2:
-            raise CommandError(_UNBALANCED)
+            raise CommandError(_UNBALANCED_IN_GROUP if self.of_group else _UNBALANCED)
         half = len(words) // 2
         self.keys, self.ids = words[:half], words[half:]
 
@@ -108,7 +118,7 @@ class _Request:
 def xread(call: Call, *words: bytes) -> Reply:
     """List the entries of several streams after given ids; null when there are none"""
     request = _Request("xread")
-    request.parse(words)
+    request.parse(words, call.now_ms)
     starts = []
     for key, text in zip(request.keys, request.ids):
         stream = call.db.read_as(StreamValue, key)
@@ -122,15 +132,39 @@ def xread(call: Call, *words: bytes) -> Reply:
         start = next_id(seen)
         if newest is not None and newest[0] > seen and start is not None:
             found.append((key, entries_reply(between(stream, start, stream.last_id, request.limit))))
+    if not found:
+        _check_may_be_empty(call, request)
     return _by_stream(found, call.client.proto)
+
+
+def _check_may_be_empty(call: Call, request: _Request) -> None:
+    """There is nothing to answer: CommandError when the client wants to wait for it. Within a transaction nobody waits,
+    nor does the stream of a master."""
+    if request.waits and not call.client.in_exec and not call.client.is_master_link:
+        name = request.name.upper()
+        raise CommandError(
+            f"ERR {name} found nothing, and pyrepl cannot wait for more (BLOCK) yet: ask without BLOCK, and again later"
+        )
 
 
 def _after(stream: StreamValue | None, text: bytes) -> StreamId:
     if text == b"$":
         return FIRST_ID if stream is None else stream.last_id
+    if text == b"+":
+        return _before_last(stream)
     if text == b">":
         raise CommandError(_ANGLE_WITHOUT_GROUP)
     return strict_id(text)
+
+
+def _before_last(stream: StreamValue | None) -> StreamId:
+    """Where reading finds the last entry and no other; without entries, where `$` stands."""
+    newest = None if stream is None else last(stream)
+    if newest is None:
+        return FIRST_ID if stream is None else stream.last_id
+    before = previous_id(newest[0])
+    assert before is not None
+    return before
 
 
 @command(
@@ -139,7 +173,7 @@ def _after(stream: StreamValue | None, text: bytes) -> StreamId:
 def xreadgroup(call: Call, *words: bytes) -> Reply:
     """Give a consumer of a group new entries of several streams, or list what it has not acknowledged yet"""
     request = _Request("xreadgroup")
-    request.parse(words)
+    request.parse(words, call.now_ms)
     assert request.group is not None
     group_name, consumer = request.group, request.consumer
     places = []
@@ -147,24 +181,32 @@ def xreadgroup(call: Call, *words: bytes) -> Reply:
         stream, group = _group_of(call, key, group_name)
         if text == b"$":
             raise CommandError(_DOLLAR_IN_GROUP)
+        if text == b"+":
+            raise CommandError(_PLUS_IN_GROUP)
         places.append((key, stream, group, LAST_ID if text == b">" else strict_id(text)))
+    if not any(seen != LAST_ID or _has_more(stream, group) for _, stream, group, seen in places):
+        _check_may_be_empty(call, request)
     call.propagate_nothing()
     found: list[tuple[bytes, Reply]] = []
     for key, stream, group, seen in places:
-        wants_new = seen == LAST_ID
-        newest = last(stream)
-        if wants_new and (newest is None or newest[0] <= group.last_id):
-            continue
         is_new = touch_consumer(group, consumer, call.now_ms)
-        call.keyspace.dirty += 1 + is_new
-        if wants_new:
+        call.keyspace.dirty += is_new
+        given: list[StreamEntry] = []
+        if seen != LAST_ID:
+            found.append((key, _history(stream, group, consumer, seen, request.limit, call.now_ms)))
+        elif _has_more(stream, group):
             given = _give(call, stream, group, (key, group_name, consumer), request)
             found.append((key, entries_reply(given)))
-        else:
-            found.append((key, _history(stream, group, consumer, seen, request.limit, call.now_ms)))
-        if is_new and (request.noack or not wants_new):
+            call.keyspace.dirty += 1
+        if is_new and (request.noack or not given):
             propagate_consumer(call, key, group_name, consumer)
     return _by_stream(found, call.client.proto)
+
+
+def _has_more(stream: StreamValue, group: StreamGroup) -> bool:
+    """Are there entries that the group has not been given yet?"""
+    newest = last(stream)
+    return newest is not None and newest[0] > group.last_id
 
 
 def _group_of(call: Call, key: bytes, name: bytes) -> tuple[StreamValue, StreamGroup]:
@@ -190,7 +232,8 @@ def _give(
             pending.delivery_ms = call.now_ms
             pending.delivery_count = 1
             propagate_claim(call, key, group_name, group, entry_id, pending)
-    group.consumers[consumer].active_ms = call.now_ms
+    if not request.noack:
+        group.consumers[consumer].active_ms = call.now_ms
     propagate_position(call, key, group_name, group)
     return entries
 

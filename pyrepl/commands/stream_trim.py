@@ -11,7 +11,8 @@ from typing import Final, final
 
 from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.stream_ids import LAST_ID, id_text, strict_id
-from pyrepl.commands.stream_log import NODE_ENTRIES, drop_first, first, index_of, size, whole_nodes
+from pyrepl.commands.stream_log import NODE_ENTRIES, delete, drop_first, first, index_of, size, whole_nodes
+from pyrepl.commands.stream_references import ACKED, DELREF, POLICIES, may_delete
 from pyrepl.errors import CommandError
 from pyrepl.rdb.values import StreamId, StreamValue
 
@@ -29,7 +30,7 @@ class Trim:
     of the bound in the arguments parsed; the word before it is `~` when `approximate`.
     """
 
-    __slots__ = ("approximate", "at", "limit", "maxlen", "minid", "node_entries")
+    __slots__ = ("approximate", "at", "limit", "maxlen", "minid", "node_entries", "policy")
 
     def __init__(self, node_entries: int) -> None:
         """`node_entries` as stream-node-max-entries."""
@@ -39,6 +40,8 @@ class Trim:
         self.approximate = False
         self.limit: int | None = None
         self.at = 0
+        self.policy = b""
+        """What becomes of entries that groups refer to, one of POLICIES; empty while none is given."""
 
     @property
     def is_given(self) -> bool:
@@ -65,6 +68,13 @@ class Trim:
         self.at = bound_at
         return bound_at + 1
 
+    def take_policy(self, word: bytes) -> bool:
+        """Take KEEPREF, DELREF or ACKED; False for another word, or if one was given before."""
+        if self.policy or word not in POLICIES:
+            return False
+        self.policy = word
+        return True
+
     def settle_limit(self, limit: int | None, *, from_master: bool) -> None:
         """Decide on LIMIT (None: not given) once all options are read; a master's word is exact and has no limit."""
         if limit and not self.is_given:
@@ -80,6 +90,8 @@ class Trim:
 
     def apply(self, stream: StreamValue) -> int:
         """Remove what is to go; how many entries that were."""
+        if self.is_given and self.policy in (DELREF, ACKED):
+            return self._apply_one_by_one(stream)
         if self.maxlen is not None:
             count = max(0, size(stream) - self.maxlen)
         elif self.minid is not None:
@@ -91,6 +103,25 @@ class Trim:
         if count:
             drop_first(stream, count)
         return count
+
+    def _apply_one_by_one(self, stream: StreamValue) -> int:
+        """As each entry is looked at, `~` is no reason to leave any; only LIMIT counts whole nodes (Redis 8.2)."""
+        excess = size(stream) if self.maxlen is None else size(stream) - self.maxlen
+        doomed: list[StreamId] = []
+        for place, (entry_id, _) in enumerate(stream.held[stream.head :]):
+            if len(doomed) >= excess or (self.minid is not None and entry_id >= self.minid):
+                break
+            if self.limit is not None and place % self.node_entries == 0:
+                node_size = min(self.node_entries, size(stream) - place)
+                if len(doomed) + node_size > self.limit:
+                    break
+            if may_delete(stream, entry_id, self.policy):
+                doomed.append(entry_id)
+        if doomed:
+            tombstone = stream.max_deleted_id
+            delete(stream, doomed)
+            stream.max_deleted_id = tombstone
+        return len(doomed)
 
     def exact(self, argv: list[bytes], offset: int, stream: StreamValue) -> list[bytes]:
         """`argv` with `= bound` in place of `~ bound`, for replicas; position 0 of the words parsed is argv[offset]."""
@@ -126,6 +157,8 @@ def parse_trim(words: tuple[bytes, ...], node_entries: int, *, from_master: bool
         elif more and word == b"LIMIT":
             limit = limit_argument(words[at + 1])
             at += 2
+        elif trim.take_policy(word):
+            at += 1
         else:
             raise syntax_error()
     if not trim.is_given and not limit:

@@ -1,7 +1,7 @@
 """Streams as a log: XADD, XLEN, XRANGE, XREVRANGE, XDEL, XTRIM, XSETID.
 
 Reading across streams and by group is `stream_reads`, groups are `stream_groups` and `stream_claims`, XINFO is
-`stream_info`; the log itself is `stream_log`.
+`stream_info`; the log itself is `stream_log`, messages that are added only once are `stream_idmp`.
 
 Propagation: an id that we chose and a trim that we rounded go out exact (`XADD s MAXLEN = 5 1700000000000-0 f v`).
 """
@@ -12,6 +12,7 @@ from typing import Final, final
 
 from pyrepl.commands.arguments import integer_argument, no_such_key, syntax_error
 from pyrepl.commands.call import Call
+from pyrepl.commands.stream_idmp import Idempotency, known_entry, not_with_an_id
 from pyrepl.commands.stream_ids import (
     FIRST_ID,
     LAST_ID,
@@ -28,7 +29,8 @@ from pyrepl.commands.stream_log import append, between, between_reversed, delete
 from pyrepl.commands.stream_trim import Trim, limit_argument, parse_trim
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.errors import CommandError
-from pyrepl.rdb.values import StreamEntry, StreamId, StreamValue
+from pyrepl.keyspace.idmp import limits_of_new, remember
+from pyrepl.rdb.values import IdmpState, StreamEntry, StreamId, StreamValue
 from pyrepl.resp.reply import NULL_ARRAY, OK, NullArray, Simple
 
 _XADD_ARITY: Final = "ERR wrong number of arguments for 'xadd' command"
@@ -42,10 +44,11 @@ class _NewEntry:
     `ms` is None for `*`, `seq` for `ms-*` as well; the id stands at `id_at`, and the fields after it.
     """
 
-    __slots__ = ("id_at", "make_stream", "ms", "seq", "trim")
+    __slots__ = ("id_at", "idempotency", "make_stream", "ms", "seq", "trim")
 
     def __init__(self, node_entries: int) -> None:
         self.trim = Trim(node_entries)
+        self.idempotency = Idempotency()
         self.make_stream = True
         self.ms: int | None = None
         self.seq: int | None = None
@@ -74,8 +77,14 @@ class _NewEntry:
             elif word == b"NOMKSTREAM":
                 self.make_stream = False
                 at += 1
+            elif self.trim.take_policy(word):
+                at += 1
+            elif (behind := self.idempotency.take(words, at)) > at:
+                at = behind
             else:
                 self._take_id(words[at])
+                if self.idempotency.producer is not None and not from_master:
+                    raise not_with_an_id()
                 break
         self.trim.settle_limit(limit, from_master=from_master)
         fields_size = len(words) - at - 1
@@ -114,6 +123,11 @@ class _NewEntry:
         return ms, seq
 
 
+def new_stream(call: Call) -> StreamValue:
+    """An empty stream as the directives want it."""
+    return StreamValue(idmp=IdmpState.of_new(limits_of_new(call.node.settings)))
+
+
 @command("XADD", arity=-5, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="stream", since="5.0.0")
 def xadd(call: Call, key: bytes, *words: bytes) -> bytes | None:
     """Append an entry to a stream, made if there is none; its id"""
@@ -122,11 +136,20 @@ def xadd(call: Call, key: bytes, *words: bytes) -> bytes | None:
     stream = call.db.find_as(StreamValue, key)
     if stream is None and not new.make_stream:
         return None
+    fields = words[new.id_at + 1 :]
+    producer = new.idempotency.producer
+    iid = b"" if producer is None else new.idempotency.iid_of(fields)
+    if producer is not None and not new.id_is_given:
+        known = known_entry(call, key, stream, producer, iid)
+        if known is not None:
+            return id_text(known)
     entry_id = new.id_after(FIRST_ID if stream is None else stream.last_id, call.now_ms)
     if stream is None:
-        stream = StreamValue()
+        stream = new_stream(call)
         call.db.put(key, stream)
-    append(stream, entry_id, words[new.id_at + 1 :])
+    append(stream, entry_id, fields)
+    if producer is not None:
+        remember(call.db, key, stream, producer, iid, entry_id)
     call.db.changed(key)
     new.trim.apply(stream)
     text = id_text(entry_id)
@@ -207,6 +230,8 @@ def xsetid(call: Call, key: bytes, last_id_text: bytes, *options: bytes) -> Simp
     stream = call.db.find_as(StreamValue, key)
     if stream is None:
         raise no_such_key()
+    if last_id < stream.max_deleted_id:
+        raise CommandError("ERR The ID specified in XSETID is smaller than current max_deleted_entry_id")
     newest = last(stream)
     if newest is not None:
         if last_id < newest[0]:

@@ -7,22 +7,42 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from pyrepl.commands import deletions
 from pyrepl.commands.arguments import (
+    INT32_MAX,
     NOT_A_FLOAT,
     NOT_AN_INTEGER,
     expire_time_argument,
     integer_argument,
+    ranged_integer_argument,
     string_too_long,
     syntax_error,
 )
 from pyrepl.commands.call import Call
-from pyrepl.commands.table import ALL_ARGS, DENYOOM, EVERY_SECOND, FAST, FIRST_ARG, READONLY, WRITE, Words, command
+from pyrepl.commands.comparisons import CONDITIONS, Condition
+from pyrepl.commands.table import (
+    ALL_ARGS,
+    COUNTED_PAIRS,
+    DENYOOM,
+    EVERY_SECOND,
+    FAST,
+    FIRST_ARG,
+    MOVABLE_KEYS,
+    READONLY,
+    WRITE,
+    Words,
+    command,
+)
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.prefetch import WINDOW, prefetch_words
 from pyrepl.keyspace.values import wrong_type
 from pyrepl.resp.doubles import format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, format_integer, parse_integer
 from pyrepl.resp.reply import OK, Simple
+
+_FOR_SET: Final = 0
+_FOR_GETEX: Final = 1
+_FOR_MSETEX: Final = 2
 
 _EXPIRE_WORDS: Final = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 """Option -> (ms in its unit, counted from now)."""
@@ -76,7 +96,7 @@ def _set(call: Call, key: bytes, value: bytes, options: tuple[bytes, ...]) -> Si
 
 
 def _set_with_options(call: Call, key: bytes, value: bytes, options: tuple[bytes, ...]) -> Simple | bytes | None:
-    parsed = _StoreOptions(options, for_set=True)
+    parsed = _StoreOptions(options, _FOR_SET)
     at_ms = parsed.expire_at_ms(call, "set")
     db = call.db
     old: bytes | None = None
@@ -84,7 +104,11 @@ def _set_with_options(call: Call, key: bytes, value: bytes, options: tuple[bytes
         old = db.read_as(bytes, key)
     if parsed.only_if is not None and (db.find_kept(key) is not None) != parsed.only_if:
         return old
+    if parsed.condition is not None and not parsed.condition.holds_at(call, key):
+        return old
     if parsed.keep_ttl:
+        # A time to live that has passed is not kept: the key that had it is deleted first.
+        db.find_kept(key)
         db.replace(key, value)
     else:
         db.put(key, value)
@@ -94,20 +118,23 @@ def _set_with_options(call: Call, key: bytes, value: bytes, options: tuple[bytes
     if at_ms is not None:
         call.rewrite(b"SET", key, value, b"PXAT", b"%d" % at_ms)
     elif parsed.get:
-        call.rewrite(b"SET", key, value, *[word for word in options if word.upper() != b"GET"])
+        call.rewrite(b"SET", key, value, *parsed.without_get)
     return old if parsed.get else OK
 
 
 @final
 class _StoreOptions:
-    """What follows the value of SET (`for_set`) or the key of GETEX. Raises CommandError for what excludes each other.
+    """What follows the value of SET, the key of GETEX or the pairs of MSETEX; `taken_by` says of which of them.
 
-    A repeated option is accepted and the last one counts, as in Redis.
+    A repeated option is accepted and the last one counts, as in Redis; what excludes each other is a CommandError.
     """
 
-    __slots__ = ("amount", "from_now", "get", "keep_ttl", "only_if", "persist", "unit_ms", "word")
+    __slots__ = ("amount", "condition", "get", "keep_ttl", "only_if", "persist", "without_get", "word")
 
-    def __init__(self, options: tuple[bytes, ...], *, for_set: bool) -> None:
+    def __init__(self, options: tuple[bytes, ...], taken_by: int) -> None:
+        self.condition: Condition | None = None
+        self.without_get: list[bytes] = []
+        """The options, but for GET."""
         self.only_if: bool | None = None
         """True for XX, False for NX."""
         self.get = False
@@ -124,8 +151,25 @@ class _StoreOptions:
                 if amount is None or self.keep_ttl or self.persist or self.word not in (b"", word):
                     raise syntax_error()
                 self.word, self.amount = word, amount
-            elif not (self._take_for_set(word) if for_set else self._take_persist(word)):
+                self.without_get += (option, amount)
+            elif taken_by == _FOR_SET and word in CONDITIONS:
+                expected = next(words, None)
+                if expected is None or self.only_if is not None or self._has_condition_but(word):
+                    raise syntax_error()
+                self.condition = Condition(word, expected)
+                self.without_get += (option, expected)
+            elif taken_by == _FOR_GETEX:
+                if not self._take_persist(word):
+                    raise syntax_error()
+            elif taken_by == _FOR_SET and word == b"GET":
+                self.get = True
+            elif self._take_for_set(word):
+                self.without_get.append(option)
+            else:
                 raise syntax_error()
+
+    def _has_condition_but(self, word: bytes) -> bool:
+        return self.condition is not None and self.condition.word != word
 
     def _take_for_set(self, word: bytes) -> bool:
         if word in (b"NX", b"XX"):
@@ -133,8 +177,6 @@ class _StoreOptions:
             if self.only_if not in (None, wanted):
                 return False
             self.only_if = wanted
-        elif word == b"GET":
-            self.get = True
         elif word == b"KEEPTTL" and not self.word:
             self.keep_ttl = True
         else:
@@ -196,22 +238,17 @@ def getset(call: Call, key: bytes, value: bytes) -> bytes | None:
 def getdel(call: Call, key: bytes) -> bytes | None:
     """Return a key's string and delete the key."""
     value = call.db.read_as(bytes, key)
-    if value is not None:
-        call.db.delete(key)
+    # Of a key that its reader does not see, something is only left to delete on a replica: what has expired.
+    if call.db.delete(key):
         call.db.changed(key)
-        call.rewrite(deletion_verb(call), key)
+        call.rewrite(b"DEL", key)
     return value
-
-
-def deletion_verb(call: Call) -> bytes:
-    """What a deletion in place of another command is propagated as: lazyfree-lazy-user-del chooses."""
-    return b"UNLINK" if call.node.settings.lazyfree_lazy_user_del else b"DEL"
 
 
 @command("GETEX", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="string", since="6.2.0")
 def getex(call: Call, key: bytes, *options: bytes) -> bytes | None:
     """Return a key's string and set or remove its time to live."""
-    parsed = _StoreOptions(options, for_set=False)
+    parsed = _StoreOptions(options, _FOR_GETEX)
     db = call.db
     value = db.read_as(bytes, key)
     if value is None:
@@ -220,7 +257,7 @@ def getex(call: Call, key: bytes, *options: bytes) -> bytes | None:
     if at_ms is not None and at_ms <= call.now_ms and not call.node.replication.is_replica:
         db.delete(key)
         db.changed(key)
-        call.rewrite(deletion_verb(call), key)
+        call.rewrite(deletions.of_expired(call.node.settings), key)
     elif at_ms is not None:
         db.expire_at(key, at_ms)
         db.changed(key)
@@ -282,6 +319,51 @@ def msetnx(call: Call, *pairs: bytes) -> int:
     for i in range(0, len(pairs), 2):
         db.write(pairs[i], pairs[i + 1])
     return 1
+
+
+@command("MSETEX", arity=-4, flags=WRITE | DENYOOM | MOVABLE_KEYS, keys=COUNTED_PAIRS, group="string", since="8.4.0")
+def msetex(call: Call, count_text: bytes, *words: bytes) -> int:
+    """Set several keys at once with one time to live, if all (XX) or none (NX) of them exist; 1 if set.
+
+    A span propagates as PXAT (Unix ms), a point in time as it came, as Redis 8.6 does.
+    """
+    count = ranged_integer_argument(count_text, 1, INT32_MAX, "ERR invalid numkeys value")
+    if 2 * count > len(words):
+        raise CommandError("ERR wrong number of key-value pairs")
+    pairs, options = words[: 2 * count], words[2 * count :]
+    parsed = _StoreOptions(options, _FOR_MSETEX)
+    at_ms = parsed.expire_at_ms(call, "msetex")
+    db = call.db
+    if parsed.only_if is not None:
+        for i in range(0, 2 * count, 2):
+            if (db.find_kept(pairs[i]) is not None) != parsed.only_if:
+                return 0
+    for i in range(0, 2 * count, 2):
+        if parsed.keep_ttl:
+            db.find_kept(pairs[i])
+            db.replace(pairs[i], pairs[i + 1])
+        else:
+            db.put(pairs[i], pairs[i + 1])
+        if at_ms is not None:
+            db.expire_at(pairs[i], at_ms)
+        db.changed(pairs[i])
+    if at_ms is not None and parsed.word in (b"EX", b"PX"):
+        call.rewrite(call.argv[0], count_text, *pairs, *_as_point(options, at_ms))
+    return 1
+
+
+def _as_point(options: tuple[bytes, ...], at_ms: int) -> list[bytes]:
+    """The options of MSETEX with a point in time where the span last stood."""
+    others: list[bytes] = []
+    place = 0
+    words = iter(options)
+    for option in words:
+        if option.upper() in _EXPIRE_WORDS:
+            next(words)
+            place = len(others)
+        else:
+            others.append(option)
+    return [*others[:place], b"PXAT", b"%d" % at_ms, *others[place:]]
 
 
 @final

@@ -44,6 +44,14 @@ BLOCKING: Final = 1 << 14
 NOW_IN_MULTI: Final = 1 << 15
 """Executed at once between MULTI and EXEC (EXEC, DISCARD, MULTI, WATCH, QUIT, RESET)."""
 MOVABLE_KEYS: Final = 1 << 16
+ARBITRARY_KEYS: Final = 1 << 17
+"""Meets keys that it does not name: those it finds expired have nothing to do with each other, and their deletions are
+propagated one by one (Redis 7.2, TOUCHES_ARBITRARY_KEYS, which COMMAND does not show)."""
+IN_STREAM: Final = 1 << 18
+"""Stands in a master's stream though it writes no key (SELECT, PING, MULTI)."""
+STREAM_HOLDS: Final = WRITE | MAY_REPLICATE | IN_STREAM
+"""What a replication stream, and an append-only file, may hold. All else in it comes from no master: who sends it is
+broken or means harm, and it is not executed."""
 
 FLAG_NAMES: Final[tuple[tuple[int, str], ...]] = (
     (WRITE, "write"),
@@ -99,8 +107,10 @@ ALL_ARGS: Final = Keys(1, -1, 1)
 EVERY_SECOND: Final = Keys(1, -1, 2)
 
 
-def numkeys_at(position: int, *, leading: int = 0) -> Keys:
+def numkeys_at(position: int, *, leading: int = 0, step: int = 1) -> Keys:
     """Keys counted by an argument at `position` (`ZUNIONSTORE dst 2 a b`); `leading` is 1 when a key stands at 1 too.
+
+    `step` is 2 where a value follows each key.
 
     A count that is no number or reaches past the arguments yields only the leading key, the command itself then errs.
     """
@@ -109,11 +119,15 @@ def numkeys_at(position: int, *, leading: int = 0) -> Keys:
         keys = [1] if leading else []
         if position < len(argv) and argv[position].isdigit():
             count = int(argv[position])
-            if position + count < len(argv):
-                keys.extend(range(position + 1, position + 1 + count))
+            if position + step * count < len(argv):
+                keys.extend(range(position + 1, position + 1 + step * count, step))
         return keys
 
     return Keys(1 if leading else 0, 1 if leading else 0, 1 if leading else 0, positions)
+
+
+COUNTED_PAIRS: Final = numkeys_at(1, step=2)
+"""Keys with their values, counted by the first argument (MSETEX)."""
 
 
 class Words:
@@ -221,6 +235,9 @@ class Table:
     def __init__(self, modules: Iterable[ModuleType]) -> None:
         """Raises ValueError when a name is given twice or a subcommand has no container."""
         self.rows: dict[bytes, Command] = {}
+        """Under their names in upper case, those of rename-command."""
+        self.renamed: dict[bytes, Command] = {}
+        """Those that lost their name, under it; streams and files still know it."""
         subcommands: list[Command] = []
         for module in modules:
             for row in vars(module).values():
@@ -242,13 +259,36 @@ class Table:
             raise ValueError(f"the command {row.name} stands in the table twice")
         rows[name] = row
 
+    def rename(self, name: bytes, new_name: bytes) -> str | None:
+        """Let clients find the command only as `new_name`, or not at all if that is empty; both in upper case.
+
+        Redis's text when there is no such command, or the new name is taken.
+        """
+        if name not in self.rows:
+            return "No such command in rename-command"
+        if new_name and new_name != name and new_name in self.rows:
+            return "Target command name already exists"
+        row = self.rows.pop(name)
+        if row.name.encode() == name:
+            self.renamed[name] = row
+        if new_name:
+            self.rows[new_name] = row
+        return None
+
+    def find_in_stream(self, name: bytes) -> Command | None:
+        """As `find`, for a master's stream and for files: what was renamed is there under its old name too."""
+        return self.find(name) or self.renamed.get(name.upper())
+
     def find(self, name: bytes) -> Command | None:
         """The row of a top-level command, whatever the case of `name`."""
         return self.rows.get(name) or self.rows.get(name.upper())
 
-    def resolve(self, argv: list[bytes]) -> Command:
-        """The row, or the subcommand's row, that executes `argv`; CommandError with Redis's text when there is none."""
-        row = self.find(argv[0])
+    def resolve_in_stream(self, argv: list[bytes]) -> Command:
+        """The row, or the subcommand's row, that executes `argv` of a stream or a file.
+
+        Raises CommandError, with Redis's text, when there is none.
+        """
+        row = self.find_in_stream(argv[0])
         if row is None:
             raise unknown_command(argv)
         if row.subcommands:
@@ -256,12 +296,20 @@ class Table:
                 raise CommandError(f"ERR wrong number of arguments for '{row.wire_name}' command")
             child = row.subcommands.get(argv[1].upper())
             if child is None:
-                raise unknown_subcommand(row, argv[1])
+                raise unknown_subcommand(argv)
             row = child
         complaint = row.why_not_arity(len(argv))
         if complaint is not None:
             raise CommandError(complaint)
         return row
+
+    def name_of(self, argv: list[bytes]) -> str:
+        """How Redis's log names the command of `argv`: `client|list`, or `<unknown>`."""
+        row = self.find(argv[0])
+        if row is None:
+            return "<unknown>"
+        child = row.subcommands.get(argv[1].upper()) if len(argv) > 1 else None
+        return (child or row).wire_name
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self.rows.values())
@@ -287,7 +335,8 @@ def _printed(word: bytes, most: int) -> str:
     return word.partition(b"\0")[0][:most].decode("utf-8", "surrogateescape")
 
 
-def unknown_subcommand(row: Command, name: bytes) -> CommandError:
+def unknown_subcommand(argv: list[bytes]) -> CommandError:
     """Redis 7.0's text for `CONTAINER nosuch`."""
-    shown = name[:128].decode("utf-8", "replace").replace("\r", " ").replace("\n", " ")
-    return CommandError(f"ERR unknown subcommand '{shown}'. Try {row.name} HELP.")
+    container_name, name = (word[:128].decode("utf-8", "replace") for word in argv[:2])
+    text = f"ERR unknown subcommand '{name}'. Try {container_name.upper()} HELP."
+    return CommandError(text.replace("\r", " ").replace("\n", " "))

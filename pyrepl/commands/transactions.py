@@ -1,9 +1,10 @@
 """MULTI, DISCARD, WATCH and UNWATCH, and the bookkeeping of watched keys. EXEC itself is run by `dispatch`.
 
-A database tells the watchers of a key that it changed (`Database.changed`, `expire`, `clear`, `Keyspace.swap`) by
-setting their `dirty_cas`. Usually the watcher is the client. Redis 7 has a rule on time besides: a key whose time has
-passed already when WATCH named it counts as missing, so that its actual deletion later is no change; a key whose time
-passes between WATCH and EXEC has changed, deleted or not. `StaleWatch` stands in for the client in the first case.
+A database tells the watchers of a key that it changed (`Database.changed`, `expire`, `clear`) by setting their
+`dirty_cas`. Usually the watcher is the client. Redis 7 has a rule on time besides: a key whose time has passed already
+when WATCH named it counts as missing, so that its actual deletion later is no change; a key whose time passes between
+WATCH and EXEC has changed, deleted or not. SWAPDB is no change either where a key was missing and one comes whose time
+has passed. `AbsentWatch` stands in for the client where the key was missing, in either sense.
 """
 
 from __future__ import annotations
@@ -11,7 +12,17 @@ from __future__ import annotations
 from typing import final
 
 from pyrepl.commands.call import Call
-from pyrepl.commands.table import ALL_ARGS, FAST, LOADING, NO_SLOWLOG, NOSCRIPT, NOW_IN_MULTI, STALE, command
+from pyrepl.commands.table import (
+    ALL_ARGS,
+    FAST,
+    IN_STREAM,
+    LOADING,
+    NO_SLOWLOG,
+    NOSCRIPT,
+    NOW_IN_MULTI,
+    STALE,
+    command,
+)
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.node.client import Client
@@ -21,18 +32,19 @@ EXEC_WITHOUT_MULTI = "ERR EXEC without MULTI"
 
 
 @final
-class StaleWatch:
-    """A client's watch of a key that had logically expired when it was named.
+class AbsentWatch:
+    """A client's watch of a key that was missing when it was named, or had logically expired (`is_stale`).
 
     While the key is still expired, or gone, nothing has changed for the client; anything else is passed on to it.
     """
 
-    __slots__ = ("_db", "_key", "client")
+    __slots__ = ("_db", "_key", "client", "is_stale")
 
     def __init__(self, client: Client, db: Database, key: bytes) -> None:
         self.client = client
         self._db = db
         self._key = key
+        self.is_stale = key in db.values
 
     @property
     def dirty_cas(self) -> bool:
@@ -40,8 +52,17 @@ class StaleWatch:
 
     @dirty_cas.setter
     def dirty_cas(self, dirty: bool) -> None:
-        if _is_there(self._db, self._key):
+        if not self.is_stale or _is_there(self._db, self._key):
             self.client.dirty_cas = dirty
+        elif self._key not in self._db.values:
+            self.is_stale = False
+
+    def swapped(self) -> None:
+        """What the database holds is another's from now on."""
+        if _is_there(self._db, self._key):
+            self.client.dirty_cas = True
+        else:
+            self.is_stale = self._key in self._db.values
 
 
 def watch(client: Client, db: Database, key: bytes) -> None:
@@ -49,7 +70,7 @@ def watch(client: Client, db: Database, key: bytes) -> None:
     if (db.index, key) in client.watching:
         return
     client.watching.add((db.index, key))
-    watcher = StaleWatch(client, db, key) if _has_expired(db, key) else client
+    watcher = client if _is_there(db, key) else AbsentWatch(client, db, key)
     db.watchers.setdefault(key, set()).add(watcher)
 
 
@@ -61,7 +82,7 @@ def unwatch(client: Client, keyspace: Keyspace) -> None:
         if client in of_key:
             of_key.remove(client)
         else:
-            of_key.discard(_stale_watch(client, keyspace.databases[index], key))
+            of_key.discard(_absent_watch(client, keyspace.databases[index], key))
         if not of_key:
             del watchers[key]
     client.watching.clear()
@@ -69,10 +90,7 @@ def unwatch(client: Client, keyspace: Keyspace) -> None:
 
 
 def is_dirty(client: Client, keyspace: Keyspace) -> bool:
-    """Must EXEC fail, because a watched key has changed or its time has passed?
-
-    A stale watch is asked again: SWAPDB tells watchers before it brings in what they would see.
-    """
+    """Must EXEC fail, because a watched key has changed or its time has passed?"""
     if client.dirty_cas:
         return True
     for index, key in client.watching:
@@ -83,6 +101,18 @@ def is_dirty(client: Client, keyspace: Keyspace) -> bool:
         elif _is_there(db, key):
             return True
     return False
+
+
+def tell_of_swap(one: Database, two: Database) -> None:
+    """SWAPDB has exchanged what two databases hold: whoever watches a key that either held is told."""
+    for db, before in ((one, two.values), (two, one.values)):
+        for key, watchers in db.watchers.items():
+            if key in db.values or key in before:
+                for watcher in watchers:
+                    if isinstance(watcher, AbsentWatch):
+                        watcher.swapped()
+                    else:
+                        watcher.dirty_cas = True
 
 
 def discard_queue(client: Client, keyspace: Keyspace) -> None:
@@ -104,14 +134,20 @@ def _is_there(db: Database, key: bytes) -> bool:
     return key in db.values and not _has_expired(db, key)
 
 
-def _stale_watch(client: Client, db: Database, key: bytes) -> StaleWatch:
+def _absent_watch(client: Client, db: Database, key: bytes) -> AbsentWatch:
     for watcher in db.watchers[key]:
-        if isinstance(watcher, StaleWatch) and watcher.client is client:
+        if isinstance(watcher, AbsentWatch) and watcher.client is client:
             return watcher
     raise AssertionError("a watched key has no watcher")
 
 
-@command("MULTI", arity=1, flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI, group="transactions", since="1.2.0")
+@command(
+    "MULTI",
+    arity=1,
+    flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI | IN_STREAM,
+    group="transactions",
+    since="1.2.0",
+)
 def multi(call: Call) -> Simple:
     """Begin a transaction: the commands that follow are queued until EXEC"""
     client = call.client
@@ -126,7 +162,11 @@ def multi(call: Call) -> Simple:
 
 
 @command(
-    "EXEC", arity=1, flags=NOSCRIPT | LOADING | STALE | NO_SLOWLOG | NOW_IN_MULTI, group="transactions", since="1.2.0"
+    "EXEC",
+    arity=1,
+    flags=NOSCRIPT | LOADING | STALE | NO_SLOWLOG | NOW_IN_MULTI | IN_STREAM,
+    group="transactions",
+    since="1.2.0",
 )
 def exec_(call: Call) -> None:
     """Execute all commands queued since MULTI

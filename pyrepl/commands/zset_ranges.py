@@ -44,7 +44,10 @@ class RangeQuery:
     def entries(self, value: ZsetValue) -> list[tuple[float, bytes]]:
         """The (score, member) asked for, in the order asked for."""
         assert self.range is not None
-        start, end = self.range.positions(value, self.reverse)
+        if isinstance(self.range, LexRange):
+            start, end = self.range.positions(value, self.reverse, max(0, self.offset))
+        else:
+            start, end = self.range.positions(value, self.reverse)
         if self.by != BY_RANK:
             start, end = self._limited(start, end)
         found = value.slice(start, end) if start < end else []
@@ -166,8 +169,7 @@ def store_scores(call: Call, destination: bytes, scores: dict[bytes, float]) -> 
         value.drop_negative_zeros()
         db.put(destination, value)
         db.changed(destination, 1)
-    elif db.find_kept(destination) is not None:
-        db.delete(destination)
+    elif db.delete(destination):
         db.changed(destination, 1)
 
 

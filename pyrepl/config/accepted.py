@@ -1,61 +1,118 @@
 """Directives that Redis and Valkey have and pyrepl has no use for: accepted, so that a real redis.conf works.
 
 The names are those of CONFIG GET * in Redis 7.0.15, Redis 8.2.3 and Valkey 8.0.1 and of their redis.conf files, less
-those that have a row in directives.py. They are kept as given and have no effect; one notice at start names them all.
+those that have a row in directives.py. They are kept as given and have no effect. Whoever sets them is told so: by one
+notice at start that names them all, and by a line in the log after CONFIG SET.
 
-REFUSED are the few whose silent acceptance would leave a door open that the operator believes to be shut, or whoever
-starts us waiting (daemonize).
+REFUSED are those that somebody would rely on: a protection, a place for data or for the log, a whole kind of commands.
+They may only be switched off.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-_NAMES: Final = """
-    acl-pubsub-default acllog-max-len active-defrag-cycle-max active-defrag-cycle-min active-defrag-ignore-bytes
-    active-defrag-max-scan-fields active-defrag-threshold-lower active-defrag-threshold-upper activedefrag
-    activerehashing always-show-logo aof-disable-auto-gc aof-rewrite-cpulist
-    aof-rewrite-incremental-fsync aof-timestamp-enabled aof_rewrite_cpulist
-    availability-zone
-    bgsave-cpulist bgsave_cpulist bind-source-addr bio-cpulist bio_cpulist busy-reply-threshold
-    cluster-allow-pubsubshard-when-down cluster-allow-reads-when-down cluster-allow-replica-migration
-    cluster-announce-bus-port cluster-announce-client-ipv4 cluster-announce-client-ipv6 cluster-announce-hostname
-    cluster-announce-human-nodename cluster-announce-ip cluster-announce-port cluster-announce-tls-port
-    cluster-blacklist-ttl cluster-compatibility-sample-ratio cluster-config-file cluster-enabled
-    cluster-link-sendbuf-limit cluster-migration-barrier cluster-node-timeout cluster-port
-    cluster-preferred-endpoint-type cluster-replica-no-failover cluster-replica-validity-factor
-    cluster-require-full-coverage cluster-slave-no-failover cluster-slave-validity-factor
-    cluster-slot-stats-enabled crash-log-enabled crash-memcheck-enabled disable-thp dynamic-hz
-    enable-module-command events-per-io-thread extended-redis-compatibility hide-user-data-from-log
-    hll-sparse-max-bytes ignore-warnings io-threads io-threads-do-reads jemalloc-bg-thread
-    latency-monitor-threshold
-    list-max-ziplist-entries list-max-ziplist-value loadmodule locale-collate lua-enable-deprecated-api
-    lua-replicate-commands lua-time-limit max-new-connections-per-cycle max-new-tls-connections-per-cycle
-    maxmemory-clients maxmemory-eviction-tenacity oom-score-adj
-    oom-score-adj-values prefetch-batch-max-size proc-title-template
-    rdb-save-incremental-fsync replica-ignore-disk-write-errors sanitize-dump-payload
-    server-cpulist server_cpulist set-proc-title shutdown-on-sigint shutdown-on-sigterm
-    socket-mark-id syslog-enabled syslog-facility syslog-ident tls-auth-clients tls-ca-cert-dir
-    tls-ca-cert-file tls-cert-file tls-ciphers tls-ciphersuites tls-client-cert-file tls-client-key-file
-    tls-client-key-file-pass tls-cluster tls-dh-params-file tls-key-file tls-key-file-pass tls-port
-    tls-prefer-server-ciphers tls-protocols tls-replication tls-session-cache-size tls-session-cache-timeout
-    tls-session-caching tracking-table-max-keys unixsocketgroup vset-force-single-threaded-execution
-    watchdog-period
-"""
+_CLUSTER: Final = "pyrepl is no cluster"
+_THREADS: Final = "pyrepl executes commands on one thread"
+_MEMORY: Final = "Python looks after memory"
+_SYSTEM: Final = "pyrepl leaves that to the system"
+_SCRIPTS: Final = "pyrepl has no scripts and no modules yet"
+_TLS: Final = "pyrepl does not speak TLS yet"
+_ACL: Final = "pyrepl has no ACL yet"
 
-ACCEPTED: Final[frozenset[str]] = frozenset(_NAMES.split())
-"""Lower case."""
+_BY_REASON: Final[tuple[tuple[str, str], ...]] = (
+    (_ACL, "acl-pubsub-default acllog-max-len"),
+    (
+        _MEMORY,
+        "active-defrag-cycle-max active-defrag-cycle-min active-defrag-ignore-bytes active-defrag-max-scan-fields"
+        " active-defrag-threshold-lower active-defrag-threshold-upper activedefrag activerehashing disable-thp"
+        " jemalloc-bg-thread",
+    ),
+    (
+        _CLUSTER,
+        "availability-zone cluster-allow-pubsubshard-when-down cluster-allow-reads-when-down"
+        " cluster-allow-replica-migration cluster-announce-bus-port cluster-announce-client-ipv4"
+        " cluster-announce-client-ipv6 cluster-announce-hostname cluster-announce-human-nodename cluster-announce-ip"
+        " cluster-announce-port cluster-announce-tls-port cluster-blacklist-ttl cluster-compatibility-sample-ratio"
+        " cluster-config-file cluster-enabled cluster-link-sendbuf-limit cluster-migration-barrier"
+        " cluster-node-timeout cluster-port cluster-preferred-endpoint-type cluster-replica-no-failover"
+        " cluster-replica-validity-factor cluster-require-full-coverage cluster-slave-no-failover"
+        " cluster-slave-validity-factor cluster-slot-stats-enabled",
+    ),
+    (
+        _THREADS,
+        "events-per-io-thread io-threads io-threads-do-reads prefetch-batch-max-size"
+        " vset-force-single-threaded-execution",
+    ),
+    (
+        _SYSTEM,
+        "aof-rewrite-cpulist aof_rewrite_cpulist bgsave-cpulist bgsave_cpulist bio-cpulist bio_cpulist"
+        " oom-score-adj oom-score-adj-values server-cpulist server_cpulist",
+    ),
+    (
+        _SCRIPTS,
+        "busy-reply-threshold enable-module-command lua-enable-deprecated-api lua-replicate-commands lua-time-limit",
+    ),
+    (
+        _TLS,
+        "max-new-tls-connections-per-cycle tls-auth-clients tls-ca-cert-dir tls-ca-cert-file tls-cert-file"
+        " tls-ciphers tls-ciphersuites tls-client-cert-file tls-client-key-file tls-client-key-file-pass tls-cluster"
+        " tls-dh-params-file tls-key-file tls-key-file-pass tls-port tls-prefer-server-ciphers tls-protocols"
+        " tls-replication tls-session-cache-size tls-session-cache-timeout tls-session-caching",
+    ),
+    (
+        "files are written and removed in pyrepl's own way",
+        "aof-disable-auto-gc aof-rewrite-incremental-fsync aof-timestamp-enabled rdb-save-incremental-fsync",
+    ),
+    ("every payload is checked in full", "sanitize-dump-payload"),
+    ("a replica does as its master says whether its disk works or not", "replica-ignore-disk-write-errors"),
+    ("pyrepl has no HyperLogLog yet", "hll-sparse-max-bytes"),
+    ("pyrepl does not note latency events; INFO latencystats has the commands'", "latency-monitor-threshold"),
+    ("pyrepl compares texts byte by byte", "locale-collate"),
+    ("pyrepl does not track what clients cache", "tracking-table-max-keys"),
+    ("pyrepl packs lists by list-max-listpack-size", "list-max-ziplist-entries list-max-ziplist-value"),
+    ("pyrepl has no common limit on the memory of clients", "maxmemory-clients"),
+    ("pyrepl logs to logfile, or to its output", "syslog-enabled syslog-facility syslog-ident"),
+    ("a signal saves if there are save points", "shutdown-on-sigint shutdown-on-sigterm"),
+    ("connections are made as the system likes", "bind-source-addr socket-mark-id unixsocketgroup"),
+    (
+        "pyrepl does that in its own way",
+        "always-show-logo crash-log-enabled crash-memcheck-enabled dynamic-hz extended-redis-compatibility"
+        " hide-user-data-from-log ignore-warnings max-new-connections-per-cycle maxmemory-eviction-tenacity"
+        " proc-title-template set-proc-title watchdog-period",
+    ),
+)
+
+ACCEPTED: Final[dict[str, str]] = {name: why for why, names in _BY_REASON for name in names.split()}
+"""Name, in lower case -> why it has no effect."""
+
+_SIGNALS: Final = (
+    "a signal ends pyrepl as `default` says, with a last snapshot if there are save points; remove the line, set `save`"
+    " accordingly, and for another end send SHUTDOWN instead of the signal"
+)
+
 REFUSED: Final[dict[str, str]] = {
-    "rename-command": "pyrepl cannot rename or disable commands yet; remove the line, and keep clients that must"
-    " not use the command away by other means",
     "user": "pyrepl has no ACL yet: only requirepass protects it; remove the line",
     "aclfile": "pyrepl has no ACL yet: only requirepass protects it; remove the line",
     "daemonize": "pyrepl stays in the foreground; remove the line, and run it under systemd (conf/pyrepl.service) or"
     " with & behind the command",
     "tls-port": "pyrepl does not speak TLS yet; remove the line, or put a TLS proxy in front of the port",
     "tls-replication": "pyrepl does not speak TLS yet; remove the line, or reach the master through a TLS proxy",
+    "cluster-enabled": "pyrepl is no cluster; remove the line, and let Sentinel or FAILOVER move the master's role",
+    "loadmodule": "pyrepl has no modules; remove the line",
+    "maxmemory-clients": "pyrepl has no common limit on the memory of clients yet; remove the line and set"
+    " client-output-buffer-limit and client-query-buffer-limit, which hold for each client, and maxclients",
+    "syslog-enabled": "pyrepl does not write to syslog; remove the line and set logfile, or run it under systemd, whose"
+    " journal takes what it prints",
+    "unixsocketgroup": "pyrepl does not change the group of its Unix socket; remove the line and start pyrepl in that"
+    " group (Group= in a systemd unit)",
+    "bind-source-addr": "pyrepl does not choose the address that it connects to its master from; remove the line",
+    "socket-mark-id": "pyrepl does not mark its packets; remove the line",
+    "aof-timestamp-enabled": "pyrepl writes no times into the append-only file; remove the line",
+    "shutdown-on-sigint": _SIGNALS,
+    "shutdown-on-sigterm": _SIGNALS,
 }
-"""Name -> why, and what to do. A value that switches the thing off (SWITCHED_OFF) is accepted as without effect."""
+"""Name -> why, and what to do. A value that switches the thing off (`is_off`) is accepted as without effect."""
 
 OPEN_USER_RULES: Final[frozenset[bytes]] = frozenset(
     {b"on", b"nopass", b"sanitize-payload", b"skip-sanitize-payload", b"allkeys", b"allchannels", b"allcommands"}
@@ -63,4 +120,9 @@ OPEN_USER_RULES: Final[frozenset[bytes]] = frozenset(
 )
 """Rules of a `user default` line that restrict nothing, as Redis's CONFIG REWRITE writes it: acceptable."""
 
-SWITCHED_OFF: Final[frozenset[bytes]] = frozenset({b"", b"0", b"no"})
+_SWITCHED_OFF: Final[frozenset[bytes]] = frozenset({b"", b"0", b"no"})
+
+
+def is_off(name: str, word: bytes) -> bool:
+    """Does this word ask nothing of a directive of REFUSED?"""
+    return word.lower() in _SWITCHED_OFF or (word.lower() == b"default" and name.startswith("shutdown-on-"))

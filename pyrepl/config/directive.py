@@ -20,7 +20,10 @@ class Directive(Generic[T]):
     protected: CONFIG SET may change it only as `enable-protected-configs` says.
     secret: the value must not reach a log or an error text.
     hidden: CONFIG GET shows it by its exact name only; not in the sample (for testers).
-    inert: not empty if it is accepted and kept but has no effect; says why, and what that means for the operator.
+    unshown: CONFIG GET never shows it: it protects something only as long as it is not known.
+    inert: not empty if it is accepted and kept but has no effect; says why, and what that means for the operator, who
+    is told when the directive is set to anything but its default.
+    refused: not empty if nothing but its default is possible yet; says why, and what to do.
     """
 
     def __init__(
@@ -34,7 +37,9 @@ class Directive(Generic[T]):
         protected: bool = False,
         secret: bool = False,
         hidden: bool = False,
+        unshown: bool = False,
         inert: str = "",
+        refused: str = "",
     ) -> None:
         self.kind: Final = kind
         self.default: Final = default
@@ -44,7 +49,9 @@ class Directive(Generic[T]):
         self.protected: Final = protected
         self.secret: Final = secret
         self.hidden: Final = hidden
+        self.unshown: Final = unshown
         self.inert: Final = inert
+        self.refused: Final = refused
         self.attribute = ""
         self.name = ""
 

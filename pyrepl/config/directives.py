@@ -26,6 +26,7 @@ from pyrepl.config.kinds import (
     OutputBufferLimits,
     Percentiles,
     RdbVersion,
+    Renames,
     ReplicaOf,
     SavePoint,
     SavePoints,
@@ -38,7 +39,7 @@ KB: Final = 1024
 MB: Final = 1024 * 1024
 GB: Final = 1024 * 1024 * 1024
 
-_NO_LAZY_FREE: Final = "pyrepl frees memory at once, whatever the command"
+_ALWAYS_LAZY: Final = "what is large is freed a slice at a time, whatever this says"
 
 
 class Network:
@@ -83,6 +84,15 @@ class Network:
     enable_protected_configs = Directive(
         Choice("no", "yes", "local"), "no", "Who may change dir and dbfilename with CONFIG SET.", mutable=False
     )
+    rename_command = Directive(
+        Renames(),
+        (),
+        'Another name for a command, as in `rename-command CONFIG b840fc02d5`, or "" for none: no client can call it.'
+        " Several lines add up. Replicas, and whoever loads the append-only file, need the same lines, as there stands"
+        " what the clients wrote. CONFIG GET does not show it.",
+        mutable=False,
+        unshown=True,
+    )
 
 
 class General:
@@ -120,10 +130,10 @@ class General:
     )
     pidfile = Directive(Text(), "", "File to write the process id to; empty: none.", mutable=False)
     supervised = Directive(
-        Choice("upstart", "systemd", "auto", "no"),
+        Choice("systemd", "auto", "no"),
         "no",
         "Tell systemd when the node is ready, what it does and when it ends: always, or (auto) if NOTIFY_SOCKET is set."
-        " A unit needs Type=notify, as conf/pyrepl.service has. upstart is taken and told nothing.",
+        " A unit needs Type=notify, as conf/pyrepl.service has.",
         mutable=False,
     )
     hz = Directive(Integer(0), 10, "Background work per second: expiry, time-outs (taken within 1 to 500).")
@@ -133,10 +143,12 @@ class General:
     active_expire_effort = Directive(Integer(1, 10), 1, "How hard to look for expired keys nobody reads.")
     lazyfree_lazy_expire = Directive(YesNo(), False, "Propagate expired keys as UNLINK instead of DEL.")
     lazyfree_lazy_eviction = Directive(YesNo(), False, "Propagate evicted keys as UNLINK instead of DEL.")
-    lazyfree_lazy_server_del = Directive(YesNo(), False, "Free overwritten values as UNLINK does.", inert=_NO_LAZY_FREE)
-    lazyfree_lazy_user_del = Directive(YesNo(), False, "DEL behaves like UNLINK.")
+    lazyfree_lazy_server_del = Directive(
+        YesNo(), False, "Propagate what SPOP and RESTORE take away as UNLINK instead of DEL."
+    )
+    lazyfree_lazy_user_del = Directive(YesNo(), False, "DEL behaves like UNLINK.", inert=_ALWAYS_LAZY)
     lazyfree_lazy_user_flush = Directive(
-        YesNo(), False, "FLUSHALL and FLUSHDB behave like their ASYNC forms.", inert=_NO_LAZY_FREE
+        YesNo(), False, "FLUSHALL and FLUSHDB behave like their ASYNC forms.", inert=_ALWAYS_LAZY
     )
     slowlog_log_slower_than = Directive(
         Integer(-1, LONG_MAX), 10000, "Microseconds from which on a command enters the slow log; -1: never, 0: all."
@@ -159,7 +171,7 @@ class General:
         KeyspaceEvents(),
         "",
         "Keyspace notifications to publish.",
-        inert="pyrepl publishes no keyspace notifications yet",
+        refused="pyrepl publishes no keyspace notifications yet",
     )
     maxmemory = Directive(
         Memory(0, 2**64 - 1),
@@ -210,10 +222,17 @@ class Snapshots:
     rdbcompression = Directive(YesNo(), True, "Compress long strings in snapshots (LZF).")
     rdbchecksum = Directive(YesNo(), True, "Write and check the snapshot's CRC-64.", mutable=False)
     rdb_version = Directive(
-        RdbVersion(*range(1, 13), 80),
+        RdbVersion(*range(1, 14), 80),
         None,
         "RDB version to write: auto takes the lowest that can hold the data, or the one a replica is known to read."
-        " Fix it for readers that are older (Redis 7.0 reads 10, Valkey 8 reads 11). Not in Redis.",
+        " Fix it for readers that are older (Redis 7.0 reads 10, Valkey 8 reads 11), or to 13 where all replicas are"
+        " Redis 8.6, which need not say that it reads this. Not in Redis.",
+    )
+    rdb_version_check = Directive(
+        Choice("strict", "relaxed"),
+        "strict",
+        "A snapshot or RESTORE in an RDB version above those known: strict refuses it; relaxed reads it up to the first"
+        " type or opcode that is unknown, and refuses it there. As in Valkey 9.",
     )
     rdb_del_sync_files = Directive(YesNo(), False, "Delete snapshot files made only for a sync, if persistence is off.")
     snapshot_nice = Directive(
@@ -291,7 +310,7 @@ class Replication:
         False,
         "Free the old data in the background before a full sync.",
         aliases=("slave-lazy-flush",),
-        inert=_NO_LAZY_FREE,
+        inert=_ALWAYS_LAZY,
     )
     replica_ignore_unknown_commands = Directive(
         YesNo(),
@@ -309,7 +328,8 @@ class Replication:
     replica_full_sync_buffer_limit = Directive(
         Memory(),
         0,
-        "Limit of the stream held while a snapshot loads; 0: the hard limit of client-output-buffer-limit replica.",
+        "Limit of the stream held while a snapshot loads; 0: the hard limit of client-output-buffer-limit replica, and"
+        " if that is 0 too, a quarter of maxmemory, or of the machine's memory where there is no maxmemory.",
     )
     repl_backlog_size = Directive(
         Memory(1),
@@ -346,8 +366,9 @@ class Replication:
     repl_diskless_load = Directive(
         Choice("disabled", "on-empty-db", "swapdb"),
         "disabled",
-        "How a replica loads: from a file; straight from the socket if it is empty; or beside the old data, which"
-        " is served meanwhile (twice the memory).",
+        "How a replica loads: from a file; straight from the socket if it is empty; or beside the old data (twice"
+        " the memory), which stays if the load fails. It is served meanwhile if the master's replication id is still"
+        " the one we know; otherwise clients get -LOADING.",
     )
     repl_disable_tcp_nodelay = Directive(YesNo(), False, "Fewer, larger packets to replicas, later by up to 40 ms.")
     repl_rdb_channel = Directive(
@@ -459,6 +480,12 @@ class Encodings:
     )
     stream_node_max_bytes = Directive(Memory(0), 4096, "Bytes in a node of a stream; 0: no limit.")
     stream_node_max_entries = Directive(Integer(0, LONG_MAX), 100, "Entries in a node of a stream; 0: no limit.")
+    stream_idmp_duration = Directive(
+        Integer(1, 86_400), 100, "Seconds for which a new stream keeps an idempotency id (XADD IDMP), as in Redis 8.6."
+    )
+    stream_idmp_maxsize = Directive(
+        Integer(1, 10_000), 100, "Idempotency ids that a new stream keeps for each producer, as in Redis 8.6."
+    )
 
 
 class Directives(Network, General, Snapshots, Replication, Streams, Encodings):

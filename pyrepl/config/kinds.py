@@ -354,6 +354,35 @@ class CacheRules(Kind[tuple[CacheRule, ...]]):
         return [list(rule) for rule in value]
 
 
+class Rename(NamedTuple):
+    """A command and its new name; empty: none, nobody can call it."""
+
+    name: bytes
+    new_name: bytes
+
+
+class Renames(Kind[tuple[Rename, ...]]):
+    """Pairs of a command and its new name, in order. A lone empty word means none; the lines of a file add up."""
+
+    many_words = True
+
+    def parse(self, words: Sequence[bytes], current: tuple[Rename, ...]) -> tuple[Rename, ...]:
+        if not words or list(words) == [b""]:
+            return ()
+        if len(words) % 2 or not all(words[::2]):
+            raise ConfigError('argument must be a command and its new name, or "" to take it from everybody')
+        return tuple(Rename(name, new_name) for name, new_name in zip(words[::2], words[1::2]))
+
+    def again(self, words: Sequence[bytes], current: tuple[Rename, ...]) -> tuple[Rename, ...]:
+        return current + self.parse(words, current)
+
+    def text(self, value: tuple[Rename, ...]) -> bytes:
+        return b" ".join(word or b'""' for rename in value for word in rename)
+
+    def lines(self, value: tuple[Rename, ...]) -> list[list[bytes]]:
+        return [list(rename) for rename in value]
+
+
 class BufferLimit(NamedTuple):
     """When a client with unread replies is cut: at once above `hard_bytes`, or `soft_seconds` above `soft_bytes`.
 

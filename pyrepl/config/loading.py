@@ -5,15 +5,15 @@ Reading lines is in parser.py, the directives' meaning in directives.py and kind
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, final
 
-from pyrepl.config.accepted import ACCEPTED, OPEN_USER_RULES, REFUSED, SWITCHED_OFF
+from pyrepl.config.accepted import ACCEPTED, OPEN_USER_RULES, REFUSED, is_off
 from pyrepl.config.directive import Directive
 from pyrepl.config.directives import ALIASES, ROWS, find
 from pyrepl.config.kinds import to_text
 from pyrepl.config.parser import Line
-from pyrepl.config.settings import Settings
+from pyrepl.config.settings import Settings, why_without_effect
 from pyrepl.errors import ConfigError
 
 _LONGEST_SHOWN: Final = 60
@@ -35,13 +35,18 @@ class Loaded:
 
     def notice(self) -> str | None:
         """The one notice about all that has no effect; None if there is nothing to say."""
-        parts = []
-        if self.accepted:
-            parts.append("accepted, of no use here: " + ", ".join(self.accepted))
-        for reason in dict.fromkeys(self.inert.values()):
-            names = ", ".join(name for name, why in self.inert.items() if why == reason)
-            parts.append(f"accepted, not in force: {names} ({reason})")
-        return "Configuration: " + "; ".join(parts) if parts else None
+        reasons = {name: ACCEPTED.get(name, REFUSED.get(name, "")) for name in self.accepted} | self.inert
+        return without_effect(reasons) if reasons else None
+
+
+def without_effect(reasons: Mapping[str, str]) -> str:
+    """The sentence about directives that were set and have no effect; each with its reason, by reason."""
+    names_of: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        names_of.setdefault(why, []).append(name)
+    return "Configuration: without effect: " + "; ".join(
+        f"{', '.join(names)} ({why})" for why, names in names_of.items()
+    )
 
 
 def load(settings: Settings, lines: Iterable[Line]) -> Loaded:
@@ -78,14 +83,15 @@ def _load_row(settings: Settings, row: Directive[object], line: Line, loaded: Lo
     except ConfigError as error:
         raise ConfigError(f"{line.where}: {_shown(row, line)}: {error}") from None
     loaded.seen.add(row.name)
-    if row.inert and settings.value_of(row) != row.default:
-        loaded.inert[row.name] = row.inert
+    why = why_without_effect(settings, row.name)
+    if why is not None:
+        loaded.inert[row.name] = why
     else:
         loaded.inert.pop(row.name, None)
 
 
 def _load_other(settings: Settings, line: Line, loaded: Loaded) -> None:
-    if line.name in REFUSED and any(word.lower() not in SWITCHED_OFF for word in line.words):
+    if line.name in REFUSED and not all(is_off(line.name, word) for word in line.words):
         raise ConfigError(f"{line.where}: {line.name}: {REFUSED[line.name]}")
     if line.name not in ACCEPTED and line.name not in REFUSED:
         raise ConfigError(f"{line.where}: unknown directive '{line.name}'{_hint(line.name)}")

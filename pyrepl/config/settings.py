@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from pyrepl.config.accepted import ACCEPTED, REFUSED, SWITCHED_OFF
+from pyrepl.config.accepted import ACCEPTED, REFUSED, is_off
 from pyrepl.config.directive import Directive
 from pyrepl.config.directives import ROWS, Directives, find
 from pyrepl.config.kinds import to_text
@@ -51,12 +51,14 @@ class Settings(Directives):
         """CONFIG GET: name and text of each directive whose name matches, other spellings included."""
         row = find(to_text(pattern))
         if row is not None:
+            if row.unshown:
+                return {}
             return {pattern.lower(): row.kind.text(self.value_of(row))}
         glob = Glob(pattern, nocase=True)
         found: dict[bytes, bytes] = {}
         for row in ROWS.values():
             for name in (row.name, *row.aliases):
-                if not row.hidden and glob.matches(name.encode()):
+                if not row.hidden and not row.unshown and glob.matches(name.encode()):
                     found[name.encode()] = row.kind.text(self.value_of(row))
         for name, text in self.kept.items():
             if glob.matches(name.encode()):
@@ -74,10 +76,10 @@ class Settings(Directives):
         if not row.mutable:
             raise ConfigError("can't set immutable config")
         words = value.split(b" ") if row.kind.many_words else [value]
-        return row.kind.parse(words, self.value_of(row))
+        return _possible(row, row.kind.parse(words, self.value_of(row)))
 
     def _parse_accepted(self, name: str, value: bytes) -> bytes:
-        if name in REFUSED and value not in SWITCHED_OFF:
+        if name in REFUSED and not is_off(name, value):
             raise ConfigError(REFUSED[name])
         if name not in ACCEPTED:
             raise KeyError(name)
@@ -108,7 +110,7 @@ class Settings(Directives):
         if row.kind.many_words and len(words) == 1 and words[0]:
             words = words[0].split()
         read = row.kind.again if again else row.kind.parse
-        setattr(self, row.attribute, read(words, self.value_of(row)))
+        setattr(self, row.attribute, _possible(row, read(words, self.value_of(row))))
 
     def why_not_settable(self, name: str, *, client_is_local: bool) -> str | None:
         """Why CONFIG SET may not change a protected directive now, in Redis's words; None if it may."""
@@ -125,6 +127,21 @@ class Settings(Directives):
         other.__dict__.update(self.__dict__)
         other.kept = dict(self.kept)
         return other
+
+
+def _possible(row: Directive[Any], value: Any) -> Any:
+    """The value. Raises ConfigError when the directive cannot have it yet."""
+    if row.refused and value != row.default:
+        raise ConfigError(row.refused)
+    return value
+
+
+def why_without_effect(settings: Settings, name: str) -> str | None:
+    """Why what a directive is set to now has no effect; None if it has one, or is the default."""
+    row = find(name)
+    if row is None:
+        return ACCEPTED.get(name.lower())
+    return row.inert if row.inert and settings.value_of(row) != row.default else None
 
 
 def is_known(name: str) -> bool:

@@ -17,6 +17,7 @@ from pyrepl.aof.naming import Names
 from pyrepl.aof.place import Place
 from pyrepl.daemon.files import remove_leftovers, sync_directory
 from pyrepl.errors import ConfigError, CorruptData
+from pyrepl.temporary import create
 
 
 @final
@@ -115,7 +116,7 @@ class AofFiles:
     def _write(self, name: str, text: bytes) -> None:
         fresh = self.path(f"temp-{name}")
         try:
-            with fresh.open("wb") as file:
+            with create(fresh) as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())

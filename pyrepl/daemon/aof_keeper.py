@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.aof.manifest import Entry, FileType, Manifest
 from pyrepl.aof.place import Place
+from pyrepl.commands.gates import MISCONF_AOF
 from pyrepl.daemon.aof_files import AofFiles
 from pyrepl.daemon.aof_load import AofLoad
 from pyrepl.daemon.aof_place import AofPlace, FoundPlace, find_place
@@ -29,6 +30,7 @@ from pyrepl.daemon.aof_rewrite import AofRewrite
 from pyrepl.daemon.aof_writer import AofWriter
 from pyrepl.daemon.snapshot import Outcome
 from pyrepl.errors import ConfigError
+from pyrepl.node.persistence import RETRY_S
 from pyrepl.observability import events
 from pyrepl.rdb.types.row import CannotHold
 from pyrepl.replication.backlog import Cursor
@@ -44,9 +46,6 @@ _POSTPONE_S: Final = 2.0
 """How long a write waits for an fsync that runs, as it would block the loop (Redis 2.4)."""
 MOST_BEHIND_BYTES: Final = 64 << 20
 """What the files may lack of the stream while the disk refuses writes."""
-_RETRY_S: Final = 5.0
-_PATIENT_FAILURES: Final = 3
-_MAX_RETRY_S: Final = 3600.0
 
 
 @final
@@ -127,7 +126,7 @@ class AofKeeper:
         self._started = True
         settings = self._node.settings
         self._state.enabled = settings.appendonly
-        if not settings.appendonly or not self._has_stream():
+        if not settings.appendonly or not self._node.replication.ensure_stream():
             return
         try:
             base = self._manifest.base
@@ -142,13 +141,17 @@ class AofKeeper:
         self._measure(as_base=True)
 
     def reload(self) -> None:
-        """DEBUG LOADAOF. Raises ConfigError and OSError."""
+        """DEBUG LOADAOF; files from before `appendonly no` too. Raises ConfigError and OSError, and keeps the data."""
         self.flush()
-        if not self.is_on:
-            raise ConfigError("the append only file is not complete yet, a rewrite is due")
+        if not self._state.enabled:
+            self._files = self._new_files()
+            self._manifest = self._files.open_manifest() or Manifest()
+        if not self._manifest.loaded or (self._state.enabled and not self.is_on):
+            raise ConfigError(f"there is no complete append only file in {self._files.folder}")
         self._node.keyspace.clear()
         for _ in self._new_load().steps(self._manifest):
             pass
+        self._node.persistence.dirty_at_last_save = self._node.keyspace.dirty
 
     # ------------------------------------------------------------------ writing
 
@@ -183,6 +186,7 @@ class AofKeeper:
                 self._note_synced(cursor.at)
         except OSError as error:
             self._failed(error.strerror or str(error))
+            self._app.clients.take_back(cursor.at, MISCONF_AOF + self._state.write_error)
             return
         self._state.current_bytes = self._other_bytes + writer.size
         self._recovered()
@@ -243,7 +247,9 @@ class AofKeeper:
         writer.sync_aside(done)
 
     def _note_synced(self, cut: int) -> None:
-        self._state.synced_cut = max(cut, self._state.synced_cut)
+        """What is written before its base is whole is not there after a crash."""
+        if self.is_on:
+            self._state.synced_cut = max(cut, self._state.synced_cut)
         if self._cursor is not None and self._cursor.at == cut:
             self._unsynced = False
 
@@ -265,7 +271,7 @@ class AofKeeper:
         self._app.log(events.AofFellBehind(self._backlog.end - self._cursor.at))
         self._let_go()
         self._state.write_error = error
-        self._rewrite_at = self._app.clock.now() + _RETRY_S
+        self._rewrite_at = self._app.clock.now() + RETRY_S
         self._node.review_guard()
 
     def _recovered(self) -> None:
@@ -283,7 +289,9 @@ class AofKeeper:
         if not self._node.settings.appendonly:
             self.flush(at_once=True)
             self._state.enabled = False
+            self._state.rewrite_scheduled = False
             self._let_go()
+            self._app.waitaof.look()
             return
         self._files = self._new_files()
         self._manifest = self._files.open_manifest() or Manifest()
@@ -315,7 +323,6 @@ class AofKeeper:
         self._rewrite.stop(reap=True)
         writer, self._writer = self._writer, None
         cursor, self._cursor = self._cursor, None
-        self._place = None
         if cursor is not None:
             self._backlog.detach(cursor)
         self._incr = self._place = None
@@ -334,7 +341,7 @@ class AofKeeper:
         self._state.rewrite_scheduled = False
         # The base is of this moment: what a running fsync or a full disk still kept back would come behind it, twice.
         self.flush(at_once=True)
-        self._rewrite_at = self._app.clock.now() + _RETRY_S
+        self._rewrite_at = self._app.clock.now() + RETRY_S
         if self._cursor is not None and self._cursor.at != self._backlog.end:
             self._state.last_rewrite_ok = False
             raise OSError(EIO, self._state.write_error or "the file lacks what was written last")
@@ -343,10 +350,10 @@ class AofKeeper:
             self._manifest = self._files.open_manifest() or Manifest()
         preamble = self._uses_preamble
         seq = self._manifest.next_base_seq
-        self._base = Entry(self._files.names.base(seq, preamble=preamble), seq, _BASE)
+        self._base = Entry(self._files.names.base(seq, preamble=preamble), seq, FileType.BASE)
         try:
             self._files.make_folder()
-            if self._has_stream() and self._state.enabled:
+            if self._node.replication.ensure_stream() and self._state.enabled:
                 self._open_fresh()
                 self._measure(as_base=False)
             pid = self._rewrite.start(self._files.path(self._base.name), preamble=preamble)
@@ -365,8 +372,8 @@ class AofKeeper:
         was_on = self.is_on
         seq = max(self._manifest.next_incr_seq, (self._incr.seq + 1) if self._incr is not None else 1)
         incr = Entry(self._files.names.incr(seq), seq, FileType.INCR)
-        writer = AofWriter(self._files.path(incr.name), truncate=True)
-        db = self._stream_db()
+        writer = AofWriter(self._files.path(incr.name), is_new=True)
+        db = self._node.replication.stream_db
         try:
             if db > 0:
                 writer.append(encode_command([b"SELECT", b"%d" % db]))
@@ -400,10 +407,16 @@ class AofKeeper:
             except OSError as failure:
                 error = failure.strerror or str(failure)
         self._app.saver.on_child(False)
+        if outcome.is_unwanted:
+            # No failure, and nothing to wait for before the next one.
+            self._forget_base(base)
+            return
         state.last_rewrite_ok = not error
         if error:
             self._rewrite_failed(error, base)
             return
+        # The base is on disk, and what it holds is acknowledged by the fsync that comes next.
+        self._unsynced = self._cursor is not None
         state.rewrites += 1
         state.consecutive_failures = 0
         self._recovered()
@@ -413,10 +426,12 @@ class AofKeeper:
     def _rewrite_failed(self, error: str, base: Entry | None) -> None:
         state = self._state
         state.consecutive_failures += 1
-        doublings = min(10, max(0, state.consecutive_failures - _PATIENT_FAILURES))
-        delay_s = _RETRY_S if not doublings else min(_MAX_RETRY_S, 60.0 * 2 ** (doublings - 1))
-        self._rewrite_at = self._app.clock.now() + delay_s
+        self._rewrite_at = self._app.clock.now() + state.retry_delay_s
         self._app.log(events.AofRewriteFailed(error))
+        self._forget_base(base)
+
+    def _forget_base(self, base: Entry | None) -> None:
+        """The base that was being written comes to nothing."""
         if base is not None:
             self._files.remove({base.name} - {entry.name for entry in self._manifest.loaded})
         if not self.is_on:
@@ -433,12 +448,16 @@ class AofKeeper:
     def _rewrite_if_due(self) -> None:
         state = self._state
         settings = self._node.settings
-        if self._app.saver.is_busy or self._node.persistence.loading is not None or self._is_over:
+        if self._node.persistence.loading is not None or self._is_over:
+            return
+        if self._app.saver.is_busy:
+            # It comes next, whatever the other child is for (Redis 7.0).
+            state.rewrite_scheduled |= state.enabled and self._cursor is None and self._node.replication.ensure_stream()
             return
         wanted = state.rewrite_scheduled
         if state.enabled and self._app.clock.now() >= self._rewrite_at:
             if self._cursor is None:
-                wanted = wanted or self._has_stream()
+                wanted = wanted or self._node.replication.ensure_stream()
             elif settings.auto_aof_rewrite_percentage and state.current_bytes > settings.auto_aof_rewrite_min_size:
                 percent = state.current_bytes * 100 // max(1, state.base_bytes) - 100
                 if percent >= settings.auto_aof_rewrite_percentage:
@@ -456,7 +475,7 @@ class AofKeeper:
         """The first base, before anybody is served: also the first write is durable then."""
         self._files.make_folder()
         preamble = self._uses_preamble
-        base = Entry(self._files.names.base(1, preamble=preamble), 1, _BASE)
+        base = Entry(self._files.names.base(1, preamble=preamble), 1, FileType.BASE)
         self._rewrite.write_here(self._files.path(base.name), preamble=preamble)
         return base
 
@@ -469,10 +488,10 @@ class AofKeeper:
         """Go on in the last incr of the manifest; in a new one if it has none."""
         is_new = not self._manifest.incrs
         incr = Entry(self._files.names.incr(1), 1, FileType.INCR) if is_new else self._manifest.incrs[-1]
-        writer = self._writer = AofWriter(self._files.path(incr.name), truncate=is_new)
+        writer = self._writer = AofWriter(self._files.path(incr.name), is_new=is_new)
         self._incr = incr
         if not self._takes_up(incr):
-            db = self._stream_db()
+            db = self._node.replication.stream_db
             select = encode_command([b"SELECT", b"%d" % db]) if db > 0 and not writer.size else b""
             # Before the SELECT, which is no part of the stream.
             at = writer.size + len(select)
@@ -522,19 +541,6 @@ class AofKeeper:
         if as_base:
             state.base_bytes = state.current_bytes
 
-    def _has_stream(self) -> bool:
-        """Is there a stream to follow? A master's is made for the file if no replica came yet."""
-        replication = self._node.replication
-        if not replication.is_replica and not self._backlog.active:
-            self._backlog.create()
-        return self._backlog.active and (not replication.is_replica or replication.role.holds_stream)
-
-    def _stream_db(self) -> int:
-        """The database that the stream has selected at its end, -1 if its next command selects one anyway."""
-        replication = self._node.replication
-        client = replication.link_client
-        return replication.feed.db if client is None else client.db_index
-
     def _new_files(self) -> AofFiles:
         settings = self._node.settings
         return AofFiles(Path(settings.appenddirname).absolute(), settings.appendfilename)
@@ -542,6 +548,3 @@ class AofKeeper:
     def _new_load(self) -> AofLoad:
         app = self._app
         return AofLoad(self._node, app.dispatcher, self._files, app.clock, app.log)
-
-
-_BASE: Final = FileType.BASE

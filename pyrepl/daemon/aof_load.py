@@ -18,14 +18,15 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.daemon.aof_files import AofFiles
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.files import snapshot_limits
 from pyrepl.daemon.log_sink import Log
 from pyrepl.errors import CommandError, ConfigError, CorruptData
 from pyrepl.keyspace.database import Expiry
+from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.loader import Loader
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability import events
-from pyrepl.rdb.reader import RdbLimits
 
 SLICE_BYTES: Final = 128 * 1024
 _MAGICS: Final = (b"REDIS", b"VALKE")
@@ -86,9 +87,14 @@ class AofLoad:
         """The snapshot a base begins with; returns (the byte behind it, what was read beyond)."""
         settings = self._node.settings
         keyspace = self._node.keyspace
-        limits = RdbLimits(max_databases=len(keyspace.databases), verify_checksum=settings.rdbchecksum)
+        size = os.fstat(file.fileno()).st_size
         keyspace.now_ms = self._clock.unix_ms()
-        loader = Loader(limits, keyspace, tracker=self._node.memory.tracker)
+        loader = Loader(
+            snapshot_limits(settings, keyspace, size),
+            keyspace,
+            tracker=self._node.memory.tracker,
+            idmp_limits=limits_of_new(settings),
+        )
         while data and not loader.finished:
             loader.feed(data)
             self.loaded_bytes += len(data)
@@ -101,8 +107,11 @@ class AofLoad:
 
     def _failed(self, argv: list[bytes], error: CommandError, path: Path, end: int) -> None:
         name = argv[0][:128].decode("utf-8", "replace")
-        if not self._dispatcher.knows(argv):
+        why = self._dispatcher.why_not_in_stream(argv)
+        if why == "unknown_command":
             raise CorruptData(f"Unknown command '{name}' reading the append only file", end)
+        if why:
+            raise CorruptData(f"the command '{name}', which is never written to an append only file", end)
         self._node.stats.unexpected_error_replies += 1
         self._log(events.AofCommandFailed(name, str(error), str(path), end))
         if self._node.settings.propagation_error_behavior == "panic":

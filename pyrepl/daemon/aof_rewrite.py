@@ -49,7 +49,7 @@ class AofRewrite:
         """As Redis does, without our place in the stream: that is the place file's."""
         job = self._saver.job()
         if not preamble:
-            return CommandsJob(job.keyspace, job.key_save_delay_us)
+            return CommandsJob(job.keyspace, job.key_save_delay_us, self._saver.idmp_limits)
         kept = tuple(field for field in job.aux if not field[0].startswith(b"repl-") and field[0] != b"aof-base")
         return replace(job, aux=(*kept, _MARK))
 

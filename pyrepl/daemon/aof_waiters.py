@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from pyrepl.commands.aof import WAITAOF_WITHOUT_AOF
 from pyrepl.daemon.replicas import UNBLOCKED
 from pyrepl.node.client import Client
 from pyrepl.resp.reply import NO_REPLY, Reply
@@ -47,10 +48,14 @@ class AofWaiters:
         return NO_REPLY
 
     def look(self) -> None:
-        """Something was fsynced, here or there: answer those who have enough, forget those who left."""
+        """Something was fsynced, here or there, or the file is kept no more: answer those who have enough, or who would
+        wait in vain, and forget those who left."""
         for client_id, waiter in list(self._waiting.items()):
             if client_id not in self._app.clients.conns:
                 self._take(client_id)
+                continue
+            if waiter.local and not self._app.node.settings.appendonly:
+                self.unblock(client_id, error=WAITAOF_WITHOUT_AOF)
                 continue
             reached = self._reached(waiter.cut)
             if reached[0] >= waiter.local and reached[1] >= waiter.replicas:

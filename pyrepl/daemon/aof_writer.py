@@ -10,16 +10,19 @@ from pathlib import Path
 from typing import final
 
 from pyrepl.daemon.files import append_whole
+from pyrepl.temporary import open_new
 
 
 @final
 class AofWriter:
     """Invariant: `size` bytes of the file are whole appends; a failed one is taken back."""
 
-    def __init__(self, path: Path, *, truncate: bool) -> None:
+    def __init__(self, path: Path, *, is_new: bool) -> None:
         """Raises OSError."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (os.O_TRUNC if truncate else 0)
-        self._fd = os.open(path, flags, 0o644)
+        if is_new:
+            self._fd = open_new(path, flags=os.O_APPEND)
+        else:
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self.size = os.fstat(self._fd).st_size
         self._threads = ThreadPoolExecutor(1, "aof-fsync")
         self.is_syncing = False

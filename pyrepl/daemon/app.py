@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
 from pyrepl import VERSION
 from pyrepl.commands.dispatch import Dispatcher
-from pyrepl.commands.families import FAMILIES
-from pyrepl.commands.table import Table
+from pyrepl.commands.renaming import renamed_table
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.aof_keeper import AofKeeper
 from pyrepl.daemon.aof_waiters import AofWaiters
@@ -30,6 +29,7 @@ from pyrepl.daemon.listener import Listener
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.performer import Performer
 from pyrepl.daemon.randomness import Randomness
+from pyrepl.daemon.repl_pauses import ReplPauses
 from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
 from pyrepl.daemon.saver import Saver
@@ -76,19 +76,28 @@ class App:
         self.event_log = EventLog(self.node, self.clock, self.log)
         self._performer = Performer(self)
         self.dispatcher = Dispatcher(
-            self.node, Table(FAMILIES), self.randomness, self._performer.perform, self.clock.precise
+            self.node, renamed_table(settings), self.randomness, self._performer.perform, self.clock.precise
         )
         self.clients = Clients(self.node, self.dispatcher, self.clock, self.log)
         self.saver = Saver(self.node, self.clock, self.log)
         self.saver.tell = self.event_log
         self.files = Files(self.node, self.clock, self.log)
+        self.repl_pauses = ReplPauses(self.log)
         self.replicas = Replicas(
-            self.node, self.clients, self.saver, self.clock, self.randomness, self.log, self.event_log
+            self.node,
+            self.clients,
+            self.saver,
+            self.repl_pauses,
+            self.clock,
+            self.randomness,
+            self.log,
+            self.event_log,
         )
         self.roles = Roles(
             self.node,
             self.clients,
             self.replicas,
+            self.repl_pauses,
             self.dispatcher,
             self.files,
             self.clock,
@@ -127,7 +136,7 @@ class App:
         self._listen()
         self.event_log.open()
         self.event_log(NodeStarted(VERSION, os.getpid(), self.node.process.tcp_port))
-        self.event_log(settings_in_force(settings))
+        self.event_log(settings_in_force(settings, self.node.process.total_system_bytes))
         self.roles.settings_changed()
         self.log(events.ModeRunning(self.node.process.tcp_port))
         self._write_pidfile()
@@ -158,13 +167,22 @@ class App:
         if "dir" in names:
             self._enter_directory(self.node.settings.dir)
         self._apply_settings()
+        if "maxmemory" in names:
+            self._limit_memory()
         if "appendonly" in names:
             self.aof.settings_changed()
         self.log(events.ConfigSet(", ".join(names)))
-        self.event_log(settings_in_force(self.node.settings))
+        self.event_log(settings_in_force(self.node.settings, self.node.process.total_system_bytes))
         if not _CREDENTIALS.isdisjoint(names):
             self.roles.hurry()
         self.replicas.plan_pump()
+
+    def _limit_memory(self) -> None:
+        """CONFIG SET maxmemory: the next command has to know how much is used."""
+        memory = self.node.memory
+        self.cron.measure_overhead()
+        if memory.is_over:
+            self.log(events.MaxmemorySmallerThanUsed(memory.limit_bytes, memory.used_bytes))
 
     def rewrite_config(self) -> None:
         """CONFIG REWRITE. Raises OSError."""
@@ -195,6 +213,7 @@ class App:
             self.roles.follow_at_start(*settings.replicaof, aux)
         else:
             self.roles.lead_at_start(aux)
+            self.dispatcher.propagate_expired()
         self.aof.start(from_snapshot=loader is not None)
         if self.streams is not None:
             self.streams.begin()
@@ -314,7 +333,11 @@ class App:
     def _listen(self) -> None:
         settings = self.node.settings
         if settings.port:
-            self._tcp.bind_tcp(list(settings.bind), settings.port, settings.tcp_backlog)
+            try:
+                self._tcp.bind_tcp(list(settings.bind), settings.port, settings.tcp_backlog)
+            except ConfigError:
+                self.log(events.ListeningFailed(settings.port))
+                raise
             self.node.process.tcp_port = self._tcp.port
         if settings.unixsocket:
             self._unix.bind_unix(settings.unixsocket, settings.unixsocketperm, settings.tcp_backlog)
@@ -385,6 +408,7 @@ class App:
         self.log.level = Level.named(settings.loglevel)
         self.event_log.settings_changed()
         self.clients.settings_changed()
+        self.replicas.settings_changed()
         self.roles.settings_changed()
         if self.streams is not None:
             self.streams.settings_changed()

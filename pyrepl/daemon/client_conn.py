@@ -16,7 +16,7 @@ from pyrepl.node.client import Client
 from pyrepl.node.output_limit import OutputWatch
 from pyrepl.resp.encoder import append_reply, encode_reply
 from pyrepl.resp.parser import Batch, Parser
-from pyrepl.resp.reply import Raw, Reply
+from pyrepl.resp.reply import NO_REPLY, Raw, Reply
 
 if TYPE_CHECKING:
     from pyrepl.commands.call import Call
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 HELD_BYTES: Final = 1 << 20
 """What a held client may send ahead before its socket is left alone."""
+_LIMITED_STEP: Final = 16
+"""Commands whose replies are collected before they are looked at, where a limit on output applies."""
 
 _CHANGES: Final = WRITE | MAY_REPLICATE
 
@@ -35,8 +37,8 @@ class ClientConn:
     """The shell of one connection.
 
     Invariants: while `held` is True, `_rest` is what was parsed and not executed, from a command of a batch on, and
-    `_unparsed` what came since, about HELD_BYTES at most. `_out` has replies exactly while the outbox knows this
-    connection. `client`, `transport` and `parser` are set from `enter` on.
+    `_unparsed` what came since, about HELD_BYTES at most. `_out` has replies, of `_out_bytes` in all, exactly while the
+    outbox knows this connection. `client`, `transport` and `parser` are set from `enter` on.
     """
 
     client: Client
@@ -50,6 +52,7 @@ class ClientConn:
         self._dispatcher = clients.dispatcher
         self._outbox = clients.outbox
         self._out: list[bytes] = []
+        self._out_bytes = 0
         self.held = False
         self._rest: tuple[Batch, int] | None = None
         self._unparsed: list[bytes] = []
@@ -116,13 +119,19 @@ class ClientConn:
 
     def send(self, message: Reply) -> None:
         """Write a message that answers no command of this client; CLIENT REPLY does not silence those."""
-        self._write(encode_reply(message, self.client.proto))
+        if self.client.is_replica:
+            self._refuse_to_answer(message, [])
+            return
+        self._write([encode_reply(message, self.client.proto)], limited=self._is_limited())
 
     def answer(self, reply: Reply) -> None:
         """The reply that was owed while the client was held; it goes on from there."""
-        if self.client.reply_mode != "off":
-            self._write(encode_reply(reply, self.client.proto))
-        self.release()
+        if self.client.is_replica:
+            self._refuse_to_answer(reply, [])
+        elif self.client.reply_mode != "off":
+            self._write([encode_reply(reply, self.client.proto)], limited=self._is_limited())
+        if not self.client.closing:
+            self.release()
 
     def fail(self, text: str) -> None:
         """As `answer`, with an error."""
@@ -138,9 +147,24 @@ class ClientConn:
         """As `flush`, for the outbox, which has seen to what comes before."""
         out = self._out
         self._out = []
+        self._out_bytes = 0
         if out and not self.transport.is_closing():
             self._node.stats.total_writes_processed += 1
             self.transport.write(out[0] if len(out) == 1 else b"".join(out))
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Output that the kernel has not taken yet."""
+        return self.transport.get_write_buffer_size() + self._out_bytes
+
+    def take_back(self, text: str) -> None:
+        """An error instead of the replies that are not out yet, and the end of the connection: it cannot be said which
+        of them still hold. For `before_replies`."""
+        if self._out:
+            self._out = [encode_reply(CommandError(text), self.client.proto)]
+            self._out_bytes = len(self._out[0])
+            self.hold()
+            self._clients.end_soon(self)
 
     def close(self, *, at_once: bool = False) -> None:
         """End the connection: after what was written is out, or at once."""
@@ -184,6 +208,7 @@ class ClientConn:
         index = start
         size = len(commands)
         while index < size:
+            limited = self._is_limited()
             if client.guarded or node.guarded:
                 if self._must_pause(commands[index]):
                     self._clients.wait_for_pause(self)
@@ -191,29 +216,52 @@ class ClientConn:
                 self._serve_guarded(batch, index, out)
                 index += 1
             else:
-                served = dispatcher.execute_plain(self._call, batch, index, out)
+                end = min(size, index + _LIMITED_STEP) if limited else size
+                served = dispatcher.execute_plain(self._call, batch, index, end, out)
                 if served == index:
                     self._encode(dispatcher.execute(self._call, commands[index], batch.wire(index)), out)
                     served += 1
                 index = served
+            if limited and out:
+                self._write(out, limited=True)
+                out = []
             if self.held or client.closing:
                 break
         if out:
-            self._write(b"".join(out) if len(out) > 1 else out[0])
+            self._write(out, limited=False)
         return index
+
+    def _is_limited(self) -> bool:
+        """Must its output be looked at as it grows? Subscribers are guarded, or speak RESP3."""
+        client = self.client
+        if self._clients.limits_normal or not client.authenticated:
+            return True
+        return (client.guarded or client.proto != 2) and (bool(client.channels) or bool(client.patterns))
 
     def _serve_guarded(self, batch: Batch, index: int, out: list[bytes]) -> None:
         """One command with everything that may be in the way of its reply (CLIENT REPLY)."""
         client = self.client
         skipped, client.skip_next_reply = client.skip_next_reply, False
+        if client.queue is not None:
+            client.reply_room = self._clients.room_for(self)
+        has_stream = client.is_replica
         reply = self._dispatcher.execute(self._call, batch.commands[index], batch.wire(index))
         client.review_guard()
-        if not skipped:
+        if skipped and not _is_heard(reply):
+            return
+        if has_stream:
+            self._refuse_to_answer(reply, batch.commands[index])
+        else:
             self._encode(reply, out)
 
+    def _refuse_to_answer(self, reply: Reply, argv: list[bytes]) -> None:
+        """The stream flows here, or is about to: a reply would be taken for a part of it."""
+        if reply is not NO_REPLY and (self.client.reply_mode != "off" or _is_heard(reply)):
+            self._clients.on_replica_reply(self, argv)
+
     def _encode(self, reply: Reply, out: list[bytes]) -> None:
-        """CLIENT REPLY OFF silences replies, not the confirmations of SUBSCRIBE, which come as Raw."""
-        if self.client.reply_mode != "off" or type(reply) is Raw:
+        """CLIENT REPLY OFF silences replies."""
+        if self.client.reply_mode != "off" or _is_heard(reply):
             append_reply(reply, self.client.proto, out)
 
     def _keep(self, data: bytes) -> None:
@@ -235,11 +283,19 @@ class ClientConn:
         )
         return self._node.pause.holds(self._node.keyspace.now_ms, may_write=may_write)
 
-    def _write(self, data: bytes) -> None:
-        if not data or self.transport.is_closing():
+    def _write(self, pieces: list[bytes], *, limited: bool) -> None:
+        """Add to what goes out with the next flush, unless that is too much: then it is the end of the connection."""
+        if self.transport.is_closing():
             return
-        self.client.total_out_bytes += len(data)
-        self._node.stats.total_net_output_bytes += len(data)
+        if limited and self._clients.cut_for_output(self, sum(map(len, pieces))):
+            return
+        data = b"".join(pieces) if len(pieces) > 1 else pieces[0]
+        if not data:
+            return
+        size = len(data)
+        self.client.total_out_bytes += size
+        self._node.stats.total_net_output_bytes += size
+        self._out_bytes += size
         self._out.append(data)
         if len(self._out) == 1:
             self._outbox.add(self)
@@ -247,8 +303,13 @@ class ClientConn:
     def _refuse(self, error: bytes) -> None:
         """A broken request: its text, and the end of this connection alone."""
         self._clients.broken_request(self, error)
-        self._write(b"-ERR " + error.removeprefix(b"ERR ") + b"\r\n")
+        self._write([b"-ERR " + error.removeprefix(b"ERR ") + b"\r\n"], limited=self._is_limited())
         self.close()
+
+
+def _is_heard(reply: Reply) -> bool:
+    """Does it pass CLIENT REPLY OFF and SKIP?"""
+    return type(reply) is Raw and reply.is_heard
 
 
 class Ends(Protocol):

@@ -19,8 +19,9 @@ from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.outbox import Outbox
 from pyrepl.daemon.polled_socket import PolledSocket
 from pyrepl.daemon.poller import Poller
-from pyrepl.node.client import NORMAL, PUBSUB, Client
+from pyrepl.node.client import NORMAL, Client
 from pyrepl.node.node import Node
+from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
 from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
 from pyrepl.resp.parser import Parser
@@ -48,9 +49,14 @@ class Clients:
         self.conns: dict[int, ClientConn] = {}
         self.on_lost: Callable[[ClientConn], None] = lambda conn: None
         self.on_drained: Callable[[ClientConn], None] = lambda conn: None
+        self.on_replica_reply: Callable[[ClientConn, list[bytes]], None] = lambda conn, argv: None
+        """A replica sent a command that has a reply, [] for a message nobody asked for: it is to be cut."""
         self.after_batch: Callable[[], None] = lambda: None
         self.before_replies: Callable[[], None] = lambda: None
         """Called before replies go out: what they acknowledge may have to be on disk."""
+        self.limits_normal = False
+        """client-output-buffer-limit bounds what normal clients leave unread."""
+        self._review_limits()
         self._clock = clock
         self._log = log
         self._next_id = 1
@@ -159,6 +165,17 @@ class Clients:
     def _before_replies(self) -> None:
         self.before_replies()
 
+    def take_back(self, cut: int, text: str) -> None:
+        """What was written behind this cut of the stream was not kept: who is about to be told that it was gets an
+        error instead."""
+        for conn in list(self.conns.values()):
+            if conn.client.write_cut > cut:
+                conn.take_back(text)
+
+    def end_soon(self, conn: ClientConn) -> None:
+        """Close it once what is about to be written is out."""
+        asyncio.get_running_loop().call_soon(conn.close)
+
     def deliver(self) -> None:
         """Send what commands have left for other clients (published messages, MONITOR lines)."""
         deliveries = self.node.deliveries
@@ -169,7 +186,6 @@ class Clients:
                 conn = self.conns.get(client_id)
                 if conn is not None:
                     conn.send(reply)
-                    self._check_output(conn)
 
     def kill(self, client_ids: tuple[int, ...]) -> None:
         for client_id in client_ids:
@@ -253,7 +269,7 @@ class Clients:
                 # The stream that waits for it is its output too, though one copy serves all replicas.
                 conn.client.output_bytes = conn.replica.session.pending_bytes(self.node.stream_end)
             elif conn.client.output_bytes or conn.output.is_watched:
-                self._check_output(conn)
+                self.cut_for_output(conn)
 
     def line_of(self, conn: ClientConn) -> str:
         """The client as CLIENT LIST shows it, for the log."""
@@ -263,6 +279,11 @@ class Clients:
         """Limits that connections carry themselves."""
         for conn in self.conns.values():
             self._limit(conn.parser)
+        self._review_limits()
+
+    def _review_limits(self) -> None:
+        limit = self.node.settings.client_output_buffer_limit.normal
+        self.limits_normal = bool(limit.hard_bytes or limit.soft_bytes)
 
     def _new_parser(self) -> Parser:
         parser = Parser(authenticated=not self.node.settings.requirepass)
@@ -281,18 +302,26 @@ class Clients:
             return DENIED_TEXT
         return None
 
-    def _check_output(self, conn: ClientConn) -> None:
-        """client-output-buffer-limit of classes normal and pubsub; a replica's is its session's."""
+    def room_for(self, conn: ClientConn) -> int:
+        """How many bytes more may wait for the client to read them."""
+        return room_for(limit_of(conn.client, self.node.settings.client_output_buffer_limit), conn.waiting_bytes)
+
+    def cut_for_output(self, conn: ClientConn, more_bytes: int = 0) -> bool:
+        """client-output-buffer-limit: with so many bytes more, does too much wait for the client? Then it is cut."""
         client = conn.client
         if conn.replica is not None and client.is_replica:
-            return
-        size = conn.transport.get_write_buffer_size()
-        limits = self.node.settings.client_output_buffer_limit
-        limit = limits.pubsub if client.kind == PUBSUB else limits.normal
-        if conn.output.is_over(limit, size, self._clock.now()):
-            self.node.stats.client_output_buffer_limit_disconnections += 1
-            self._log(events.OutputBufferExceeded(self.line_of(conn)))
-            conn.close(at_once=True)
+            return False
+        waiting_bytes = conn.waiting_bytes + more_bytes
+        limit = limit_of(client, self.node.settings.client_output_buffer_limit)
+        if not conn.output.is_over(limit, counted_bytes(waiting_bytes), self._clock.now()):
+            return False
+        client.output_bytes = waiting_bytes
+        client.closing = True
+        client.review_guard()
+        self.node.stats.client_output_buffer_limit_disconnections += 1
+        self._log(events.OutputBufferExceeded(self.line_of(conn)))
+        conn.close(at_once=True)
+        return True
 
 
 def keep_alive(sock: socket.socket, seconds: int) -> None:

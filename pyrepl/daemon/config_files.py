@@ -15,6 +15,7 @@ from pyrepl.config.render import rewrite
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.files import remove_leftovers, sync_directory
 from pyrepl.errors import ConfigError
+from pyrepl.temporary import create
 
 
 def load_settings(
@@ -59,7 +60,7 @@ def rewrite_file(path: Path, settings: Settings) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         # It holds passwords, so nobody else may read it even for a moment.
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with create(temporary, 0o600) as file:
             if path.exists():
                 os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
             file.write(fresh)

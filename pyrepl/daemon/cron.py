@@ -15,6 +15,7 @@ from pyrepl.daemon.growing import Growing
 from pyrepl.daemon.housekeeper import Housekeeper
 from pyrepl.keyspace.expire_cycle import ExpireCycle
 from pyrepl.keyspace.field_expiry import FieldExpiryCycle
+from pyrepl.keyspace.idmp import IdmpCycle
 from pyrepl.observability.memory_use import memory_use
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _EXPIRE_PAUSE_S: Final = 0.006
 """Between slices while there is more to delete: a quarter of the time at most, as in Redis."""
 _AUDIT_SLICE_S: Final = 0.002
 _AUDIT_SLICE_KEYS: Final = 256
+_SAMPLE_KEYS: Final = 32
+"""Of the data, looked at in each tick where no limit asks for more: 0.1 ms."""
 _EVICTION_SLICE_S: Final = 0.003
 _EVICTION_PAUSE_S: Final = 0.002
 """Between slices while there is more to evict, so that others are served."""
@@ -45,6 +48,7 @@ class Cron:
         self._evict_timer: asyncio.TimerHandle | None = None
         self._expiry = ExpireCycle(app.node.keyspace)
         self._field_expiry = FieldExpiryCycle(app.node.keyspace)
+        self._idmp = IdmpCycle(app.node.keyspace)
         self._housekeeper = Housekeeper(app.node.keyspace, app.clock)
         self._growing = Growing(app.node.keyspace, app.clock)
         self._next_sample_at = 0.0
@@ -53,7 +57,8 @@ class Cron:
 
     def start(self) -> None:
         self._slow()
-        self._app.node.process.startup_rss_bytes = self._app.node.process.rss_bytes
+        held_bytes, files_bytes = self._resident()
+        self._app.node.process.startup_bytes = held_bytes - files_bytes
         self._timer = self._loop.call_later(self._period_s(), self._tick)
 
     def stop(self) -> None:
@@ -78,6 +83,7 @@ class Cron:
         now = app.clock.now()
         app.node.process.now = now
         self._guarded(self._expire)
+        self._guarded(self._forget_idempotency_ids)
         self._guarded(self._limit_memory)
         self._guarded(app.replicas.tick)
         self._guarded(app.failovers.tick)
@@ -94,6 +100,7 @@ class Cron:
                 self._guarded(app.streams.tick)
         if now >= self._next_slow_at:
             self._next_slow_at = now + _SLOW_EVERY_S
+            self._idmp.begin()
             self._guarded(self._slow)
 
     def _guarded(self, work: Callable[[], None]) -> None:
@@ -104,10 +111,10 @@ class Cron:
             self._app.survived(f"background work {work.__qualname__}", error)
 
     def _expire(self) -> None:
-        """Delete what nobody asks for any more, for a slice of time; only a master does."""
+        """Delete what nobody asks for any more, for a slice of time; a replica only what its own clients wrote."""
         app = self._app
         node = app.node
-        if not node.active_expire or node.replication.is_replica or node.is_loading or node.pause.until_ms():
+        if not node.active_expire or node.is_loading or node.pause.until_ms():
             return
         node.keyspace.now_ms = app.clock.unix_ms()
         until = app.clock.now() + _EXPIRE_SLICE_S * node.settings.active_expire_effort
@@ -118,6 +125,11 @@ class Cron:
                     break
         app.dispatcher.propagate_expired()
         app.replicas.plan_pump()
+
+    def _forget_idempotency_ids(self) -> None:
+        """A slice; replicas do it too, by their own clock, as nothing in the stream tells them."""
+        if not self._app.node.is_loading:
+            self._idmp.run(self._app.clock.unix_ms())
 
     def _expire_more(self) -> None:
         """The slice was too short: another one before the next tick."""
@@ -133,7 +145,11 @@ class Cron:
         app = self._app
         memory = app.node.memory
         memory.watch_clock(app.clock.now())
-        if not memory.limited or app.node.is_loading:
+        if app.node.is_loading:
+            return
+        if not memory.limited:
+            # INFO's used_memory, for which a rough measure will do.
+            memory.data.audit(_SAMPLE_KEYS)
             return
         until = app.clock.now() + _AUDIT_SLICE_S
         while not memory.data.audit(_AUDIT_SLICE_KEYS) and app.clock.now() < until:
@@ -162,14 +178,22 @@ class Cron:
         stats.repl_input.sample(stats.total_net_repl_input_bytes, now)
         stats.repl_output.sample(stats.total_net_repl_output_bytes, now)
         self._app.clients.measure()
-        self._measure_overhead()
+        self.measure_overhead()
 
-    def _measure_overhead(self) -> None:
+    def measure_overhead(self) -> None:
+        """What is used besides the data, for maxmemory."""
         memory = self._app.node.memory
         if memory.limited:
             use = memory_use(self._app.node)
-            memory.overhead_bytes = use.startup + use.backlog + use.clients
-            memory.not_counted_bytes = use.replicas
+            memory.overhead_bytes = use.overhead - use.not_counted
+
+    def _resident(self) -> tuple[int, int]:
+        """Bytes that the process holds in memory, and how many of them are mapped files; what it held last, and 0, if
+        the system does not tell."""
+        with suppress(OSError), open("/proc/self/statm", "rb") as statm:
+            _, held_pages, files_pages, *_ = map(int, statm.read().split())
+            return held_pages * self._page_bytes, files_pages * self._page_bytes
+        return self._app.node.process.rss_bytes, 0
 
     def _slow(self) -> None:
         process = self._app.node.process
@@ -177,12 +201,11 @@ class Cron:
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         process.cpu_sys_s, process.cpu_user_s = own.ru_stime, own.ru_utime
         process.cpu_sys_children_s, process.cpu_user_children_s = children.ru_stime, children.ru_utime
-        peak = own.ru_maxrss * 1024
-        if peak > process.peak_rss_bytes:
-            process.peak_rss_bytes = peak
-            process.peak_rss_unix_s = self._app.clock.unix_ms() // 1000
-        with suppress(OSError), open("/proc/self/statm", "rb") as statm:
-            process.rss_bytes = int(statm.read().split()[1]) * self._page_bytes
+        process.rss_bytes, _ = self._resident()
+        used_bytes = memory_use(self._app.node).used
+        if used_bytes > process.peak_used_bytes:
+            process.peak_used_bytes = used_bytes
+            process.peak_used_unix_s = self._app.clock.unix_ms() // 1000
         self._app.node.memory.tracker.prune()
         self._app.clients.close_idle()
         self._app.log.reopen_if_moved()

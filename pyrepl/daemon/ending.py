@@ -1,9 +1,10 @@
 """How a node ends: SHUTDOWN, SIGTERM, SIGINT. Feeds the replicas to the last byte, saves when it is to, and stops.
 
 Redis's order (7.0, `prepareForShutdown`): pause writes, wait up to shutdown-timeout for lagging replicas, kill the
-snapshot child, save, say goodbye. A second signal ends at once. A replica with replicas of its own waits for them too,
-which Redis does not, and takes nothing from its master meanwhile: what it saves then ends where they are, and they can
-be continued when it is back.
+snapshot child, save, say goodbye. A second signal while it waits ends at once. Where the snapshot cannot be written the
+node goes on, however often it is told, as in Redis: what changed since the last one would be lost. A replica with
+replicas of its own waits for them too, which Redis does not, and takes nothing from its master meanwhile: what it saves
+then ends where they are, and they can be continued when it is back.
 """
 
 from __future__ import annotations
@@ -131,6 +132,7 @@ class Ending:
             if app.saver.save():
                 if not force:
                     app.log(events.CannotSaveBeforeExit())
+                    app.log(events.CannotShutDown())
                     app.saver.go_on()
                     self._go_on()
                     return False

@@ -12,12 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
+from pyrepl.config.settings import Settings
 from pyrepl.daemon import arenas
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.rooms import Rooms
 from pyrepl.errors import ConfigError, CorruptData
 from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.loader import Loader
 from pyrepl.node.node import Node
 from pyrepl.node.persistence import Loading
@@ -78,6 +80,16 @@ def _is_running(pid: int) -> bool:
     return stat.rpartition(b") ")[2][:1] not in (b"Z", b"X")
 
 
+def snapshot_limits(settings: Settings, keyspace: Keyspace, input_bytes: int) -> RdbLimits:
+    """What a snapshot of `input_bytes` (UNLIMITED: nobody knows) that goes into `keyspace` may contain."""
+    return RdbLimits(
+        max_databases=len(keyspace.databases),
+        input_bytes=input_bytes,
+        relaxed=settings.rdb_version_check == "relaxed",
+        verify_checksum=settings.rdbchecksum,
+    )
+
+
 @final
 class Files:
     """Loads snapshot files into the node."""
@@ -87,12 +99,13 @@ class Files:
         self._clock = clock
         self._log = log
 
-    def loader(self, keyspace: Keyspace, *, merge: bool = False, at_once: bool = False) -> Loader:
-        """For a snapshot that goes into `keyspace`; a master leaves out what has expired, a replica does not.
+    def loader(self, keyspace: Keyspace, input_bytes: int, *, merge: bool = False, at_once: bool = False) -> Loader:
+        """For a snapshot of `input_bytes` (UNLIMITED: nobody knows) that goes into `keyspace`; a master leaves out what
+        has expired, a replica does not.
 
         Unless it is loaded `at_once`, room for many keys is made in another thread.
         """
-        limits = RdbLimits(max_databases=len(keyspace.databases), verify_checksum=self._node.settings.rdbchecksum)
+        settings = self._node.settings
         # At start the role comes after the load.
         is_replica = self._node.replication.is_replica or self._node.settings.replicaof is not None
         now_ms = None if is_replica else self._clock.unix_ms()
@@ -100,7 +113,15 @@ class Files:
         # Idle times are told back from now, which no batch of commands has set yet at a start.
         self._node.keyspace.now_ms = self._clock.unix_ms()
         rooms = None if at_once else Rooms()
-        return Loader(limits, keyspace, drop_expired_at_ms=now_ms, merge=merge, tracker=tracker, rooms=rooms)
+        return Loader(
+            snapshot_limits(settings, keyspace, input_bytes),
+            keyspace,
+            drop_expired_at_ms=now_ms,
+            merge=merge,
+            tracker=tracker,
+            rooms=rooms,
+            idmp_limits=limits_of_new(settings),
+        )
 
     def begin_loading(self, total_bytes: int, *, asynchronous: bool) -> Loading:
         """Mark the node as loading."""
@@ -118,6 +139,8 @@ class Files:
         if loader is not None:
             persistence.last_load_keys_loaded = loader.loaded_keys
             persistence.last_load_keys_expired = loader.expired_keys
+            # Replicas that continue hear of them as of all that expires (Redis 7.0, RDBFLAGS_FEED_REPL).
+            self._node.keyspace.expired.extend(loader.expired)
             persistence.dirty_at_last_save = self._node.keyspace.dirty
             self._node.functions = loader.functions
             self._log(events.SnapshotLoaded(loader.loaded_keys, loader.expired_keys))
@@ -140,9 +163,10 @@ class Files:
 
     async def load(self, path: Path, keyspace: Keyspace) -> Loader:
         """Load a file in slices. Raises OSError and CorruptData; the databases hold what came before the fault then."""
-        loader = self.loader(keyspace)
         with path.open("rb") as file:
-            loading = self.begin_loading(path.stat().st_size, asynchronous=False)
+            size = os.fstat(file.fileno()).st_size
+            loader = self.loader(keyspace, size)
+            loading = self.begin_loading(size, asynchronous=False)
             try:
                 while data := file.read(self._slice_bytes()):
                     self.feed(loader, loading, data)
@@ -178,8 +202,8 @@ class Files:
         node = self._node
         if flush:
             node.keyspace.clear()
-        loader = self.loader(node.keyspace, merge=merge, at_once=True)
         with path.open("rb") as file:
+            loader = self.loader(node.keyspace, os.fstat(file.fileno()).st_size, merge=merge, at_once=True)
             while data := file.read(MAX_SLICE_BYTES):
                 loader.feed(data)
         loader.end()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -39,8 +40,12 @@ class LinkConn:
     A master writes its snapshot as it likes, Redis in pieces of 16 KB, and each `on_data` costs as much as hundreds of
     keys. So while `gathers` is set, what comes in small pieces is passed on as one, a moment later.
 
+    A reset stops libuv's watch on a socket without a word to the reader. An epoll of our own that asks for nothing is
+    told of just that, and wakes us.
+
     Invariants: after `abort` none of the callbacks is called any more; `_gathered` is passed on before the loss. The
-    loop watches the socket for reading exactly while `_reads`, for writing while `_unsent` is not empty.
+    loop watches the socket for reading exactly while `_reads`, for writing while `_unsent` is not empty. `_breaks` is
+    set exactly while `_sock` is.
     """
 
     def __init__(
@@ -61,6 +66,9 @@ class LinkConn:
         self._take_back = take_back
         self._loop = asyncio.get_running_loop()
         self._sock: socket.socket | None = None
+        self._breaks: select.epoll | None = None
+        self._broken = False
+        """The loop does not tell of the socket any more: what is left is read turn by turn."""
         self._opening: asyncio.Task[None] | None = None
         self._reading = True
         """Wanted by the owner."""
@@ -152,6 +160,9 @@ class LinkConn:
         with suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             keep_alive(sock, self._keep_alive_s)
+        self._breaks = select.epoll()
+        self._breaks.register(sock.fileno(), 0)
+        self._loop.add_reader(self._breaks.fileno(), self._on_break)
         self._watch_reading(True)
         self._on_made()
 
@@ -173,6 +184,21 @@ class LinkConn:
             else:
                 return sock
         raise failure
+
+    def _on_break(self) -> None:
+        assert self._breaks is not None
+        self._loop.remove_reader(self._breaks.fileno())
+        self._broken = True
+        if self._reads:
+            self._read_rest()
+        elif self._unsent:
+            self._write()
+
+    def _read_rest(self) -> None:
+        """A read a turn, until the last one gives the error."""
+        if self._sock is not None and self._reads:
+            self._on_readable()
+            self._loop.call_soon(self._read_rest)
 
     def _on_readable(self) -> None:
         assert self._sock is not None
@@ -233,7 +259,9 @@ class LinkConn:
         if self._sock is None or wanted == self._reads:
             return
         self._reads = wanted
-        if wanted:
+        if wanted and self._broken:
+            self._loop.call_soon(self._read_rest)
+        elif wanted:
             self._loop.add_reader(self._sock.fileno(), self._on_readable)
         else:
             self._loop.remove_reader(self._sock.fileno())
@@ -259,6 +287,10 @@ class LinkConn:
         if self._unsent:
             self._unsent = b""
             self._loop.remove_writer(self._sock.fileno())
+        if self._breaks is not None:
+            self._loop.remove_reader(self._breaks.fileno())
+            self._breaks.close()
+            self._breaks = None
         self._sock.close()
         self._sock = None
 

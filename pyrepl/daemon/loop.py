@@ -1,13 +1,19 @@
-"""Runs a node in an event loop of its own, and turns why it could not start into one line and an exit code."""
+"""Runs a node in an event loop of its own, and turns why it could not start into one line and an exit code.
+
+A node that has ended ends the process at once: all it had to write is written, and what its threads may still be at (an
+fsync on a slow disk, memory to be touched) is nobody's any more. The interpreter would wait for them without end, and
+take millions of keys apart.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import resource
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 import uvloop
 
@@ -25,7 +31,10 @@ RESERVED_FDS: Final = 32
 
 
 def run_node(settings: Settings, config_file: Path | None, loaded: Loaded) -> int:
-    """Live until the node is told to end; the exit code of the process. `loaded` is what loading `settings` showed."""
+    """Live until the node is told to end, and the process with it; the exit code when it could not start.
+
+    `loaded` is what loading `settings` showed.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
@@ -35,10 +44,16 @@ def run_node(settings: Settings, config_file: Path | None, loaded: Loaded) -> in
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_live(settings, config_file, notices))
+            _exit_at_once()
     except ConfigError as error:
         sys.stderr.write(f"pyrepl: {error}\n")
         return 1
-    return 0
+
+
+def _exit_at_once() -> NoReturn:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 async def _live(settings: Settings, config_file: Path | None, notices: list[Event]) -> None:

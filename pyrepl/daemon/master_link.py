@@ -11,16 +11,18 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
+from pyrepl.commands.effects import ReplPausePoint
 from pyrepl.daemon import sync_load
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.files import Files
 from pyrepl.daemon.link_conn import LinkConn, nothing_to_take_back
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.repl_pauses import ReplPauses
 from pyrepl.daemon.wire_io import MOST_BYTES
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.loader import Loader
-from pyrepl.observability import events
+from pyrepl.observability import events, link_lines
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.replica_end import ReplicaEnd
 from pyrepl.replication import events as machine
@@ -46,6 +48,8 @@ _SMALL_COMMAND_BYTES: Final = 256
 
 class LinkOwner(Protocol):
     """What the link tells whoever decides on roles."""
+
+    pauses: ReplPauses
 
     def link_up(self) -> None: ...
 
@@ -117,6 +121,7 @@ class MasterLink:
             machine.Connect: self._on_connect,
             machine.Disconnect: self._on_disconnect,
             machine.OpenRdbChannel: self._on_open_rdb_channel,
+            machine.SnapshotAsked: self._on_snapshot_asked,
             machine.CloseRdbChannel: self._on_close_rdb_channel,
             machine.SyncBufferFull: self._on_sync_buffer_full,
             machine.CatchUpBegins: self._on_catch_up_begins,
@@ -127,6 +132,7 @@ class MasterLink:
             machine.FullResyncBegins: self._on_begins,
             machine.SnapshotBytes: self._on_bytes,
             machine.SnapshotEnds: self._on_ends,
+            machine.LoadsOn: self._on_loads_on,
             machine.Continued: self._on_continued,
             machine.Apply: self._on_apply,
             machine.LinkUp: self._on_up,
@@ -270,6 +276,9 @@ class MasterLink:
         self.link.rdb_lost(self._clock.now(), text)
         self._pump()
 
+    def _on_snapshot_asked(self, event: machine.SnapshotAsked) -> None:
+        self._owner.pauses.reached(ReplPausePoint.BEFORE_RDB_CHANNEL)
+
     def _on_close_rdb_channel(self, event: machine.CloseRdbChannel) -> None:
         rdb, self._rdb = self._rdb, None
         if rdb is not None:
@@ -294,7 +303,10 @@ class MasterLink:
         self._node.review_guard()
 
     def _on_tolerated(self, event: machine.Tolerated) -> None:
-        self._log(events.ReplconfNotUnderstood(event.step, event.text))
+        if event.step != "ping":
+            self._log(events.ReplconfNotUnderstood(event.step, event.text))
+        elif not self.link.options.introduction.password:
+            self._log(events.MasterWantsPassword(event.text))
 
     def _on_sync_asked(self, event: machine.SyncAsked) -> None:
         self._log(events.MasterRepliedToPing())
@@ -307,11 +319,18 @@ class MasterLink:
 
     # ------------------------------------------------------------------ the snapshot
 
+    def _on_loads_on(self, event: machine.LoadsOn) -> None:
+        if self.link.uses_two_channels:
+            self._log(events.SyncAbortedWhileLoading(event.text, str(event.reason)))
+        self._log(events.WillContinueAfterLoading())
+
     def _on_announced(self, event: machine.FullResyncAnnounced) -> None:
         self.story.announced(event)
         self._log(events.FullResyncFromMaster(event.replid, event.cut, str(event.reason)))
 
     def _on_begins(self, event: machine.FullResyncBegins) -> None:
+        if not self.link.may_load:
+            return
         self._announced = event
         self._progress_at = self._clock.now() + _PROGRESS_EVERY_S
         try:
@@ -319,6 +338,7 @@ class MasterLink:
                 self._node,
                 self._files,
                 self._log,
+                event.replid,
                 event.total_bytes,
                 self._loaded,
                 self._load_failed,
@@ -344,7 +364,7 @@ class MasterLink:
             self._log(events.ReceivingSnapshot(event.total_bytes, where))
 
     def _on_bytes(self, event: machine.SnapshotBytes) -> None:
-        if self._load is None:
+        if self._load is None or not self.link.may_load:
             return
         delay_s = self._load.feed(event.data)
         if delay_s > 0:
@@ -363,6 +383,8 @@ class MasterLink:
             self._pump()
 
     def _on_ends(self, event: machine.SnapshotEnds) -> None:
+        if not self.link.may_load:
+            return
         load = self._load
         if self._main is not None:
             self._main.gathers = False
@@ -406,15 +428,9 @@ class MasterLink:
         if transfer is None or self._announced is None or now < self._progress_at:
             return
         self._progress_at = now + _PROGRESS_EVERY_S
-        self._log(
-            events.SyncProgress(
-                transfer.read_bytes,
-                transfer.total_bytes or 0,
-                transfer.percent or 0.0,
-                int(transfer.bytes_per_s(now)),
-                int(transfer.eta_s(now) or 0),
-            )
-        )
+        read, total, percent = transfer.read_bytes, transfer.total_bytes or 0, transfer.percent or 0.0
+        pace, eta_s = int(transfer.bytes_per_s(now)), int(transfer.eta_s(now) or 0)
+        self._log(events.SyncProgress(read, total, percent, pace, eta_s))
 
     # ------------------------------------------------------------------ the stream
 
@@ -456,6 +472,8 @@ class MasterLink:
             return
         self._owner.stream_applied(event.raw)
         self.link.applied(event.end)
+        if self._catch_up_from is not None:
+            self._owner.pauses.reached(ReplPausePoint.ON_STREAMING_REPL_BUF)
 
     def _apply(self, event: machine.Apply) -> tuple[int, str]:
         """(how many commands were executed, empty), or (the index of one that cannot be, a word for why)."""
@@ -468,27 +486,33 @@ class MasterLink:
                 # A defect of ours: what was executed before it must not be executed again after the partial resync.
                 self._log(events.InternalError("applying the master's stream", f"{type(error).__name__}: {error}"))
                 return index, "internal"
-            if not self._may_go_on(event, index, event.commands[index], error):
-                return index, "unknown_command"
+            word = self._why_not_go_on(event, index, event.commands[index], error)
+            if word:
+                return index, word
             index += 1
 
-    def _may_go_on(self, event: machine.Apply, index: int, argv: list[bytes], error: CommandError) -> bool:
-        """An unknown command must not be guessed at; one that failed here has failed on the master too, or we differ
-        already, and Redis goes on as well."""
+    def _why_not_go_on(self, event: machine.Apply, index: int, argv: list[bytes], error: CommandError) -> str:
+        """A word, or empty to go on. An unknown command must not be guessed at, and one that no master sends must not
+        be obeyed; one that failed here has failed on the master too, or we differ already, and Redis goes on as well.
+        """
         cut = event.start + (event.ends[index - 1] if index else 0)
-        name = argv[0].decode("utf-8", "replace")
-        if self._dispatcher.knows(argv):
+        name = link_lines.command_name(argv)
+        word = self._dispatcher.why_not_in_stream(argv)
+        if word == "foreign_command":
+            self._log(events.ForeignStreamCommand(name, cut))
+        elif word:
+            self._node.stats.unknown_replicated_commands += 1
+            skipped = self._node.settings.replica_ignore_unknown_commands
+            self._log(events.UnknownStreamCommand(name, cut, skipped))
+            word = "" if skipped else word
+        else:
             self._node.stats.unexpected_error_replies += 1
             self._log(events.StreamCommandFailed(name, str(error), cut))
             settings = self._node.settings
             if settings.propagation_error_behavior != "ignore" and settings.replica_read_only:
                 self._log(events.StreamPanic(name, str(error), cut))
                 self._owner.panic()
-            return True
-        self._node.stats.unknown_replicated_commands += 1
-        skipped = self._node.settings.replica_ignore_unknown_commands
-        self._log(events.UnknownStreamCommand(name, cut, skipped))
-        return skipped
+        return word
 
     def _stop_at(self, event: machine.Apply, index: int, word: str) -> None:
         """Keep what was applied, give the link up before the command that cannot be."""
@@ -496,8 +520,9 @@ class MasterLink:
         if size:
             self._owner.stream_applied(event.raw[:size])
             self.link.applied(event.start + size)
-        name = event.commands[index][0].decode("utf-8", "replace")
-        text = f"the command '{name}' at offset {event.start + size} could not be applied"
+        refusal = link_lines.REFUSALS[word]
+        name = link_lines.command_name(event.commands[index])
+        text = f"the command '{name}' at offset {event.start + size} {refusal}"
         self.link.apply_failed(word, self._clock.now(), text)
 
     # ------------------------------------------------------------------ failures
@@ -507,16 +532,10 @@ class MasterLink:
         if self._load is not None:
             self._load.abandon()
             self._load = self._announced = None
+        asked = bool(self.story.sync)
         self.story.lost(event, self._clock.now())
-        cause = str(event.reason)
-        if event.state is machine.LinkState.CONNECTED:
-            self._log(events.MasterLost(cause))
-            if event.reason.cause is Cause.TIMEOUT:
-                self._log(events.MasterTimedOut())
-            if self.link.held is not None:
-                self._log(events.MasterStateCached())
-        else:
-            self._log(events.SyncFailed(event.state.value, event.text, cause))
+        for line in link_lines.lines(event, asked=asked, keeps_position=self.link.held is not None):
+            self._log(line)
         self._owner.link_lost(event)
 
     def _on_try_again(self, event: machine.TryAgain) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 from pyrepl.commands import effects
 from pyrepl.commands.call import Call
 from pyrepl.commands.effect import Effect
+from pyrepl.config.loading import without_effect
+from pyrepl.config.settings import why_without_effect
 from pyrepl.daemon.slices import Slices
 from pyrepl.errors import CommandError, ConfigError, CorruptData
 from pyrepl.node.client import Client
@@ -33,10 +35,13 @@ class Performer:
 
     def __init__(self, app: App) -> None:
         self._app = app
+        self._told: set[str] = set()
+        """Directives without effect that the log has told of since the start."""
         self._methods: dict[type[Effect], Callable[[Call, Any], Reply]] = {
             effects.Shutdown: self._shutdown,
             effects.AbortShutdown: self._abort_shutdown,
             effects.Save: self._save,
+            effects.Flushed: self._flushed,
             effects.BgSave: self._bgsave,
             effects.ScheduleBgSave: self._schedule_bgsave,
             effects.ReplicaOf: self._replica_of,
@@ -84,6 +89,10 @@ class Performer:
     def _save(self, call: Call, effect: effects.Save) -> Reply:
         if self._app.saver.save():
             raise CommandError("ERR")
+        return OK
+
+    def _flushed(self, call: Call, effect: effects.Flushed) -> Reply:
+        self._app.saver.flushed()
         return OK
 
     def _bgsave(self, call: Call, effect: effects.BgSave) -> Reply:
@@ -161,7 +170,17 @@ class Performer:
             call.node.review_guard()
             text = f"ERR CONFIG SET failed (possibly related to argument '{effect.names[0]}') - {error}"
             raise CommandError(text) from None
+        self._tell_without_effect(call, effect.names)
         return OK
+
+    def _tell_without_effect(self, call: Call, names: tuple[str, ...]) -> None:
+        """One line in the log about directives that CONFIG SET has accepted and nobody acts on, once for each."""
+        settings = call.node.settings
+        reasons = {name: why_without_effect(settings, name) for name in names if name not in self._told}
+        found = {name: why for name, why in reasons.items() if why is not None}
+        if found:
+            self._told.update(found)
+            self._app.log(events.ConfigurationNotice(without_effect(found)))
 
     def _rewrite_config(self, call: Call, effect: effects.RewriteConfig) -> Reply:
         try:
@@ -191,10 +210,6 @@ class Performer:
 
     def _debug_load_aof(self, call: Call, effect: effects.DebugLoadAof) -> Reply:
         app = self._app
-        if not app.node.settings.appendonly:
-            raise CommandError(
-                "ERR DEBUG LOADAOF needs an append only file, and this node keeps none (appendonly is no)"
-            )
         try:
             app.aof.reload()
         except (OSError, ConfigError) as error:
@@ -233,9 +248,11 @@ class Performer:
     def _sliced(self, client: Client, argv: list[bytes], elapsed_s: float) -> None:
         client.in_slices = False
         self._app.node.count_slices(client, client.last_command, argv, elapsed_s)
+        self._app.dispatcher.propagate_expired()
+        self._app.replicas.plan_pump()
 
     def _repl_pause(self, call: Call, effect: effects.ReplPause) -> Reply:
-        self._app.replicas.pause_at(effect.point)
+        self._app.repl_pauses.add(effect.point)
         return OK
 
     def _write_fact(self, call: Call, effect: effects.WriteFact) -> Reply:

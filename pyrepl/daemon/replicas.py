@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,21 +19,25 @@ from pyrepl.daemon.clients import Clients
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.randomness import Randomness
+from pyrepl.daemon.repl_pauses import ReplPauses
 from pyrepl.daemon.replica_conn import HIGH_WATER_BYTES, ReplicaConn
 from pyrepl.daemon.saver import Saver
+from pyrepl.daemon.shared_seconds import SharedSeconds
 from pyrepl.daemon.snapshot import Outcome, Target, ToFile, ToSockets
+from pyrepl.daemon.snapshot_sinks import TIMED_OUT
+from pyrepl.daemon.snapshot_version import version_for
 from pyrepl.daemon.waiters import Waiters
-from pyrepl.keyspace.snapshot import needs_version
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
-from pyrepl.observability import events
+from pyrepl.observability import events, sync_lines
 from pyrepl.observability.client_line import client_line
 from pyrepl.observability.eventlog.master_end import MasterEnd
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.records import BacklogCreated, BacklogFreed
-from pyrepl.rdb.versions import DEFAULT_VERSION
 from pyrepl.replication import events as machine
+from pyrepl.replication.dialects import Capability
 from pyrepl.replication.psync import Cause, Request
+from pyrepl.replication.role import FOLLOWS_ITSELF
 from pyrepl.replication.session import Session
 from pyrepl.resp.reply import NO_REPLY, Raw, Reply
 
@@ -55,6 +58,7 @@ class Replicas:
         node: Node,
         clients: Clients,
         saver: Saver,
+        pauses: ReplPauses,
         clock: Clock,
         randomness: Randomness,
         log: Log,
@@ -64,6 +68,7 @@ class Replicas:
         self._node = node
         self._clients = clients
         self._saver = saver
+        self._pauses = pauses
         self._clock = clock
         self._randomness = randomness
         self._log = log
@@ -84,9 +89,12 @@ class Replicas:
         self._pump_planned = False
         self._sync_file = saver.dump_path
         """The snapshot file made last for replicas."""
+        self._hung_up: dict[int, str] = {}
+        """RDB connections that ended while the child wrote to them, with their addresses."""
         self._sync_snapshot = 0
         """The number of that snapshot."""
-        self._pause_at = ReplPausePoint.CLEAR
+        self._timeout: Final = SharedSeconds(float(node.settings.repl_timeout))
+        """repl-timeout, for the child that writes to sockets."""
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             machine.SyncDecided: self._on_decided,
             machine.RdbChannelAsks: self._on_rdb_channel_asks,
@@ -99,8 +107,13 @@ class Replicas:
         }
         clients.on_lost = self.lost
         clients.on_drained = self.drained
+        clients.on_replica_reply = self.refuse_to_answer
         clients.after_batch = self.plan_pump
         saver.on_child = self._other_child
+
+    def settings_changed(self) -> None:
+        """Let a child that writes to sockets already go by the present repl-timeout."""
+        self._timeout.seconds = float(self._node.settings.repl_timeout)
 
     # ------------------------------------------------------------------ what replicas say
 
@@ -108,6 +121,7 @@ class Replicas:
         """REPLCONF: to the connection's session; what it answers, in its place among the replies."""
         session = self._replica(conn).session
         streamed = session.may_stream
+        was_replica = session.is_replica
         session.receive_command(argv, self._clock.now())
         if session.may_stream and not streamed:
             self._log(events.ReplicaSynchronized(session.address))
@@ -118,16 +132,30 @@ class Replicas:
             self._waiters.look()
         self.on_ack()
         self._plan_pump_now()
-        return _raw(session.data_to_send())
+        # What a replica's session has to say goes out with the stream, in its place.
+        return NO_REPLY if was_replica else _raw(session.data_to_send())
+
+    def refuse_to_answer(self, conn: ClientConn, argv: list[bytes]) -> None:
+        """A replica sent a command that has a reply: its connection has the stream in it, and is cut."""
+        replica = self._replica(conn)
+        name = self._clients.dispatcher.table.name_of(argv) if argv else conn.client.last_command
+        replica.session.close_for_reply(name)
+        self._carry_out(replica)
+        conn.client.closing = True
 
     def sync(self, conn: ClientConn, argv: list[bytes]) -> Reply:
         """PSYNC or SYNC: the decision, whose line goes out in its place; all else follows in the next pump."""
         replica = self._replica(conn)
         session = replica.session
+        if session.is_replica:
+            return NO_REPLY
         session.receive_command(argv, self._clock.now())
-        for event in session.events():
-            if isinstance(event, machine.SyncRequested):
-                self._request_sync(session, event.request)
+        requests = [event.request for event in session.events() if isinstance(event, machine.SyncRequested)]
+        for request in requests:
+            self._request_sync(session, request)
+        if not requests and session.state is machine.SessionState.HANDSHAKE:
+            self._log(events.ReplicaAsksForSync(session.address))
+            self._log(events.ReplicaAsksWithWrongOffset(session.address))
         if session.is_replica:
             conn.client.is_replica = True
             conn.client.is_rdb_channel = session.is_rdb_channel
@@ -147,10 +175,15 @@ class Replicas:
                 session.refuse(refusal)
                 return
             request = request.with_failover(False)
-        refusal = self._roster.refusal
+        addr = self._replicas[session.id].conn.client.addr
+        link_client = self._node.replication.link_client
+        follows_itself = link_client is not None and link_client.laddr == addr
+        refusal = FOLLOWS_ITSELF if follows_itself else self._roster.refusal
         if refusal:
-            addr = self._replicas[session.id].conn.client.addr
             self.story.refused(session, request, addr, refusal, self._clock.now())
+        if follows_itself:
+            session.refuse(refusal)
+            return
         self._roster.request_sync(session, request, self._clock.now())
 
     def _set_nodelay(self, replica: ReplicaConn) -> None:
@@ -168,17 +201,21 @@ class Replicas:
             return
         replica.close_file()
         # A session that we ended is closed by now.
-        was_replica = replica.session.is_replica or (conn.client.is_replica and not replica.session.is_rdb_channel)
         by_us = replica.session.end_reason is not None
+        child_writes = replica.session.state is machine.SessionState.WAIT_SNAPSHOT_END
         self._roster.remove(replica.session, self._clock.now())
-        if was_replica:
-            self._log_lost(replica.session)
+        if conn.client.is_replica:
+            self._log_lost(replica.session, child_writes=child_writes)
         self.story.lost(replica.session, replica.session.end_reason, self._clock.now(), by_us=by_us)
         self._plan_pump_now()
 
-    def _log_lost(self, session: Session) -> None:
-        if session.is_rdb_channel:
-            self._log(events.RdbChannelEnded(session.address))
+    def _log_lost(self, session: Session, *, child_writes: bool) -> None:
+        """An RDB connection ends when it has brought the snapshot; its replica may hang up before the child is done,
+        and whether it had everything is known when that is."""
+        if session.is_rdb_channel and child_writes and self._roster.running is not None:
+            self._hung_up[session.id] = session.address
+        elif session.is_rdb_channel:
+            self._log(sync_lines.rdb_channel_line(session.address, session.snapshot_is_out))
         else:
             cause = str(session.end_reason) if session.end_reason is not None else "closed"
             self._log(events.ReplicaLost(session.address, cause))
@@ -324,21 +361,16 @@ class Replicas:
             self._node.stats.client_output_buffer_limit_disconnections += 1
             self._log(events.OutputBufferExceeded(client))
         elif event.reason.cause is Cause.TIMEOUT:
-            self._log(events.ReplicaTimedOut(session.address, event.reason.detail))
+            self._log(sync_lines.timed_out_line(session.address, event.reason.detail))
         elif event.reason.cause is Cause.SNAPSHOT_FAILED:
             self._log(events.SyncSnapshotFailed())
+        elif event.reason.cause is Cause.PROTOCOL:
+            self._log(events.ReplicaCut(event.text, client))
         if event.flush:
             replica.conn.transport.write(b"".join(session.data_to_send()))
         replica.close(flush=event.flush)
 
     # ------------------------------------------------------------------ snapshots
-
-    def pause_at(self, point: ReplPausePoint) -> None:
-        """DEBUG REPL-PAUSE: stop the whole process at this point of the next sync, as Redis 8 does; SIGCONT wakes it.
-
-        The points of the RDB channel are accepted and never reached on one connection.
-        """
-        self._pause_at = point
 
     def _on_start_snapshot(self, event: machine.StartSnapshot) -> None:
         self._start_snapshot(event, _FLUSH_TRIES)
@@ -365,13 +397,18 @@ class Replicas:
         channel = " (rdb-channel)" if any(session.is_rdb_channel for session in sessions) else ""
         self._log(events.SyncSnapshotStarting("disk" if disk else f"replicas sockets{channel}"))
         target: Target = ToFile(self._saver.dump_path) if disk else self._sockets(sessions)
-        job = self._saver.job(self._version_for(sessions))
+        compressed = disk or not all(Capability.NO_COMPRESSION in session.capabilities for session in sessions)
+        version = version_for(self._node, sessions, self._log)
+        job = self._saver.job(version, compressed=compressed, excluded=sessions[0].excluded)
         ids = {self._replicas[session.id].fd: session.id for session in sessions}
 
         def ended(outcome: Outcome) -> None:
             self._snapshot_ended(outcome, ids)
 
-        if not self._saver.start(target, job, ended, for_replicas=True):
+        def lost(fd: int, why: str) -> None:
+            self._socket_lost(ids[fd], why)
+
+        if not self._saver.start(target, job, ended, for_replicas=True, on_lost=lost):
             self._roster.snapshot_ended(False, self._clock.now(), detail="fork")
             self._plan_pump_now()
             return
@@ -379,28 +416,21 @@ class Replicas:
             self.story.delivery_started(session, self._saver.number, self._backlog.end, self._clock.now())
         pid = self._node.persistence.child_pid or 0
         self._log(events.SavingStarted(pid) if disk else events.TransferStarted(pid))
-        if self._pause_at is ReplPausePoint.AFTER_FORK:
-            os.kill(os.getpid(), signal.SIGSTOP)
+        self._pauses.reached(ReplPausePoint.AFTER_FORK)
 
     def _sockets(self, sessions: list[Session]) -> ToSockets:
         """Their sockets, each with what is to stand before the snapshot there."""
         heads = {self._replicas[session.id].fd: b"".join(session.data_to_send()) for session in sessions}
-        timeout_s = float(self._node.settings.repl_timeout)
         pace = self._node.settings.repl_sync_max_bytes_per_second
-        return ToSockets(heads, self._randomness.eof_mark(), timeout_s, pace)
+        return ToSockets(heads, self._randomness.eof_mark(), self._timeout, pace)
 
-    def _version_for(self, sessions: list[Session]) -> int | None:
-        """None: what `rdb-version` says, or the lowest version that holds the data, which every reader knows.
-
-        Only data with field TTLs needs more, and there the vendors part: a Valkey 9, known by its `REPLCONF version`,
-        refuses Redis's version 12.
-        """
-        if self._node.settings.rdb_version is not None or not all(_is_valkey_9(session) for session in sessions):
-            return None
-        version = needs_version(self._node.keyspace, valkey=True)
-        if version != DEFAULT_VERSION:
-            self._log(events.SnapshotVersionChosen(sessions[0].address, version, "it said that it is a Valkey 9"))
-        return version
+    def _socket_lost(self, session_id: int, why: str) -> None:
+        """The child writes no more to this replica. One that was too slow is cut at once, while the child goes on with
+        the others; that any other connection has ended is noticed here too."""
+        replica = self._replicas.get(session_id)
+        if replica is not None and why == TIMED_OUT:
+            replica.session.stalled()
+            self._plan_pump_now()
 
     def _snapshot_ended(self, outcome: Outcome, ids: dict[int, int]) -> None:
         ok = not outcome.error
@@ -413,18 +443,23 @@ class Replicas:
                 ok = False
                 self._log(events.CannotWriteSnapshot("stat", error.strerror or str(error)))
         elif ok:
+            self._log(events.TransferReadOut(len(ids) - len(outcome.lost)))
             self._log(events.TransferSucceeded())
         else:
-            self._log(events.CannotWriteSnapshot("socket", outcome.error))
+            if not outcome.is_unwanted:
+                self._log(events.CannotWriteSnapshot("socket", outcome.error))
             self._log(events.TransferKilled(outcome.signal) if outcome.signal else events.TransferFailed())
         if not isinstance(outcome.target, ToFile):
             self._tell_delivered(outcome, ids)
         failed = [ids[fd] for fd in outcome.lost]
+        for session_id, address in self._hung_up.items():
+            self._log(sync_lines.rdb_channel_line(address, ok and session_id not in failed))
+        self._hung_up.clear()
         for fd, why in outcome.lost.items():
             replica = self._replicas.get(ids[fd])
-            if replica is not None:
+            if replica is not None and why != TIMED_OUT:
                 self._log(events.CannotSendSnapshot(replica.session.address, why))
-        self._roster.snapshot_ended(ok, self._clock.now(), size_bytes=size, detail=_word(outcome.error), failed=failed)
+        self._roster.snapshot_ended(ok, self._clock.now(), size_bytes=size, detail=outcome.word, failed=failed)
         # At once, so that the file is opened before anything else can replace it.
         self.pump()
 
@@ -454,27 +489,16 @@ class Replicas:
         if event.reason is None:
             self._log(events.PartialResyncAccepted(address, event.missing_bytes, event.request.held + 1))
             return
-        self._log_refusal(address, event)
-        self._log(events.FullResyncRequested(address, str(event.reason)))
-        if event.wait == "rdb_channel":
-            self._log(events.RdbChannelGranted(address))
-        self._log_wait(event.wait)
-
-    def _log_wait(self, wait: str) -> None:
-        """What a full resync waits for, in Redis's words."""
-        if wait == "delay":
-            self._log(events.SyncDelayed())
-        elif wait == "joined":
-            self._log(events.SyncShares())
-        elif wait == "next":
-            self._log(events.SyncAfterTransfer())
+        for line in sync_lines.full_resync_lines(address, event, self._node.replication.history):
+            self._log(line)
 
     def _on_rdb_channel_asks(self, event: machine.RdbChannelAsks) -> None:
         replica = self._replicas.get(event.session_id)
         if replica is not None:
             self.story.rdb_channel_asks(replica.session, event, replica.conn.client.addr)
             self._log(events.RdbChannelAsksForSync(replica.session.address))
-            self._log_wait(event.wait)
+            for line in sync_lines.wait_lines(event.wait):
+                self._log(line)
 
     def _on_stream_attached(self, event: machine.StreamAttached) -> None:
         replica = self._replicas.get(event.session_id)
@@ -484,21 +508,6 @@ class Replicas:
     def _on_psync_wait_over(self, event: machine.PsyncWaitOver) -> None:
         self.story.psync_wait_over(event, self._clock.now())
         self._log(events.PsyncWaitOver(event.session_id, str(event.reason)))
-
-    def _log_refusal(self, address: str, event: machine.SyncDecided) -> None:
-        """Why it is not continued, in Redis's words."""
-        assert event.reason is not None
-        history = self._node.replication.history
-        cause = event.reason.cause
-        asked = event.request.held + 1
-        if cause is Cause.ID_MISMATCH and event.request.replid is not None:
-            self._log(events.PartialRefusedById(event.request.replid, history.replid, history.replid2))
-        elif cause is Cause.PAST_FORK:
-            self._log(events.PartialRefusedByFork(asked, (history.fork or 0) + 1))
-        elif cause in (Cause.OUT_OF_BACKLOG, Cause.NO_BACKLOG):
-            self._log(events.PartialRefusedByBacklog(address, asked))
-        elif cause is Cause.ABOVE_OFFSET:
-            self._log(events.ReplicaAheadOfUs(address))
 
     def _on_backlog_created(self, event: machine.BacklogCreated) -> None:
         self._tell(BacklogCreated(self._backlog.capacity))
@@ -526,18 +535,5 @@ class Replicas:
             conn.answer(acked)
 
 
-def _is_valkey_9(session: Session) -> bool:
-    """Only Valkey tells its version; 9 reads RDB version 80."""
-    major = session.version.partition(".")[0]
-    return major.isdigit() and int(major) >= 9
-
-
 def _raw(out: list[bytes]) -> Reply:
     return Raw(b"".join(out)) if out else NO_REPLY
-
-
-def _word(error: str) -> str:
-    """One word for INFO and the log out of the sentence why a snapshot failed."""
-    if "killed" in error or "gone" in error:
-        return "killed"
-    return "disk" if error else ""

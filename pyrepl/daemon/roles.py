@@ -19,6 +19,7 @@ from pyrepl.daemon.files import Files
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.master_link import LinkOwner, MasterLink
 from pyrepl.daemon.randomness import Randomness
+from pyrepl.daemon.repl_pauses import ReplPauses
 from pyrepl.daemon.replicas import Replicas
 from pyrepl.keyspace.database import Expiry
 from pyrepl.node.client import Client
@@ -28,11 +29,14 @@ from pyrepl.observability.client_line import client_line
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.records import BacklogCreated, BacklogFreed, FailoverStep, RoleChanged
 from pyrepl.observability.eventlog.syncs import role_name
+from pyrepl.observability.version import VALKEY_VERSION
+from pyrepl.rdb.versions import MAX_REDIS_VERSION
 from pyrepl.replication import events as machine
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.history import is_replid
 from pyrepl.replication.link import Link, LinkOptions
 from pyrepl.replication.psync import Cause, Request
+from pyrepl.replication.syncbuffer import sync_buffer_limit
 from pyrepl.units import Offset, ReplId
 
 CONFIGURED: Final = "configuration"
@@ -50,6 +54,7 @@ class Roles(LinkOwner):
         node: Node,
         clients: Clients,
         replicas: Replicas,
+        pauses: ReplPauses,
         dispatcher: Dispatcher,
         files: Files,
         clock: Clock,
@@ -61,6 +66,7 @@ class Roles(LinkOwner):
         self._node = node
         self._clients = clients
         self._replicas = replicas
+        self.pauses = pauses
         self._dispatcher = dispatcher
         self._files = files
         self._clock = clock
@@ -188,6 +194,7 @@ class Roles(LinkOwner):
         self._role.promote(self._randomness.replid(), self._clock.now())
         node.settings.replicaof = None
         node.keyspace.expiry = Expiry.DELETE
+        node.keyspace.forget_own_ttls()
         node.review_guard()
         self._tell(RoleChanged(before, cause))
         history = node.replication.history
@@ -235,9 +242,10 @@ class Roles(LinkOwner):
         self._options.fsynced_cut = (lambda: aof.synced_cut) if settings.appendonly else None
         self._options.rdb_channel = settings.repl_rdb_channel
         self._options.dual_channel = settings.dual_channel_replication_enabled
-        self._options.sync_buffer_limit_bytes = (
-            settings.replica_full_sync_buffer_limit or settings.client_output_buffer_limit.replica.hard_bytes
-        )
+        self._options.sync_buffer_limit_bytes = sync_buffer_limit(settings, self._node.process.total_system_bytes)
+        if self._shell is not None:
+            # What it awaits next was reckoned by the repl-timeout of before.
+            self._shell.pump()
 
     # ------------------------------------------------------------------ what the link tells
 
@@ -314,4 +322,6 @@ def introduction(settings: Settings, tcp_port: int) -> Introduction:
         announce_ip=settings.replica_announce_ip,
         user=to_text(settings.masteruser),
         password=to_text(settings.masterauth),
+        version=VALKEY_VERSION,
+        rdb_version=MAX_REDIS_VERSION,
     )

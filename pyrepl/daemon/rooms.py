@@ -1,58 +1,105 @@
 """Room for the keys of a snapshot that is being loaded: large tables are made in a thread, beside all else.
 
-What a room is stands in `pyrepl.rdb.compiled.room`, when room is wanted in `pyrepl.keyspace.loader`. Tables that grow
-later are `growing`'s.
+What a room is stands in `pyrepl.rdb.compiled.room`, for how many keys one is wanted in `pyrepl.keyspace.foresight`.
+Tables that grow later are `growing`'s.
+
+A table that is (nearly) empty moves in when its room is made, and the load waits for that. One that has many keys
+already, as its snapshot was not believed at once, moves in parts while keys come.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 
-from pyrepl.rdb.compiled.room import Room, move_in, size_for
+from pyrepl.rdb.compiled.room import Growth, Room, move_in, size_for
 
-MOST_BELIEVED: Final = 1 << 23
-"""Keys that a snapshot's word is taken for; a table for so many has a third of a gigabyte."""
 _FEW: Final = 20_000
 """Keys that move into another table in a millisecond."""
+_STEP: Final = 50_000
+"""Keys of a large one for which a place is found in less than that."""
+_REST: Final = 20_000
+"""Keys that the last part may still have to find a place for."""
+
+Table = dict[bytes, Any]
 
 
-class _Making(NamedTuple):
-    table: dict[bytes, Any]
-    room: Room
-    made: asyncio.Future[None]
+@final
+class _Making:
+    """One room, for one table."""
+
+    __slots__ = ("_growth", "_made", "_room", "_table", "size")
+
+    def __init__(self, table: Table, size: int) -> None:
+        """Raises MemoryError."""
+        self._table = table
+        room = Room(size)
+        self._room: Room | None = room
+        """None once there is nothing more to do."""
+        self.size = size
+        self._growth: Growth | None = None
+        self._made = asyncio.get_running_loop().run_in_executor(None, room.make)
+
+    def is_for(self, table: Table) -> bool:
+        return self._table is table
+
+    @property
+    def is_made(self) -> bool:
+        return self._made.done()
+
+    @property
+    def is_awaited(self) -> bool:
+        return not self.is_made and len(self._table) < _FEW
+
+    def go_on(self) -> bool:
+        """Move in, or a part of it; True when there is nothing more to do."""
+        room = self._room
+        if room is None or not self.is_made:
+            return room is None
+        if self._growth is None and len(self._table) < 2 * _FEW:
+            move_in(self._table, room)
+        elif not self._grow(room):
+            return False
+        self._room = self._growth = None
+        return True
+
+    def _grow(self, room: Room) -> bool:
+        if self._growth is None:
+            self._growth = Growth(self._table, room)
+        left = self._growth.step(_STEP)
+        if left > _REST:
+            return False
+        old = self._growth.finish() if left >= 0 else None
+        if old is not None:
+            asyncio.get_running_loop().run_in_executor(None, old.give_back)
+        return True
 
 
 @final
 class Rooms:
-    """The rooms of one load, see `loader.RoomMaker`. Each table gets one at most, however often it is asked for."""
+    """The rooms of one load, see `foresight.RoomMaker`. A table that outgrows what is made for it stays as it is."""
 
     def __init__(self) -> None:
         self._making: list[_Making] = []
-        self._tables: list[dict[bytes, Any]] = []
-        """Those that have been asked for."""
+        """The last room of each table."""
 
     @property
     def is_making(self) -> bool:
-        return any(not making.made.done() for making in self._making)
+        return any(making.is_awaited for making in self._making)
 
-    def make(self, table: dict[bytes, Any], count: int) -> bool:
+    def make(self, table: Table, count: int) -> bool:
         """Must be called inside the loop. Raises MemoryError when there is none."""
-        if any(table is known for known in self._tables):
-            return True
-        size = size_for(min(count, MOST_BELIEVED)) if len(table) < _FEW else 0
+        size = size_for(count)
         if not size:
             return False
-        room = Room(size)
-        self._tables.append(table)
-        self._making.append(_Making(table, room, asyncio.get_running_loop().run_in_executor(None, room.make)))
+        last = next((making for making in self._making if making.is_for(table)), None)
+        if last is not None and (last.size >= size or not last.go_on()):
+            return True
+        making = _Making(table, size)
+        self._making = [*(one for one in self._making if one is not last), making]
         return True
 
     def move_in(self) -> None:
-        """A table that has many keys by now stays where it is."""
-        if not self._making:
-            return
+        """A table that has grown by itself meanwhile stays where it is."""
         for making in self._making:
-            if making.made.done() and len(making.table) < 2 * _FEW:
-                move_in(making.table, making.room)
-        self._making = [making for making in self._making if not making.made.done()]
+            making.go_on()

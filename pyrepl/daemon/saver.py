@@ -12,6 +12,7 @@ from typing import final
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.snapshot import Outcome, Snapshot, Target, ToFile, save_to_file
+from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.snapshot import SnapshotJob, needs_version
 from pyrepl.node.node import Node
 from pyrepl.observability import events
@@ -19,6 +20,8 @@ from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.records import SnapshotEnded, SnapshotStarted
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.row import CannotHold
+from pyrepl.rdb.values import IdmpLimits
+from pyrepl.replication.replconf import Exclusion
 
 SNAPSHOT_VERSION_NAME = b"7.0.15"
 """redis-ver: the Redis whose files ours are like; readers only log it."""
@@ -49,7 +52,6 @@ class Saver:
         self._is_over = False
         self._dirty_at_start = 0
         self._scheduled = False
-        self._flushes = 0
         self._last_try_at = 0.0
 
     @property
@@ -75,14 +77,25 @@ class Saver:
         self._scheduled = False
         return self.start(ToFile(self.dump_path), self._job(), lambda outcome: None, for_replicas=False)
 
-    def start(self, target: Target, job: SnapshotJob, on_end: Callable[[Outcome], None], *, for_replicas: bool) -> bool:
-        """Fork a child; `on_end` is called once it is reaped. False, and a line in the log, when that failed."""
+    def start(
+        self,
+        target: Target,
+        job: SnapshotJob,
+        on_end: Callable[[Outcome], None],
+        *,
+        for_replicas: bool,
+        on_lost: Callable[[int, str], None] = lambda fd, why: None,
+    ) -> bool:
+        """Fork a child; `on_end` is called once it is reaped, `on_lost` for each socket that it gives up before.
+
+        False, and a line in the log, when that failed.
+        """
         assert self._child is None
         if self._is_over:
             return False
         node = self._node
         persistence = node.persistence
-        child = Snapshot(self._receive_progress, self._receive_end, self.niceness)
+        child = Snapshot(self._receive_progress, self._receive_end, self.niceness, on_lost)
         self._dirty_at_start = node.keyspace.dirty
         self._last_try_at = self._clock.now()
         try:
@@ -98,7 +111,7 @@ class Saver:
         persistence.bgsave_target = "disk" if isinstance(target, ToFile) else "socket"
         persistence.child_pid = child.pid
         persistence.child_keys_done = 0
-        persistence.child_keys_total = node.keyspace.key_count
+        persistence.child_keys_total = job.key_count
         node.stats.total_forks += 1
         node.stats.latest_fork_usec = child.fork_us
         self._for_replicas = for_replicas
@@ -169,7 +182,6 @@ class Saver:
 
     def tick(self) -> None:
         """Start what is due: a scheduled BGSAVE, or a save point that was reached. Call it about every 100 ms."""
-        self._look_for_flush()
         if self.is_busy or self._node.persistence.loading is not None:
             return
         if self._scheduled:
@@ -185,39 +197,50 @@ class Saver:
                     self._log(events.SavingStarted(persistence.child_pid))
                 return
 
-    def _look_for_flush(self) -> None:
-        """After FLUSHALL what a BGSAVE still writes must not come back, and with save points what is on disk neither
-        (Redis 7.0 `flushAllDataAndResetRDB`, which does it at once)."""
-        flushes = self._node.keyspace.flushes
-        if flushes == self._flushes:
-            return
-        self._flushes = flushes
-        if self._child is not None and not self._for_replicas:
+    def flushed(self) -> None:
+        """FLUSHALL: what a child still writes must not come back, and with save points what is on disk neither
+        (Redis 7.0 `flushAllDataAndResetRDB`; it saves at once, too).
+
+        Replicas that the child writes for are cut with its end: they come back for a snapshot without the old data.
+        """
+        if self._child is not None:
             self._log(events.KillingSnapshotChild(self._child.pid))
             self._child.kill("the data was flushed")
-        self._scheduled = self._scheduled or bool(self._node.settings.save)
+        if self._node.settings.save and self._node.persistence.loading is None:
+            self.save()
 
-    def job(self, version: int | None = None) -> SnapshotJob:
-        """What a snapshot of this moment holds; `version` is the RDB version, None for what `rdb-version` says."""
-        return self._job(version)
+    @property
+    def idmp_limits(self) -> IdmpLimits:
+        """What a new stream has."""
+        return limits_of_new(self._node.settings)
+
+    def job(
+        self, version: int | None = None, *, compressed: bool = True, excluded: Exclusion = Exclusion.NONE
+    ) -> SnapshotJob:
+        """What a snapshot of this moment holds; `version` is the RDB version, None for what `rdb-version` says.
+
+        `compressed`: as `rdbcompression` says, else not at all. `excluded` is left out.
+        """
+        return self._job(version, compressed=compressed, excluded=excluded)
 
     def _may_retry(self) -> bool:
         """After a failed save Redis waits five seconds (CONFIG_BGSAVE_RETRY_DELAY)."""
         return self._node.persistence.last_bgsave_ok or self._clock.now() - self._last_try_at > 5
 
-    def _job(self, version: int | None = None) -> SnapshotJob:
+    def _job(
+        self, version: int | None = None, *, compressed: bool = True, excluded: Exclusion = Exclusion.NONE
+    ) -> SnapshotJob:
         node = self._node
         settings = node.settings
-        lowest = needs_version(node.keyspace)
-        wanted = version or settings.rdb_version or 0
         return SnapshotJob(
             keyspace=node.keyspace,
             aux=self._aux(),
-            version=wanted or lowest,
+            version=version or settings.rdb_version or needs_version(node.keyspace, idmp=True),
             packing=packing_of(settings),
             checksum=settings.rdbchecksum,
-            compress=settings.rdbcompression,
-            functions=tuple(node.functions),
+            compress=settings.rdbcompression and compressed,
+            functions=() if Exclusion.FUNCTIONS in excluded else tuple(node.functions),
+            has_keys=Exclusion.DATA not in excluded,
             key_save_delay_us=settings.rdb_key_save_delay,
         )
 
@@ -255,6 +278,9 @@ class Saver:
             on_end(outcome)
 
     def _note_file(self, outcome: Outcome) -> None:
+        if outcome.is_unwanted:
+            self._log(events.SavingKilled(outcome.signal))
+            return
         if outcome.error:
             self._log(events.CannotWriteSnapshot("child", outcome.error))
             self._log(events.SavingKilled(outcome.signal) if outcome.signal else events.SavingFailed())

@@ -5,7 +5,7 @@ needs (so that a connection the parent closes is really closed), is reaped howev
 killed when nobody waits for it any more. It reports on a pipe, in lines:
 
     keys <done>         progress, ten times a second at most
-    lost <fd> <why>     this replica's socket failed
+    lost <fd> <why>     this replica's socket failed, or took nothing for too long
     done <keys> <bytes> the snapshot is written, so large
     cow <bytes>         private memory at the end
     error <text>        why the snapshot failed
@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, final
 
+from pyrepl.daemon.shared_seconds import SharedSeconds
 from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, PacedSink, Sink, SocketsSink
 from pyrepl.frozen import Frozen
 from pyrepl.keyspace.as_commands import Job
@@ -48,7 +49,8 @@ class ToSockets(Frozen):
     heads: dict[int, bytes]
     """Descriptor -> what goes out there before the snapshot (`+FULLRESYNC ...`)."""
     mark: bytes
-    timeout_s: float
+    timeout: SharedSeconds
+    """How long one of them may take no byte."""
     max_bytes_per_s: int = 0
     """0: as fast as it goes."""
 
@@ -67,12 +69,21 @@ class Outcome:
     error: str
     signal: int
     """What killed the child, 0 if it ended by itself."""
+    is_unwanted: bool
+    """We killed it, as nobody needs it any more: that is no failure."""
     seconds: float
     cow_bytes: int = 0
     keys: int = 0
     written_bytes: int = 0
     lost: dict[int, str] = field(default_factory=dict)
     """Sockets that failed on the way, and why; those not named here have the whole snapshot."""
+
+    @property
+    def word(self) -> str:
+        """Why it failed, in a word for INFO and the log; empty if it did not."""
+        if self.signal or "gone" in self.error:
+            return "killed"
+        return "disk" if self.error else ""
 
 
 @final
@@ -83,15 +94,24 @@ class Snapshot:
     """
 
     def __init__(
-        self, on_progress: Callable[[int], None], on_end: Callable[[Outcome], None], niceness: int = 0
+        self,
+        on_progress: Callable[[int], None],
+        on_end: Callable[[Outcome], None],
+        niceness: int = 0,
+        on_lost: Callable[[int, str], None] = lambda fd, why: None,
     ) -> None:
-        """`niceness`, 0 to 19: how far the child stands back behind us where both want the processor."""
+        """`niceness`, 0 to 19: how far the child stands back behind us where both want the processor.
+
+        `on_lost` is told of a socket that the child writes to no more, and why, as soon as it is; the outcome has all.
+        """
         self._niceness = niceness
         self._on_progress = on_progress
         self._on_end = on_end
+        self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._unread = b""
         self._error = ""
+        self._is_unwanted = False
         self._cow_bytes = 0
         self._keys = 0
         self._written_bytes = 0
@@ -134,8 +154,10 @@ class Snapshot:
         self._loop.add_reader(self._pidfd, self._reap)
 
     def kill(self, reason: str) -> None:
-        """End the child early; `on_end` follows, with `reason` as its error."""
-        self._error = self._error or reason
+        """End the child early, as nobody needs it; `on_end` follows, with `reason` as its error."""
+        if not self._error:
+            self._is_unwanted = True
+            self._error = reason
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
@@ -163,6 +185,7 @@ class Snapshot:
         elif word == "lost":
             fd, _, why = rest.partition(" ")
             self._lost[int(fd)] = why
+            self._on_lost(int(fd), why)
         elif word == "done":
             keys, _, size = rest.partition(" ")
             self._keys, self._written_bytes = int(keys), int(size)
@@ -184,7 +207,8 @@ class Snapshot:
             error = f"the child exited with code {code}"
         self._remove_rest()
         size = (self._keys, self._written_bytes)
-        self._on_end(Outcome(self._target, error, max(0, -code), seconds, self._cow_bytes, *size, lost=self._lost))
+        ended = (max(0, -code), self._is_unwanted and bool(error), seconds, self._cow_bytes)
+        self._on_end(Outcome(self._target, error, *ended, *size, lost=self._lost))
 
     def _remove_rest(self) -> None:
         """A child that was killed leaves its temporary file."""
@@ -279,7 +303,7 @@ def _sockets_sink(target: ToSockets, reporter: _Reporter) -> Sink:
     def lost(fd: int, why: str) -> None:
         reporter.say(f"lost {fd} {why}")
 
-    return SocketsSink(target.heads, target.mark, target.timeout_s, lost, time.monotonic)
+    return SocketsSink(target.heads, target.mark, target.timeout, lost, time.monotonic)
 
 
 def _settle_in(parent: int, report_fd: int, target: Target) -> None:

@@ -13,7 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol, final
 
+from pyrepl.daemon.shared_seconds import SharedSeconds
+from pyrepl.temporary import open_new
+
 _POLL_MS: Final = 1000
+TIMED_OUT: Final = "timeout"
+"""Why a socket is dropped that takes nothing."""
 
 
 class Sink(Protocol):
@@ -39,7 +44,7 @@ class FileSink:
         self._folder = os.path.dirname(self._path) or "."
         self._sync = sync
         self._temporary = os.path.join(self._folder, f"temp-{os.getpid()}.rdb")
-        self._fd = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._fd = open_new(self._temporary)
 
     def write(self, block: bytes) -> None:
         view = memoryview(block)
@@ -66,21 +71,21 @@ class FileSink:
 class SocketsSink:
     """Some replicas' sockets, all fed the same bytes between `$EOF:<mark>` and the mark; each has a head of its own.
 
-    One that fails, or takes no byte for `timeout_s`, is dropped and told to `on_lost(fd, why)`; the others go on.
-    The slowest sets the pace, as in Redis: nothing is buffered here.
+    One that fails, or takes no byte for `timeout`, is dropped and told to `on_lost(fd, why)`; the others go on.
+    The slowest sets the pace, as in Redis: nothing is buffered here. The parent may change `timeout` meanwhile.
     """
 
     def __init__(
         self,
         heads: dict[int, bytes],
         mark: bytes,
-        timeout_s: float,
+        timeout: SharedSeconds,
         on_lost: Callable[[int, str], None],
         now: Callable[[], float],
     ) -> None:
         self._fds: list[int] = list(heads)
         self._mark: Final = mark
-        self._timeout_s = timeout_s
+        self._timeout = timeout
         self._on_lost = on_lost
         self._now = now
         begin = b"$EOF:" + mark + b"\r\n"
@@ -112,9 +117,9 @@ class SocketsSink:
                     moved_at[fd] = self._now()
                 if fd not in waiting:
                     poll.unregister(fd)
-            for fd in [fd for fd in waiting if self._now() - moved_at[fd] > self._timeout_s]:
+            for fd in [fd for fd in waiting if self._now() - moved_at[fd] > self._timeout.seconds]:
                 poll.unregister(fd)
-                self._drop(fd, waiting, "timeout")
+                self._drop(fd, waiting, TIMED_OUT)
 
     def _push(self, fd: int, waiting: dict[int, memoryview]) -> bool:
         """Write what the socket takes now; True if it took anything."""

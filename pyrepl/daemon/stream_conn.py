@@ -78,8 +78,8 @@ class StreamConn(asyncio.Protocol):
         self.subscription.say(command)
         self.work()
 
-    def renamed(self, old_replid: str) -> None:
-        self.subscription.renamed(old_replid)
+    def renamed(self, old_replid: str, streams: list[str], fork: int) -> None:
+        self.subscription.renamed(old_replid, streams, fork)
         self.work()
 
     def fall_behind(self, streams: list[str]) -> None:

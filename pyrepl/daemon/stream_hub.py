@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.streams.block import Block
@@ -42,9 +41,7 @@ class StreamHub:
     Invariant: a turn is planned while `_wanted` is not empty; a pump is planned while `_pump_timer` is set.
     """
 
-    def __init__(
-        self, name: str, replicated: ReplicatedSource, clock: Clock, current_replid: Callable[[], str]
-    ) -> None:
+    def __init__(self, name: str, replicated: ReplicatedSource, clock: Clock) -> None:
         self.name = name
         self.replicated = replicated
         self.sources: list[Source] = [replicated]
@@ -53,7 +50,6 @@ class StreamHub:
         self.facts: StreamFacts | None = None
         self.conns: dict[int, StreamConn] = {}
         self._clock = clock
-        self._current_replid = current_replid
         self._loop = asyncio.get_running_loop()
         self._wanted: deque[tuple[StreamConn, Wanted]] = deque()
         self._turn_planned = False
@@ -66,7 +62,7 @@ class StreamHub:
 
     @property
     def replid(self) -> str:
-        return self._current_replid()
+        return self.replicated.replid
 
     def streams(self) -> list[str]:
         return [stream for source in self.sources for stream in source.streams()]
@@ -81,6 +77,14 @@ class StreamHub:
             self.facts.look_in_place()
             source = self._source(stream)
         return None if source is None else source.head(stream, writer)
+
+    def token_at(self, stream: str, at: int) -> int:
+        source = self._source(stream)
+        return at if source is None else source.token_at(at)
+
+    def at(self, stream: str, token: int) -> int:
+        source = self._source(stream)
+        return token if source is None else source.at(token)
 
     def why_not(self, stream: str, writer: str | None, token: int | None, replid: str) -> str | None:
         source = self._source(stream)
@@ -236,11 +240,12 @@ class StreamHub:
 
     # ------------------------------------------------------------------ changes of the history
 
-    def renamed(self, old_replid: str) -> None:
-        """The history goes on under another name; all that was before the fork has been handed out."""
+    def renamed(self, old_replid: str, fork: int) -> None:
+        """The history goes on under another name from `fork` on; all that was before the fork has been handed out."""
         self._blocks.clear()
+        streams = self.replicated.streams()
         for conn in list(self.conns.values()):
-            conn.renamed(old_replid)
+            conn.renamed(old_replid, streams, fork)
 
     def history_lost(self, reason: str) -> None:
         """The replicated streams' tokens mean nothing any more: whoever follows one is told and closed."""

@@ -26,11 +26,10 @@ from pyrepl.streams.checkpoints import SPACING_BYTES
 from pyrepl.streams.recent_source import RecentSource
 from pyrepl.streams.replicated import CACHES_CHANNEL, CacheRows, CommandRows, KeyRows, RowMaker, parse_invalidation
 from pyrepl.streams.replicated_source import Pin, ReplicatedSource
-from pyrepl.streams.replication_log import ReplicationLog
 from pyrepl.streams.rows import encode_row
-from pyrepl.streams.subscription import Ended, Subscribed, Subscription, SubscriptionOptions
+from pyrepl.streams.subscription import Ended, HeardCommand, Subscribed, Subscription, SubscriptionOptions
 from pyrepl.streams.tokens import why_not_writer
-from pyrepl.streams.verbs import FederationAck, InvalidateCache, RemoteServerUp, RemovePusher, UserSync
+from pyrepl.streams.verbs import InvalidateCache, RemoteServerUp
 from pyrepl.units import Offset
 
 if TYPE_CHECKING:
@@ -55,16 +54,14 @@ class StreamServer:
         self._listener = Listener(lambda: StreamConn(self))
         self._options = SubscriptionOptions()
         self._next_id = 1
-        self._replid = ""
-        """The name of the history as subscribers know it; empty while there is none."""
         self._note_at = 0
-        self._log = ReplicationLog(self._backlog)
         self._changed = ChangedKeys(self._positions)
         self.replicated = ReplicatedSource(
-            self._backlog, self._log, lambda: self._history, self._makers(), self._attach, self._detach
+            self._backlog, lambda: self._history, self._makers(), self._attach, self._detach
         )
+        self._log = self.replicated.log
         self._state.name = self._name()
-        self.hub = StreamHub(self._state.name, self.replicated, self.clock, lambda: self._history.replid)
+        self.hub = StreamHub(self._state.name, self.replicated, self.clock)
         self._sync = RecentSource("sync", self._state.name, self.clock.unix_ms(), self._node.settings.stream_sync_rows)
         self.hub.sources.append(self._sync)
         self._sync_at = self._sync.current
@@ -156,7 +153,7 @@ class StreamServer:
     def heard(
         self,
         conn: StreamConn,
-        command: UserSync | FederationAck | RemovePusher | InvalidateCache | RemoteServerUp,
+        command: HeardCommand,
     ) -> None:
         """A subscriber said something that concerns others."""
         if isinstance(command, RemoteServerUp):
@@ -170,7 +167,7 @@ class StreamServer:
 
     def _invalidate(self, conn: StreamConn, command: InvalidateCache) -> None:
         """INVALIDATE_CACHE: into our stream as a message, by which it reaches the replicas and their subscribers."""
-        message = f"[{encode_row(command.cache)},{command.keys}]".encode()
+        message = f"[{encode_row(command.cache)},{command.keys},{self.clock.unix_ms()}]".encode()
         if parse_invalidation(message) is None:
             self._refuse(conn, "expected INVALIDATE_CACHE <cache> <keys as a JSON list, or null>")
         elif self._replication.is_replica:
@@ -214,30 +211,32 @@ class StreamServer:
     def plan(self) -> None:
         """Something may have been added to the stream: called after each batch of commands, so it must be cheap."""
         end = self._backlog.end
-        if end >= self._note_at or self._history.replid != self._replid:
+        if end >= self._note_at or self._history.replid != self.replicated.replid:
             self._review(end)
         self.hub.plan_pump()
 
     def _review(self, end: int) -> None:
         """Note where reading may begin, and a new name of the history."""
-        if self._history.replid != self._replid:
+        if self._history.replid != self.replicated.replid:
             self._rename()
         if self._backlog.active:
-            self._log.note(end, self._stream_db())
+            self._log.note(end, self._replication.stream_db)
         self._note_at = end + SPACING_BYTES
 
     def _rename(self) -> None:
-        old, self._replid = self._replid, self._history.replid
+        old, new = self.replicated.replid, self._history.replid
         fork = self._history.fork
-        if not old:
+        if old and fork is not None:
+            # What came before the fork goes out under the name that it came under.
+            while self.hub.pump(int(fork)):
+                pass
+            self.replicated.named(new)
+            self.hub.renamed(old, int(fork))
             return
-        if fork is None:
-            self.hub.history_lost(f"FORKED the history {old} has ended here; this node's is {self._replid} now")
-            self._log.restart(self._backlog.end, self._stream_db())
-            return
-        while self.hub.pump(int(fork)):
-            pass
-        self.hub.renamed(old)
+        self.replicated.named(new)
+        if old:
+            self.hub.history_lost(f"FORKED the history {old} has ended here; this node's is {new} now")
+            self._log.restart(self._backlog.end, self._replication.stream_db)
 
     def tick(self) -> None:
         """Do what is due; call it about every 100 ms."""
@@ -252,7 +251,7 @@ class StreamServer:
     def stream_ends(self) -> None:
         """Our data and stream are about to be replaced by a full resync."""
         self.hub.history_lost("LOADING this node's data and history are replaced by a full sync")
-        self._replid = ""
+        self.replicated.named("")
 
     def stream_begins(self) -> None:
         """The data is loaded, and the role known: the stream goes on from here."""
@@ -261,8 +260,8 @@ class StreamServer:
                 return
             # The stream is what subscribers follow, so a master makes one though no replica came yet.
             self._backlog.create()
-        self._replid = self._history.replid
-        self._log.restart(self._backlog.end, self._stream_db())
+        self.replicated.named(self._history.replid)
+        self._log.restart(self._backlog.end, self._replication.stream_db)
         self._note_at = self._backlog.end + SPACING_BYTES
 
     def _on_event(self, line: bytes) -> None:
@@ -276,10 +275,6 @@ class StreamServer:
             self._sync_at = self._sync.current
             self.hub.hand_out(self._sync.read("sync", None, max(at, self._sync.oldest), 1 << 30))
 
-    def _stream_db(self) -> int:
-        client = self._replication.link_client
-        return self._replication.feed.db if client is None else client.db_index
-
     def _makers(self) -> dict[str, RowMaker]:
         rules = [
             (rule.pattern, rule.cache.decode("utf-8", "replace")) for rule in self._node.settings.stream_cache_rule
@@ -290,11 +285,12 @@ class StreamServer:
             "caches": CacheRows(self._changed, rules, self.clock.unix_ms),
         }
 
-    def _positions(self, argv: list[bytes]) -> list[int] | None:
+    def _positions(self, argv: list[bytes]) -> tuple[str, list[int]] | None:
         try:
-            return self._app.dispatcher.table.resolve(argv).keys.positions(argv)
+            row = self._app.dispatcher.table.resolve_in_stream(argv)
         except CommandError:
             return None
+        return row.name, row.keys.positions(argv)
 
     def _attach(self, cut: int) -> Cursor:
         return self._backlog.attach(Offset(cut))

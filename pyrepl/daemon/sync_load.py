@@ -23,7 +23,10 @@ from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.loader import Loader
 from pyrepl.node.node import Node
 from pyrepl.observability import events
+from pyrepl.rdb.cursor import UNLIMITED
 from pyrepl.replication.link import OldData
+from pyrepl.temporary import create
+from pyrepl.units import ReplId
 
 
 class SyncLoad(Protocol):
@@ -57,13 +60,25 @@ Emptying = Callable[[], None]
 
 
 def choose(
-    node: Node, files: Files, log: Log, total_bytes: int | None, done: Done, failed: Failed, emptying: Emptying
+    node: Node,
+    files: Files,
+    log: Log,
+    replid: ReplId,
+    total_bytes: int | None,
+    done: Done,
+    failed: Failed,
+    emptying: Emptying,
 ) -> SyncLoad:
-    """The load that `repl-diskless-load` asks for now. Raises OSError when the file for it cannot be made."""
+    """The load that `repl-diskless-load` asks for now; `replid` names the stream of the snapshot.
+
+    Raises OSError when the file for it cannot be made.
+    """
     how = node.settings.repl_diskless_load
     size = total_bytes or 0
     if how == "swapdb":
-        return BesideLoad(node, files, log, size, done, failed)
+        # Stale data is an older state of the same data only under the same name (Redis 7.0, `async_loading`).
+        serves = replid == node.replication.history.replid
+        return BesideLoad(node, files, log, size, done, failed, serves=serves)
     if how == "on-empty-db" and not node.keyspace.key_count:
         return DirectLoad(node, files, log, size, done, failed, emptying)
     return FileLoad(node, files, log, done, failed, emptying)
@@ -102,7 +117,7 @@ class FileLoad:
         self._failed = failed
         self._path = Path(node.settings.dbfilename).absolute()
         self._temporary = self._path.with_name(f"temp-{node.persistence.last_save_unix_s}.{os.getpid()}.rdb")
-        self._file = self._temporary.open("wb")
+        self._file = create(self._temporary)
         self._task: asyncio.Task[None] | None = None
         self._is_over = False
 
@@ -196,7 +211,7 @@ class SocketLoad(ABC):
         self._files = files
         self._done = done
         self._failed = failed
-        self._loader = files.loader(into)
+        self._loader = files.loader(into, total_bytes or UNLIMITED)
         self._loading = files.begin_loading(total_bytes, asynchronous=asynchronous)
         self._is_over = False
 
@@ -278,26 +293,40 @@ class DirectLoad(SocketLoad):
 
 @final
 class BesideLoad(SocketLoad):
-    """Beside the old data, which is served meanwhile and replaced at once when the new data is complete."""
+    """Beside the old data, which stays until the new data is complete and is then replaced at once.
+
+    The old data is served meanwhile if it is an older state of what comes (`serves`); otherwise clients get -LOADING.
+    """
 
     old_data: ClassVar[OldData] = OldData.STAYS_UNTIL_LOADED
     how: ClassVar[str] = "beside"
 
-    def __init__(self, node: Node, files: Files, log: Log, total_bytes: int, done: Done, failed: Failed) -> None:
+    def __init__(
+        self,
+        node: Node,
+        files: Files,
+        log: Log,
+        total_bytes: int,
+        done: Done,
+        failed: Failed,
+        *,
+        serves: bool,
+    ) -> None:
         self._log = log
         self._old = node.keyspace
         self._fresh = Keyspace(len(node.keyspace.databases))
         # The collector would walk over the new tables again and again as they grow (see `housekeeper`).
         gc.freeze()
         log(events.SyncLoading())
-        super().__init__(files, self._fresh, total_bytes, done, failed, asynchronous=True)
+        super().__init__(files, self._fresh, total_bytes, done, failed, asynchronous=serves)
 
     def _take_in(self) -> None:
         self._log(events.SwappingDatabases())
         for old, new in zip(self._old.databases, self._fresh.databases, strict=True):
             _touch_watched(old, new)
             old.clear()
-            old.values, old.expires, old.volatile_hashes = new.values, new.expires, new.volatile_hashes
+            old.values, old.expires = new.values, new.expires
+            old.volatile_hashes, old.idmp_streams = new.volatile_hashes, new.idmp_streams
             old.accesses = new.accesses
 
     def _throw_away(self) -> None:

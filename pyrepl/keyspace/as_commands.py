@@ -2,7 +2,8 @@
 
 For readers that want text they can follow (aof-use-rdb-preamble no). A snapshot is smaller and loads faster, which is
 what snapshot.py makes. One command holds no more than ITEMS of a collection, so that no reader is stopped for long.
-Source: Redis 7.0 `rewriteAppendOnlyFileRio`; fields with a time to live as Redis 7.4 does it.
+Source: Redis 7.0 `rewriteAppendOnlyFileRio`; fields with a time to live as Redis 7.4 does it, idempotency ids of
+streams as Redis 8.6 does.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.snapshot import SnapshotJob
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
-from pyrepl.rdb.values import ENTRIES_READ_UNKNOWN, StreamGroup, StreamId, StreamValue
+from pyrepl.rdb.values import (
+    DEFAULT_IDMP_LIMITS,
+    ENTRIES_READ_UNKNOWN,
+    IdmpLimits,
+    IdmpState,
+    StreamGroup,
+    StreamId,
+    StreamValue,
+)
 from pyrepl.resp.doubles import format_double
 from pyrepl.resp.encoder import encode_command
 
@@ -32,6 +41,8 @@ class CommandsJob:
 
     keyspace: Keyspace
     key_save_delay_us: int = 0
+    idmp_limits: IdmpLimits = DEFAULT_IDMP_LIMITS
+    """What a new stream has where the commands will be read: stream-idmp-duration and stream-idmp-maxsize."""
 
     def blocks(self) -> Iterator[tuple[bytes, int]]:
         """Yields (bytes, keys written so far)."""
@@ -41,7 +52,7 @@ class CommandsJob:
             if db.values:
                 parts.append(encode_command([b"SELECT", b"%d" % db.index]))
             for key, value in db.values.items():
-                for command in commands_of(key, value, db.expires.get(key)):
+                for command in commands_of(key, value, db.expires.get(key), self.idmp_limits):
                     encoded = encode_command(command)
                     parts.append(encoded)
                     size += len(encoded)
@@ -57,8 +68,10 @@ Job: TypeAlias = SnapshotJob | CommandsJob
 """Whatever a child writes."""
 
 
-def commands_of(key: bytes, value: Value, expires_ms: int | None) -> Iterator[Command]:
-    """The commands that make one key; `expires_ms` is Unix ms, None for never."""
+def commands_of(
+    key: bytes, value: Value, expires_ms: int | None, idmp_limits: IdmpLimits = DEFAULT_IDMP_LIMITS
+) -> Iterator[Command]:
+    """The commands that make one key; `expires_ms` is Unix ms, None for never; `idmp_limits` see CommandsJob."""
     if isinstance(value, Packed):
         value = value.unpack()
     if isinstance(value, bytes):
@@ -74,6 +87,7 @@ def commands_of(key: bytes, value: Value, expires_ms: int | None) -> Iterator[Co
         yield from _hash(key, value)
     else:
         yield from _stream(key, value)
+        yield from _idmp(key, value, value.idmp or IdmpState(), idmp_limits)
     if expires_ms is not None:
         yield [b"PEXPIREAT", key, b"%d" % expires_ms]
 
@@ -101,6 +115,18 @@ def _stream(key: bytes, value: StreamValue) -> Iterator[Command]:
     yield [b"XSETID", key, _id(value.last_id), *counters]
     for name, group in value.groups.items():
         yield from _group(key, name, group)
+
+
+def _idmp(key: bytes, stream: StreamValue, idmp: IdmpState, limits_of_new: IdmpLimits) -> Iterator[Command]:
+    """As Redis 8.6.3: an id whose entry is gone cannot be told, nor can the counters of ids that are forgotten."""
+    if (idmp.duration_s, idmp.max_entries) != limits_of_new:
+        limits = [b"IDMP-DURATION", b"%d" % idmp.duration_s, b"IDMP-MAXSIZE", b"%d" % idmp.max_entries]
+        yield [b"XCFGSET", key, *limits]
+    there = {entry_id for entry_id, _ in stream.entries} if idmp.producers else set()
+    for producer, entries in idmp.producers.items():
+        for iid, entry_id in entries.items():
+            if entry_id in there:
+                yield [b"XIDMPRECORD", key, producer, iid, _id(entry_id)]
 
 
 def _group(key: bytes, name: bytes, group: StreamGroup) -> Iterator[Command]:

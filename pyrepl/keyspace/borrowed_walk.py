@@ -85,9 +85,9 @@ def _slot(holder: cython.pointer[Ref], offset: cython.Py_ssize_t) -> cython.poin
 @cython.inline
 @cython.exceptval(check=False)
 def _count(listpack: cython.pointer[Ref]) -> cython.int:
-    """Its elements; 65535 stands for more too."""
+    """Its elements, as its head says."""
     data: cython.p_uchar = text_of(listpack)
-    return data[4] | data[5] << 8
+    return data[4] | data[5] << 8 if size_of(listpack) > 5 else 0
 
 
 def _offset_of(holder: object, part: object) -> int:

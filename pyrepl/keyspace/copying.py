@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
-from pyrepl.rdb.values import PendingEntry, StreamConsumer, StreamGroup, StreamValue
+from pyrepl.rdb.values import IdmpState, PendingEntry, StreamConsumer, StreamGroup, StreamValue
 
 
 def copied(value: Value) -> Value:
-    """A value of its own with the same contents, times to live of hash fields and consumer groups included."""
+    """A value of its own with the same contents, times to live of fields, groups and idempotency ids included."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, ListValue):
@@ -29,7 +29,13 @@ def _copied_stream(stream: StreamValue) -> StreamValue:
         max_deleted_id=stream.max_deleted_id,
         entries_added=stream.entries_added,
         groups={name: _copied_group(group) for name, group in stream.groups.items()},
+        idmp=None if stream.idmp is None else _copied_idmp(stream.idmp),
     )
+
+
+def _copied_idmp(idmp: IdmpState) -> IdmpState:
+    producers = {name: entries.copy() for name, entries in idmp.producers.items()}
+    return IdmpState(idmp.duration_s, idmp.max_entries, producers, idmp.iids_added, idmp.iids_duplicates)
 
 
 def _copied_group(group: StreamGroup) -> StreamGroup:

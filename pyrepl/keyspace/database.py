@@ -1,7 +1,10 @@
 """Databases: keys, values, times to live, and what changed. No protocol; types of values are in `values`.
 
-Redis's rule on expiry (7.0, `expireIfNeeded`): only a master deletes an expired key, and tells its replicas; a replica
-hides it from its clients until told; commands that come from the master see every key. `Expiry` names the three.
+Redis's rule on expiry (8.2, `expireIfNeeded`): only a master deletes an expired key, and tells its replicas; a replica
+hides it from its clients until told; commands that come from the master see every key. A client that may write to a
+replica must find the key it writes to as it sees it: there, what has expired is deleted before it is written to, and a
+time to live that such a client sets is the replica's own to end, as the master knows nothing of it. `Expiry` names the
+four.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.scan import ElementScans, KeyOrder, order_of, with_added, without
 from pyrepl.keyspace.values import HashValue, ListValue, Value, wrong_type
 from pyrepl.rdb.compiled import edits
+from pyrepl.rdb.values import StreamValue
 
 V = TypeVar("V")
 
@@ -41,6 +45,9 @@ class Expiry(Enum):
     """A master: drop it and record that (`Keyspace.expired`), so that a DEL goes to the replicas."""
     HIDE = "hide"
     """A replica's client: as if it were not there."""
+    REMOVE = "remove"
+    """A client that writes to a replica: what it would write to is dropped, and nobody is told; what it only reads is
+    hidden. Times to live that are set are noted in `Database.own_ttls`."""
     IGNORE = "ignore"
     """A command from our master: it is there."""
 
@@ -67,7 +74,6 @@ class Keyspace:
         "expired_fields_count",
         "expired_keys_count",
         "expiry",
-        "flushes",
         "hits",
         "misses",
         "now_ms",
@@ -89,8 +95,6 @@ class Keyspace:
         self.expired_fields_count: int = 0
         self.disposal = Disposal()
         """What was dropped and is still to be freed."""
-        self.flushes: int = 0
-        """FLUSHALLs so far; whoever saves the data looks whether it is still wanted."""
         self.hits: int = 0
         self.misses: int = 0
         self.scans = ElementScans()
@@ -108,20 +112,22 @@ class Keyspace:
             db.clear()
 
     def swap(self, first: int, second: int) -> None:
-        """Exchange the contents of two databases; whoever WATCHes a key that either held is told."""
+        """Exchange the contents of two databases. Telling who WATCHes is the caller's."""
         one, two = self.databases[first], self.databases[second]
         if one is two:
             return
-        for database, other in ((one, two), (two, one)):
-            for key, watchers in database.watchers.items():
-                if key in database.values or key in other.values:
-                    for watcher in watchers:
-                        watcher.dirty_cas = True
         one.values, two.values = two.values, one.values
         one.expires, two.expires = two.expires, one.expires
         one.volatile_hashes, two.volatile_hashes = two.volatile_hashes, one.volatile_hashes
+        one.idmp_streams, two.idmp_streams = two.idmp_streams, one.idmp_streams
         one.order, two.order = two.order, one.order
         one.accesses, two.accesses = two.accesses, one.accesses
+        one.own_ttls, two.own_ttls = two.own_ttls, one.own_ttls
+
+    def forget_own_ttls(self) -> None:
+        """What clients wrote to the replica that we were is ours like all else now."""
+        for db in self.databases:
+            db.own_ttls = {}
 
 
 @final
@@ -131,7 +137,18 @@ class Database:
     Invariant: every key of `expires` is a key of `values`.
     """
 
-    __slots__ = ("accesses", "expires", "index", "keyspace", "order", "values", "volatile_hashes", "watchers")
+    __slots__ = (
+        "accesses",
+        "expires",
+        "idmp_streams",
+        "index",
+        "keyspace",
+        "order",
+        "own_ttls",
+        "values",
+        "volatile_hashes",
+        "watchers",
+    )
 
     def __init__(self, keyspace: Keyspace, index: int) -> None:
         self.keyspace = keyspace
@@ -140,11 +157,16 @@ class Database:
         self.expires: dict[bytes, int] = {}
         self.volatile_hashes: set[bytes] = set()
         """Keys of hashes that may have fields with a time to live; a superset, cleaned lazily."""
+        self.idmp_streams: set[bytes] = set()
+        """Keys of streams that may remember idempotency ids; a superset, cleaned lazily."""
         self.watchers: dict[bytes, set[Watcher]] = {}
         self.order: KeyOrder | None = None
         """The order of SCAN and RANDOMKEY, from the first of them on."""
         self.accesses: dict[bytes, int] = {}
         """What `access` keeps while eviction needs it; a key may be missing, and one that is gone may linger."""
+        self.own_ttls: dict[bytes, None] = {}
+        """On a replica: keys whose time to live was set by its own clients, which no DEL of its master will end. A
+        superset, cleaned lazily."""
 
     def find(self, key: bytes) -> Value | None:
         """The value, or None when there is none or its time has passed (see `Expiry`); never packed from then on."""
@@ -170,16 +192,28 @@ class Database:
 
     def read(self, key: bytes) -> Value | None:
         """As `find`, for reading commands: counts keyspace_hits and keyspace_misses."""
-        value = self.find(key)
+        value = self.values.get(key)
+        if value is not None and self.expires:
+            at_ms = self.expires.get(key)
+            if at_ms is not None and at_ms <= self.keyspace.now_ms:
+                value = self._outlived_for_reader(key, value)
         if value is None:
             self.keyspace.misses += 1
-        else:
-            self.keyspace.hits += 1
+            return None
+        self.keyspace.hits += 1
+        if type(value) is not bytes and isinstance(value, bytes):
+            return self._unpacked(key, value)
         return value
 
     def read_kept(self, key: bytes) -> Value | None:
         """As `find_kept`, for reading commands."""
-        value = self.find_kept(key)
+        if not _STAYS_PACKED:
+            return self.read(key)
+        value = self.values.get(key)
+        if value is not None and self.expires:
+            at_ms = self.expires.get(key)
+            if at_ms is not None and at_ms <= self.keyspace.now_ms:
+                value = self._outlived_for_reader(key, value)
         if value is None:
             self.keyspace.misses += 1
         else:
@@ -218,16 +252,24 @@ class Database:
             at_ms = self.expires.pop(key, None)
             if at_ms is not None and at_ms <= self.keyspace.now_ms:
                 self._note_expired(key)
-        if type(value) is HashValue and value.expires:
-            self.volatile_hashes.add(key)
+        if type(value) is not bytes:
+            self.note_kind(key, value)
 
     def replace(self, key: bytes, value: Value) -> None:
         """Store a value and keep the time to live that the key has."""
         if self.order is not None and key not in self.values:
             self._note_added(key)
         self.values[key] = value
-        if type(value) is HashValue and value.expires:
-            self.volatile_hashes.add(key)
+        if type(value) is not bytes:
+            self.note_kind(key, value)
+
+    def note_kind(self, key: bytes, value: Value) -> None:
+        """Note of a value that stands under `key` what has to be found again without looking at all keys."""
+        if type(value) is HashValue:
+            if value.expires:
+                self.volatile_hashes.add(key)
+        elif type(value) is StreamValue and value.idmp is not None:
+            self.idmp_streams.add(key)
 
     def write(self, key: bytes, value: bytes) -> None:
         """`put` and `changed` for a string, in one call: the hot path of SET and its like."""
@@ -276,6 +318,8 @@ class Database:
             self.expires.pop(key, None)
         if self.volatile_hashes:
             self.volatile_hashes.discard(key)
+        if self.idmp_streams:
+            self.idmp_streams.discard(key)
         if self.order is not None:
             self.order = without(self.order, key, self.keyspace.now_ms)
 
@@ -283,9 +327,13 @@ class Database:
         """Set the time to live of an existing key to a Unix time in ms, or take it away with None."""
         if at_ms is None:
             self.expires.pop(key, None)
-        else:
-            assert key in self.values
-            self.expires[key] = at_ms
+            return
+        assert key in self.values
+        self.expires[key] = at_ms
+        if self.keyspace.expiry is Expiry.REMOVE:
+            self.own_ttls[key] = None
+        elif self.own_ttls:
+            self.own_ttls.pop(key, None)
 
     def changed(self, key: bytes, count: int = 1) -> None:
         """Note that `key` has changed (`count` changes): it will be propagated, and whoever WATCHes it is told."""
@@ -302,15 +350,19 @@ class Database:
                 for watcher in self.watchers[key]:
                     watcher.dirty_cas = True
         disposal = self.keyspace.disposal
-        for dropped in (self.values, self.expires, self.accesses):
-            disposal.take(dropped)
+        disposal.take_keys(self.values)
+        disposal.take(self.expires)
+        disposal.take(self.accesses)
         disposal.take(self.volatile_hashes)
+        disposal.take(self.idmp_streams)
         if self.order is not None:
             disposal.take(self.order.keys)
         self.values = new_table()
         self.expires = {}
         self.volatile_hashes = set()
+        self.idmp_streams = set()
         self.accesses = {}
+        self.own_ttls = {}
         self.order = None
         return count
 
@@ -348,18 +400,19 @@ class Database:
             watcher.dirty_cas = True
 
     def expire(self, key: bytes) -> None:
-        """Delete a key because its time has passed, and record that for the replicas."""
+        """Delete a key because its time has passed; a master records that for its replicas."""
         self.drop(key)
         self._note_expired(key)
         for watcher in self.watchers.get(key, ()):
             watcher.dirty_cas = True
 
     def _note_expired(self, key: bytes) -> None:
-        """A key that has expired is deleted or overwritten: our replicas see it go first."""
+        """A key that has expired is deleted or overwritten: it counts, and a master's replicas see it go first."""
         keyspace = self.keyspace
+        if keyspace.expiry is not Expiry.IGNORE:
+            keyspace.expired_keys_count += 1
         if keyspace.expiry is Expiry.DELETE:
             keyspace.expired.append((self.index, key))
-            keyspace.expired_keys_count += 1
 
     def _unpacked(self, key: bytes, packed: bytes) -> Value:
         """Whoever finds a packed collection gets what it stands for, and so does all that comes later."""
@@ -378,6 +431,10 @@ class Database:
         mode = self.keyspace.expiry
         if mode is Expiry.IGNORE:
             return self._unpacked(key, value) if type(value) is not bytes and isinstance(value, bytes) else value
-        if mode is Expiry.DELETE:
+        if mode is Expiry.DELETE or mode is Expiry.REMOVE:
             self.expire(key)
         return None
+
+    def _outlived_for_reader(self, key: bytes, value: Value) -> Value | None:
+        """As `_outlived`, where a command that writes only reads this key."""
+        return None if self.keyspace.expiry is Expiry.REMOVE else self._outlived(key, value)

@@ -1,12 +1,14 @@
-"""Deletes expired keys that nobody asks for, a slice at a time; for masters alone. Fields of hashes: `field_expiry`.
+"""Deletes expired keys that nobody asks for, a slice at a time. Fields of hashes: `field_expiry`.
 
-Goes round the databases: a round goes through a database's keys with a time to live and looks at them in slices.
-Redis samples at random instead (`activeExpireCycle`, 7.0); a walk finds each expired key after one round at the latest.
+A master deletes them all; a replica only those whose time to live its own clients have set (Redis 4.0,
+`expireSlaveKeys`), as its master tells it of the others. Goes round the databases: a round goes through a database's
+keys with a time to live and looks at them in slices. Redis samples at random instead (`activeExpireCycle`, 7.0); a walk
+finds each expired key after one round at the latest.
 """
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import Any, Final, final
 
 from pyrepl.keyspace.database import Database, Expiry, Keyspace
 from pyrepl.keyspace.key_round import KeyRound
@@ -34,23 +36,18 @@ class ExpireCycle:
         """Found due and not deleted yet, as the slice was full; some may be gone by now or have a new time."""
 
     def run(self, max_keys: int) -> int:
-        """Delete up to `max_keys` expired keys; how many were deleted, 0 when the slice met none.
-
-        Does nothing on a replica (`Expiry.HIDE`): its master tells it.
-        """
+        """Delete up to `max_keys` expired keys; how many were deleted, 0 when the slice met none."""
         assert max_keys > 0
-        if self._keyspace.expiry is not Expiry.DELETE:
-            return 0
         deleted = looks = rounds = 0
         while deleted < max_keys and looks < LOOKS:
             db = self._keyspace.databases[self._index]
-            if self._round is None or self._round.source is not db.expires:
+            if self._round is None or self._round.source is not self._table(db):
                 if rounds == len(self._keyspace.databases):
                     break
                 rounds += 1
                 self._index = (self._index + 1) % len(self._keyspace.databases)
                 self._due = []
-                self._round = KeyRound(self._keyspace.databases[self._index].expires)
+                self._round = KeyRound(self._table(self._keyspace.databases[self._index]))
                 continue
             size = min(max(_CHUNK, max_keys - deleted), LOOKS - looks)
             keys = self._due[-size:] or self._round.take(size)
@@ -61,6 +58,10 @@ class ExpireCycle:
                 self._round = None
         return deleted
 
+    def _table(self, db: Database) -> dict[bytes, Any]:
+        """Whose keys are gone through."""
+        return db.expires if self._keyspace.expiry is Expiry.DELETE else db.own_ttls
+
     def _slice(self, db: Database, keys: list[bytes], limit: int) -> int:
         """Look at `keys` and delete up to `limit`; what is due beyond that is kept for the next slice."""
         now_ms = self._keyspace.now_ms
@@ -70,4 +71,8 @@ class ExpireCycle:
         del due[limit:]
         for key in due:
             db.expire(key)
+        if db.own_ttls:
+            for key in keys:
+                if key not in expires:
+                    db.own_ttls.pop(key, None)
         return len(due)

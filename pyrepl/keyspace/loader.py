@@ -7,13 +7,14 @@ until its master says so; a key may not come twice, unless DEBUG RELOAD MERGE wa
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any, Final, Protocol, final
+from typing import Any, Final, final
 
 from pyrepl.errors import CorruptData
 from pyrepl.keyspace.access import AccessTracker
 from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.keyspace.foresight import TTL_BYTES, Foresight, RoomMaker
 from pyrepl.keyspace.packed import CLASSES
-from pyrepl.keyspace.values import HashValue, Value, from_plain
+from pyrepl.keyspace.values import Value, from_plain
 from pyrepl.rdb.events import (
     Aux,
     FunctionLibrary,
@@ -22,26 +23,29 @@ from pyrepl.rdb.events import (
     RdbEvent,
     ResizeDb,
     SkippedEmpty,
+    SkippedMetadata,
     SkippedModule,
 )
 from pyrepl.rdb.reader import RdbLimits, RdbReader, duplicate_key_error
+from pyrepl.rdb.values import DEFAULT_IDMP_LIMITS, IdmpLimits, IdmpState, StreamValue
+from pyrepl.rdb.versions import holds_idmp
 
 _KEPT_AUX: Final = 64
 """Fields beyond so many are forgotten: nobody asks for them, and a file may have millions."""
 
 
-class RoomMaker(Protocol):
-    """Makes room for many keys beside the load, so that nobody waits while memory is touched."""
+@final
+class _Values:
+    """Where the keys of a database go. Not a method of the loader: its reader would hold it then, and a load that was
+    given up would keep its memory until the collector comes."""
 
-    @property
-    def is_making(self) -> bool:
-        """Is room being made? What is loaded until then may have to move twice."""
+    __slots__ = ("_keyspace",)
 
-    def make(self, table: dict[bytes, Any], count: int) -> bool:
-        """For `count` keys that are to come; False when it is not worth it, or cannot be done."""
+    def __init__(self, keyspace: Keyspace) -> None:
+        self._keyspace = keyspace
 
-    def move_in(self) -> None:
-        """Let tables have the room that was made."""
+    def __call__(self, db: int) -> dict[bytes, Any]:
+        return self._keyspace.databases[db].values
 
 
 @final
@@ -60,28 +64,29 @@ class Loader:
         merge: bool = False,
         tracker: AccessTracker | None = None,
         rooms: RoomMaker | None = None,
+        idmp_limits: IdmpLimits = DEFAULT_IDMP_LIMITS,
     ) -> None:
         """`drop_expired_at_ms`: leave out keys whose time has come by then; None keeps all. `tracker` takes in when and
-        how often keys were accessed. With `rooms` it is better to wait while `is_making_room`."""
-        self._rooms = rooms
+        how often keys were accessed. With `rooms` it is better to wait while `is_making_room`. `idmp_limits` is what a
+        stream gets whose snapshot is too old to tell (Redis 8.6)."""
+        self._idmp_limits = idmp_limits
+        self._foresight = Foresight(rooms)
         self._tracker = tracker
         self._keyspace = keyspace
         # Where keys of before may be replaced, what comes is looked at before it is let in.
-        make_room = None if rooms is None else rooms.make
-        self._reader = RdbReader(limits, CLASSES, None if merge else self._values_of, make_room)
+        into = None if merge else _Values(keyspace)
+        self._reader = RdbReader(limits, CLASSES, into, self._foresight.promise_keys)
         self._drop_expired_at_ms = drop_expired_at_ms
         self._merge = merge
         self.version = 0
         self.aux: dict[bytes, bytes] = {}
         self.functions: list[bytes] = []
         self.loaded_keys = 0
-        self.expired_keys = 0
+        self.expired: list[tuple[int, bytes]] = []
+        """(database, key) that were left out as their time had come: replicas may have them still."""
         self.empty_keys = 0
         self.warnings: list[str] = []
         """Sentences for the log, to be taken away by the caller."""
-
-    def _values_of(self, db: int) -> dict[bytes, Any]:
-        return self._keyspace.databases[db].values
 
     def unused(self) -> bytes:
         """The bytes fed that lie behind the snapshot."""
@@ -92,24 +97,32 @@ class Loader:
         return self._reader.finished
 
     @property
+    def expired_keys(self) -> int:
+        """How many were left out."""
+        return len(self.expired)
+
+    @property
     def loaded_bytes(self) -> int:
         return self._reader.consumed
 
     @property
     def is_making_room(self) -> bool:
         """Is a large table being made for keys that are to come?"""
-        return self._rooms is not None and self._rooms.is_making
+        rooms = self._foresight.rooms
+        return rooms is not None and rooms.is_making
 
     def feed(self, data: bytes) -> None:
         """Load what `data` completes. Raises CorruptData; what was loaded before stays in the databases then."""
-        if self._rooms is not None:
-            self._rooms.move_in()
+        rooms = self._foresight.rooms
+        if rooms is not None:
+            rooms.move_in()
         for event in self._reader.feed(data):
             self._receive(event)
+        self._foresight.look()
 
     def end(self) -> None:
         """The input ended. Raises CorruptData unless the snapshot is complete."""
-        self._rooms = None
+        self._foresight = Foresight(None)
         self._reader.check_complete()
 
     def _receive(self, event: RdbEvent) -> None:
@@ -119,8 +132,9 @@ class Loader:
             if len(self.aux) < _KEPT_AUX:
                 self.aux[event.name] = event.value
         elif isinstance(event, ResizeDb):
-            if self._rooms is not None:
-                self._rooms.make(self._keyspace.databases[event.db].expires, event.expires)
+            if self._foresight.rooms is not None:
+                expires = self._keyspace.databases[event.db].expires
+                self._foresight.promise(expires, event.expires, TTL_BYTES, self._reader.left_bytes)
         elif isinstance(event, Header):
             self.version = event.version
         elif isinstance(event, FunctionLibrary):
@@ -128,6 +142,10 @@ class Loader:
         elif isinstance(event, SkippedModule):
             what = "data of" if event.key is None else f"key {event.key!r} in database {event.db}, a value of"
             self.warnings.append(f"skipped {what} the module type '{event.module}'")
+        elif isinstance(event, SkippedMetadata):
+            self.warnings.append(
+                f"skipped what the module class '{event.metadata_class}' keeps of keys beside their values"
+            )
         elif isinstance(event, SkippedEmpty):
             self.empty_keys += 1
 
@@ -140,12 +158,14 @@ class Loader:
         db.values.update(event.strings)
         for key, plain in event.others:
             value: Value = from_plain(plain)
+            if type(value) is StreamValue and not holds_idmp(self.version):
+                value.idmp = IdmpState.of_new(self._idmp_limits)
             db.values[key] = value
-            if type(value) is HashValue and value.expires:
-                db.volatile_hashes.add(key)
+            db.note_kind(key, value)
         if len(db.values) != before + len(event.others) and not self._merge:
             raise self._duplicate(db, event, len(db.values) - before)
         self.loaded_keys += event.total
+        self._foresight.keep(event.total, len(event.expires))
         if self._tracker is not None and (event.idle_s or event.freq):
             self._tracker.take_loaded(db, event.idle_s, event.freq)
         if event.expires:
@@ -159,7 +179,7 @@ class Loader:
         for key in [key for key, at_ms in expires.items() if at_ms <= limit_ms]:
             db.delete(key)
             self.loaded_keys -= 1
-            self.expired_keys += 1
+            self.expired.append((db.index, key))
 
     def _duplicate(self, db: Database, event: LoadedKeys, added: int) -> CorruptData:
         """The error for a key that was there before: all but the last `added` keys of the dict are."""
@@ -172,3 +192,4 @@ class Loader:
         for key in [*event.strings, *(key for key, _ in event.others)]:
             db.expires.pop(key, None)
             db.volatile_hashes.discard(key)
+            db.idmp_streams.discard(key)

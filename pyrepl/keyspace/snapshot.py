@@ -12,6 +12,7 @@ from typing import Final
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.walk import walk
 from pyrepl.rdb.settings import PackingSettings
+from pyrepl.rdb.values import StreamValue
 from pyrepl.rdb.versions import lowest_version
 from pyrepl.rdb.writer import RdbWriter
 
@@ -33,8 +34,15 @@ class SnapshotJob:
     checksum: bool = True
     compress: bool = True
     functions: tuple[bytes, ...] = ()
+    has_keys: bool = True
+    """False: the keys are left out."""
     key_save_delay_us: int = 0
     """rdb-key-save-delay: the writer of the blocks sleeps so long for each key; to make a short snapshot long."""
+
+    @property
+    def key_count(self) -> int:
+        """How many keys there are to write."""
+        return self.keyspace.key_count if self.has_keys else 0
 
     def blocks(self) -> Iterator[tuple[bytes, int]]:
         """Yields (bytes, keys written so far). Raises what the writer raises for data the version cannot hold.
@@ -49,7 +57,7 @@ class SnapshotJob:
         if self.functions:
             ready += writer.functions(self.functions)
         done = before = 0
-        for db in self.keyspace.databases:
+        for db in self.keyspace.databases if self.has_keys else ():
             if not db.values:
                 continue
             ready += writer.select_db(db.index, len(db.values), len(db.expires))
@@ -71,9 +79,21 @@ class SnapshotJob:
         return max(1, min(_BLOCK_KEYS, _SLOW_BATCH_US // self.key_save_delay_us))
 
 
-def needs_version(keyspace: Keyspace, *, valkey: bool = False) -> int:
-    """The lowest RDB version that can hold the data; `valkey` asks for the one Valkey 9 reads."""
-    return lowest_version(field_ttls=any(_has_field_ttls(db) for db in keyspace.databases), valkey=valkey)
+def needs_version(keyspace: Keyspace, *, valkey: bool = False, idmp: bool = False) -> int:
+    """The lowest RDB version that can hold the data; `valkey` asks for the one Valkey 9 reads.
+
+    `idmp`: idempotency ids of streams are to be held too, as the reader knows RDB version 13.
+    """
+    return lowest_version(
+        field_ttls=any(_has_field_ttls(db) for db in keyspace.databases),
+        idmp=idmp and any(_has_idmp(db) for db in keyspace.databases),
+        valkey=valkey,
+    )
+
+
+def _has_idmp(db: Database) -> bool:
+    streams = (db.values.get(key) for key in db.idmp_streams)
+    return any(type(value) is StreamValue and value.idmp and not value.idmp.tells_nothing for value in streams)
 
 
 def _has_field_ttls(db: Database) -> bool:

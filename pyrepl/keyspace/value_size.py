@@ -8,10 +8,12 @@ from itertools import islice
 from typing import Final
 
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
-from pyrepl.rdb.values import StreamGroup, StreamValue
+from pyrepl.rdb.values import IdmpState, StreamGroup, StreamValue
 
 SAMPLES: Final = 5
 """How many elements MEMORY USAGE looks at when it is not told (Redis 7.0)."""
+_ID_BYTES: Final = sys.getsizeof((0, 0)) + sys.getsizeof(1 << 40)
+"""A stream's id: the pair, and its milliseconds; small numbers cost nothing."""
 _SLOT_BYTES: Final = 100
 """What a key costs in the dict of its database: hash, two pointers, index, the table's empty third."""
 
@@ -57,7 +59,21 @@ def _stream_bytes(value: StreamValue, samples: int) -> int:
     ]
     held = sum(sizes) * len(entries) // len(sizes) if sizes else 0
     groups = sum(sys.getsizeof(name) + _group_bytes(group) for name, group in value.groups.items())
-    return sys.getsizeof(entries) + held + groups
+    remembered = 0 if value.idmp is None else _idmp_bytes(value.idmp, samples)
+    return sys.getsizeof(entries) + held + groups + remembered
+
+
+def _idmp_bytes(idmp: IdmpState, samples: int) -> int:
+    """The producers, each as large as the first few of them."""
+    sizes = [
+        sys.getsizeof(name)
+        + sys.getsizeof(entries)
+        + _strings(entries, len(entries), samples)
+        + len(entries) * _ID_BYTES
+        for name, entries in islice(idmp.producers.items(), samples or None)
+    ]
+    found = sum(sizes) * len(idmp.producers) // len(sizes) if sizes else 0
+    return sys.getsizeof(idmp) + sys.getsizeof(idmp.producers) + found
 
 
 def _group_bytes(group: StreamGroup) -> int:

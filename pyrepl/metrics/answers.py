@@ -15,6 +15,7 @@ import polars as pl
 from pyrepl.metrics import advice, rates
 from pyrepl.metrics.attempts import attempts
 from pyrepl.metrics.base import Base
+from pyrepl.metrics.dumps import is_portless, without_dumps
 from pyrepl.metrics.keep import answer_kept, base_kept, keep_answer, keep_base
 from pyrepl.metrics.packing import Frames
 from pyrepl.metrics.parts import Loaded, Sources, load, read_rows
@@ -45,15 +46,16 @@ def kept_or_made(tables: Path, wanted: Sources) -> Frames:
 
 def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Frames, Base | None]:
     """By table; besides those of results.py `drawn` (series.named()), `sizes` (of backlogs by node) and `counts`, one
-    row: attempts that ended before a verdict, and when the first and the last sample were taken.
+    row: attempts that ended before a verdict, dumps, and when the first and the last sample were taken.
 
     `base` is what a run before had merged; what the next is to go on with comes back, if it is worth keeping.
     """
     loaded = load(tables, wanted, base)
     halves, children, values, drawn = (_table(loaded, name) for name in ("halves", "children", "values", "drawn"))
     nodes = merged_marks(loaded.marks)
+    halves, dumped = without_dumps(halves)
     tried, clocks = attempts(halves, nodes)
-    drawn = named(drawn, _named_halves(tables, wanted) if wanted.named else halves)
+    drawn = named(drawn.filter(~is_portless("peer")), _named_halves(tables, wanted) if wanted.named else halves)
     del halves, loaded.tables
     counted, edges = _rates(tables, wanted, values, loaded.marks)
     done = syncs(tried)
@@ -77,10 +79,11 @@ def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Fr
         "counts": pl.DataFrame(
             {
                 "connect_failures": [failures],
+                "dumps": [dumped],
                 "first_us": [min((mark["first_us"] for mark in sampled), default=None)],
                 "last_us": [max((mark["last_us"] for mark in sampled), default=None)],
             },
-            dict.fromkeys(("connect_failures", "first_us", "last_us"), pl.Int64),
+            dict.fromkeys(("connect_failures", "dumps", "first_us", "last_us"), pl.Int64),
         ),
     }
     return found, loaded.base

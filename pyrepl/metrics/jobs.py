@@ -80,7 +80,8 @@ def analyse(
         FILES.name: literal(FILES, [tuple(row[name] for name in FILES.names) for row in known.file_rows()]),
     }
     unparsed = [tables / part for part in known.parts(UNPARSED.name)]
-    found["totals"] = _totals(found, int(whole["counts"]["connect_failures"].sum()), unparsed)
+    told = {name: int(whole["counts"][name].sum()) for name in ("connect_failures", "dumps")}
+    found["totals"] = _totals(found, told, unparsed)
     return {
         **{table.name: found[table.name].lazy() for table in RESULTS},
         **{name: rows.lazy() for name, rows in found.items()},
@@ -111,7 +112,7 @@ def _stored(unparsed: list[Path]) -> pl.LazyFrame:
     return pl.scan_parquet(unparsed, hive_partitioning=False, glob=False).select(UNPARSED.names)
 
 
-def _totals(found: Frames, failures: int, unparsed: list[Path]) -> pl.DataFrame:
+def _totals(found: Frames, told: Mapping[str, int], unparsed: list[Path]) -> pl.DataFrame:
     full = (pl.col("mode") != "continue").fill_null(True)
     counts = found["syncs"].select(
         pl.len().alias("syncs"),
@@ -123,8 +124,8 @@ def _totals(found: Frames, failures: int, unparsed: list[Path]) -> pl.DataFrame:
     ).row(0, named=True)  # fmt: skip
     asked = counts["partial_ok"] + counts["partial_refused"]
     counts |= {
+        **told,
         "partial_ratio": counts["partial_ok"] / asked if asked else None,
-        "connect_failures": failures,
         "unparsed_lines": sum(pq.read_metadata(path).num_rows for path in unparsed),
         "nodes": len(found["nodes"]),
     }
@@ -147,5 +148,5 @@ def summary(results: Mapping[str, pl.LazyFrame]) -> dict[str, Any]:
         "cuts": {row["cause"]: row["count"] for row in rows["cut_causes"]},
         "unparsed_lines": totals["unparsed_lines"],
         "nodes": rows["nodes"],
-        **{name: totals[name] for name in ("full_open", "partial_ratio", "connect_failures")},
+        **{name: totals[name] for name in ("full_open", "partial_ratio", "connect_failures", "dumps")},
     }

@@ -25,9 +25,10 @@ from pyrepl import VERSION
 from pyrepl.metrics.base import Base
 from pyrepl.metrics.packing import Frames, Packed, packed, unpacked
 from pyrepl.metrics.parts import Sources
+from pyrepl.temporary import create
 
 FOLDER: Final = "answers"
-SHAPE: Final = 2
+SHAPE: Final = 3
 """Raised when the same parts are answered for in another way."""
 _MADE_OF: Final = "made_of"
 
@@ -106,7 +107,7 @@ def _read(path: Path) -> Packed | None:
 def _write(path: Path, found: Packed) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rough = path.with_suffix(".tmp")
-    with zipfile.ZipFile(rough, "w") as file:
+    with create(rough) as made, zipfile.ZipFile(made, "w") as file:
         for name, data in found.items():
             file.writestr(name, data)
     rough.replace(path)

@@ -29,6 +29,7 @@ from pyrepl.metrics.lines import joined, line_array
 from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.rollup import rollup
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNPARSED
+from pyrepl.temporary import create
 
 FLUSH_ROWS: Final = 400_000
 MOST_UNUSUAL: Final = 16
@@ -320,7 +321,8 @@ class _Writer:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             rough = path.with_name(f".{path.name}.tmp")
-            pq.write_table(rows, rough, **encodings(rows.schema))
+            with create(rough) as file:
+                pq.write_table(rows, file, **encodings(rows.schema))
             rough.replace(path)
         except OSError as error:
             # Not an OSError, which here means that the log cannot be read.

@@ -73,6 +73,12 @@ TOTALS: Final = Table(
         count("partial_refused", "", "asked with an id and got a full resync"),
         number("partial_ratio", "", "partial_ok / (partial_ok + partial_refused); null when neither"),
         count("connect_failures", "", "attempts that ended before a verdict"),
+        count(
+            "dumps",
+            "",
+            "connections without a port (redis-cli --rdb and its like) that asked for a snapshot; they "
+            "are no replicas, and in no other table",
+        ),
         count("unparsed_lines", "", "rows of unparsed"),
         count("nodes", "", "rows of nodes"),
     ),

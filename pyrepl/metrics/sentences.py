@@ -270,6 +270,8 @@ _OTHERS: Final[list[Sentence]] = [
     Sentence("Connection with replica (rdbchannel)", r"Connection with replica \(rdbchannel\) (?P<peer>\S+) lost\.",
              "delivery_ended", _M),
     Sentence("Replica ", r"Replica (?P<peer>\S+) rdb channel disconnected\.", "delivery_ended", _M),
+    Sentence("RDB channel of replica ", r"RDB channel of replica (?P<peer>\S+) closed, the whole .*", "delivery_ended",
+             {**_M, "ok": True}),
     Sentence("Synchronization with replica", r"Synchronization with replica (?P<peer>\S+) succeeded", "online", _M),
     Sentence("Connection with replica ", rf"Connection with replica (?P<peer>[^\s(]\S*) lost\.{_WHY}", "replica_down",
              _M),
@@ -309,8 +311,10 @@ _OTHERS: Final[list[Sentence]] = [
     Sentence("Running mode=", r"Running mode=\w+, port=(?P<port>\d+)\.", "node_ready", {}),
     Sentence("User requested shutdown", r"User requested shutdown.*", "stopping", {}),
     Sentence("Received ", r"Received SIG(?:TERM|INT) scheduling shutdown\.\.\.", "stopping", {}),
-    Sentence("Redis is now ready to exit", r"Redis is now ready to exit.*", "node_stopped", {}),
-    Sentence("Valkey is now ready to exit", r"Valkey is now ready to exit.*", "node_stopped", {}),
+    *(
+        Sentence(f"{name} is now ready to exit", rf"{name} is now ready to exit.*", "node_stopped", {})
+        for name in ("Redis", "Valkey", "pyrepl")
+    ),
     Sentence("FAILOVER requested to", r"FAILOVER requested to (?P<peer>.*)\.", "failover_step", {"step": "requested"}),
     Sentence("Failover target", r"Failover target (?P<peer>\S+) is synced, failing over\.", "failover_step",
              {"step": "begun"}),

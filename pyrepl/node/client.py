@@ -8,6 +8,8 @@ NORMAL: Final = "normal"
 MASTER: Final = "master"
 REPLICA: Final = "replica"
 PUBSUB: Final = "pubsub"
+UNLIMITED: Final = 1 << 62
+"""As a number of bytes: any number."""
 
 
 @final
@@ -55,6 +57,7 @@ class Client:
         "queue_grows",
         "queue_writes",
         "reply_mode",
+        "reply_room",
         "skip_next_reply",
         "total_commands",
         "total_in_bytes",
@@ -106,6 +109,8 @@ class Client:
         self.no_touch: bool = False
         self.reply_mode: str = "on"
         """CLIENT REPLY: on, off."""
+        self.reply_room: int = UNLIMITED
+        """Bytes of replies that EXEC may collect: for more its connection is cut (client-output-buffer-limit)."""
         self.skip_next_reply: bool = False
         self.closing: bool = False
         """Close once the replies so far are out."""

@@ -39,7 +39,6 @@ class MemoryLimit:
         "full",
         "limit_bytes",
         "limited",
-        "not_counted_bytes",
         "overhead_bytes",
         "tracked",
         "tracker",
@@ -61,9 +60,7 @@ class MemoryLimit:
         self.full = False
         """Over the limit, and nothing more can go: writes that need memory are refused."""
         self.overhead_bytes = 0
-        """What is used besides the data; set by the shell."""
-        self.not_counted_bytes = 0
-        """Held for replicas and not counted; set by the shell."""
+        """What is used and counts, besides the data; set by the shell."""
         self.evicted: list[tuple[int, bytes]] = []
         """(database, key) evicted and not yet propagated."""
         self.exceeded_since = NEVER

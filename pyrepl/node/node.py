@@ -47,10 +47,10 @@ class Process:
         self.os = ""
         """As `uname -srm` prints it."""
         self.rss_bytes = 0
-        self.peak_rss_bytes = 0
-        self.peak_rss_unix_s = 0
-        self.startup_rss_bytes = 0
-        """Before any data was loaded."""
+        self.peak_used_bytes = 0
+        self.peak_used_unix_s = 0
+        self.startup_bytes = 0
+        """Taken before any data was loaded; the program's files, which the system maps, are not part of it."""
         self.total_system_bytes = 0
         self.cpu_sys_s = 0.0
         self.cpu_user_s = 0.0

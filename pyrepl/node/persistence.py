@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 
 @final
@@ -41,6 +41,12 @@ class Loading:
         return int(elapsed * (self.total_bytes - self.loaded_bytes) / self.loaded_bytes)
 
 
+RETRY_S: Final = 5.0
+"""Between a rewrite that failed and the next."""
+_PATIENT_FAILURES: Final = 3
+_MAX_RETRY_S: Final = 3600.0
+
+
 @final
 class AofState:
     """What a node knows of its append-only file. Sizes in bytes, durations in seconds, -1 for none yet."""
@@ -66,6 +72,12 @@ class AofState:
         self.delayed_fsyncs = 0
         self.synced_cut = 0
         """The cut of our stream up to which the file is fsynced (WAITAOF)."""
+
+    @property
+    def retry_delay_s(self) -> float:
+        """Until the next try after a rewrite that failed: the longer, the more have failed (Redis 7.0)."""
+        doublings = min(10, max(0, self.consecutive_failures - _PATIENT_FAILURES))
+        return RETRY_S if not doublings else min(_MAX_RETRY_S, 60.0 * 2 ** (doublings - 1))
 
 
 @final

@@ -70,17 +70,27 @@ class Replication:
             backlog.append(self.feed.feed_unit(unit))
         return backlog.end
 
+    @property
+    def stream_db(self) -> int:
+        """The database that the stream has selected at its end, -1 if its next command selects one anyway. A replica
+        proxies its master's bytes, so it is the one that its master's stream has selected."""
+        return self.feed.db if self.link_client is None else self.link_client.db_index
+
+    def ensure_stream(self) -> bool:
+        """Is there a stream to follow? A master's is made if no replica came yet."""
+        if not self.is_replica and not self.backlog.active:
+            self.backlog.create()
+        return self.backlog.active and (not self.is_replica or self.role.holds_stream)
+
     def snapshot_fields(self) -> list[tuple[bytes, bytes]]:
         """The AUX fields that say where in our stream a snapshot of this moment stands; none without a stream.
 
-        `repl-stream-db` is the database a replica must have selected to go on: a replica proxies its master's bytes,
-        so for its own replicas it is the one its master's stream has selected (Redis 7.0 `rdbPopulateSaveInfo`).
+        `repl-stream-db` is the database a replica must have selected to go on (Redis 7.0 `rdbPopulateSaveInfo`).
         """
         if not self.backlog.active:
             return []
-        stream_db = self.feed.db if self.link_client is None else self.link_client.db_index
         return [
-            (b"repl-stream-db", b"%d" % max(0, stream_db)),
+            (b"repl-stream-db", b"%d" % max(0, self.stream_db)),
             (b"repl-id", self.history.replid.encode()),
             (b"repl-offset", b"%d" % self.backlog.end),
         ]

@@ -61,11 +61,12 @@ class ReadyToAcceptConnections(Event):
 
 
 @final
-class CannotListen(Event):
-    address: str
-    error: str
+class ListeningFailed(Event):
+    """At the start; the error that ends the process says why."""
+
+    port: int
     LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "Warning: Could not create server TCP listening socket {address}: bind: {error}"
+    TEXT: ClassVar[str] = "Failed listening on port {port} (tcp), aborting."
 
 
 @final
@@ -148,6 +149,17 @@ class CannotSaveBeforeExit(Event):
 
 
 @final
+class CannotShutDown(Event):
+    """The first half is Redis's."""
+
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Errors trying to shut down the server. Check the logs for more information. The node goes on: mend what keeps "
+        "the snapshot from being written, or end it without one by SHUTDOWN NOSAVE."
+    )
+
+
+@final
 class SavingBeforeExitFailed(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Error trying to save the DB, exiting anyway."
@@ -181,10 +193,10 @@ class UnixSocketRemoved(Event):
 
 @final
 class ByeBye(Event):
-    """The very last line. Redis's own sentence, its name included: supervisors wait for it."""
+    """The very last line: Redis's sentence, under our name as the first line has it."""
 
     LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "Redis is now ready to exit, bye bye..."
+    TEXT: ClassVar[str] = "pyrepl is now ready to exit, bye bye..."
 
 
 @final
@@ -336,6 +348,20 @@ class OutputBufferExceeded(Event):
 
 
 @final
+class MaxmemorySmallerThanUsed(Event):
+    """CONFIG SET maxmemory below what is in use."""
+
+    limit_bytes: int
+    used_bytes: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "WARNING: the new maxmemory value set via CONFIG SET ({limit_bytes}) is smaller than the current memory usage "
+        "({used_bytes}). This will result in key eviction and/or the inability to accept new write commands depending "
+        "on the maxmemory-policy."
+    )
+
+
+@final
 class SecurityAttack(Event):
     """An HTTP request on our port (Redis: POST and Host: are not commands)."""
 
@@ -463,6 +489,14 @@ class TransferKilled(Event):
 
 
 @final
+class TransferReadOut(Event):
+    """The child is done; `replicas` have the whole snapshot."""
+
+    replicas: int
+    TEXT: ClassVar[str] = "Diskless rdb transfer, done reading from pipe, {replicas} replicas still up."
+
+
+@final
 class SyncDelayed(Event):
     TEXT: ClassVar[str] = "Delay next BGSAVE for diskless SYNC"
 
@@ -496,6 +530,19 @@ class SnapshotVersionChosen(Event):
     version: int
     why: str
     TEXT: ClassVar[str] = "Sending RDB version {version} to replica {replica} ({why})"
+
+
+@final
+class IdempotencyIdsLeftOut(Event):
+    """A replica that does not say that it reads RDB 13, as a Redis 8.6 need not, would refuse the whole snapshot."""
+
+    replica: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Sending replica {replica} the streams without their idempotency ids (XADD IDMP), as it did not say that it"
+        " reads RDB version 13. Once it is promoted, a message added before this sync may be added again. If all"
+        " replicas are Redis 8.6 or pyrepl: CONFIG SET rdb-version 13"
+    )
 
 
 # --- loading -------------------------------------------------------------------------------------------------------
@@ -571,6 +618,13 @@ class ReplicaAsksForSync(Event):
 
 
 @final
+class ReplicaAsksWithWrongOffset(Event):
+    replica: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Replica {replica} asks for synchronization but with a wrong offset"
+
+
+@final
 class FullResyncRequested(Event):
     """`cause` is the code of INFO's sync_full_<cause>, with by how much where that is known."""
 
@@ -601,7 +655,13 @@ class DeliveringBoth(Event):
 
 
 @final
-class RdbChannelEnded(Event):
+class RdbChannelDone(Event):
+    replica: str
+    TEXT: ClassVar[str] = "RDB channel of replica {replica} closed, the whole snapshot was sent over it."
+
+
+@final
+class RdbChannelLost(Event):
     replica: str
     TEXT: ClassVar[str] = "Connection with replica (rdbchannel) {replica} lost."
 
@@ -739,6 +799,16 @@ class ReplicaTimedOut(Event):
 
 
 @final
+class ReplicaCut(Event):
+    """What a replica sent cannot be: `client` is its line of CLIENT LIST."""
+
+    error: str
+    client: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "{error}, disconnecting it: {client}"
+
+
+@final
 class CannotSendSnapshot(Event):
     replica: str
     error: str
@@ -798,6 +868,50 @@ class HandshakeRefused(Event):
 
 
 @final
+class MasterWantsPassword(Event):
+    """Its answer to PING, and we have none: what follows will be refused, too."""
+
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Master answers PING with '-{error}', and no password is set for it here: set masterauth"
+
+
+@final
+class MasterRefusedPassword(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Unable to AUTH to MASTER: {error}"
+
+
+@final
+class UnexpectedReplyToPsync(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Unexpected reply to PSYNC from master: {error}"
+
+
+@final
+class NoAnswerInHandshake(Event):
+    """The connection ended before PSYNC was sent."""
+
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Master did not respond to command during SYNC handshake"
+
+
+@final
+class NoAnswerToPsync(Event):
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Master did not reply to PSYNC, will try later"
+
+
+@final
+class SnapshotConnectionLost(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "I/O error trying to sync with MASTER: {error}"
+
+
+@final
 class ReplconfNotUnderstood(Event):
     option: str
     error: str
@@ -832,6 +946,16 @@ class RdbChannelOpened(Event):
 
     dialect: str
     TEXT: ClassVar[str] = "PSYNC is not possible, initialize RDB channel. (dialect: {dialect})"
+
+
+@final
+class ProcessStops(Event):
+    TEXT: ClassVar[str] = "Process is about to stop."
+
+
+@final
+class ProcessContinued(Event):
+    TEXT: ClassVar[str] = "Process has been continued."
 
 
 @final
@@ -960,6 +1084,20 @@ class SyncFailed(Event):
 
 
 @final
+class SyncAbortedWhileLoading(Event):
+    """Two channels: the main connection is gone, the snapshot is here."""
+
+    error: str
+    cause: str
+    TEXT: ClassVar[str] = "Aborting rdb channel sync while loading the RDB. ({error}, cause: {cause})"
+
+
+@final
+class WillContinueAfterLoading(Event):
+    TEXT: ClassVar[str] = "After loading RDB, replica will try psync with master."
+
+
+@final
 class MasterTimedOut(Event):
     """In the stream: neither data nor PING for repl-timeout."""
 
@@ -1023,6 +1161,20 @@ class UnknownStreamCommand(Event):
         skipped = "skipped, as replica-ignore-unknown-commands says; the data may now differ from the master's"
         stopped = "the link is stopped so that the data cannot diverge; set replica-ignore-unknown-commands yes to skip"
         return Event.text(self) + (skipped if self.skipped else stopped)
+
+
+@final
+class ForeignStreamCommand(Event):
+    """A command of the master's stream that we have, and that no master sends; `offset` is the cut before it."""
+
+    command: str
+    offset: int
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Master sent the command '{command}' at offset {offset}, which no master puts into its stream: it is not "
+        "executed, the link is ended before it and tried again with growing pauses. See what listens at the master's "
+        "address; if it is the right one, a full resync (after it was restarted) leads past the command."
+    )
 
 
 @final

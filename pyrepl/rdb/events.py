@@ -76,6 +76,12 @@ class SkippedModule(NamedTuple):
     module: str
 
 
+class SkippedMetadata(NamedTuple):
+    """What a module keeps of keys beside their values was left out; told once for each class of it."""
+
+    metadata_class: str
+
+
 class SkippedEmpty(NamedTuple):
     """A collection without elements was left out, as Redis does."""
 
@@ -90,5 +96,15 @@ class End(NamedTuple):
 
 
 RdbEvent: TypeAlias = (
-    Header | Aux | FunctionLibrary | ResizeDb | SlotInfo | SlotImport | LoadedKeys | SkippedModule | SkippedEmpty | End
+    Header
+    | Aux
+    | FunctionLibrary
+    | ResizeDb
+    | SlotInfo
+    | SlotImport
+    | LoadedKeys
+    | SkippedModule
+    | SkippedMetadata
+    | SkippedEmpty
+    | End
 )

@@ -2,6 +2,7 @@
 
     type byte, the value's bytes, version (2 bytes), CRC-64 of all before (8 bytes), least significant byte first
 
+Where modules keep metadata of the key (Redis 8.6), that stands before the type byte and is stepped over.
 There is no magic: the version alone names the dialect, 80 is Valkey's.
 """
 
@@ -13,8 +14,9 @@ from typing import Final
 from pyrepl.errors import CommandError
 from pyrepl.rdb.checksum import CHECKSUM_BYTES, crc64
 from pyrepl.rdb.cursor import Cursor, Malformed, ShortInput
+from pyrepl.rdb.opcodes import opcodes_of
 from pyrepl.rdb.reader import DEFAULT_LIMITS, RdbLimits
-from pyrepl.rdb.types.module import ModuleValue
+from pyrepl.rdb.types.module import ModuleValue, start_key_meta
 from pyrepl.rdb.types.row import Form
 from pyrepl.rdb.types.table import encode_value, types_of
 from pyrepl.rdb.values import StreamValue
@@ -35,13 +37,19 @@ def encode_payload(value: object, form: Form) -> bytes:
     return data + _CHECKSUM.pack(crc64(data))
 
 
+def version_of(payload: bytes) -> int:
+    """The version that a payload names, which has room for its trailer."""
+    version: int = _VERSION.unpack_from(payload, len(payload) - _TRAILER_BYTES)[0]
+    return version
+
+
 def decode_payload(payload: bytes, limits: RdbLimits = DEFAULT_LIMITS) -> object:
     """The plain value of a payload. Raises CommandError with Redis's two texts, BAD_TRAILER and BAD_FORMAT."""
     if len(payload) < _TRAILER_BYTES:
         raise CommandError(BAD_TRAILER)
-    version: int = _VERSION.unpack_from(payload, len(payload) - _TRAILER_BYTES)[0]
+    version = version_of(payload)
     checksum: int = _CHECKSUM.unpack_from(payload, len(payload) - CHECKSUM_BYTES)[0]
-    if not is_known_version(version, limits.max_version):
+    if not is_known_version(version, limits.max_version, limits.relaxed):
         raise CommandError(BAD_TRAILER)
     if limits.verify_checksum and crc64(memoryview(payload)[:-CHECKSUM_BYTES]) != checksum:
         raise CommandError(BAD_TRAILER)
@@ -55,7 +63,11 @@ def _decode_body(body: bytes, version: int, limits: RdbLimits) -> object:
     """The value that fills `body` exactly. Raises Malformed, ShortInput."""
     cursor = Cursor(limits.max_string_bytes, limits.max_count, len(body))
     cursor.load(body)
-    row = types_of(version).get(cursor.byte())
+    kind = cursor.byte()
+    if opcodes_of(version).get(kind) == "KEY_META":
+        start_key_meta()(cursor)
+        kind = cursor.byte()
+    row = types_of(version).get(kind)
     if row is None:
         raise Malformed("unknown type")
     value = row.start()(cursor)

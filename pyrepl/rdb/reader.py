@@ -33,6 +33,7 @@ from pyrepl.rdb.events import (
     RdbEvent,
     ResizeDb,
     SkippedEmpty,
+    SkippedMetadata,
     SkippedModule,
     SlotImport,
     SlotInfo,
@@ -44,12 +45,15 @@ from pyrepl.rdb.types.row import Decode, ValueType
 from pyrepl.rdb.types.string import STRING
 from pyrepl.rdb.types.table import types_of
 from pyrepl.rdb.values import StreamValue
-from pyrepl.rdb.versions import CHECKSUM_SINCE, MAGIC_BYTES, MAX_REDIS_VERSION, decode_magic
+from pyrepl.rdb.versions import CHECKSUM_SINCE, MAGIC_BYTES, MAX_REDIS_VERSION, decode_magic, version_name
 
 _NO_EXPIRY: Final = -(1 << 64)
 """Stands for "no expiry": no 64-bit time, as the format takes any of these."""
 
 _NONE: Final = -1
+
+_TOLD_CLASSES: Final = 16
+"""Classes of modules' metadata that are told; a file may name millions."""
 
 _SLOTS: Final = 16384
 """Hash slots of a cluster."""
@@ -63,7 +67,8 @@ class RdbLimits(NamedTuple):
     """What a snapshot may contain; everything above is an error before memory is spent. All inclusive.
 
     `max_string_bytes` bounds any string of the file, packed collections included, plain or compressed.
-    `max_version` is the highest Redis version read; Valkey's 80 goes with 12. `input_bytes` is the length of the
+    `max_version` is the highest Redis version read; Valkey's 80 goes with 12. `relaxed`: try what is
+    above as well, up to the first type or opcode that is unknown. `input_bytes` is the length of the
     whole input if it is known: a length that runs past it is then an error at once.
     """
 
@@ -71,6 +76,7 @@ class RdbLimits(NamedTuple):
     max_count: int = (1 << 32) - 1
     max_databases: int = 1 << 31
     max_version: int = MAX_REDIS_VERSION
+    relaxed: bool = False
     input_bytes: int = UNLIMITED
     verify_checksum: bool = True
 
@@ -82,8 +88,9 @@ NOTHING_PACKED: Final[Mapping[int, type[bytes]]] = {}
 Into = Callable[[int], dict[bytes, bytes]]
 """(database) -> the dictionary that its keys go into."""
 
-MakeRoom = Callable[[dict[bytes, bytes], int], bool]
-"""(dictionary, how many keys are to come, or so it is said) -> whether somebody sees to it that they find room."""
+MakeRoom = Callable[[dict[bytes, bytes], int, int | None], int]
+"""(dictionary, how many keys are to come, or so it is said, `left_bytes`) -> for how many of them the reader is to make
+room."""
 
 
 def duplicate_key_error(db: int, key: bytes, offset: int) -> CorruptData:
@@ -102,7 +109,7 @@ class RdbReader:
     `packed` names, by RDB type, the classes of bytes that collections may come as where they are kept packed; they
     are strings then, for this room. `into`: strings go there as they are decoded, and are counted in LoadedKeys
     instead of being handed over; a key that is there already is a duplicate. `make_room` is asked where the snapshot
-    says how many; where it does not see to it, room is made at once, compiled.
+    says how many; compiled, the reader makes room at once for as many as it answers.
 
     Invariants: bytes left of the cursor's mark are decoded and forgotten; `_crc` covers those left of `_crc_pos`.
     """
@@ -129,6 +136,7 @@ class RdbReader:
         "_key",
         "_limits",
         "_make_room",
+        "_metadata_classes",
         "_opcodes",
         "_others",
         "_packed",
@@ -156,7 +164,8 @@ class RdbReader:
         self._chunks: list[bytes] = []
         self._held = 0
         self._crc = 0
-        self._failure: CorruptData | None = None
+        self._failure = ""
+        """Why nothing can be read any more. Not the error, which would hold us and all that was read."""
         self.finished = False
         """Whether the last byte of the snapshot was read."""
         self.version = 0
@@ -172,6 +181,7 @@ class RdbReader:
         self._key: bytes | None = None
         self._decode: Decode | None = None
         self._is_aux = False
+        self._metadata_classes: set[str] = set()
         # Keys not reported yet, all of self._db.
         self._strings: dict[bytes, bytes] = {} if into is None else into(0)
         self._taken = 0
@@ -186,10 +196,15 @@ class RdbReader:
         """How many bytes are decoded; when finished, the snapshot's length in bytes."""
         return self._cursor.base + self._cursor.mark
 
+    @property
+    def left_bytes(self) -> int | None:
+        """Of the input, the snapshot and what may follow it; None where nobody knows."""
+        return None if self._limits.input_bytes == UNLIMITED else self._limits.input_bytes - self.consumed
+
     def feed(self, data: bytes) -> list[RdbEvent]:
         """Decode the next bytes; what they completed, in the order of the file. Raises CorruptData."""
-        if self._failure is not None:
-            raise self._failure
+        if self._failure:
+            raise CorruptData(self._failure, self.consumed)
         self._chunks.append(data)
         self._held += len(data)
         cursor = self._cursor
@@ -202,9 +217,9 @@ class RdbReader:
         except ShortInput:
             pass
         except Malformed as error:
-            self._failure = self._corrupt(str(error))
+            self._failure = self._explain(str(error))
             self._chunks = []
-            raise self._failure from None
+            raise CorruptData(self._failure, self.consumed) from None
         if self._limits.verify_checksum and not self.finished:
             self._crc = crc64(memoryview(buf)[: cursor.mark], self._crc)
         self._chunks = [buf[cursor.mark :]] if cursor.mark < cursor.end else []
@@ -220,13 +235,13 @@ class RdbReader:
 
     def check_complete(self) -> None:
         """The input has ended: raises CorruptData unless the snapshot is complete."""
-        if self._failure is not None:
-            raise self._failure
+        if self._failure:
+            raise CorruptData(self._failure, self.consumed)
         if not self.finished:
-            self._failure = self._corrupt(
+            self._failure = self._explain(
                 f"Unexpected end of the input: the snapshot goes on, {self._held} bytes of an unfinished item are here"
             )
-            raise self._failure
+            raise CorruptData(self._failure, self.consumed)
 
     def _join(self) -> bytes:
         chunks = self._chunks
@@ -249,7 +264,7 @@ class RdbReader:
 
     def _decode_header(self, cursor: Cursor) -> None:
         magic = cursor.take(MAGIC_BYTES)
-        version = decode_magic(magic, self._limits.max_version)
+        version = decode_magic(magic, self._limits.max_version, self._limits.relaxed)
         self._types = types_of(version)
         self._opcodes = opcodes.opcodes_of(version)
         if bulk.COMPILED:
@@ -354,7 +369,7 @@ class RdbReader:
             return
         row = self._types.get(kind)
         if row is None:
-            raise Malformed(f"Unknown value type or opcode {kind} ({kind:#04x}) for {self._dialect()}")
+            raise Malformed(f"Unknown value type or opcode {kind} ({kind:#04x}) for {version_name(self.version)}")
         # The key is remembered before it is checked, so that an error names it.
         self._row = row
         key = decode_string(cursor)
@@ -379,6 +394,9 @@ class RdbReader:
         cursor.commit()
         key = self._key
         self._decode = None
+        if isinstance(value, modules.KeyMetadata):
+            self._report_metadata(value)
+            return
         if self._is_aux or key is None:
             self._is_aux = False
             if isinstance(value, modules.ModuleValue):
@@ -393,6 +411,13 @@ class RdbReader:
         else:
             self._others[key] = value
             self._finish_key(key)
+
+    def _report_metadata(self, metadata: modules.KeyMetadata) -> None:
+        """Each class once, as every key may have some; the key it belongs to, and what stands before it, is to come."""
+        for name in metadata.classes:
+            if name not in self._metadata_classes and len(self._metadata_classes) < _TOLD_CLASSES:
+                self._metadata_classes.add(name)
+                self._report(SkippedMetadata(name))
 
     def _finish_key(self, key: bytes) -> None:
         """Note the attributes of the key just decoded."""
@@ -425,6 +450,8 @@ class RdbReader:
             self._select(decode_length(cursor))
         elif kind == opcodes.EOF:
             self._decode_end(cursor)
+        elif kind == opcodes.KEY_META and self._opcodes[kind] == "KEY_META":
+            self._decode = modules.start_key_meta()
         elif kind == opcodes.MODULE_AUX:
             self._decode = modules.start_aux()
             self._is_aux = True
@@ -439,8 +466,8 @@ class RdbReader:
         elif kind == opcodes.RESIZEDB:
             keys = decode_length(cursor)
             self._report(ResizeDb(self._db, keys, decode_length(cursor)))
-            if self._bulk is not None and self._into is not None:
-                self._foresee(self._bulk, keys)
+            if self._bulk is not None and self._into is not None and self._make_room is not None:
+                self._bulk.foresee(self._strings, self._make_room(self._strings, keys, self.left_bytes))
         elif kind == opcodes.FUNCTION2:
             self._report(FunctionLibrary(decode_string(cursor)))
         elif kind == opcodes.SLOT_INFO:
@@ -451,10 +478,6 @@ class RdbReader:
             self._report(_decode_slot_import(cursor))
         else:
             raise Malformed("Pre-release function format not supported")
-
-    def _foresee(self, decoder: bulk.Bulk, keys: int) -> None:
-        if self._make_room is None or not self._make_room(self._strings, keys):
-            decoder.foresee(self._strings, keys)
 
     def _select(self, db: int) -> None:
         if db >= self._limits.max_databases:
@@ -500,11 +523,8 @@ class RdbReader:
         self._idles = {}
         self._freqs = {}
 
-    def _dialect(self) -> str:
-        return f"{'VALKEY' if self.version > MAX_REDIS_VERSION else 'REDIS'} RDB version {self.version}"
-
-    def _corrupt(self, message: str) -> CorruptData:
-        """The error with what was at work: type, key, and the byte at which the broken item begins."""
+    def _explain(self, message: str) -> str:
+        """With what was at work: type and key. The broken item begins at `consumed`."""
         where = ""
         if self._is_aux:
             where = " in module data outside the keys"
@@ -512,7 +532,7 @@ class RdbReader:
             where = f" in a value of type {self._row.name}"
             if self._key is not None:
                 where += f", key {self._key[:128]!r} of DB {self._db}"
-        return CorruptData(message + where, self.consumed)
+        return message + where
 
 
 def _decode_slot_import(cursor: Cursor) -> SlotImport:

@@ -21,6 +21,16 @@ ZERO_ID: Final[StreamId] = (0, 0)
 ENTRIES_READ_UNKNOWN: Final = -1
 """What Redis stores as a group's entries_read when it cannot tell (SCG_INVALID_ENTRIES_READ)."""
 
+IdmpLimits: TypeAlias = tuple[int, int]
+"""(seconds for which a stream keeps an idempotency id, how many of them it keeps for a producer)."""
+
+DEFAULT_IDMP_LIMITS: Final[IdmpLimits] = (100, 100)
+"""What Redis 8.6 gives a new stream where its directives say nothing else."""
+
+MAX_IDMP_DURATION_S: Final = 86_400
+MAX_IDMP_MAX_ENTRIES: Final = 10_000
+"""The most that can be set; the least is 1 for both."""
+
 
 @final
 class HashWithTtls:
@@ -126,18 +136,72 @@ class StreamGroup:
 
 
 @final
+class IdmpState:
+    """What a stream remembers so that no message is added twice (Redis 8.6: XADD with IDMP or IDMPAUTO).
+
+    `producers`: producer id -> (idempotency id -> id of the entry it stands for), both in order of insertion; an id is
+    forgotten after `duration_s` seconds, and the oldest of a producer that has more than `max_entries`. `iids_added`
+    and `iids_duplicates` count what ever came, new and again.
+    """
+
+    __slots__ = ("duration_s", "iids_added", "iids_duplicates", "max_entries", "producers")
+
+    def __init__(
+        self,
+        duration_s: int = DEFAULT_IDMP_LIMITS[0],
+        max_entries: int = DEFAULT_IDMP_LIMITS[1],
+        producers: dict[bytes, dict[bytes, StreamId]] | None = None,
+        iids_added: int = 0,
+        iids_duplicates: int = 0,
+    ) -> None:
+        self.duration_s = duration_s
+        self.max_entries = max_entries
+        self.producers: dict[bytes, dict[bytes, StreamId]] = {} if producers is None else producers
+        self.iids_added = iids_added
+        self.iids_duplicates = iids_duplicates
+
+    @staticmethod
+    def of_new(limits: IdmpLimits) -> IdmpState | None:
+        """What a new stream has with these limits: None where they are the defaults."""
+        return None if limits == DEFAULT_IDMP_LIMITS else IdmpState(*limits)
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Is it what a stream has that never heard of idempotency ids?"""
+        return self == IdmpState()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, IdmpState):
+            return NotImplemented
+        return (
+            self.duration_s == other.duration_s
+            and self.max_entries == other.max_entries
+            and self.producers == other.producers
+            and self.iids_added == other.iids_added
+            and self.iids_duplicates == other.iids_duplicates
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"IdmpState({self.duration_s}, {self.max_entries}, {self.producers!r}, {self.iids_added}, "
+            f"{self.iids_duplicates})"
+        )
+
+
+@final
 class StreamValue:
     """A stream: its entries in strictly ascending id order, its counters and its groups (by name).
 
     `last_id` is the greatest id ever added, `first_id` the first entry's (0-0 when empty), `max_deleted_id` the
-    greatest id ever deleted (0-0 for none), `entries_added` how many entries were ever added.
+    greatest id ever deleted (0-0 for none), `entries_added` how many entries were ever added. `idmp` is None for most:
+    the stream has the settings that Redis 8.6 has by default, and never heard of an idempotency id.
 
     So that trimming at the head costs nothing that grows with the stream, the entries are held[head:]; what lies before
     has been trimmed and waits to be cut off. The commands work on `held` and `head`, all others read `entries`.
     Invariant: 0 <= head <= len(held).
     """
 
-    __slots__ = ("entries_added", "first_id", "groups", "head", "held", "last_id", "max_deleted_id")
+    __slots__ = ("entries_added", "first_id", "groups", "head", "held", "idmp", "last_id", "max_deleted_id")
 
     def __init__(
         self,
@@ -147,6 +211,7 @@ class StreamValue:
         max_deleted_id: StreamId = ZERO_ID,
         entries_added: int = 0,
         groups: dict[bytes, StreamGroup] | None = None,
+        idmp: IdmpState | None = None,
     ) -> None:
         self.held: list[StreamEntry] = [] if entries is None else entries
         self.head: int = 0
@@ -155,6 +220,7 @@ class StreamValue:
         self.max_deleted_id = max_deleted_id
         self.entries_added = entries_added
         self.groups: dict[bytes, StreamGroup] = {} if groups is None else groups
+        self.idmp = idmp
 
     @property
     def entries(self) -> list[StreamEntry]:
@@ -174,10 +240,12 @@ class StreamValue:
             and self.max_deleted_id == other.max_deleted_id
             and self.entries_added == other.entries_added
             and self.groups == other.groups
+            and (self.idmp or IdmpState()) == (other.idmp or IdmpState())
         )
 
     def __repr__(self) -> str:
         return (
             f"StreamValue({self.entries!r}, last_id={self.last_id}, first_id={self.first_id}, "
-            f"max_deleted_id={self.max_deleted_id}, entries_added={self.entries_added}, groups={self.groups!r})"
+            f"max_deleted_id={self.max_deleted_id}, entries_added={self.entries_added}, groups={self.groups!r}, "
+            f"idmp={self.idmp!r})"
         )

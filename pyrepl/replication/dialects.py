@@ -17,6 +17,9 @@ Sources: Redis 8.2.3 and Valkey 8.0.1, their conversations and their behaviour t
 from __future__ import annotations
 
 import enum
+import functools
+import operator
+from collections.abc import Iterable
 from typing import Final
 
 from pyrepl.errors import PeerError
@@ -39,6 +42,12 @@ class Capability(enum.Flag):
     """Redis 8: takes the snapshot on a second connection."""
     DUAL_CHANNEL = enum.auto()
     """Valkey 8: takes the snapshot on a second connection."""
+    READS_13 = enum.auto()
+    """Reads RDB version 13 (Redis 8.6, pyrepl)."""
+    READS_80 = enum.auto()
+    """Reads RDB version 80 (Valkey 9), and then no Redis version above 11."""
+    NO_COMPRESSION = enum.auto()
+    """Loads the snapshot as it comes and wants strings that need no unpacking (Redis 8.6)."""
 
 
 CAPABILITY_WORDS: Final[dict[bytes, Capability]] = {
@@ -49,9 +58,39 @@ CAPABILITY_WORDS: Final[dict[bytes, Capability]] = {
 }
 
 
+ABOUT_SNAPSHOTS: Final = Capability.READS_13 | Capability.READS_80 | Capability.NO_COMPRESSION
+
+RDB_CAPABILITY: Final = b"rdb-version-"
+"""`REPLCONF capa rdb-version-13`: what a pyrepl says it reads. Redis and Valkey take no notice of it."""
+
+
 def decode_capability(word: bytes) -> Capability:
     """The capability meant by the word after `capa`; NONE for one we do not know, which Redis ignores too."""
+    if word.startswith(RDB_CAPABILITY):
+        version = parse_integer(word.removeprefix(RDB_CAPABILITY))
+        return Capability.READS_13 if version is not None and version >= 13 else Capability.NONE
     return CAPABILITY_WORDS.get(word.lower(), Capability.NONE)
+
+
+def capability_of_version(version: str) -> Capability:
+    """What `REPLCONF version` tells, which Valkey alone says."""
+    major = version.partition(".")[0]
+    return Capability.READS_80 if major.isdigit() and int(major) >= 9 else Capability.NONE
+
+
+def no_compression(wanted: bool) -> Capability:
+    """What `REPLCONF rdb-no-compress` tells: the option is as old as RDB version 13, both came with Redis 8.6."""
+    return Capability.READS_13 | Capability.NO_COMPRESSION if wanted else Capability.READS_13
+
+
+def common_capabilities(capabilities: Iterable[Capability]) -> Capability:
+    """What all of some replicas can do."""
+    return functools.reduce(operator.and_, capabilities, ~Capability.NONE)
+
+
+def common_versions(capabilities: Iterable[Capability]) -> Capability:
+    """Which newer snapshots all of some replicas read."""
+    return common_capabilities(capabilities) & (Capability.READS_13 | Capability.READS_80)
 
 
 class Dialect(Frozen):

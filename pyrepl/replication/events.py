@@ -21,6 +21,8 @@ class LinkState(enum.StrEnum):
     WAITING = "waiting"
     CONNECTING = "connecting"
     HANDSHAKE = "handshake"
+    PAIRING = "pairing"
+    """Two channels: the second connection is made, and the master waits with its snapshot, as for others to come."""
     TRANSFER = "transfer"
     LOADING = "loading"
     CATCHING_UP = "catching_up"
@@ -70,6 +72,10 @@ class OpenRdbChannel(Frozen):
     dialect: str
 
 
+class SnapshotAsked(Frozen):
+    """The next bytes for the second connection ask for the snapshot there (`rdb_data_to_send`)."""
+
+
 class CloseRdbChannel(Frozen):
     """Close the second connection, or give up opening it, at once. `rdb_lost` need not be called for it."""
 
@@ -98,7 +104,8 @@ class FullResyncAnnounced(Frozen):
 
 
 class FullResyncBegins(Frozen):
-    """The snapshot's first bytes follow. Choose how to load now; see `Link.keep_old_data`.
+    """The snapshot's first bytes follow. Choose how to load now; see `Link.keep_old_data`. This and the two below count
+    only while `Link.may_load`.
 
     `total_bytes` is None for a diskless master. `reason` is why the master did not continue us, as far as we can tell.
     """
@@ -119,6 +126,14 @@ class SnapshotEnds(Frozen):
     """The snapshot is whole, `size_bytes` long. Finish loading, then call `loaded` or `load_failed`."""
 
     size_bytes: int
+
+
+class LoadsOn(Frozen):
+    """For the log: the (main) connection is gone, the snapshot is whole. It is loaded to its end, then we ask for the
+    rest; Lost comes once that is done."""
+
+    reason: Reason
+    text: str
 
 
 class Continued(Frozen):
@@ -176,6 +191,7 @@ LinkEvent = (
     | Tolerated
     | SyncAsked
     | OpenRdbChannel
+    | SnapshotAsked
     | CloseRdbChannel
     | SyncBufferFull
     | CatchUpBegins
@@ -183,6 +199,7 @@ LinkEvent = (
     | FullResyncBegins
     | SnapshotBytes
     | SnapshotEnds
+    | LoadsOn
     | Continued
     | Apply
     | LinkUp

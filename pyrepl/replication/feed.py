@@ -1,7 +1,7 @@
 """Commands to stream bytes: SELECT before a command of another database, MULTI and EXEC around a unit of several.
 
 Not here: which commands are propagated and how they are rewritten (commands/), and keeping the bytes (backlog.py).
-Source: Redis 7.0 `replicationFeedSlaves`, `propagatePendingCommands`.
+Source: Redis 8.2 `replicationFeedSlaves`, `propagatePendingCommands`.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Feed:
     def feed_unit(self, unit: list[tuple[int, bytes]]) -> bytes:
         """The stream bytes of (database, command bytes) that take effect together; b"" for an empty unit.
 
-        Redis puts the SELECT of the first command before MULTI, later ones inside; so do we.
+        SELECT stands behind MULTI, as MULTI needs no database (since Redis 7.2; 7.0 put the first one before it).
         """
         if not unit:
             return b""
         if len(unit) == 1:
             return self.feed_one(unit[0][0], unit[0][1])
-        parts = [self.feed_one(unit[0][0], MULTI)]
+        parts = [MULTI]
         for db, raw in unit:
             if db != self.db:
                 parts.append(self._select(db))

@@ -9,7 +9,8 @@ tolerated where its row says so, as older masters do not know every option; othe
     PING         -NOAUTH, -NOPERM, -ERR operation not permitted are tolerated: AUTH comes next
     AUTH         if masterauth is set; an error ends it
     REPLCONF     listening-port, ip-address (if announced), capa, version (if stated): errors are tolerated; among
-                 the capabilities are the ways to sync on two connections that we offer
+                 the capabilities are the ways to sync on two connections that we offer, and for a pyrepl the RDB
+                 version that we read
     PSYNC        the answer ends the handshake; empty lines before it are keep-alives
 """
 
@@ -21,7 +22,7 @@ from typing import Final, final
 
 from pyrepl.errors import PeerError
 from pyrepl.frozen import Frozen
-from pyrepl.replication.dialects import Dialect
+from pyrepl.replication.dialects import RDB_CAPABILITY, Dialect
 from pyrepl.replication.psync import Answer, Cause, Reason, Request, TryLater, decode_answer, encode_request
 from pyrepl.resp.encoder import encode_command
 
@@ -38,7 +39,9 @@ class Introduction:
     user: str = ""
     password: str = ""
     version: str = ""
-    """For `REPLCONF version`, by which Valkey chooses the RDB version it writes."""
+    """For `REPLCONF version`, by which a Valkey chooses the RDB version it writes: the Valkey whose files we read."""
+    rdb_version: int = 0
+    """The highest Redis RDB version we read, for a master that is a pyrepl; 0 says nothing."""
 
     def __repr__(self) -> str:
         return f"Introduction(listening_port={self.listening_port}, announce_ip={self.announce_ip!r})"
@@ -68,6 +71,8 @@ def introduction_steps(introduction: Introduction, offers: tuple[Dialect, ...] =
     if introduction.announce_ip:
         steps.append(_replconf("ip-address", introduction.announce_ip.encode()))
     words = [b"eof", b"psync2", *(dialect.capa_word for dialect in offers)]
+    if introduction.rdb_version:
+        words.append(RDB_CAPABILITY + b"%d" % introduction.rdb_version)
     steps.append(_replconf("capa", *b" capa ".join(words).split(b" ")))
     if introduction.version:
         steps.append(_replconf("version", introduction.version.encode()))
@@ -88,7 +93,18 @@ class Handshake:
     the answer to PSYNC.
     """
 
-    __slots__ = ("_awaited", "_line", "_out", "_steps", "answer", "asked", "request", "rest", "tolerated")
+    __slots__ = (
+        "_awaited",
+        "_has_password",
+        "_line",
+        "_out",
+        "_steps",
+        "answer",
+        "asked",
+        "request",
+        "rest",
+        "tolerated",
+    )
 
     def __init__(self, introduction: Introduction, request: Request, offers: tuple[Dialect, ...] = ()) -> None:
         self.request: Final = request
@@ -96,6 +112,7 @@ class Handshake:
         self.asked = False
         self.tolerated: list[tuple[str, str]] = []
         self.rest = b""
+        self._has_password: Final = bool(introduction.password)
         self._steps: Final = introduction_steps(introduction, offers)
         self._awaited: deque[Step] = deque([Step("ping", [b"PING"], _PING_TOLERATED)])
         self._out: list[bytes] = [encode_command(self._awaited[0].argv)]
@@ -133,7 +150,8 @@ class Handshake:
 
     def _receive_line(self, line: bytes) -> None:
         if not self._awaited:
-            self.answer = decode_answer(line)
+            answer = decode_answer(line)
+            self.answer = self._advised(answer.text, answer.reason) if isinstance(answer, TryLater) else answer
             return
         step = self._awaited[0]
         if line[:1] == b"-":
@@ -152,7 +170,12 @@ class Handshake:
         elif line.startswith((b"-LOADING", b"-NOMASTERLINK", b"-MASTERDOWN", b"-BUSY")):
             self.answer = TryLater(text, Reason(Cause.NOT_READY))
         else:
-            self.answer = TryLater(text, Reason(Cause.REFUSED, detail=step.name))
+            self.answer = self._advised(text, Reason(Cause.REFUSED, detail=step.name))
+
+    def _advised(self, text: str, reason: Reason) -> TryLater:
+        """The master's error, and behind it what to do where a password is in question."""
+        advice = why_no_access(text, has_password=self._has_password)
+        return TryLater(f"{text} ({advice})" if advice else text, reason)
 
     def _send_next(self) -> None:
         """All the REPLCONF steps behind PING's answer; PSYNC behind theirs."""
@@ -164,6 +187,19 @@ class Handshake:
             return
         self._out.append(encode_command(encode_request(self.request)))
         self.asked = True
+
+
+def why_no_access(error: str, *, has_password: bool) -> str:
+    """What an error about access means and what to do; empty if it is none. `has_password`: masterauth is set."""
+    if error.startswith("NOAUTH"):
+        return "masterauth is not enough for it" if has_password else "the master wants a password: set masterauth"
+    if error.startswith("WRONGPASS"):
+        return "masterauth, or masteruser with it, is not what the master wants"
+    if error.startswith("NOPERM"):
+        return "the user that masteruser names needs the rights +psync +replconf +ping"
+    if error.startswith("ERR AUTH <password> called without any password"):
+        return "the master has no password: clear masterauth"
+    return ""
 
 
 def _text(line: bytes) -> str:

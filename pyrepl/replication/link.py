@@ -6,10 +6,10 @@ two_channels.py, backoff.py, progress.py.
 
                  start, due            connected           +CONTINUE
     IDLE/WAITING ----------> CONNECTING ---------> HANDSHAKE ----------------------------> CONNECTED
-         ^                                             | +FULLRESYNC, or                       ^  ^
-         |                                             | two channels                          |  | caught up
-         |                                             v            last byte        loaded    |  |
-         |   any failure, from any state           TRANSFER -------------> LOADING ------------+  |
+         ^                               two channels |  | +FULLRESYNC                         ^  ^
+         |                                            v  |                                     |  | caught up
+         |                                       PAIRING |          last byte        loaded    |  |
+         |   any failure, from any state         cut +-> TRANSFER -------> LOADING ------------+  |
          +---------------------------------                            (two channels) v           |
                                                                                  CATCHING_UP -----+
 
@@ -53,7 +53,7 @@ from pyrepl.replication.events import (
 from pyrepl.replication.handshake import Handshake
 from pyrepl.replication.link_base import LinkBase
 from pyrepl.replication.link_options import LinkOptions as LinkOptions
-from pyrepl.replication.link_states import BUSY, Trigger, next_state
+from pyrepl.replication.link_states import BUSY, TAKING, Trigger, next_state
 from pyrepl.replication.link_states import OldData as OldData
 from pyrepl.replication.psync import (
     Cause,
@@ -82,7 +82,8 @@ class Link(LinkBase):
 
     Shell's contract: call `start`, carry out `events()` and send `data_to_send()` after every call, call `tick` at
     `next_deadline()`, read from the socket only while `wants_data`. On OpenRdbChannel also `rdb_connected`,
-    `rdb_receive`, `rdb_lost`, and send `rdb_data_to_send()` there; that connection is always read.
+    `rdb_receive`, `rdb_lost`, and send `rdb_data_to_send()` there; that connection is always read. One call may bring
+    events and, behind them, the end of what they belong to: look at `may_load` and `may_apply` before each.
 
     Invariants: `held` is None exactly when we have no data to go on from; in CATCHING_UP and CONNECTED it is the
     applied cut, and `held <= read_offset`. `_handshake` is set in HANDSHAKE, `_snapshot` in TRANSFER and LOADING (on
@@ -166,7 +167,7 @@ class Link(LinkBase):
     def rdb_receive(self, data: bytes, now: float) -> None:
         """The next bytes of the second connection. What breaks the protocol ends both, with Lost(protocol)."""
         two = self._two
-        if two is None or two.rdb is None or self.state is not LinkState.TRANSFER:
+        if two is None or two.rdb is None or self.state not in TAKING:
             return
         two.rdb.last_io_at = self.progress.last_io_at = now
         try:
@@ -185,7 +186,7 @@ class Link(LinkBase):
         if two is None:
             return
         cause = Cause.CONNECT_FAILED if two.is_connecting else Cause.CONNECTION_LOST
-        if two.close_rdb() and self.state is LinkState.TRANSFER:
+        if two.close_rdb() and self.state in TAKING:
             self._fail(Reason(cause, detail="rdb_channel"), text, now, disconnect=True)
 
     def keep_old_data(self, until: OldData) -> None:
@@ -301,7 +302,7 @@ class Link(LinkBase):
         timeout_s = self.options.timeout_s
         if self.state is LinkState.LOADING:
             return None
-        if self.state is LinkState.TRANSFER and self._two is not None and self._two.rdb is not None:
+        if self.state in TAKING and self._two is not None and self._two.rdb is not None:
             return self._two.rdb.last_io_at + timeout_s
         return None if self._gone is not None else self._last_io_at + timeout_s
 
@@ -364,11 +365,11 @@ class Link(LinkBase):
 
     def _take_full_resync(self, answer: FullResyncGranted, request: Request, now: float) -> None:
         self.takes_over = False
-        self._move(Trigger.FULL_RESYNC, now)
         self._announce(answer.replid, answer.cut, request, now)
 
     def _announce(self, replid: ReplId, cut: Offset, request: Request, now: float) -> None:
         """The snapshot's cut is known, and its bytes come next."""
+        self._move(Trigger.FULL_RESYNC, now)
         announced = FullResyncAnnounced(replid, cut, guess_refusal(request, replid, cut))
         self._events.append(announced)
         self._snapshot = SnapshotIn(announced, now)
@@ -402,7 +403,7 @@ class Link(LinkBase):
         rdb = two.rdb
         assert rdb is not None
         if rdb.start is None:
-            start = two.rdb_receive(data, now)
+            start = two.rdb_receive(data, now, self._events)
             if self._is_refused(two, now) or start is None:
                 return
             data = rdb.rest
@@ -510,7 +511,7 @@ class Link(LinkBase):
             self._two is not None and self._stream is not None and self._two.streams
         ):
             self._send_ack()
-        elif self.is_syncing:
+        elif self.is_syncing or self.state is LinkState.PAIRING:
             self._out.append(_KEEP_ALIVE)
 
     def _send_ack(self) -> None:
@@ -522,7 +523,7 @@ class Link(LinkBase):
         """Where we are, as precisely as a timeout or an error should say it."""
         if self._handshake is not None:
             return f"handshake:{self._handshake.step}"
-        if self.state is LinkState.TRANSFER and self._two is not None and self._two.rdb is not None:
+        if self.state in TAKING and self._two is not None and self._two.rdb is not None:
             return f"rdb_channel:{self._two.rdb.state}"
         if self.state is LinkState.TRANSFER and self._snapshot is not None and not self._snapshot.began:
             return "waiting_for_snapshot"

@@ -12,7 +12,16 @@ from typing import Final
 
 from pyrepl.errors import PeerError
 from pyrepl.replication.backoff import Backoff
-from pyrepl.replication.events import Connect, Disconnect, LinkEvent, LinkState, Lost, StateChanged, TryAgain
+from pyrepl.replication.events import (
+    Connect,
+    Disconnect,
+    LinkEvent,
+    LinkState,
+    LoadsOn,
+    Lost,
+    StateChanged,
+    TryAgain,
+)
 from pyrepl.replication.link_options import LinkOptions
 from pyrepl.replication.link_states import BUSY, ROLE_STATES, SYNCING, Trigger, next_state
 from pyrepl.replication.progress import LinkProgress
@@ -66,6 +75,12 @@ class LinkBase(ABC):
     def may_apply(self) -> bool:
         """Are Apply events to be carried out? Those of a link that was given up since must be thrown away."""
         return self.state is LinkState.CONNECTED or self.state is LinkState.CATCHING_UP
+
+    @property
+    def may_load(self) -> bool:
+        """Is a snapshot's event to be carried out? Those of a sync that was given up since must be thrown away: what
+        they bring would be data that `position` does not speak of."""
+        return self.state is LinkState.TRANSFER or self.state is LinkState.LOADING
 
     @property
     def role_state(self) -> str:
@@ -136,6 +151,8 @@ class LinkBase(ABC):
             self._out.clear()
             if disconnect:
                 self._events.append(Disconnect())
+            if self.state is LinkState.LOADING:
+                self._events.append(LoadsOn(reason, text))
 
     def _used_up(self, now: float) -> None:
         """What a lost connection left is loaded and applied."""

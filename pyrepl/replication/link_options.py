@@ -30,8 +30,8 @@ class LinkOptions:
     dual_channel: bool = False
     """Offer Valkey's sync on two connections (dual-channel-replication-enabled)."""
     sync_buffer_limit_bytes: int = 256 * 1024 * 1024
-    """replica-full-sync-buffer-limit: with so much of the stream held the main connection is not read; 0 is no limit.
-    That directive's own 0 means the hard limit of client-output-buffer-limit replica, which the shell puts in here."""
+    """With so much of the stream held, the main connection is not read; above 0. The shell puts in here what
+    `syncbuffer.sync_buffer_limit` makes of the directives."""
     slice_bytes: int = SLICE_BYTES
     fsynced_cut: Callable[[], int] | None = None
     """How much of the stream our AOF holds safely, told as FACK with each ACK; None without an AOF (Redis 7.2)."""

@@ -31,10 +31,12 @@ class Trigger(enum.StrEnum):
 
 
 _S = LinkState
-BUSY: Final = (_S.CONNECTING, _S.HANDSHAKE, _S.TRANSFER, _S.LOADING, _S.CATCHING_UP, _S.CONNECTED)
+BUSY: Final = (_S.CONNECTING, _S.HANDSHAKE, _S.PAIRING, _S.TRANSFER, _S.LOADING, _S.CATCHING_UP, _S.CONNECTED)
 """While there is a connection, or one is being made."""
 SYNCING: Final = (_S.TRANSFER, _S.LOADING, _S.CATCHING_UP)
-"""Between the answer that makes us take a snapshot and the stream in step."""
+"""From the cut of the snapshot that we take to the stream in step."""
+TAKING: Final = (_S.PAIRING, _S.TRANSFER)
+"""Until the last byte of the snapshot: on two channels, while the second one is needed."""
 
 TRANSITIONS: Final[dict[tuple[LinkState, Trigger], LinkState]] = {
     (_S.IDLE, Trigger.START): _S.CONNECTING,
@@ -42,7 +44,8 @@ TRANSITIONS: Final[dict[tuple[LinkState, Trigger], LinkState]] = {
     (_S.CONNECTING, Trigger.ESTABLISHED): _S.HANDSHAKE,
     (_S.HANDSHAKE, Trigger.CONTINUE): _S.CONNECTED,
     (_S.HANDSHAKE, Trigger.FULL_RESYNC): _S.TRANSFER,
-    (_S.HANDSHAKE, Trigger.TWO_CHANNELS): _S.TRANSFER,
+    (_S.HANDSHAKE, Trigger.TWO_CHANNELS): _S.PAIRING,
+    (_S.PAIRING, Trigger.FULL_RESYNC): _S.TRANSFER,
     (_S.TRANSFER, Trigger.LAST_BYTE): _S.LOADING,
     (_S.LOADING, Trigger.LOADED): _S.CONNECTED,
     (_S.LOADING, Trigger.SNAPSHOT_LOADED): _S.CATCHING_UP,
@@ -57,6 +60,7 @@ ROLE_STATES: Final[dict[LinkState, str]] = {
     _S.WAITING: "connect",
     _S.CONNECTING: "connecting",
     _S.HANDSHAKE: "handshake",
+    _S.PAIRING: "handshake",
     _S.TRANSFER: "sync",
     _S.LOADING: "sync",
     _S.CATCHING_UP: "sync",

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, final
 
 from pyrepl.errors import CommandError
-from pyrepl.replication.dialects import DIALECTS, Capability, Dialect
+from pyrepl.replication.dialects import ABOUT_SNAPSHOTS, DIALECTS, Capability, Dialect
 from pyrepl.replication.events import SessionState
 from pyrepl.replication.limits import Excess, OutputWatch
 from pyrepl.replication.psync import Cause, Reason
@@ -86,7 +86,7 @@ class Pairs(Introducer):
         self._backlog: Final = backlog
         self._options: Final = options
         self._unsettled: dict[int, Session | None] = {}
-        self._expected: dict[tuple[str, int], str] = {}
+        self._expected: dict[tuple[str, int], tuple[str, Capability]] = {}
 
     # ------------------------------------------------------------------ who uses two connections
 
@@ -95,9 +95,10 @@ class Pairs(Introducer):
         return self._options.rdb_channel or self._options.dual_channel
 
     def dialect_for(self, session: Session) -> Dialect | None:
-        """The way in which a full resync of `session` takes two connections; None if it takes one."""
+        """The way in which a full resync of `session` takes two connections; None if it takes one, as with a snapshot
+        that leaves something out: the second connection would not know of it."""
         options = self._options
-        if not options.diskless:
+        if not options.diskless or session.excluded:
             return None
         offered = Capability.RDB_CHANNEL if options.rdb_channel else Capability.NONE
         if options.dual_channel:
@@ -108,7 +109,7 @@ class Pairs(Introducer):
     def expect(self, main: Session) -> None:
         """`main` was sent to a second connection that will not name it: remember what only the first one tells."""
         self._expected.pop((main.ip, main.listening_port), None)
-        self._expected[(main.ip, main.listening_port)] = main.version
+        self._expected[(main.ip, main.listening_port)] = (main.version, main.capabilities)
         if len(self._expected) > MAX_EXPECTED:
             del self._expected[next(iter(self._expected))]
 
@@ -120,8 +121,9 @@ class Pairs(Introducer):
             return "ERR the RDB channel has not named its main channel"
         if not self._options.dual_channel:
             return "ERR dual channel replication is not enabled"
-        version = self._expected.pop((rdb.ip, rdb.listening_port), "")
+        version, capabilities = self._expected.pop((rdb.ip, rdb.listening_port), ("", Capability.NONE))
         rdb.version = rdb.version or version
+        rdb.capabilities |= capabilities & ABOUT_SNAPSHOTS
         return ""
 
     # ------------------------------------------------------------------ pairing
@@ -134,6 +136,7 @@ class Pairs(Introducer):
             raise CommandError(f"ERR Unrecognized RDB client id: {main_id}")
         main.partner, rdb.partner = rdb, main
         rdb.version = rdb.version or main.version
+        rdb.capabilities |= main.capabilities & ABOUT_SNAPSHOTS
 
     def pair_with_rdb(self, main: Session, rdb_id: int) -> None:
         """REPLCONF set-rdb-client-id: only a snapshot whose stream nobody has asked for."""

@@ -19,7 +19,7 @@ import enum
 from typing import Final, final
 
 from pyrepl.errors import PeerError
-from pyrepl.replication.dialects import Dialect, SnapshotStart, decode_end_offset
+from pyrepl.replication.dialects import RDB_CAPABILITY, VALKEY_DUAL_CHANNEL, Dialect, SnapshotStart, decode_end_offset
 from pyrepl.replication.handshake import Introduction, auth_step
 from pyrepl.replication.lines import Lines
 from pyrepl.replication.psync import Cause, FullResyncGranted, Reason, TryLater, decode_answer
@@ -79,6 +79,11 @@ class RdbChannel:
         self._main_id: Final = main_id
         self._lines: Final = Lines()
         self._out: list[bytes] = []
+
+    @property
+    def asked(self) -> bool:
+        """Was the snapshot asked for, be it that the request is still in `data_to_send`?"""
+        return self.state in (RdbChannelState.RECEIVE_FULLRESYNC, RdbChannelState.RDB_LOADING)
 
     @property
     def rest(self) -> bytes:
@@ -152,6 +157,10 @@ class RdbChannel:
         words += [b"listening-port", b"%d" % self._introduction.listening_port]
         if self._introduction.announce_ip:
             words += [b"ip-address", self._introduction.announce_ip.encode()]
+        if self._dialect is VALKEY_DUAL_CHANNEL and self._introduction.version:
+            # A Valkey chooses the RDB version by what this connection says; a pyrepl must not take us for one.
+            words += [b"capa", RDB_CAPABILITY + b"%d" % self._introduction.rdb_version]
+            words += [b"version", self._introduction.version.encode()]
         self._out.append(encode_command(words))
 
     def _move(self, trigger: RdbChannelTrigger) -> None:

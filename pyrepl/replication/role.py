@@ -26,6 +26,9 @@ from pyrepl.replication.roster import Roster
 from pyrepl.units import Offset, ReplId
 
 FAILOVER_TO_STRANGER: Final = "ERR PSYNC FAILOVER replid must match my replid."
+FOLLOWS_ITSELF: Final = (
+    "ERR This node is told to follow itself: REPLICAOF names its own address. Name another one, or use REPLICAOF NO ONE"
+)
 NO_MASTER_LINK: Final = "NOMASTERLINK Can't SYNC while not connected with my master"
 
 

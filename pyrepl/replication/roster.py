@@ -3,7 +3,7 @@
 Not here: what one replica says and hears (session.py), which two connections make one sync (pairs.py), making and
 sending snapshots (daemon/snapshot), our own master (link.py).
 
-One snapshot at a time, for as many replicas as possible:
+One snapshot at a time, for as many replicas as possible that want the same left out of it (replconf.Exclusion):
 
     a child for replicas runs, to disk     join: the same cut, so the same bytes from there on are pinned already
     a child for replicas runs, to sockets  wait for the next; its sockets were given when it was forked
@@ -28,7 +28,7 @@ from typing import Final, final
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.causes import FailureMemory
 from pyrepl.replication.causes import SyncCounters as SyncCounters
-from pyrepl.replication.dialects import Capability, Dialect, encode_end_offset, encode_verdict
+from pyrepl.replication.dialects import Capability, Dialect, common_versions, encode_end_offset, encode_verdict
 from pyrepl.replication.events import (
     BacklogCreated,
     BacklogFreed,
@@ -56,6 +56,7 @@ from pyrepl.replication.psync import (
     encode_continue,
     encode_full_resync,
 )
+from pyrepl.replication.replconf import why_not_filter
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import Offset, ReplId
 
@@ -133,6 +134,8 @@ class Roster:
         self._ordered: StartSnapshot | None = None
         """StartSnapshot is out, and neither snapshot_started nor snapshot_ended has come."""
         self._running_cut: Offset | None = None
+        self._running_reads = Capability.NONE
+        """What all read whom the running snapshot was made for: it may be in no older version."""
         self._stop_ordered = False
         self._last_ping_at = now
         self._memory: Final = FailureMemory()
@@ -183,6 +186,7 @@ class Roster:
         if session.state is not SessionState.HANDSHAKE:
             return
         refusal = self.failover_refusal if request.failover else self.refusal
+        refusal = refusal or why_not_filter(session.excluded, reads_eof=Capability.EOF in session.capabilities)
         if refusal:
             session.refuse(refusal)
             return
@@ -237,10 +241,10 @@ class Roster:
     def snapshot_started(self, now: float, *, stream_db: int = 0) -> list[Session]:
         """The child of StartSnapshot is being forked in this very turn: it will hold the data at the stream's end.
 
-        Returns the sessions it serves: for DISK all that wait now, for SOCKETS those of the order that still wait,
-        RDB connections among them. The main connections of these may stream from now on, while the child writes. May
-        be empty: then do not fork. `stream_db`: the database that our master's stream has selected, 0 on a master,
-        whose next command selects its own.
+        Returns the sessions it serves, which all want the same left out: for DISK all that wait now, for SOCKETS those
+        of the order that still wait, RDB connections among them. The main connections of these may stream from now on,
+        while the child writes. May be empty: then do not fork. `stream_db`: the database that our master's stream has
+        selected, 0 on a master, whose next command selects its own.
         """
         ordered = self._ordered
         assert ordered is not None and self.running is None
@@ -248,12 +252,13 @@ class Roster:
         if ordered.target is SnapshotTarget.SOCKETS:
             served = [session for session in self._waiting() if session.id in ordered.session_ids]
         else:
-            served = [session for session in self._next_in_line() if not session.is_rdb_channel]
+            served = [session for session in self._next_in_line() if not session.needs_socket]
         if not served:
             return []
         self.running = ordered.target
         self._stop_ordered = False
         self._running_cut = Offset(self._backlog.end)
+        self._running_reads = common_versions(session.capabilities for session in served)
         self._feed.forget_db()
         for session in served:
             if session.is_rdb_channel:
@@ -431,7 +436,7 @@ class Roster:
 
     def _why_wait(self, session: Session) -> str:
         """What the session's full resync waits for: see events.SyncDecided."""
-        joins = not session.is_rdb_channel and self._room() > 0
+        joins = not session.needs_socket and self._room() > 0 and self._running_reads in session.capabilities
         if joins and self.running is SnapshotTarget.DISK and self._somebody_waits_for_end:
             return "joined"
         if self.running is not None or self.other_child_runs or session not in self._next_in_line():
@@ -458,8 +463,9 @@ class Roster:
         return max(0, limit - sum(s.takes_snapshot for s in self._all())) if limit else MAX_SYNCS
 
     def _next_in_line(self) -> list[Session]:
-        """Those of the waiting for whom there is room, who have waited longest first."""
-        return sorted(self._waiting(), key=lambda session: session.waiting_since)[: self._room()]
+        """Those of the waiting for whom there is room, longest waiting first, that want what the first wants."""
+        waiting = sorted(self._waiting(), key=lambda session: session.waiting_since)
+        return [session for session in waiting if session.excluded == waiting[0].excluded][: self._room()]
 
     def _concerned(self, target: SnapshotTarget | None) -> list[Session]:
         """Whom the end of a snapshot concerns: whom it served, or who ordered it if it never began."""
@@ -476,14 +482,14 @@ class Roster:
         options = self.options
         oldest = min(session.waiting_since for session in waiting)
         enough = 0 < options.diskless_max_replicas <= len(waiting) or len(waiting) == self._room()
-        if self._next_group(waiting)[0] is SnapshotTarget.DISK or enough:
+        if self._next_group(waiting)[0] is SnapshotTarget.DISK or enough or not options.diskless:
             return oldest
         return oldest + options.diskless_delay_s
 
     def _next_group(self, waiting: list[Session]) -> tuple[SnapshotTarget, list[Session]]:
         """Where the next snapshot goes, and who of those that wait has it."""
         diskless = self.options.diskless
-        fit = [s for s in waiting if s.is_rdb_channel or (diskless and Capability.EOF in s.capabilities)]
+        fit = [s for s in waiting if s.needs_socket or (diskless and Capability.EOF in s.capabilities)]
         if len(fit) == len(waiting) or any(session.is_rdb_channel for session in waiting):
             return SnapshotTarget.SOCKETS, fit
         return SnapshotTarget.DISK, waiting

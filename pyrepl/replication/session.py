@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Final, Protocol, final
 
 from pyrepl.errors import CommandError
 from pyrepl.replication.backlog import Cursor
-from pyrepl.replication.dialects import Capability, decode_capability
+from pyrepl.replication.dialects import Capability, capability_of_version, decode_capability, no_compression
 from pyrepl.replication.events import (
     Channel,
     CloseSession,
@@ -43,6 +43,7 @@ from pyrepl.replication.events import (
 )
 from pyrepl.replication.limits import OutputWatch
 from pyrepl.replication.psync import Cause, Reason, decode_request, encode_continue, encode_full_resync
+from pyrepl.replication.replconf import Exclusion, address_of, exclusion_of, flag_of, is_answered, number_of, shown
 from pyrepl.replication.transfer import encode_size_header
 from pyrepl.resp.numbers import parse_integer
 from pyrepl.resp.parser import Parser
@@ -52,10 +53,9 @@ if TYPE_CHECKING:
     from pyrepl.replication.pairs import PsyncWait
 
 KEEP_ALIVE_PERIOD_S: Final = 1.0
-MAX_ADDRESS_BYTES: Final = 255
-"""Inclusive; Redis's NET_HOST_STR_LEN with its final zero."""
+_SHOWN_NAME: Final = 128
+UNKNOWN_PORT: Final = "<unknown-replica-port>"
 _OK: Final = b"+OK\r\n"
-_NOT_AN_INTEGER: Final = "ERR value is not an integer or out of range"
 _S = SessionState
 
 TRANSITIONS: Final[frozenset[tuple[SessionState, SessionState]]] = frozenset(
@@ -126,9 +126,11 @@ class Session:
         self.peer_ip: Final = ip
         self.capabilities = Capability.NONE
         self.version = ""
-        """What it told by `REPLCONF version`."""
+        """What it told by `REPLCONF version`; nothing of a pyrepl, which names a Valkey there."""
         self.rdb_only = False
         """It wants the snapshot and no stream (redis-cli --rdb)."""
+        self.excluded = Exclusion.NONE
+        """What its snapshot leaves out (redis-cli --functions-rdb, --replica)."""
         self.uses_sync = False
         """It asked by SYNC and need not send ACKs."""
         self.is_rdb_channel = False
@@ -168,7 +170,8 @@ class Session:
 
     @property
     def address(self) -> str:
-        return f"{self.ip}:{self.listening_port}"
+        """`ip:port`; Redis's words where it told no port, as redis-cli does not."""
+        return f"{self.ip}:{self.listening_port or UNKNOWN_PORT}"
 
     @property
     def may_stream(self) -> bool:
@@ -181,6 +184,11 @@ class Session:
     def only_keeps_stream(self) -> bool:
         """Is the stream of no use to the replica yet? It loads the snapshot from its other connection."""
         return self.state is SessionState.SEND_BULK_AND_STREAM and not self.snapshot_is_out
+
+    @property
+    def needs_socket(self) -> bool:
+        """Does its snapshot go to sockets alone? A part of the data in the file would take the place of dump.rdb."""
+        return self.is_rdb_channel or bool(self.excluded)
 
     @property
     def takes_snapshot(self) -> bool:
@@ -233,21 +241,26 @@ class Session:
         self.ack_at = now
 
     def receive_command(self, argv: list[bytes], now: float) -> None:
-        """One command of the replica. PING is ignored; any but REPLCONF, PSYNC and SYNC ends a session that syncs."""
+        """One command of the replica; PING before it syncs is ignored. Once it does, its connection has the stream in
+        it, and a command that would be answered there ends the session."""
         if self.state is SessionState.CLOSED:
             return
         name = argv[0].upper()
+        if self.is_replica and (name != b"REPLCONF" or is_answered(argv)) and name not in (b"PSYNC", b"SYNC"):
+            self.close_for_reply(name.lower().decode("utf-8", "backslashreplace"))
+            return
         try:
             if name == b"REPLCONF":
                 self._receive_replconf(argv, now)
             elif name in (b"PSYNC", b"SYNC"):
                 self._receive_sync(argv)
-            elif name != b"PING" and self.is_replica:
-                shown = argv[0][:64].decode("utf-8", "backslashreplace")
-                text = f"a replica sends REPLCONF, but this one sent {shown!r}"
-                self.close(Reason(Cause.PROTOCOL, detail=self.state.wire_name), text)
         except CommandError as error:
             self._out.append(b"-%b\r\n" % str(error).encode("utf-8", "surrogateescape"))
+
+    def close_for_reply(self, command: str) -> None:
+        """`command`, in the words of errors (`client|list`), has an answer, which cannot be told from the stream."""
+        text = f"Replica generated a reply to command '{command[:_SHOWN_NAME]}'"
+        self.close(Reason(Cause.PROTOCOL, detail=self.state.wire_name), text)
 
     # ------------------------------------------------------------------ what the roster and the shell tell
 
@@ -327,6 +340,11 @@ class Session:
             self.close(Reason(Cause.STOPPED, detail="rdb_channel"), text, flush=True)
             return
         self._go_online(now, awaits_ack=True)
+
+    def stalled(self) -> None:
+        """The child gave up writing the snapshot to this replica's socket, which took nothing for repl-timeout."""
+        text = f"it took nothing of the snapshot for {self.options.timeout_s:g} seconds"
+        self.close(Reason(Cause.TIMEOUT, detail=self.state.wire_name), text)
 
     def close(self, reason: Reason, text: str, *, flush: bool = False, line: str = "") -> None:
         """End the session. `line` is an error line for the replica, without the dash."""
@@ -438,20 +456,22 @@ class Session:
         if option == b"capa":
             self.capabilities |= decode_capability(value)
         elif option == b"listening-port":
-            self.listening_port = _number(value)
+            self.listening_port = number_of(value)
         elif option == b"ip-address":
-            if len(value) > MAX_ADDRESS_BYTES:
-                raise CommandError(
-                    f"ERR REPLCONF ip-address provided by replica instance is too long: {len(value)} bytes"
-                )
-            self.announced_ip = value.decode("utf-8", "backslashreplace")
+            self.announced_ip = address_of(value)
         elif option == b"version":
-            self.version = value[:64].decode("utf-8", "backslashreplace")
+            # A pyrepl, which is known by then, names the Valkey whose files it reads, for masters that are Valkeys.
+            told = b"" if Capability.READS_13 in self.capabilities else value[:64]
+            self.version = told.decode("utf-8", "backslashreplace")
+            self.capabilities |= capability_of_version(self.version)
+        elif option == b"rdb-no-compress":
+            self.capabilities |= no_compression(flag_of(value))
         elif option == b"rdb-only":
-            self.rdb_only = _flag(value)
+            self.rdb_only = flag_of(value)
+        elif option == b"rdb-filter-only":
+            self.excluded = exclusion_of(value)
         elif not self._receive_pairing_option(option, value):
-            name = spelled[:128].decode("utf-8", "surrogateescape")
-            raise CommandError(f"ERR Unrecognized REPLCONF option: {name}")
+            raise CommandError(f"ERR Unrecognized REPLCONF option: {shown(spelled)}")
 
     def _receive_pairing_option(self, option: bytes, value: bytes) -> bool:
         """The options of a sync on two connections; False if it is none of them, or if we know no such thing."""
@@ -459,11 +479,11 @@ class Session:
         if introducer is None or not introducer.is_open:
             return False
         if option == b"rdb-channel":
-            self._receive_channel(_flag(value))
+            self._receive_channel(flag_of(value))
         elif option == b"main-ch-client-id":
-            introducer.pair_with_main(self, _number(value))
+            introducer.pair_with_main(self, number_of(value))
         elif option == b"set-rdb-client-id":
-            introducer.pair_with_rdb(self, _number(value))
+            introducer.pair_with_rdb(self, number_of(value))
         else:
             return False
         return True
@@ -518,9 +538,8 @@ class Session:
 
     def _explain_end(self, reason: Reason) -> None:
         """Keep why the session ended. A replica that goes after its snapshot without an ACK could not load it."""
-        went = reason.cause is Cause.CONNECTION_LOST
         past = self.state is SessionState.ONLINE or self.state is SessionState.SEND_BULK_AND_STREAM
-        if went and past and self._awaits_first_ack:
+        if reason.cause is Cause.CONNECTION_LOST and past and self._awaits_first_ack:
             reason = Reason(Cause.LOAD_FAILED, detail="no_ack")
         self.end_reason = reason
 
@@ -529,17 +548,3 @@ class Session:
         self.state = state
         self.ack_at = now
         self._last_sent_at = now
-
-
-def _number(value: bytes) -> int:
-    number = parse_integer(value)
-    if number is None:
-        raise CommandError(_NOT_AN_INTEGER)
-    return number
-
-
-def _flag(value: bytes) -> bool:
-    number = _number(value)
-    if number not in (0, 1):
-        raise CommandError("ERR value is out of range, value must between 0 and 1")
-    return number == 1

@@ -53,7 +53,8 @@ class StreamIn:
         apply = self._spans.add(batch)
         if batch.error is not None:
             text = batch.error.decode("utf-8", "replace")
-            self.error = f"broken replication stream at offset {self._spans.start}: {text}"
+            # Where the broken command begins, however the bytes before it came and whatever of them waits for its end.
+            self.error = f"broken replication stream at offset {self._spans.start + self._spans.held_bytes}: {text}"
         return apply
 
     def wants_ack(self, cut: int) -> bool:

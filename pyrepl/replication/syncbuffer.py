@@ -4,12 +4,33 @@ Not here: what is done with it (link.py), and the same on the master, which is i
 
 At the limit nothing fails: the replica stops reading the main connection, what the master sends then stays with it, and
 there its own limit decides. Source: Redis 8.0's replica-full-sync-buffer-limit.
+
+There is always a limit: where no directive states one, it is a share of the memory (Redis 8.2 has none then, and holds
+what comes until the machine has no more).
 """
 
 from __future__ import annotations
 
 from collections import deque
 from typing import Final, final
+
+from pyrepl.config.directives import MB
+from pyrepl.config.settings import Settings
+
+_MEMORY_SHARE: Final = 4
+"""Without a directive that limits it, a buffer takes one part of so many of the memory, at most."""
+_LEAST_BYTES: Final = MB
+"""And at least so much, or a small maxmemory would stop every stream at once."""
+
+
+def sync_buffer_limit(settings: Settings, machine_bytes: int) -> int:
+    """The limit in bytes that is in force, above 0; `machine_bytes` is the memory of the machine.
+
+    It is replica-full-sync-buffer-limit, or if that is 0 the hard limit of client-output-buffer-limit replica, as in
+    Redis 8.2. If both are 0, it is a quarter of maxmemory, or if that is 0 too, of the machine's memory.
+    """
+    stated = settings.replica_full_sync_buffer_limit or settings.client_output_buffer_limit.replica.hard_bytes
+    return stated or max(_LEAST_BYTES, (settings.maxmemory or machine_bytes) // _MEMORY_SHARE)
 
 
 @final
@@ -36,8 +57,8 @@ class SyncBuffer:
     __slots__ = ("_pieces", "_skip", "_use", "limit_bytes", "size_bytes")
 
     def __init__(self, limit_bytes: int, use: BufferUse) -> None:
-        """`limit_bytes` 0 is no limit. A read that passes the limit is taken whole."""
-        assert limit_bytes >= 0
+        """`limit_bytes` is above 0. A read that passes the limit is taken whole."""
+        assert limit_bytes > 0
         self.limit_bytes: Final = limit_bytes
         self.size_bytes = 0
         self._use: Final = use
@@ -47,7 +68,7 @@ class SyncBuffer:
     @property
     def is_full(self) -> bool:
         """Has it reached the limit? Then no more should be read."""
-        return 0 < self.limit_bytes <= self.size_bytes
+        return self.size_bytes >= self.limit_bytes
 
     def add(self, data: bytes) -> None:
         if not data:

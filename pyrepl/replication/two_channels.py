@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.replication.dialects import SnapshotStart
+from pyrepl.replication.events import LinkEvent, SnapshotAsked
 from pyrepl.replication.link_options import LinkOptions
 from pyrepl.replication.main_channel import MainChannel
 from pyrepl.replication.psync import Request, TryLater, TwoChannelsGranted
@@ -49,14 +50,18 @@ class TwoChannels:
             return self.main.refusal
         return self.rdb.refusal
 
-    def rdb_receive(self, data: bytes, now: float) -> SnapshotStart | None:
+    def rdb_receive(self, data: bytes, now: float, events: list[LinkEvent]) -> SnapshotStart | None:
         """Bytes before the snapshot on the second connection; what the main one needs is passed on to it.
 
+        SnapshotAsked is added to `events` when they are what the request for the snapshot was waiting for.
         Returns the snapshot's start once it is stated; `rdb.rest` is what followed. Raises PeerError.
         """
         rdb = self.rdb
         assert rdb is not None
+        was_asked = rdb.asked
         rdb.receive(data, now)
+        if rdb.asked and not was_asked:
+            events.append(SnapshotAsked())
         if rdb.start is not None:
             self.main.snapshot_starts(rdb.start)
         return rdb.start

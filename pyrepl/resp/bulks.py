@@ -7,7 +7,7 @@ besides is encoder.py's.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 try:
     import cython
@@ -20,13 +20,21 @@ if cython.compiled:
     from cython.cimports.pyrepl.rdb.compiled.raw import BYTES, Ref, item_of, size_of, text_of, type_of
 
 
+LARGE_BYTES: Final = 8192
+"""Items that are as large as this on average are not worth a copy: the encoder hands them on as they are."""
+
+
 def encode_bulks(items: list[Any]) -> bytes | None:
-    """`*<count>` and each item as `$<size>` and its bytes; None when an item is no `bytes` object."""
+    """`*<count>` and each item as `$<size>` and its bytes; None when one is no `bytes` object, or they are large."""
     if cython.compiled:
         return _encode(items)
     pieces = [b"*%d\r\n" % len(items)]
+    size = 0
     for item in items:
         if type(item) is not bytes:
+            return None
+        size += len(item)
+        if size >= LARGE_BYTES * len(items):
             return None
         pieces.append(b"$%d\r\n%b\r\n" % (len(item), item))
     return b"".join(pieces)
@@ -45,6 +53,9 @@ if cython.compiled:
             if type_of(item) is not cython.address(BYTES):
                 return None
             room += 5 + _digits(size_of(item)) + size_of(item)
+        # LARGE_BYTES, as a number of C.
+        if room >= 8192 * (count + 1):
+            return None
         encoded: bytes = PyBytes_FromStringAndSize(cython.NULL, room)
         at: cython.p_char = _put_line(PyBytes_AS_STRING(encoded), 42, count)
         for index in range(count):

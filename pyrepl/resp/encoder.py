@@ -47,6 +47,16 @@ def encode_reply(reply: Reply, proto: int) -> bytes:
     return b"".join(out)
 
 
+def encoded_size(reply: Reply, proto: int) -> int:
+    """How many bytes `append_reply` would append."""
+    pieces: list[bytes] = []
+    append_reply(reply, proto, pieces)
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+    return size
+
+
 def append_reply(reply: Reply, proto: int, out: list[bytes]) -> None:
     """Append the wire form of `reply` to `out`; `proto` is 2 or 3.
 

@@ -94,12 +94,16 @@ class Push:
 
 @final
 class Raw:
-    """One whole reply that is already encoded for the protocol version of its reader."""
+    """One whole reply that is already encoded for the protocol version of its reader.
 
-    __slots__ = ("encoded",)
+    `is_heard`: CLIENT REPLY OFF and SKIP do not silence it.
+    """
 
-    def __init__(self, encoded: bytes) -> None:
+    __slots__ = ("encoded", "is_heard")
+
+    def __init__(self, encoded: bytes, *, is_heard: bool = False) -> None:
         self.encoded: Final = encoded
+        self.is_heard: Final = is_heard
 
     def __repr__(self) -> str:
         return f"Raw({self.encoded!r})"

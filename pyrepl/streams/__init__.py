@@ -2,12 +2,14 @@
 
 Both ends:
     verbs, tokens        each command of the line protocol, typed; stream names, writers and tokens
+    history_digits       tokens that name their history
     codec                bytes -> lines -> commands, and back
     rows                 rows as JSON, and the bytes in them
     refusals             the words that begin an ERROR, and what they mean to a subscriber
 
 A node's end:
-    subscription         one subscriber's connection; block: facts on their way to many
+    subscription         one subscriber's connection; catalog: what it asks of the node
+    block                facts on their way to many
     source               what every kind of stream answers
     replicated_source    keys, commands and caches, made of the replication stream by checkpoints, units,
                          replication_log, changed_keys and replicated

@@ -9,26 +9,32 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias, final
 
 Fact: TypeAlias = tuple[int, Sequence[str]]
-"""(token, its rows as JSON text); without rows it only moves the position."""
+"""(where it lies, its rows as JSON text); without rows it only moves the position."""
 
 
 @final
 class Block:
-    """The facts of `stream` with tokens in (previous, upto], in order; `writer` is whose they are.
+    """The facts of `stream` in (previous, upto], in order; `writer` is whose they are.
 
-    Invariants: previous <= upto; the tokens ascend. `upto` may lie behind the last fact: nothing is between.
+    All three count what the stream counts in, offsets or ids; a token has `digits` behind it (history_digits.py), which
+    are empty where ids are tokens.
+
+    Invariants: previous <= upto; the facts ascend. `upto` may lie behind the last fact: nothing is between.
     """
 
-    __slots__ = ("_lines", "_writer_lines", "facts", "previous", "rows", "stream", "upto", "writer")
+    __slots__ = ("_lines", "_writer_lines", "digits", "facts", "previous", "rows", "stream", "upto", "writer")
 
-    def __init__(self, stream: str, writer: str, previous: int, upto: int, facts: Sequence[Fact]) -> None:
-        assert previous <= upto
+    def __init__(
+        self, stream: str, writer: str, previous: int, upto: int, facts: Sequence[Fact], digits: str = ""
+    ) -> None:
+        assert 0 <= previous <= upto
         assert not facts or previous < facts[0][0] <= facts[-1][0] <= upto
         self.stream: Final = stream
         self.writer: Final = writer
         self.previous: Final = previous
         self.upto: Final = upto
         self.facts: Final = facts
+        self.digits: Final = digits
         self.rows: Final = sum(len(rows) for _, rows in facts)
         self._lines: bytes | None = None
         self._writer_lines: bytes | None = None
@@ -45,11 +51,12 @@ class Block:
 
     def _render(self, head: str) -> bytes:
         lines: list[str] = []
-        for token, rows in self.facts:
+        digits = self.digits
+        for at, rows in self.facts:
             for row in rows[:-1]:
                 lines.append(f"{head}batch {row}\n")
             if rows:
-                lines.append(f"{head}{token} {rows[-1]}\n")
+                lines.append(f"{head}{at}{digits} {rows[-1]}\n")
         return "".join(lines).encode("utf-8", "backslashreplace")
 
     def longest_line(self, *, named: bool) -> int:

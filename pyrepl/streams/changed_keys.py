@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, final
 
-PositionsOf = Callable[[list[bytes]], "list[int] | None"]
-"""From a whole command to the positions of its keys; None if the command is not known."""
+PositionsOf = Callable[[list[bytes]], "tuple[str, list[int]] | None"]
+"""From a whole command to its own name in upper case, whatever rename-command has made of it, and the positions of its
+keys; None if the command is not known."""
 
 _FIRST: Final = frozenset(
     {b"SINTERSTORE", b"SUNIONSTORE", b"SDIFFSTORE", b"ZUNIONSTORE", b"ZINTERSTORE", b"ZDIFFSTORE", b"ZRANGESTORE"}
@@ -54,10 +55,13 @@ class ChangedKeys:
             return [None]
         if name in _NO_KEYS:
             return []
-        positions = self._positions_of(argv)
-        if positions is None:
+        found = self._positions_of(argv)
+        if found is None:
             # A command that this node does not have, of a newer master or a module: as a rule its key comes first.
             return [argv[1]] if len(argv) > 1 else []
+        name, positions = found[0].encode(), found[1]
+        if name in _WHOLE:
+            return [None]
         if name in _FIRST:
             positions = positions[:1]
         elif name in _LAST:

@@ -90,6 +90,12 @@ class FactSource:
             return None
         return linear.current if writer is None else linear.positions.get(writer)
 
+    def token_at(self, at: int) -> int:
+        return at
+
+    def at(self, token: int) -> int:
+        return token
+
     def why_not(self, stream: str, writer: str | None, token: int | None, replid: str) -> str | None:
         head = self.head(stream, writer)
         if token is not None and head is not None and token > head:

@@ -2,10 +2,10 @@
 
 Pure. The text is one line, for token stores, files and `pyrepl tail --from`:
 
-    NOW                                               whatever comes from now on
-    5174                                              up to and with token 5174
-    5174@8371445ee67f9ab1c2d3e4f5061728394a5b6c7d     of this history (replid), so that a fork is noticed
-    {"alice": 12, "bob": 9}                           a stream of several writers read one by one
+    NOW                                                  whatever comes from now on
+    517412480                                            up to and with this token
+    517412480@8371445ee67f9ab1c2d3e4f5061728394a5b6c7d   of this history (replid): its last five digits stand for it too
+    {"alice": 12, "bob": 9}                              a stream of several writers read one by one
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final, Self, final
 
 from pyrepl.streams.tokens import MAX_TOKEN
 
-_SINGLE: Final = re.compile(r"(\d{1,19})(?:@([0-9A-Za-z._-]{1,64}))?", re.ASCII)
+_SINGLE: Final = re.compile(r"(\d{1,24})(?:@([0-9A-Za-z._-]{1,64}))?", re.ASCII)
 
 
 @final
@@ -51,7 +51,7 @@ class Place:
         if text.startswith("{"):
             return cls(writers=_writers(text))
         raise ValueError(
-            f"expected NOW, a token such as 5174 or 5174@<replid>, or {{writer: token}}, got {text!r:.100}"
+            f"expected NOW, a token such as 517412480 or 517412480@<replid>, or {{writer: token}}, got {text!r:.100}"
         )
 
     def __str__(self) -> str:

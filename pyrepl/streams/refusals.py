@@ -9,7 +9,7 @@ rest for people: `ERROR TOOOLD 4096 token 12 of stream keys is older than ...`.
 | NOSTREAM | no such stream here | gives up: UnknownStream |
 | BADTOKEN | no token that a node gave: it lies within a command | gives up: UnknownToken |
 | TOOOLD oldest | the rows after the token are not kept any more; `oldest` still is | gives up: TokenTooOld |
-| FORKED fork | the token is of a history that went another way at `fork` | gives up: ForkedHistory |
+| FORKED [fork] | the token is of another history, which went another way at `fork` | gives up: ForkedHistory |
 | AHEAD | the token is not reached here yet, as on a replica that lags | comes again |
 | LOADING, BUSY, SLOW, anything else | not now: loading, too many subscribers, it read too slowly | comes again |
 
@@ -74,6 +74,14 @@ class ForkedHistory(Refused):
 
 class AnotherServer(Refused):
     """The node is not the one that was expected."""
+
+
+class NotAStreamPort(Refused):
+    """Whatever listens there does not speak the line protocol; `is_redis`: it answers as the Redis port of a node."""
+
+    def __init__(self, text: str, *, is_redis: bool) -> None:
+        super().__init__(text)
+        self.is_redis = is_redis
 
 
 class BatchTooLarge(Refused):

@@ -9,9 +9,12 @@ offsets, and a row is made again whenever somebody asks for it.
 | commands | command | [database, [words...]] |
 | caches | invalidation | [cache, keys or null, ms] |
 
-Invalidations come from two places: a message published to CACHES_CHANNEL, `["cache", ["key", ...] or null]`, which
-a master puts into its stream for its replicas (any master, also Redis and Valkey); and `stream-cache-rule`, by which
-a change of a key that matches a pattern invalidates that key of a cache. ms is when this node made the row.
+Invalidations come from two places: a message published to CACHES_CHANNEL, `["cache", ["key", ...] or null, ms]`,
+which a master puts into its stream for its replicas (any master, also Redis and Valkey); and `stream-cache-rule`, by
+which a change of a key that matches a pattern invalidates that key of a cache.
+
+ms is Unix time: when the entry was invalidated, if the message says so, as that of INVALIDATE_CACHE does. Nothing else
+in a replication stream has a time: then ms is when this node made the row for whoever reads it.
 """
 
 from __future__ import annotations
@@ -96,7 +99,10 @@ class CacheRows:
     def _rows(self, argv: list[bytes]) -> list[str]:
         if len(argv) == 3 and argv[1] == CACHES_CHANNEL and argv[0].upper() == b"PUBLISH":
             published = parse_invalidation(argv[2])
-            return [] if published is None else [encode_row([*published, self._unix_ms()])]
+            if published is None:
+                return []
+            cache, keys, at_ms = published
+            return [encode_row([cache, keys, self._unix_ms() if at_ms is None else at_ms])]
         if not self._rules:
             return []
         rows: list[str] = []
@@ -109,11 +115,9 @@ class CacheRows:
         return rows
 
 
-def parse_invalidation(message: bytes) -> tuple[str, Json] | None:
-    """(cache, keys or None) of a message on CACHES_CHANNEL; None for any other message, which concerns no cache.
-
-    A third element, as rows have it, is allowed and not looked at.
-    """
+def parse_invalidation(message: bytes) -> tuple[str, Json, int | None] | None:
+    """(cache, keys or None, Unix ms or None) of a message on CACHES_CHANNEL; None for any other message, which concerns
+    no cache. The time may be left out."""
     try:
         row = decode_row(message.decode())
     except ValueError:
@@ -123,7 +127,8 @@ def parse_invalidation(message: bytes) -> tuple[str, Json] | None:
     cache, keys = row[:2]
     if not isinstance(cache, str) or not cache or not (keys is None or isinstance(keys, list)):
         return None
-    return cache, keys
+    at_ms = row[2] if len(row) == 3 else None
+    return cache, keys, at_ms if type(at_ms) is int and at_ms >= 0 else None
 
 
 def _quoted(data: bytes) -> str:

@@ -3,8 +3,11 @@
 Not here: parsing (replication_log.py), rows (replicated.py).
 
 Their writer, in the form that names writers, is the replication id: whoever makes the stream goes by that name, and a
-promotion shows as a new writer. While somebody follows live, a cursor holds the bytes that were not handed out yet;
-all live subscribers share it, and what is decoded once goes to all of them.
+promotion shows as a new writer. A token is the offset with the digits of the history behind it (history_digits.py), so
+that a number alone is taken only where it belongs.
+
+While somebody follows live, a cursor holds the bytes that were not handed out yet; all live subscribers share it, and
+what is decoded once goes to all of them.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol, final
 
 from pyrepl.streams.block import Block
+from pyrepl.streams.history_digits import digits_of, split_token, token_at
 from pyrepl.streams.replicated import RowMaker
 from pyrepl.streams.replication_log import HeldBytes, ReplicationLog
 from pyrepl.streams.unavailable import Unavailable
@@ -47,12 +51,13 @@ class Pin(Protocol):
 
 @final
 class ReplicatedSource:
-    """Invariant: with a pin, every live subscriber is at `pin.at`; without one nobody is live."""
+    """Invariants: with a pin, every live subscriber is at `pin.at`; without one nobody is live. No block reaches beyond
+    a fork under the name before it: whoever learns of a promotion pumps up to the fork and calls `named` before more is
+    read."""
 
     def __init__(
         self,
         held: HeldBytes,
-        log: ReplicationLog,
         names: Callable[[], Names],
         makers: dict[str, RowMaker],
         attach: Callable[[int], Pin],
@@ -60,23 +65,37 @@ class ReplicatedSource:
     ) -> None:
         """`attach(cut)` makes a pin on the held bytes, `detach` ends it; `makers` by the names of the streams."""
         self._held = held
-        self._log = log
+        self.log: Final = ReplicationLog(held, self.token_at)
         self._names = names
+        self.replid = ""
+        """The history as subscribers have been told it; empty while there is none."""
+        self._digits = digits_of("")
         self.makers = makers
         self._attach = attach
         self._detach = detach
         self._pin: Pin | None = None
 
+    def named(self, replid: str) -> None:
+        """From here on rows, positions and the writer go by this name."""
+        self.replid = replid
+        self._digits = digits_of(replid)
+
     def streams(self) -> list[str]:
         return list(self.makers)
 
     def writers(self, stream: str) -> list[str]:
-        return [self._names().replid]
+        return [self.replid]
 
     def head(self, stream: str, writer: str | None) -> int | None:
-        if stream not in self.makers or writer not in (None, self._names().replid):
+        if stream not in self.makers or writer not in (None, self.replid):
             return None
         return self._end
+
+    def token_at(self, at: int) -> int:
+        return token_at(at, self._digits)
+
+    def at(self, token: int) -> int:
+        return split_token(token)[0]
 
     @property
     def _end(self) -> int:
@@ -88,33 +107,51 @@ class ReplicatedSource:
         if token is None:
             return None
         names = self._names()
-        named = replid or (writer or "")
-        if named and named.lower() != names.replid.lower():
-            if names.fork is None or named.lower() != names.replid2.lower():
-                return (
-                    f"FORKED token {token} is of another history, {named}: this node's is {names.replid};"
-                    " read your data anew and go on from NOW"
-                )
-            if token > names.fork:
-                return (
-                    f"FORKED {names.fork} token {token} lies beyond the fork: {named} is valid here up to {names.fork},"
-                    f" where {names.replid} goes on without what you have seen since; read your data anew and go on"
-                    f" from NOW, or undo what came after {names.fork} and go on from there"
-                )
-        if named and token > self._held.end:
+        named = replid or writer or ""
+        known: list[tuple[str, int | None]] = [(names.replid, None)]
+        if names.fork is not None:
+            known.append((names.replid2, names.fork))
+        histories = [one for one in known if not named or named.lower() == one[0].lower()]
+        if not histories:
+            return (
+                f"FORKED token {token} is of another history, {named}: this node's is {names.replid}. Read your data"
+                " anew and go on from NOW"
+            )
+        cut, digits = split_token(token)
+        for name, fork in histories:
+            if token == 0 or digits_of(name) == digits:
+                return self._why_not_cut(token, cut, fork, is_sure=bool(named))
+        if named:
+            return f"BADTOKEN token {token} is not of the history {named}, whose tokens end in {digits_of(named)}"
+        return (
+            f"FORKED token {token} is of another history: this node's tokens end in {digits_of(names.replid)}. It has"
+            " begun anew without its data, follows another master, or the token is from elsewhere. Read your data anew"
+            " and go on from NOW"
+        )
+
+    def _why_not_cut(self, token: int, cut: int, fork: int | None, *, is_sure: bool) -> str | None:
+        """As `why_not`, for a cut of this history, or of the one before, which is valid up to `fork`; `is_sure`: the
+        whole replid was named, not its digits alone."""
+        if fork is not None and cut > fork:
+            last = self.token_at(fork)
+            return (
+                f"FORKED {last} token {token} lies beyond the fork: up to {last} this node has the token's history,"
+                f" behind it {self._names().replid}, without what you have seen since. Read your data anew and go on"
+                f" from NOW; or undo what came after {last}, and go on from there"
+            )
+        if is_sure and cut > self._held.end:
             # The same history, and we only lag behind the node the token is from: its rows will come.
             return None
-        return self._log.why_not(token)
+        return self.log.why_not(cut, token)
 
     def read(self, stream: str, writer: str | None, after: int, want_bytes: int) -> Block:
         maker = self.makers.get(stream)
         if maker is None:
             raise Unavailable(f"there is no stream {stream} any more")
-        replid = self._names().replid
         if after >= self._end:
-            return Block(stream, replid, after, after, ())
-        units, end = self._log.read(after, self._end, want_bytes)
-        return Block(stream, replid, after, end, maker.facts(units))
+            return Block(stream, self.replid, after, after, (), self._digits)
+        units, end = self.log.read(after, self._end, want_bytes)
+        return Block(stream, self.replid, after, end, maker.facts(units), self._digits)
 
     # ------------------------------------------------------------------ live
 
@@ -152,7 +189,8 @@ class ReplicatedSource:
         if pin is None or pin.at >= until:
             return []
         at = pin.at
-        units, end = self._log.read(at, until, PUMP_BYTES)
+        units, end = self.log.read(at, until, PUMP_BYTES)
         pin.advance(end - at)
-        replid = self._names().replid
-        return [Block(stream, replid, at, end, self.makers[stream].facts(units)) for stream in streams]
+        return [
+            Block(stream, self.replid, at, end, self.makers[stream].facts(units), self._digits) for stream in streams
+        ]

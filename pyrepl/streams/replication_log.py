@@ -2,12 +2,13 @@
 
 Not here: the bytes (replication/backlog.py, handed in) and the rows made of the units (replicated.py).
 
-Nothing is copied and nothing is done for a write: a reader's token is looked up among the checkpoints, and parsing
-begins there. Tokens are cuts of the replication stream, the same on a master and on every replica below it.
+Nothing is copied and nothing is done for a write: a reader's place is looked up among the checkpoints, and parsing
+begins there. Places are cuts of the replication stream, the same on a master and on every replica below it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Protocol, final
 
 from pyrepl.errors import CorruptData
@@ -40,8 +41,10 @@ class ReplicationLog:
     notes one now and then (`note`); whoever replaces it calls `restart`.
     """
 
-    def __init__(self, held: HeldBytes) -> None:
+    def __init__(self, held: HeldBytes, token_at: Callable[[int], int] = lambda cut: cut) -> None:
+        """`token_at` is what subscribers are told for a cut."""
         self._held = held
+        self._token_at = token_at
         self._checkpoints = Checkpoints()
 
     def note(self, cut: int, db: int) -> None:
@@ -62,7 +65,7 @@ class ReplicationLog:
 
     @property
     def oldest(self) -> int:
-        """The oldest token one can go on from: the rows after it are held."""
+        """The oldest cut one can go on from: the rows after it are held."""
         self._checkpoints.forget_before(self._held.start)
         oldest = self._checkpoints.oldest
         return self._held.end if oldest is None else oldest
@@ -72,25 +75,30 @@ class ReplicationLog:
         """How many checkpoints there are."""
         return len(self._checkpoints)
 
-    def why_not(self, token: int) -> str | None:
-        """Why one cannot go on from `token`, by its number alone; None if it is within what is held."""
-        if token > self._held.end:
+    def why_not(self, cut: int, asked: int | None = None) -> str | None:
+        """Why one cannot go on from `cut`; None if it is within what is held. `asked` is the token that stated it, if
+        it may be one of the history before."""
+        token = self._token_at(cut) if asked is None else asked
+        if cut > self._held.end:
+            end = self._token_at(self._held.end)
             return (
-                f"AHEAD token {token} is ahead of this node, which is at {self._held.end}: it lags behind the node the"
-                " token is from, or has another history; try again later or at another node"
+                f"AHEAD token {token} is ahead of this node, which is at {end} and lags behind the node the token is"
+                " from: try again later, or at another node"
             )
-        if not self._held.active or token < self.oldest:
+        if not self._held.active or cut < self.oldest:
+            oldest = self._token_at(self.oldest)
             return (
-                f"TOOOLD {self.oldest} token {token} is too old: the oldest token available is {self.oldest}; read your"
-                f" data anew and go on from NOW, or from {self.oldest} if the rows between may be missed"
+                f"TOOOLD {oldest} token {token} is too old: rows behind it are not kept any more, and the oldest token"
+                f" available is {oldest}. Read your data anew and go on from NOW; or from {oldest}, if the rows between"
+                " may be missed"
             )
         return None
 
     def read(self, after: int, upto: int, want_bytes: int) -> tuple[list[Unit], int]:
-        """The units whose tokens lie in (after, end], and that end: `upto`, a boundary, or earlier after about
-        `want_bytes`. At least one unit, if there is one.
+        """The units that end in (after, end], and that end: `upto`, a boundary, or earlier after about `want_bytes`. At
+        least one unit, if there is one.
 
-        Raises Unavailable if the bytes are not held, or `after` is no token.
+        Raises Unavailable if the bytes are not held, or `after` is no boundary.
         """
         held = self._held
         reason = self.why_not(after)
@@ -111,7 +119,8 @@ class ReplicationLog:
                 raise Unavailable(f"the replication stream is no row of commands: {error}") from None
             if not decoded.found:
                 raise Unavailable(
-                    f"BADTOKEN token {after} lies within a command: take tokens from RDATA and POSITION lines"
+                    f"BADTOKEN token {self._token_at(after)} lies within a command: take tokens from RDATA and POSITION"
+                    " lines"
                 )
             for place in decoded.places:
                 self.note(*place)

@@ -14,6 +14,8 @@ class Source(Protocol):
     """One stream, or several that share what they are made of.
 
     A `writer` of None means the whole stream in one order. A head never moves back while the stream's history lasts.
+    Heads and blocks count in offsets or ids; what a subscriber says and is told are tokens, which `token_at` and `at`
+    translate.
     """
 
     def streams(self) -> list[str]:
@@ -25,7 +27,15 @@ class Source(Protocol):
         ...
 
     def head(self, stream: str, writer: str | None) -> int | None:
-        """The token up to which rows can be read; None for a stream or writer that is not known."""
+        """How far rows can be read; None for a stream or writer that is not known."""
+        ...
+
+    def token_at(self, at: int) -> int:
+        """The token that a subscriber is told for a place in these streams."""
+        ...
+
+    def at(self, token: int) -> int:
+        """The place of a token that `why_not` does not refuse."""
         ...
 
     def why_not(self, stream: str, writer: str | None, token: int | None, replid: str) -> str | None:
@@ -34,6 +44,6 @@ class Source(Protocol):
         ...
 
     def read(self, stream: str, writer: str | None, after: int, want_bytes: int) -> Block:
-        """The facts in (after, upto]: up to the head, or to a token before it after about `want_bytes`. Raises
+        """The facts in (after, upto]: up to the head, or to a place before it after about `want_bytes`. Raises
         Unavailable."""
         ...

@@ -3,15 +3,17 @@
 Pure; the socket, the queue to the application and the next connection are client.py's, the node's end of the
 conversation is subscription.py's.
 
-    > SERVER node-a 8371445e...          may come again later: the history got another name
-    > PING 1490197665618                 from here on 15 s of silence end the connection
-    < NAME my-worker                     all four at once: nothing is gained by waiting
+    > SERVER node-a
+    > PING 1490197665618                        from here on 15 s of silence end the connection
+    < NAME my-worker                            all five at once: nothing is gained by waiting
     < AUTH secret
     < PING 1490197665618
-    < REPLICATE keys 5021 8371445e...
+    < HISTORY
+    < REPLICATE keys 502112480 8371445e...
+    > HISTORY 8371445e...                       comes again later when the history gets another name
     > RDATA keys batch [0,"user:7","hset"]
-    > RDATA keys 5174 [0,"user:8","del"]   one Batch of two rows; the place moves to 5174
-    > POSITION keys 5174                   one Batch of none: everything up to here is had
+    > RDATA keys 517412480 [0,"user:8","del"]   one Batch of two rows; the place moves to 517412480
+    > POSITION keys 517412480                   one Batch of none: everything up to here is had
 
 The rows of a token are handed on together or not at all: a connection that breaks amid them leaves the place before
 them, and the next one brings them again. Rows at or below the place were had and are dropped, so a node that repeats
@@ -32,12 +34,13 @@ from pyrepl.streams.batches import Batch
 from pyrepl.streams.codec import LineSplitter, parse_line, render
 from pyrepl.streams.holdings import Holdings
 from pyrepl.streams.place import Place
-from pyrepl.streams.refusals import AnotherServer, BatchTooLarge, Refused, refusal_of
+from pyrepl.streams.refusals import AnotherServer, BatchTooLarge, NotAStreamPort, Refused, refusal_of
 from pyrepl.streams.rows import Json, decode_row
-from pyrepl.streams.tokens import MAX_TOKEN_DIGITS
+from pyrepl.streams.tokens import MAX_TOKEN_DIGITS, shown
 from pyrepl.streams.verbs import (
     Auth,
     Error,
+    History,
     LineCommand,
     Name,
     Ping,
@@ -53,6 +56,9 @@ PING_EVERY_S: Final = 5.0
 SILENCE_S: Final = 15.0
 GREETING_S: Final = 15.0
 """For SERVER to come: whatever listens at a wrong port may say nothing at all."""
+
+_RESP: Final = (b"-", b"+", b"$", b":", b"*")
+"""How replies of the Redis protocol begin."""
 
 _BESIDES_ROW_BYTES: Final = 1024
 """Of a line: the verb, the names of stream and writer, the token; a node's ERROR."""
@@ -75,7 +81,7 @@ class SubscriberOptions:
 
 
 class Greeted(NamedTuple):
-    """The node has named itself; again when its history got another name."""
+    """The node has named itself and its history; again when the history got another name."""
 
     node: str
     history: str
@@ -127,6 +133,7 @@ class Subscriber:
         self._out: list[bytes] = []
         self._events: list[SubscriberEvent] = []
         self._is_greeted = False
+        self._node = ""
         self._is_timed = False
         self._is_held_back = False
         self._is_over = False
@@ -142,7 +149,8 @@ class Subscriber:
             self._send(Name(options.name), now)
         if options.password:
             self._send(Auth(options.password), now)
-        self._send(Ping(self._unix_ms(now)), now)
+        self._send(Ping(str(self._unix_ms(now))), now)
+        self._send(History(), now)
         place = self._place
         if self.holdings is not None:
             self._send(Replicate(is_bare=True), now)
@@ -159,15 +167,14 @@ class Subscriber:
         except PeerError:
             self._end_too_large()
             return
-        try:
-            for line in lines:
+        for line in lines:
+            try:
                 if not self._took_usual(line):
                     self._take(parse_line(line, Side.SERVER), now)
-                if self._is_over:
-                    return
-        except PeerError as error:
-            self._send(Error(str(error)), now)
-            self._end(f"the node broke the protocol: {error}")
+            except PeerError as error:
+                self._end_broken(line, error, now)
+            if self._is_over:
+                return
 
     def data_to_send(self) -> list[bytes]:
         """What has to be written, once."""
@@ -197,7 +204,7 @@ class Subscriber:
             self._send(Error(f"ping timeout: nothing came for {span:g} s"), now)
             self._end(f"the node was silent for {span:g} s")
         elif now >= self._sent_at + PING_EVERY_S:
-            self._send(Ping(self._unix_ms(now)), now)
+            self._send(Ping(str(self._unix_ms(now))), now)
 
     def hold(self) -> None:
         """From now on nothing is read: the application has enough to do."""
@@ -219,6 +226,8 @@ class Subscriber:
             self._is_timed = True
         elif isinstance(command, Server):
             self._on_greeting(command)
+        elif isinstance(command, History):
+            self._on_history(command)
         elif isinstance(command, Sync) and self.holdings is not None:
             self.holdings.synced(command.text)
         elif isinstance(command, Error):
@@ -248,8 +257,11 @@ class Subscriber:
             self._end(text, AnotherServer(text))
             return
         self._is_greeted = True
+        self._node = command.name
+
+    def _on_history(self, command: History) -> None:
         self.history = command.replid
-        self._events.append(Greeted(command.name, command.replid))
+        self._events.append(Greeted(self._node, command.replid))
 
     def _on_row(self, command: Rdata) -> None:
         if command.stream != self._stream:
@@ -314,6 +326,17 @@ class Subscriber:
     def _send(self, command: LineCommand, now: float) -> None:
         self._out.append(render(command))
         self._sent_at = now
+
+    def _end_broken(self, line: bytes, error: PeerError, now: float) -> None:
+        """What came is no line of a node. Before SERVER it is no node at all, and will not become one."""
+        if self._is_greeted:
+            self._send(Error(str(error)), now)
+            self._end(f"the node broke the protocol: {error}")
+            return
+        said = shown(line.decode("utf-8", "replace"))
+        is_redis = line[:1] in _RESP
+        text = f"this is {'a Redis port and no' if is_redis else 'no'} stream port: it says {said}"
+        self._end(text, NotAStreamPort(text, is_redis=is_redis))
 
     def _end_too_large(self) -> None:
         text = f"the rows of one token are more than {self._options.most_batch_bytes} bytes (most_batch_bytes)"

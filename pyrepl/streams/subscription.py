@@ -1,7 +1,8 @@
 """One subscriber's connection, the node's end: lines in, lines out, what it follows and how far it is.
 
 Not here: sockets, where rows come from (the shell answers `Wanted` with `rows`, and hands live blocks to all), tokens'
-meaning (the Catalog). Time is an argument; the machine has the five windows of every connection.
+meaning (catalog.py). Time is an argument; the machine has the five windows of every connection. Places are what the
+stream counts in, offsets or ids; tokens stand only on the wire.
 
 What is followed goes through two phases, each for itself:
 
@@ -27,15 +28,18 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias, final
+from typing import Final, TypeAlias, final
 
 from pyrepl.errors import PeerError
 from pyrepl.streams.block import Block
+from pyrepl.streams.catalog import Catalog
 from pyrepl.streams.codec import DEFAULT_LINE_BYTES, LineSplitter, parse_line, render
 from pyrepl.streams.verbs import (
     Auth,
+    ClearUserSync,
     Error,
     FederationAck,
+    History,
     InvalidateCache,
     LineCommand,
     Name,
@@ -47,6 +51,7 @@ from pyrepl.streams.verbs import (
     Server,
     Side,
     Sync,
+    UserIp,
     UserSync,
 )
 
@@ -58,33 +63,10 @@ _MOST_ANSWERS_BYTES: Final = 4 * LOW_WATER_BYTES
 """Answers may wait up to the output limit, but no less than this: a subscriber that catches up has rows waiting."""
 SAID_BEFORE_LOGIN: Final = (Name, Auth, Ping, Error)
 
-
-class Catalog(Protocol):
-    """What a node offers, as far as it is known without reading a row."""
-
-    name: str
-
-    @property
-    def replid(self) -> str:
-        """The present name of the node's history."""
-        ...
-
-    def streams(self) -> list[str]:
-        """All names."""
-        ...
-
-    def head(self, stream: str, writer: str | None) -> int | None:
-        """How far rows can be read now: of one writer, or with None of the stream in one order. None: no such."""
-        ...
-
-    def writers(self, stream: str) -> list[str]:
-        """Who writes to the stream."""
-        ...
-
-    def why_not(self, stream: str, writer: str | None, token: int | None, replid: str) -> str | None:
-        """Why nobody can go on from this token, of the history `replid` if not empty, or from now on with None; None if
-        one can."""
-        ...
+HeardCommand: TypeAlias = (
+    UserSync | ClearUserSync | UserIp | FederationAck | RemovePusher | InvalidateCache | RemoteServerUp
+)
+"""What clients say that concerns others."""
 
 
 @final
@@ -104,7 +86,7 @@ class SubscriptionOptions:
 @final
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Rows of a stream after a token, to be answered with `rows` or `refused`."""
+    """Rows of a stream after a place, to be answered with `rows` or `refused`."""
 
     stream: str
     writer: str | None
@@ -116,13 +98,13 @@ class Wanted:
 class Heard:
     """A client said something that others may act on."""
 
-    command: UserSync | FederationAck | RemovePusher | InvalidateCache | RemoteServerUp
+    command: HeardCommand
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """It follows a stream now."""
+    """It follows a stream now, from this token on."""
 
     stream: str
     writer: str | None
@@ -150,7 +132,7 @@ class _Following:
     def __init__(self, at: int, *, named: bool) -> None:
         self.at = at
         self.told = at
-        """The token of the last RDATA or POSITION sent."""
+        """The place of the last RDATA or POSITION sent."""
         self.since = at
         """Where the subscription, or the catching up, began."""
         self.named = named
@@ -185,6 +167,8 @@ class Subscription:
         self._told_at = now
         self._heard_at = now
         self._ping_seen = False
+        self._tells_history = False
+        """The client has asked for HISTORY, so it knows the word."""
         self._follows_all: set[bool] = set()
         """New streams and writers are followed too: with True in the form that names writers, with False without."""
         self.is_authenticated = not options.password
@@ -193,7 +177,7 @@ class Subscription:
         self.name = ""
         self.rows_sent = 0
         self.lines_received = 0
-        self._send(Server(catalog.name, catalog.replid))
+        self._send(Server(catalog.name))
         self._ping(now)
 
     # ------------------------------------------------------------------ the five windows
@@ -310,6 +294,11 @@ class Subscription:
         following = self._following.get((stream, writer))
         return None if following is None else following.at
 
+    def token(self, stream: str, writer: str | None) -> int | None:
+        """As `where`, as the token that the subscriber holds."""
+        at = self.where(stream, writer)
+        return None if at is None else self._catalog.token_at(stream, at)
+
     @property
     def followed(self) -> list[_Key]:
         """(stream, writer or None) of all that is followed."""
@@ -326,19 +315,37 @@ class Subscription:
 
     # ------------------------------------------------------------------ changes at the node
 
-    def renamed(self, old_replid: str) -> None:
-        """The history goes on under another name (a promotion): tokens from here on are of that name, and who follows
-        it as a writer is told that the new one begins where it is."""
+    def renamed(self, old_replid: str, streams: list[str], fork: int) -> None:
+        """The history of `streams` goes on under another name from `fork` on (a promotion): tokens are of that name,
+        and who follows it as a writer is told that the new one begins where it is.
+
+        Who had seen more of the history before than this node waited for it to come so far, and would wait in vain.
+        """
         if self.ended:
             return
-        self._send(Server(self._catalog.name, self._catalog.replid))
+        beyond = [stream for (stream, _), one in self._following.items() if stream in streams and one.at > fork]
+        if beyond:
+            last = self._catalog.token_at(beyond[0], fork)
+            self._fail(
+                f"FORKED {last} this node became a master at {last}, and you have seen more of the history before. Read"
+                f" your data anew and go on from NOW; or undo what came after {last}, and go on from there"
+                f" (stream {beyond[0]})"
+            )
+            return
+        replid = self._catalog.replid
+        if self._tells_history:
+            self._send(History(replid))
         for stream, writer in self.followed:
+            following = self._following[stream, writer]
             if writer == old_replid:
-                following = self._following.pop((stream, writer))
-                self._following[stream, self._catalog.replid] = following
-                self._send(Position(stream, following.at, self._catalog.replid, following.at))
+                self._following[stream, replid] = self._following.pop((stream, writer))
+                following.since = following.at
+                self._tell((stream, replid), following)
                 following.asked = False
-                self._want((stream, self._catalog.replid), following)
+                self._want((stream, replid), following)
+            elif stream in streams and writer is None and following.is_live:
+                # So that it holds a token of the new name before there is a third.
+                self._tell((stream, writer), following)
 
     def appeared(self, stream: str, writer: str) -> None:
         """A stream or writer that was not there before; who follows everything follows it from its beginning."""
@@ -393,7 +400,10 @@ class Subscription:
             self.ended = command.text or "error"
         elif isinstance(command, Sync):
             self._send(command)
-        elif isinstance(command, UserSync | FederationAck | RemovePusher | InvalidateCache | RemoteServerUp):
+        elif isinstance(command, History):
+            self._tells_history = True
+            self._send(History(self._catalog.replid))
+        elif isinstance(command, HeardCommand):
             self._events.append(Heard(command))
 
     def _introduce(self, text: str) -> None:
@@ -438,12 +448,12 @@ class Subscription:
         if reason is not None:
             self._fail(f"{reason} (stream {command.stream})")
             return
-        at = head if command.token is None else command.token
+        at = head if command.token is None else catalog.at(command.stream, command.token)
         self._follow((command.stream, command.writer), at, named=command.writer is not None)
 
     def _follow(self, key: _Key, at: int, *, named: bool) -> None:
         following = self._following[key] = _Following(at, named=named)
-        self._events.append(Subscribed(*key, at))
+        self._events.append(Subscribed(*key, self._catalog.token_at(key[0], at)))
         self._want(key, following)
 
     def _want(self, key: _Key, following: _Following) -> None:
@@ -459,9 +469,8 @@ class Subscription:
         lines = block.lines(named=following.named)
         limit = self._options.row_bytes
         if limit and len(lines) > limit and block.longest_line(named=following.named) > limit:
-            self._fail(
-                f"a row of {block.stream} up to token {block.upto} is longer than {limit} bytes (stream-row-limit)"
-            )
+            token = self._catalog.token_at(block.stream, block.upto)
+            self._fail(f"a row of {block.stream} up to token {token} is longer than {limit} bytes (stream-row-limit)")
             return
         self._out.append(lines)
         self._out_bytes += len(lines)
@@ -470,7 +479,7 @@ class Subscription:
         self.rows_sent += block.rows
 
     def _tell(self, key: _Key, following: _Following) -> None:
-        self._send(_position(*key, following))
+        self._send(self._position(*key, following))
         following.told = following.since = following.at
 
     def _tell_positions(self, now: float) -> None:
@@ -480,8 +489,15 @@ class Subscription:
                 self._tell(key, following)
                 self._sent_at = now
 
+    def _position(self, stream: str, writer: str | None, following: _Following) -> Position:
+        token = self._catalog.token_at(stream, following.at)
+        if not following.named:
+            return Position(stream, token)
+        assert writer is not None
+        return Position(stream, token, writer, self._catalog.token_at(stream, following.since))
+
     def _ping(self, now: float) -> None:
-        self._send(Ping(self._unix_offset_ms + int(now * 1000)))
+        self._send(Ping(str(self._unix_offset_ms + int(now * 1000))))
         self._sent_at = now
 
     def _send(self, command: LineCommand) -> None:
@@ -499,10 +515,3 @@ class Subscription:
         self.ended = text
         self._following.clear()
         self._events.append(Ended(text, is_fault))
-
-
-def _position(stream: str, writer: str | None, following: _Following) -> Position:
-    if not following.named:
-        return Position(stream, following.at)
-    assert writer is not None
-    return Position(stream, following.at, writer, following.since)

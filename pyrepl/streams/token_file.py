@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import Final, final
 
+from pyrepl.temporary import create
+
 MOST_BYTES: Final = 64 * 1024
 
 
@@ -41,7 +43,7 @@ class TokenFile:
         assert "\n" not in text
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
-            with temporary.open("wb") as file:
+            with create(temporary) as file:
                 file.write(text.encode("utf-8") + b"\n")
                 file.flush()
                 os.fsync(file.fileno())

@@ -4,11 +4,13 @@ Not here: the commands they stand in (verbs.py) and what a token means to a stre
 
 | word | is |
 |---|---|
-| token | decimal digits, at most 19, from 0: everything up to and including it is known |
+| token | decimal digits, at most 24, from 0: everything up to and including it is known |
 | `batch` | in RDATA in place of a token: more rows of the same token follow |
 | `NOW` | in REPLICATE in place of a token: what comes from now on |
 | `ALL` | in REPLICATE in place of a stream: all of them; only with NOW |
 | stream, writer | any other word; a writer may look like no token, or the two forms of RDATA could not be told apart |
+
+A person types NOW and ALL in any case, so no case of them is a name.
 """
 
 from __future__ import annotations
@@ -21,9 +23,13 @@ BATCH: Final = "batch"
 NOW: Final = "NOW"
 ALL: Final = "ALL"
 
-MAX_TOKEN_DIGITS: Final = 19
-MAX_TOKEN: Final = 2**63 - 1
-"""Tokens are signed 64-bit integers to databases and to Redis's offsets."""
+MAX_ID: Final = 2**63 - 1
+"""Ids of facts are signed 64-bit integers to databases, as offsets are to Redis."""
+
+MAX_TOKEN: Final = MAX_ID * 10**5 + 99_999
+"""An offset with the digits of its history behind it (history_digits.py)."""
+
+MAX_TOKEN_DIGITS: Final = len(str(MAX_TOKEN))
 
 MAX_WORD_LENGTH: Final = 128
 """Characters of a stream's or writer's name."""
@@ -32,6 +38,16 @@ MAX_WORD_LENGTH: Final = 128
 def is_token(word: str) -> bool:
     """Is `word` shaped like a token? A replication id, even one of digits alone, is longer."""
     return word.isascii() and word.isdigit() and len(word) <= MAX_TOKEN_DIGITS
+
+
+def is_now(word: str) -> bool:
+    """Does `word` mean "what comes from now on"?"""
+    return word.upper() == NOW
+
+
+def is_all(word: str) -> bool:
+    """Does `word` stand for every stream?"""
+    return word.upper() == ALL
 
 
 def parse_token(word: str) -> int:
@@ -43,14 +59,14 @@ def parse_token(word: str) -> int:
 
 def why_not_stream(word: str) -> str | None:
     """Why `word` cannot name a stream; None if it can."""
-    if word == ALL:
+    if is_all(word):
         return f"{ALL} stands for every stream and names none"
     return _why_not_name(word)
 
 
 def why_not_writer(word: str) -> str | None:
     """Why `word` cannot name a writer; None if it can."""
-    if is_token(word) or word in (BATCH, NOW):
+    if is_token(word) or word == BATCH or is_now(word):
         return f"{shown(word)} would be read as a token"
     return _why_not_name(word)
 

@@ -4,26 +4,32 @@ Not here: lines and bytes (codec.py), and what a side does about a command (subs
 
 | verb | server | client | words |
 |---|---|---|---|
-| SERVER | x | | name [replid] |
+| SERVER | x | | name |
 | RDATA | x | | stream [writer] token row |
 | POSITION | x | | stream token, or stream writer previous new |
 | ERROR | x | x | text |
-| PING | x | x | ms |
+| PING | x | x | any text, as a rule Unix ms |
+| HISTORY | x | x | replid; from a client nothing |
 | REMOTE_SERVER_UP | x | x | server name |
 | SYNC | x | x | text, which is echoed |
 | NAME | | x | name [password] |
 | AUTH | | x | password |
 | REPLICATE | | x | nothing; or stream token [replid]; or stream writer token; or ALL NOW |
-| USER_SYNC | | x | user state ms |
-| FEDERATION_ACK | | x | token |
+| USER_SYNC | | x | [instance] user state ms |
+| CLEAR_USER_SYNC | | x | instance |
+| USER_IP | | x | user data |
+| FEDERATION_ACK | | x | [instance] token |
 | REMOVE_PUSHER | | x | app key user |
 | INVALIDATE_CACHE | | x | cache keys |
 
 Each class has VERB, SENDERS, `parse(words)` from what stands behind the verb (raises PeerError) and `words()`, its
 inverse. A row is JSON text and is not looked into here; it may hold spaces, but no line end.
 
-Ours beyond the published protocol: AUTH; the replid of SERVER, sent anew when the history gets another name, and the
-replid of REPLICATE, which says whose token it is; `REPLICATE stream writer token` for the missing rows of one writer.
+ALL and NOW are read in any case, as a person types them; verbs in upper case only.
+
+Ours beyond the published protocol: AUTH; HISTORY, which a client has to ask for, since others close at a verb that they
+do not know; the replid of REPLICATE, which says whose token it is; `REPLICATE stream writer token` for the missing rows
+of one writer.
 """
 
 from __future__ import annotations
@@ -33,7 +39,18 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias, final
 
 from pyrepl.errors import PeerError
-from pyrepl.streams.tokens import ALL, BATCH, NOW, is_token, parse_token, shown, why_not_stream, why_not_writer
+from pyrepl.streams.tokens import (
+    ALL,
+    BATCH,
+    NOW,
+    is_all,
+    is_now,
+    is_token,
+    parse_token,
+    shown,
+    why_not_stream,
+    why_not_writer,
+)
 
 
 class Side(enum.Enum):
@@ -63,24 +80,40 @@ class _Text:
 @final
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Which node this is, and under which replid its tokens are valid (empty if it keeps no history).
-
-    Sent at once; again whenever the history gets another name, as at a promotion: from there on a token is one of the
-    new replid.
-    """
+    """Which node this is. Nothing may stand behind the name: clients compare the rest of the line with the name that
+    they expect."""
 
     name: str
-    replid: str = ""
     VERB: ClassVar[str] = "SERVER"
     SENDERS: ClassVar[frozenset[Side]] = _SERVER
 
     @classmethod
     def parse(cls, words: str) -> Server:
-        name, _, replid = words.partition(" ")
-        return cls(_needed(name, "the name of a node"), replid.strip())
+        return cls(_needed(words, "the name of a node"))
 
     def words(self) -> str:
-        return f"{self.name} {self.replid}" if self.replid else self.name
+        return self.name
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class History:
+    """Under which replid the node's tokens are valid; empty in a client's question, and while a node keeps no history.
+
+    A node answers at once, and says it again whenever the history gets another name, as at a promotion: from there on a
+    token is one of the new replid.
+    """
+
+    replid: str = ""
+    VERB: ClassVar[str] = "HISTORY"
+    SENDERS: ClassVar[frozenset[Side]] = _BOTH
+
+    @classmethod
+    def parse(cls, words: str) -> History:
+        return cls(words)
+
+    def words(self) -> str:
+        return self.replid
 
 
 @final
@@ -168,26 +201,16 @@ class Error(_Text):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Ping:
-    """A sign of life; from the first one received on, silence ends the connection. Unix ms of the sender's clock.
+class Ping(_Text):
+    """A sign of life; from the first one received on, silence ends the connection. Any text: we send Unix ms."""
 
-    A person may leave the time out: None.
-    """
-
-    at_ms: int | None
+    text: str
     VERB: ClassVar[str] = "PING"
     SENDERS: ClassVar[frozenset[Side]] = _BOTH
 
     @classmethod
     def parse(cls, words: str) -> Ping:
-        if not words:
-            return cls(None)
-        if not is_token(words):
-            raise PeerError(f"expected PING <ms>, got {shown(words)}")
-        return cls(int(words))
-
-    def words(self) -> str:
-        return "" if self.at_ms is None else str(self.at_ms)
+        return cls(words)
 
 
 @final
@@ -280,14 +303,14 @@ class Replicate:
         parts = words.split()
         if not parts:
             return cls(is_bare=True)
-        if len(parts) == 2 and parts[0] == ALL:
-            if parts[1] != NOW:
+        if len(parts) == 2 and is_all(parts[0]):
+            if not is_now(parts[1]):
                 raise PeerError(f"{ALL} can be followed from {NOW} only: name a stream to go on at a token")
             return cls()
         if len(parts) not in (2, 3):
             raise PeerError("expected REPLICATE <stream> <token> or REPLICATE <stream> <writer> <token>")
         stream = _stream(parts[0])
-        if parts[1] == NOW and len(parts) == 2:
+        if is_now(parts[1]) and len(parts) == 2:
             return cls(stream)
         if is_token(parts[1]) or len(parts) == 2:
             return cls(stream, parse_token(parts[1]), replid=parts[2] if len(parts) == 3 else "")
@@ -306,40 +329,88 @@ class Replicate:
 @final
 @dataclass(frozen=True, slots=True)
 class UserSync:
-    """A user has started or stopped syncing (`is_syncing`), last at Unix ms."""
+    """A user has started or stopped syncing (`is_syncing`), last at Unix ms.
+
+    `instance` is the client's process that says so; clients of older versions leave it out: empty.
+    """
 
     user: str
     is_syncing: bool
     last_sync_ms: int
+    instance: str = ""
     VERB: ClassVar[str] = "USER_SYNC"
     SENDERS: ClassVar[frozenset[Side]] = _CLIENT
 
     @classmethod
     def parse(cls, words: str) -> UserSync:
         parts = words.split()
-        if len(parts) != 3 or parts[1] not in ("start", "end"):
-            raise PeerError(f"expected USER_SYNC <user> start|end <ms>, got {shown(words)}")
-        return cls(parts[0], parts[1] == "start", parse_token(parts[2]))
+        if len(parts) not in (3, 4) or parts[-2] not in ("start", "end"):
+            raise PeerError(f"expected USER_SYNC [<instance>] <user> start|end <ms>, got {shown(words)}")
+        return cls(parts[-3], parts[-2] == "start", parse_token(parts[-1]), parts[0] if len(parts) == 4 else "")
 
     def words(self) -> str:
-        return f"{self.user} {'start' if self.is_syncing else 'end'} {self.last_sync_ms}"
+        said = f"{self.user} {'start' if self.is_syncing else 'end'} {self.last_sync_ms}"
+        return f"{self.instance} {said}" if self.instance else said
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClearUserSync:
+    """A process of the client ends: none of its users syncs any more."""
+
+    instance: str
+    VERB: ClassVar[str] = "CLEAR_USER_SYNC"
+    SENDERS: ClassVar[frozenset[Side]] = _CLIENT
+
+    @classmethod
+    def parse(cls, words: str) -> ClearUserSync:
+        return cls(_needed(words, "the name of an instance"))
+
+    def words(self) -> str:
+        return self.instance
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class UserIp:
+    """A user was seen: `data` is JSON text, as a rule [access token, ip, user agent, device, Unix ms]."""
+
+    user: str
+    data: str
+    VERB: ClassVar[str] = "USER_IP"
+    SENDERS: ClassVar[frozenset[Side]] = _CLIENT
+
+    @classmethod
+    def parse(cls, words: str) -> UserIp:
+        user, _, data = words.partition(" ")
+        if not data:
+            raise PeerError(f"expected USER_IP <user> <data as JSON>, got {shown(words)}")
+        return cls(user, data)
+
+    def words(self) -> str:
+        return f"{self.user} {self.data}"
+
+    def __repr__(self) -> str:
+        return f"UserIp(user={self.user!r}, ...)"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class FederationAck:
-    """Data up to this token has arrived."""
+    """Data up to this token has arrived; `instance` as in USER_SYNC."""
 
     token: int
+    instance: str = ""
     VERB: ClassVar[str] = "FEDERATION_ACK"
     SENDERS: ClassVar[frozenset[Side]] = _CLIENT
 
     @classmethod
     def parse(cls, words: str) -> FederationAck:
-        return cls(parse_token(words))
+        instance, _, token = words.rpartition(" ")
+        return cls(parse_token(token), instance)
 
     def words(self) -> str:
-        return str(self.token)
+        return f"{self.instance} {self.token}" if self.instance else str(self.token)
 
 
 @final
@@ -387,6 +458,7 @@ class InvalidateCache:
 
 LineCommand: TypeAlias = (
     Server
+    | History
     | Rdata
     | Position
     | Error
@@ -397,6 +469,8 @@ LineCommand: TypeAlias = (
     | Auth
     | Replicate
     | UserSync
+    | ClearUserSync
+    | UserIp
     | FederationAck
     | RemovePusher
     | InvalidateCache
@@ -404,6 +478,7 @@ LineCommand: TypeAlias = (
 
 VERBS: Final[tuple[type[LineCommand], ...]] = (
     Server,
+    History,
     Rdata,
     Position,
     Error,
@@ -414,6 +489,8 @@ VERBS: Final[tuple[type[LineCommand], ...]] = (
     Auth,
     Replicate,
     UserSync,
+    ClearUserSync,
+    UserIp,
     FederationAck,
     RemovePusher,
     InvalidateCache,

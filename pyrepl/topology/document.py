@@ -2,7 +2,7 @@
 
     version   1
     start     the address that was asked first
-    status    "ok", "trouble" or "unreachable" (the first node)
+    status    "ok", "trouble"; of the first node "unreachable", or "refused" where it is there and wants a password
     problems  [{"node": address or null, "code", "text"}]; codes are those of problems.RULES, texts may change
     nodes     in the order of the tree, each with the members that _node writes; null is "not known" or "does not apply"
 
@@ -23,7 +23,9 @@ SCHEMA_VERSION: Final = 1
 def document_of(tree: Tree, max_lag_s: int = MAX_LAG_S) -> dict[str, Any]:
     """Plain values, ready for json.dumps."""
     problems = problems_in(tree, max_lag_s)
-    status = "unreachable" if tree.start_failure else "trouble" if problems else "ok"
+    status = "trouble" if problems else "ok"
+    if tree.start_failure:
+        status = "refused" if tree.start_is_refused else "unreachable"
     return {
         "version": SCHEMA_VERSION,
         "start": str(tree.start),

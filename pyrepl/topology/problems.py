@@ -24,7 +24,12 @@ class Problem(NamedTuple):
 
 
 def _unreachable(node: TreeNode) -> str:
-    return f"cannot be asked: {node.failure}" if node.failure and node.address.port else ""
+    is_it = node.failure and node.address.port and not node.is_refused
+    return f"cannot be asked: {node.failure}" if is_it else ""
+
+
+def _refused(node: TreeNode) -> str:
+    return f"refuses to be asked: {node.failure}" if node.is_refused else ""
 
 
 def _loop(node: TreeNode) -> str:
@@ -111,6 +116,7 @@ def _failover(node: TreeNode) -> str:
 
 RULES: Final[tuple[tuple[str, Callable[[TreeNode], str]], ...]] = (
     ("unreachable", _unreachable),
+    ("refused", _refused),
     ("loop", _loop),
     ("elsewhere", _elsewhere),
     ("loading", _loading),

@@ -98,7 +98,9 @@ def _link(node: TreeNode) -> str:
     if node.elsewhere:
         return "elsewhere"
     if facts is None:
-        return node.row.state if node.row is not None and not node.address.port else "unreachable"
+        if node.row is not None and not node.address.port:
+            return node.row.state
+        return "refused" if node.is_refused else "unreachable"
     if facts.loading_percent is not None:
         return f"loading {facts.loading_percent:.0f}%"
     if not facts.is_replica:

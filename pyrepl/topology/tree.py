@@ -30,6 +30,8 @@ class TreeNode:
         self.facts: Final = facts
         self.failure: Final = failure
         """Why it could not be asked."""
+        self.is_refused = False
+        """It is there, and refuses to be asked."""
         self.parent: Final = parent
         self.row: ReplicaRow | None = None
         """How its parent sees it; None when the parent does not."""
@@ -123,7 +125,18 @@ class Tree:
     @property
     def start_failure(self) -> str:
         """Why the first node could not be asked; empty if it could."""
-        return next((node.failure for node in self.nodes() if node.address == self.start and node.failure), "")
+        node = self._failed_start
+        return "" if node is None else node.failure
+
+    @property
+    def start_is_refused(self) -> bool:
+        """The first node is there, and refuses to be asked."""
+        node = self._failed_start
+        return node is not None and node.is_refused
+
+    @property
+    def _failed_start(self) -> TreeNode | None:
+        return next((node for node in self.nodes() if node.address == self.start and node.failure), None)
 
     def nodes(self) -> list[TreeNode]:
         return [node for top in self.tops for node in top.walk()]
@@ -174,7 +187,9 @@ class _Builder:
     def _make(self, key: Address, parent: TreeNode | None) -> TreeNode:
         facts = self._walk.facts(key)
         unknown = "not asked" if key.port else "has not said where it listens"
-        return TreeNode(key, facts, "" if facts is not None else self._walk.failures.get(key, unknown), parent)
+        node = TreeNode(key, facts, "" if facts is not None else self._walk.failures.get(key, unknown), parent)
+        node.is_refused = key in self._walk.refusals
+        return node
 
     def _place(self, key: Address, parent: TreeNode | None) -> TreeNode:
         """A node and all below it."""

@@ -29,8 +29,8 @@ class Answer(NamedTuple):
 class Walk:
     """One look at a topology.
 
-    Invariants: every address in `answers` and `failures` is in `_seen`, and in one of the two at most; every value of
-    `_keys` is in `answers`.
+    Invariants: every address in `answers` and `failures` is in `_seen`, and in one of the two at most; `refusals` is
+    part of `failures`; every value of `_keys` is in `answers`.
     """
 
     def __init__(self, start: Address) -> None:
@@ -38,6 +38,8 @@ class Walk:
         self.answers: dict[Address, Answer] = {}
         """By key."""
         self.failures: dict[Address, str] = {}
+        self.refusals: set[Address] = set()
+        """Of them those that answered, and said no: the password is missing or wrong, protected mode."""
         self.left_out = 0
         """Addresses that were not asked because there were too many."""
         self._seen: set[Address] = {start}
@@ -62,10 +64,12 @@ class Walk:
         for found in _neighbours(facts):
             self._find(found)
 
-    def failed(self, address: Address, why: str) -> None:
-        """It could not be asked."""
+    def failed(self, address: Address, why: str, *, refused: bool = False) -> None:
+        """It could not be asked; `refused`: it is there, and said no."""
         assert address in self._seen and address not in self._keys
         self.failures[address] = why
+        if refused:
+            self.refusals.add(address)
 
     def key_of(self, address: Address) -> Address:
         """The one address that stands for this node."""

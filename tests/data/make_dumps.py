@@ -117,6 +117,15 @@ def _fill_field_ttls(client: Any) -> None:
     client.execute_command("HPEXPIREAT", "hash:ttl:big", FAR_MS + 100000, "FIELDS", 1, "f7")
 
 
+def _fill_idmp(client: Any) -> None:
+    add = ("XADD", "stream:idmp", "IDMP")
+    for producer, iid in (("p1", "i1"), ("p1", "i2"), ("p1", "i1"), ("p2", "x" * 100), ("p1", "7")):
+        client.execute_command(*add, producer, iid, "*", "f", "v")
+    client.execute_command("XADD", "stream:idmp", "IDMPAUTO", "p3", "*", "f", "v")
+    client.xadd("stream:tuned", {"a": 1}, id="5-1")
+    client.execute_command("XCFGSET", "stream:tuned", "IDMP-DURATION", 86400, "IDMP-MAXSIZE", 10000)
+
+
 def _fill_few(client: Any) -> None:
     client.set("a", 1)
     client.set("b", "hello", pxat=FAR_MS)
@@ -140,6 +149,10 @@ def main() -> None:
     with running("redis8", "redis-8.2.rdb") as client:
         fill(client)
         _fill_field_ttls(client)
+    with running("redis86", "redis-8.6.rdb") as client:
+        fill(client)
+        _fill_field_ttls(client)
+        _fill_idmp(client)
     with running("redis7", "redis-7.0-lfu.rdb", "--maxmemory-policy", "allkeys-lfu") as client:
         _fill_few(client)
     with running("redis7", "redis-7.0-lru.rdb", "--maxmemory-policy", "allkeys-lru") as client:

@@ -15,10 +15,13 @@ _NO_WRITES: Final = (b"SELECT", b"PING", b"REPLCONF")
 class Follower:
     """Attached to a node from `__init__` on; `end` waits for the end of the connection."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, *, silent: bool = False) -> None:
+        """`silent`: with CLIENT REPLY OFF, as no replica says it."""
         self._wire = Wire(node.port)
         self._wire.call("REPLCONF", "listening-port", 1)
         self._wire.call("REPLCONF", "capa", "eof", "capa", "psync2")
+        if silent:
+            self._wire.send(encode(("CLIENT", "REPLY", "OFF")))
         _, self.replid, offset = self._wire.call("PSYNC", "?", "-1").split()
         self.start: int = int(offset)
         self.stream = bytearray()

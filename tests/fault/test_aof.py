@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -12,7 +13,7 @@ import pytest
 from tests.fault.processes import snapshot_child
 from tests.peers import compare
 from tests.peers.lab import Lab, LabError, Node, wait_until
-from tests.peers.wire import ErrorReply
+from tests.peers.wire import ErrorReply, encode
 
 AOF = {"appendonly": "yes", "appendfsync": "no"}
 """Not everysec: there a write waits while an fsync runs, as in Redis, and a SIGKILL takes it."""
@@ -80,14 +81,37 @@ def test_no_room_stops_writes_until_there_is_some(lab: Lab, tmp_path: Path) -> N
     node.call("SET", "a", "1")
     process = psutil.Process(node.process.pid)
     process.rlimit(psutil.RLIMIT_FSIZE, (2000, psutil.RLIM_INFINITY))
-    node.call("SET", "big", b"x" * 5000)
-    with pytest.raises(ErrorReply, match=r"^MISCONF Errors writing to the AOF file: "):
-        node.call("SET", "b", "2")
+    for words in (("SET", "big", b"x" * 5000), ("SET", "b", "2")):
+        with node.connect() as client, pytest.raises(ErrorReply, match=r"^MISCONF Errors writing to the AOF file: "):
+            client.call(*words)
     process.rlimit(psutil.RLIMIT_FSIZE, (-1, psutil.RLIM_INFINITY))
     wait_until("it is written", lambda: node.info("persistence")["aof_last_write_status"] == "ok")
     node.call("SET", "b", "2")
     digest = compare.digest(node)
     assert compare.digest(again(lab, _killed(node))) == digest
+
+
+def test_what_was_answered_is_there_though_the_disk_was_full(lab: Lab, tmp_path: Path) -> None:
+    """Values of a megabyte into three, by clients that pipeline; SIGKILL."""
+    node = lab.start("pyrepl", directives=AOF, folder=tmp_path / "node")
+    psutil.Process(node.process.pid).rlimit(psutil.RLIMIT_FSIZE, (3_000_000, psutil.RLIM_INFINITY))
+    answered = [number for number in range(0, 10, 2) for number in _set_two(node, number)]
+    assert 1 <= len(answered) < 4
+    node = again(lab, _killed(node))
+    assert [number for number in answered if node.call("STRLEN", f"key:{number}") != 1_000_000] == []
+
+
+def _set_two(node: Node, number: int) -> list[int]:
+    """Which of two writes sent together were answered with OK."""
+    with node.connect() as client:
+        for one in (number, number + 1):
+            client.send(encode(("SET", f"key:{one}", b"x" * 1_000_000)))
+        answered = []
+        with suppress(ConnectionError, ErrorReply):
+            for one in (number, number + 1):
+                if client.read() == "OK":
+                    answered.append(one)
+        return answered
 
 
 def test_a_tail_torn_anywhere_is_cut_and_told(lab: Lab, tmp_path: Path) -> None:

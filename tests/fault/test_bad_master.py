@@ -120,6 +120,44 @@ def test_refusals_of_ping_that_redis_goes_on_after(lab: Lab, ping: bytes) -> Non
         follow(lab, master).wait_link_up()
 
 
+PASSWORDS = {
+    "wrong": ("mistaken", "Unable to AUTH to MASTER: -WRONGPASS invalid username-password pair or user is disabled."),
+    "missing": ("", "Unexpected reply to PSYNC from master: -NOAUTH Authentication required."),
+}
+
+
+@pytest.mark.parametrize("kind", ["pyrepl", "redis8"])
+@pytest.mark.parametrize("what", PASSWORDS)
+def test_a_password_that_is_none_names_masterauth(lab: Lab, kind: str, what: str) -> None:
+    """Redis's line, and what to set, in the log and in INFO."""
+    given, line = PASSWORDS[what]
+    master = lab.start(kind, directives={"requirepass": "secret"})
+    replica = lab.start("pyrepl", master, directives={"masterauth": given})
+    info = wait_for_reason(replica)
+    assert "masterauth" in info["master_last_sync_error"], info
+    assert line in replica.log()
+    assert "does not understand REPLCONF ping" not in replica.log()
+    assert not given or given not in replica.log()
+
+
+def test_a_password_for_a_master_that_has_none(lab: Lab) -> None:
+    replica = lab.start("pyrepl", lab.start("redis8"), directives={"masterauth": "secret"})
+    assert "clear masterauth" in wait_for_reason(replica)["master_last_sync_error"]
+    assert "Unable to AUTH to MASTER: -ERR AUTH <password> called without any password" in replica.log()
+
+
+def test_a_replica_of_itself_is_told(lab: Lab) -> None:
+    node = lab.start("pyrepl")
+    node.call("SET", "a", "1")
+    node.call("REPLICAOF", "localhost", node.port)
+    assert "REPLICAOF names its own address" in wait_for_reason(node)["master_last_sync_error"]
+    assert "told to follow itself" in node.log()
+    time.sleep(WATCHED_S)
+    assert node.log().count("Connecting to MASTER") <= MOST_TRIES
+    node.call("REPLICAOF", "NO", "ONE")
+    assert node.call("GET", "a") == b"1"
+
+
 def test_replconf_may_be_unknown(lab: Lab) -> None:
     refusal = b"-ERR Unrecognized REPLCONF option: capa\r\n"
     with FakeMaster(fake_master.snapshot(EMPTY_RDB), replconf=refusal) as master:
@@ -139,6 +177,41 @@ def test_unknown_command_stops_the_link(lab: Lab) -> None:
         assert counted
         assert max(counted) >= 1
         time.sleep(WATCHED_S)
+        assert most_tries(master) <= MOST_TRIES
+
+
+FOREIGN = (
+    ("REPLICAOF", "NO", "ONE"),
+    ("SHUTDOWN", "NOSAVE"),
+    ("HELLO", "3"),
+    ("MONITOR",),
+    ("SUBSCRIBE", "a"),
+    ("QUIT",),
+    ("AUTH", "x"),
+    ("CLIENT", "KILL", "TYPE", "master"),
+    ("SYNC",),
+    ("FAILOVER",),
+)
+
+
+@pytest.mark.parametrize("words", FOREIGN, ids=" ".join)
+def test_commands_that_no_master_sends_end_the_link(lab: Lab, words: tuple[str, ...]) -> None:
+    """They are not obeyed: what came before is kept, the log and INFO name command and offset, and it is tried again
+    with patience."""
+    before = fake_master.stream(SELECT_0, ("SET", "a", "1"))
+    sent = before + fake_master.stream(words, ("SET", "c", "3"))
+    with FakeMaster(fake_master.snapshot(EMPTY_RDB, sent)) as master:
+        replica = follow(lab, master, replica_ignore_unknown_commands="yes")
+        info = wait_for_reason(replica)
+        assert info["role"] == "slave" and info["master_link_status"] == "down"
+        assert f"'{words[0]}' at offset {len(before)}" in info["master_last_sync_error"]
+        assert "foreign_command" in info["master_last_sync_error"]
+        assert int(info["slave_repl_offset"]) == len(before)
+        line = next(line for line in replica.log().splitlines() if "no master puts into its stream" in line)
+        assert f"'{words[0]}' at offset {len(before)}" in line
+        assert replica.call("GET", "a") == b"1" and replica.call("GET", "c") is None
+        assert "Internal error" not in replica.log()
+        wait_until("it asks again", lambda: len(master.asked) > 1)
         assert most_tries(master) <= MOST_TRIES
 
 

@@ -24,6 +24,7 @@ import pytest
 from tests.fault.crash_stories import MOST, STORIES, Ledger, Run, Story, digests_in
 from tests.fault.stops import Stop
 from tests.peers import compare
+from tests.peers.kinds import REAL
 from tests.peers.lab import Lab, LabError, Node, wait_until
 
 SECOND_CRASH_EVERY = 4
@@ -238,11 +239,11 @@ def test_the_child_killed_at_every_step(matrix: Matrix) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("reader", ["redis7", "redis8", "valkey8"])
+@pytest.mark.parametrize("reader", REAL)
 @pytest.mark.parametrize("matrix", [("rewrite", "always"), ("append", "no")], indirect=True, ids=lambda param: param[0])
 def test_real_servers_start_from_what_a_crash_leaves(matrix: Matrix, reader: str) -> None:
     """At every third step, from another one for each kind."""
-    step = 1 + ("redis7", "redis8", "valkey8").index(reader)
+    step = 1 + REAL.index(reader)
     while matrix.die_at(step, reader=reader):
         step += 3
     assert step > 10

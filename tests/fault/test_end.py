@@ -10,7 +10,8 @@ import pytest
 
 from tests.fault.processes import children, left_behind, runs, snapshot_child
 from tests.peers import compare, dataset
-from tests.peers.lab import REAL, STOP_S, Lab, Node, wait_until
+from tests.peers.kinds import REAL
+from tests.peers.lab import STOP_S, Lab, Node, wait_until
 from tests.peers.proxy import Proxy
 from tests.peers.wire import Wire
 

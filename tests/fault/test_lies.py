@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fault.follower import Follower
+from tests.fault.follower import Follower, units
 from tests.peers.lab import Lab, Node, wait_until
-from tests.peers.wire import Wire
+from tests.peers.wire import ErrorReply, Wire, encode
 
 FUTURE = 10**12
 LIES = (str(FUTURE), str(2**63 - 1), str(2**64), "-1", "0", "x", "")
@@ -61,6 +61,57 @@ def test_positions_from_the_future(master: Node) -> None:
     assert master.stat("sync_full_above_offset") == 2
     assert "above_offset" in master.log()
     assert master.call("SET", "a", "2") == "OK"
+
+
+ANSWERED = {
+    "ping": ("PING",),
+    "<unknown>": ("FROBNICATE", "a"),
+    "get": ("GET", "a"),
+    "select": ("SELECT", "1"),
+    "client|list": ("CLIENT", "LIST"),
+    "replconf": ("REPLCONF", "listening-port", "1"),
+    "slowlog|get": ("SLOWLOG", "GET"),
+    "subscribe": ("SUBSCRIBE", "a"),
+    "wait": ("WAIT", "5", "1"),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_command_that_is_answered_ends_the_replica(master: Node, name: str) -> None:
+    """No answer gets into the stream; Redis 8.2's line in the log. The replica's own word is not lost to others."""
+    follower = Follower(master)
+    wait_until("it is online", lambda: "state=online" in master.info("replication")["slave0"])
+    follower.say(*ANSWERED[name])
+    follower.end()
+    assert units(bytes(follower.stream)) == 0
+    master.wait_log(f"Replica generated a reply to command '{name}', disconnecting it: id=")
+    assert master.info("replication")["connected_slaves"] == "0"
+
+
+def test_a_command_that_is_answered_before_the_snapshot_came(master: Node) -> None:
+    master.call("CONFIG", "SET", "repl-diskless-sync-delay", "1000")
+    for words in (("SYNC",), ("PSYNC", "?", "-1")):
+        with Wire(master.port) as wire:
+            wire.call("REPLCONF", "capa", "eof")
+            wire.send(encode(words) + encode(("PING",)))
+            assert b"PONG" not in wire.file.read()
+    assert master.log().count("Replica generated a reply to command 'ping'") == 2
+
+
+def test_silenced_commands_of_a_replica_harm_nobody(master: Node) -> None:
+    """CLIENT REPLY OFF leaves nothing to be answered, as in Redis."""
+    follower = Follower(master, silent=True)
+    wait_until("it is online", lambda: "state=online" in master.info("replication")["slave0"])
+    follower.say("PING")
+    master.call("SET", "a", "2")
+    wait_until("it has the write", lambda: follower.held == end(master))
+    assert master.info("replication")["connected_slaves"] == "1"
+
+
+def test_an_offset_that_is_no_number(master: Node) -> None:
+    with Wire(master.port) as wire, pytest.raises(ErrorReply, match="ERR value is not an integer or out of range"):
+        wire.call("PSYNC", "?", "many")
+    master.wait_log("127.0.0.1:<unknown-replica-port> asks for synchronization but with a wrong offset")
 
 
 @pytest.mark.parametrize("words", [("SET", "a", "9"), ("PSYNC", "?", "-1"), ("REPLCONF", "listening-port", "x")])

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from tests.interop.pair import BACKLOG
-from tests.peers import compare, dataset
+from tests.peers import compare, dataset, kinds
 from tests.peers.lab import Lab, Node
 from tests.peers.proxy import Proxy
 from tests.peers.writer import Writer
@@ -52,7 +52,7 @@ def one_fault(rng: random.Random, proxy: Proxy, master: Node, replicas: list[Nod
 def test_storm(lab: Lab, kind: str, seed: int, seconds: float) -> None:
     rng = random.Random(seed)
     followers = FOLLOWERS[kind]
-    field_ttl = {kind, *followers} <= {"pyrepl", "redis8"}
+    field_ttl = kinds.field_ttl(kind, *followers)
     master = lab.start(kind, directives={**BACKLOG, "repl-diskless-sync": rng.choice(("yes", "no"))})
     dataset.fill(master, dataset.commands(SCALE, seed=seed, field_ttl=field_ttl))
     with Proxy(master.port) as proxy:

@@ -13,6 +13,7 @@ import pytest
 from tests.fault.processes import children, resident_bytes, snapshot_child
 from tests.interop import channels
 from tests.peers import compare
+from tests.peers.kinds import maker
 from tests.peers.lab import Lab, Node, wait_until
 
 MB: Final = 1 << 20
@@ -46,7 +47,7 @@ def start(lab: Lab, kinds: tuple[str, str, str], limit: str) -> tuple[Node, Node
     master.call("CONFIG", "SET", "rdb-key-save-delay", SLOW_US if replica_kind == "pyrepl" else 3 * SLOW_US)
     wanted = channels.directives(replica_kind, dialect)
     replica = lab.start(replica_kind, master, {**wanted, **LIMIT, **ATTENTIVE, "repl-diskless-load": "swapdb"})
-    streaming = channels.MASTER_STREAMS[kind]
+    streaming = channels.MASTER_STREAMS[maker(kind)]
     wait_until("stream and snapshot flow", lambda: streaming in master.log(), 60, every_s=0.002)
     return master, replica
 
@@ -158,3 +159,20 @@ def test_without_a_limit_of_its_own_it_takes_that_of_replicas_output(lab: Lab) -
     replica.wait_link_up(60)
     compare.settle(master, replica)
     compare.assert_equal(master, replica)
+
+
+def test_without_any_limit_it_takes_a_share_of_the_memory(lab: Lab) -> None:
+    """Both directives 0: a quarter of maxmemory. There the replica stops reading; nothing fails, and INFO shows it."""
+    master = lab.start("pyrepl", directives={"client-output-buffer-limit": "replica 1gb 0 0"})
+    master.call("DEBUG", "POPULATE", KEYS, "key", 100)
+    master.call("CONFIG", "SET", "rdb-key-save-delay", SLOW_US)
+    limits = {"replica-full-sync-buffer-limit": "0", "client-output-buffer-limit": "replica 0 0 0"}
+    replica = lab.start("pyrepl", master, {**limits, "maxmemory": "8mb", "repl-diskless-load": "swapdb"})
+    assert replica.info("replication")["replica_full_sync_buffer_limit"] == str(2 * MB)
+    wait_until("there is a snapshot", lambda: children(master), 60, every_s=0.002)
+    with still(master, replica), heavy_writes(master):
+        replica.wait_log(f"Replication buffer limit has been reached ({2 * MB} bytes)")
+    replica.wait_link_up(60)
+    compare.settle(master, replica)
+    compare.assert_equal(master, replica)
+    assert master.stat("sync_full") == 1

@@ -269,8 +269,9 @@ class Stage:
             if node.kind == "pyrepl":
                 assert temporary_files(node) == [], f"left in the folder of {node.name}"
             if node.kind == "pyrepl" and node in self.descriptors:
-                expected = self.descriptors[node] + 1
-                what = f"{node.name} has {expected} descriptors, one more than before the sync: the link's"
+                # The master's socket; on the replica the link's, and the epoll that watches it for a reset.
+                expected = self.descriptors[node] + (1 if node is self.master else 2)
+                what = f"{node.name} has {expected} descriptors: those of before the sync, and the link's"
                 wait_until(what, lambda node=node, expected=expected: descriptors(node) == expected)  # type: ignore[misc]
 
 
@@ -351,3 +352,15 @@ def test_broken(lab: Lab, case: Case) -> None:
 @pytest.mark.parametrize("case", MATRIX, ids=str)
 def test_broken_everywhere(lab: Lab, case: Case) -> None:
     play(lab, case)
+
+
+@pytest.mark.parametrize("kind", ["redis8", "pyrepl"])
+def test_a_sync_that_goes_well_is_not_called_lost(lab: Lab, kind: str) -> None:
+    """The RDB channel ends with the snapshot, whoever of the two hangs up first."""
+    master = lab.start("pyrepl", directives={"repl-rdb-channel": "yes"})
+    master.call("SET", "a", "1")
+    replica = lab.start(kind, master, directives={"repl-rdb-channel": "yes"})
+    replica.wait_link_up()
+    master.wait_log("the whole snapshot was sent over it")
+    assert " lost" not in master.log()
+    assert "Diskless rdb transfer, done reading from pipe, 1 replicas still up." in master.log()

@@ -1,27 +1,67 @@
-"""No directive promises what nobody does: each is read outside the configuration room, or says that it is inert."""
+"""No directive promises what nobody does.
+
+Each is read by code outside the configuration room, or its row says that it is without effect (`inert`, and whoever
+sets it is told) or that it cannot be set yet (`refused`). Nobody reads what says so of itself.
+"""
 
 from __future__ import annotations
 
-import re
+import ast
 from pathlib import Path
 
 import pytest
 
+from pyrepl.config.accepted import ACCEPTED, REFUSED
 from pyrepl.config.directives import ROWS
 from pyrepl.rdb.settings import PackingSettings
 
 ROOT = Path(__file__).resolve().parents[2]
-BY_OTHER_WAYS = {"enable-protected-configs", *(field.replace("_", "-") for field in PackingSettings._fields)}
-"""Settings.why_not_settable acts on the one; the snapshot takes the others together, under the same names."""
+SETTINGS = {"settings", "_settings"}
+"""What the objects are called whose attributes are the directives."""
+
+BY_OTHER_WAYS = {
+    "enable-protected-configs": "Settings.why_not_settable acts on it",
+    "masterauth": "roles reads it",
+    **{name.replace("_", "-"): "snapshots take all of PackingSettings together" for name in PackingSettings._fields},
+}
 
 
-@pytest.fixture(scope="module")
-def source() -> str:
+def readers() -> dict[str, list[str]]:
+    """Attribute of Settings -> places that read it, by the syntax tree: comments and texts do not count."""
+    found: dict[str, list[str]] = {}
     files = [*(ROOT / "pyrepl").rglob("*.py"), *(ROOT / "cli").rglob("*.py")]
-    return "\n".join(path.read_text() for path in files if path.parent != ROOT / "pyrepl" / "config")
+    for path in files:
+        if path.parent == ROOT / "pyrepl" / "config":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and _name(node.value) in SETTINGS:
+                found.setdefault(node.attr, []).append(f"{path.name}:{node.lineno}")
+    return found
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if not row.inert])
-def test_somebody_acts_on_it(name: str, source: str) -> None:
-    found = re.search(rf"settings\.{ROWS[name].attribute}\b|\"{name}\"", source)
-    assert found or name in BY_OTHER_WAYS, f"nobody reads settings.{ROWS[name].attribute}: act on it or say inert="
+def _name(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+READERS = readers()
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if not row.inert and not row.refused])
+def test_somebody_acts_on_it(name: str) -> None:
+    assert ROWS[name].attribute in READERS or name in BY_OTHER_WAYS, (
+        f"nobody reads settings.{ROWS[name].attribute}: act on it or say so"
+    )
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.inert or row.refused])
+def test_nobody_acts_on_what_is_said_to_be_without_effect(name: str) -> None:
+    assert ROWS[name].attribute not in READERS
+    assert not (ROWS[name].inert and ROWS[name].refused)
+
+
+def test_names_without_a_row_have_a_reason_and_no_reader() -> None:
+    for name, why in (ACCEPTED | REFUSED).items():
+        assert why
+        assert name.replace("-", "_") not in READERS

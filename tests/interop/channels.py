@@ -11,46 +11,47 @@ import threading
 from types import TracebackType
 from typing import Final, Self
 
+from tests.peers import kinds
+from tests.peers.kinds import OURS, TABLE, maker
 from tests.peers.lab import Node
 from tests.peers.wire import ErrorReply
 
 ONE: Final = ""
 """No dialect: snapshot and stream on one connection."""
-REDIS: Final = "redis"
-VALKEY: Final = "valkey"
+REDIS: Final = kinds.REDIS
+VALKEY: Final = kinds.VALKEY
 DIALECTS: Final = (REDIS, VALKEY)
 BOTH: Final = "redis and valkey"
 
 _DIRECTIVES: Final = {REDIS: "repl-rdb-channel", VALKEY: "dual-channel-replication-enabled"}
-_KNOWN: Final = {"pyrepl": DIALECTS, "redis7": (), "redis8": (REDIS,), "valkey8": (VALKEY,)}
 
 POLL_S: Final = 0.005
 
 MASTER_SAYS: Final = {
-    "pyrepl": "Starting BGSAVE for SYNC with target: replicas sockets (rdb-channel)",
-    "redis8": "Starting BGSAVE for SYNC with target: replicas sockets (rdb-channel)",
-    "valkey8": "Starting BGSAVE for SYNC with target: replicas sockets using: dual-channel",
+    OURS: "Starting BGSAVE for SYNC with target: replicas sockets (rdb-channel)",
+    REDIS: "Starting BGSAVE for SYNC with target: replicas sockets (rdb-channel)",
+    VALKEY: "Starting BGSAVE for SYNC with target: replicas sockets using: dual-channel",
 }
-"""What a master of that kind logs when it begins a snapshot for a second connection, and only then."""
+"""What a master of that make logs when it begins a snapshot for a second connection, and only then."""
 
 MASTER_STREAMS: Final = {
-    "pyrepl": "Starting to deliver RDB and replication stream to replica",
-    "redis8": "Starting to deliver RDB and replication stream to replica",
-    "valkey8": "Partial resynchronization request from",
+    OURS: "Starting to deliver RDB and replication stream to replica",
+    REDIS: "Starting to deliver RDB and replication stream to replica",
+    VALKEY: "Partial resynchronization request from",
 }
 """What it logs when the stream has joined on the first connection."""
 
 REPLICA_SAYS: Final = {
-    "pyrepl": "PSYNC is not possible, initialize RDB channel. (dialect: {dialect})",
-    "redis8": "PSYNC is not possible, initialize RDB channel.",
-    "valkey8": "PSYNC is not possible, initialize RDB channel.",
+    OURS: "PSYNC is not possible, initialize RDB channel. (dialect: {dialect})",
+    REDIS: "PSYNC is not possible, initialize RDB channel.",
+    VALKEY: "PSYNC is not possible, initialize RDB channel.",
 }
-"""What a replica of that kind logs when it was sent to a second connection."""
+"""What a replica of that make logs when it was sent to a second connection."""
 
 REPLICA_CAUGHT_UP: Final = {
-    "pyrepl": "Successfully streamed replication buffer into the db",
-    "redis8": "Successfully streamed replication buffer into the db",
-    "valkey8": "Successfully streamed replication data into memory",
+    OURS: "Successfully streamed replication buffer into the db",
+    REDIS: "Successfully streamed replication buffer into the db",
+    VALKEY: "Successfully streamed replication data into memory",
 }
 """What it logs when it has applied what came beside the snapshot."""
 
@@ -60,7 +61,7 @@ def directives(kind: str, dialect: str) -> dict[str, str]:
 
     A kind that does not know a dialect refuses its directive, so it gets none.
     """
-    return {_DIRECTIVES[known]: "yes" if known in dialect else "no" for known in _KNOWN[kind]}
+    return {_DIRECTIVES[known]: "yes" if known in dialect else "no" for known in TABLE[kind].dialects}
 
 
 class Watch:
@@ -114,7 +115,7 @@ def prove(master: Node, replica: Node, dialect: str) -> None:
     """Raises AssertionError unless the log of each says that two connections were used, in that dialect."""
     for node, texts in ((master, (MASTER_SAYS, MASTER_STREAMS)), (replica, (REPLICA_SAYS, REPLICA_CAUGHT_UP))):
         for text in texts:
-            said = text[node.kind].format(dialect=dialect)
+            said = text[maker(node.kind)].format(dialect=dialect)
             assert said in node.log(), f"{node.name} never logged {said!r}:\n{node.tail()}"
 
 
@@ -129,9 +130,9 @@ def expected_states(master: str, dialect: str) -> list[str]:
     if dialect == REDIS:
         return ["wait_bgsave", "send_bulk_and_stream", "online"]
     # In Valkey's dialect that connection is no replica's before the snapshot has begun.
-    return ["bg_transfer" if master == "valkey8" else "send_bulk_and_stream", "online"]
+    return ["bg_transfer" if maker(master) == VALKEY else "send_bulk_and_stream", "online"]
 
 
 def expected_flags(master: str) -> set[str]:
     """What CLIENT LIST of a master of this kind shows of both connections."""
-    return {"S"} if master == "valkey8" else {"S", "SC"}
+    return {"S"} if maker(master) == VALKEY else {"S", "SC"}

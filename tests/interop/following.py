@@ -10,14 +10,17 @@ import threading
 import time
 from typing import Any
 
+from tests.peers.stream_judge import offset_of
+
 Fact = tuple[int, list[Any]]
-"""(token, its rows)."""
+"""(its offset or id, its rows)."""
 
 
 class Follower(threading.Thread):
     """Follows one stream at whichever of `ports` chance names, and collects its facts until told to stop.
 
-    It trusts only what the protocol says: a position moves with a numeric token, SERVER says whose tokens they are.
+    It holds a number and nothing else, and trusts only what the protocol says: a position moves with a numeric token.
+    `stream` is a stream, or a stream and one of its writers; `token` where it begins.
     """
 
     def __init__(self, stream: str, ports: list[int], token: int, seed: int, *, cuts: bool = True) -> None:
@@ -25,9 +28,6 @@ class Follower(threading.Thread):
         self.stream = stream
         self.ports = ports
         self.token = token
-        self.replid = ""
-        self.named = False
-        """`stream` is a stream and one of its writers."""
         self.facts: list[Fact] = []
         self.connections = 0
         self.errors: list[str] = []
@@ -43,15 +43,19 @@ class Follower(threading.Thread):
         except BaseException as error:
             self.failure = error
 
-    def finish(self, token: int, timeout_s: float = 60.0) -> list[Fact]:
-        """Wait until it is at `token`; all its facts. Raises AssertionError if it does not get there."""
+    def _at(self, token: int) -> int:
+        """The offset or id of a token."""
+        return offset_of(token) if self.stream in ("keys", "commands", "caches") else token
+
+    def finish(self, at: int, timeout_s: float = 60.0) -> list[Fact]:
+        """Wait until it is at this offset or id; all its facts. Raises AssertionError if it does not get there."""
         end = time.monotonic() + timeout_s
-        while self.token < token and self.failure is None and time.monotonic() < end:
+        while self._at(self.token) < at and self.failure is None and time.monotonic() < end:
             time.sleep(0.02)
         self._over.set()
         self.join(10)
         assert self.failure is None, self.failure
-        assert self.token >= token, f"at {self.token}, not {token}; errors: {self.errors[-3:]}"
+        assert self._at(self.token) >= at, f"at token {self.token}, not at {at}; errors: {self.errors[-3:]}"
         return self.facts
 
     def _follow(self, port: int) -> None:
@@ -64,8 +68,7 @@ class Follower(threading.Thread):
             return
         self.connections += 1
         with sock, sock.makefile("rb") as lines:
-            history = "" if self.named else self.replid
-            sock.sendall(f"NAME follower\nREPLICATE {self.stream} {self.token} {history}\n".encode())
+            sock.sendall(f"NAME follower\nREPLICATE {self.stream} {self.token}\n".encode())
             held: list[Any] = []
             while left and not self._over.is_set():
                 try:
@@ -79,13 +82,11 @@ class Follower(threading.Thread):
     def _take(self, line: str, held: list[Any]) -> bool:
         """Take one line; False when the connection is over."""
         verb, _, rest = line.partition(" ")
-        if verb == "SERVER":
-            self.replid = rest.split()[1]
-        elif verb == "RDATA":
+        if verb == "RDATA":
             token, row = rest.removeprefix(self.stream + " ").split(" ", 1)
             held.append(json.loads(row))
             if token != "batch":
-                self.facts.append((int(token), held[:]))
+                self.facts.append((self._at(int(token)), held[:]))
                 held.clear()
                 self.token = int(token)
         elif verb == "POSITION":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.interop import channels
-from tests.peers import compare, dataset, finder
+from tests.peers import compare, dataset, finder, kinds
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.ports import HOST
 from tests.peers.writer import Writer
@@ -36,17 +36,22 @@ class Pair(NamedTuple):
     @property
     def field_ttl(self) -> bool:
         """Do both ends know hashes whose fields expire?"""
-        return {self.master, self.replica} <= {"pyrepl", "redis8"}
+        return kinds.field_ttl(self.master, self.replica)
+
+    @property
+    def newest(self) -> bool:
+        """Do both ends know the commands of Redis 8.4 and 8.6?"""
+        return kinds.newest(self.master, self.replica)
 
     @property
     def exact_scores(self) -> bool:
         """Must scores be such that Redis 7.0 prints them as the others do?"""
-        return "redis7" in (self.master, self.replica)
+        return kinds.exact_scores(self.master, self.replica)
 
     @property
     def source(self) -> str:
         """The real server that makes the data set: one whose files both ends can hold."""
-        return next((kind for kind in (self.master, self.replica) if kind != "pyrepl"), "redis8")
+        return next((kind for kind in (self.master, self.replica) if kind != kinds.OURS), "redis8")
 
     def __str__(self) -> str:
         return f"{self.master}-{self.replica}-{self.dialect or ('diskless' if self.diskless else 'disk')}"
@@ -55,7 +60,7 @@ class Pair(NamedTuple):
 def run(lab: Lab, pair: Pair, scale: int, dumps: Path) -> None:
     """The whole story above. Raises AssertionError (or a kind of it) at the first thing that is not so."""
     master = start_master(lab, pair, scale, dumps)
-    with load(master, scale, pair.field_ttl) as writer:
+    with load(master, scale, pair.field_ttl, newest=pair.newest) as writer:
         replica = start_replica(lab, pair, master)
         replica.wait_link_up()
         assert master.stat("sync_full") == 1, "the first sync took more than one full resync"
@@ -63,7 +68,7 @@ def run(lab: Lab, pair: Pair, scale: int, dumps: Path) -> None:
     compare.settle(master, replica, field_ttl=pair.field_ttl)
     compare.assert_equal(master, replica)
 
-    with load(master, scale // 4, pair.field_ttl, seed=2) as writer:
+    with load(master, scale // 4, pair.field_ttl, seed=2, newest=pair.newest) as writer:
         cut_and_heal(master, replica, at=master, kind="replica")
         cut_and_heal(master, replica, at=replica, kind="master")
         go_on(master, writer)
@@ -98,14 +103,19 @@ def start_replica(lab: Lab, pair: Pair, master: Node) -> Node:
 
 @contextmanager
 def load(
-    master: Node, scale: int, field_ttl: bool, seed: int = 1, without: frozenset[str] = frozenset()
+    master: Node,
+    scale: int,
+    field_ttl: bool,
+    seed: int = 1,
+    without: frozenset[str] = frozenset(),
+    newest: bool = False,
 ) -> Iterator[Writer]:
     """Within it, redis-benchmark and the mixed writer write to the master; after it, both have ended well."""
     command = [finder.tool("redis-benchmark"), "-h", HOST, "-p", master.port, "-t", BENCHMARK_TESTS]
     command += ["-n", scale // 4, "-r", 1000, "-P", 8, "-c", 10, "-d", 30, "-q"]
     benchmark = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        with Writer(master, seed, field_ttl=field_ttl, without=without) as writer:
+        with Writer(master, seed, field_ttl=field_ttl, newest=newest, without=without) as writer:
             yield writer
             output, _ = benchmark.communicate(timeout=300)
         assert benchmark.returncode == 0, output

@@ -12,6 +12,7 @@ import pyarrow.parquet
 
 from tests.peers.lab import die_with_parent, pyrepl_command, wait_until
 from tests.peers.ports import HOST
+from tests.peers.stream_judge import offset_of
 
 
 def start(*arguments: object, log: Path) -> subprocess.Popen[bytes]:
@@ -61,7 +62,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
 def commands(folder: Path) -> list[tuple[int, int, Any]]:
     """Records of the stream `commands` as the judge gives them."""
     return [
-        (record["token"], record["part"], [record["db"], _words(record["words"], record["words_base64"])])
+        (offset_of(record["token"]), record["part"], [record["db"], _words(record["words"], record["words_base64"])])
         for record in records(folder)
     ]
 

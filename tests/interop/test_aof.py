@@ -12,7 +12,8 @@ import pytest
 
 from tests.interop.pair import BACKLOG
 from tests.interop.writing import Writing
-from tests.peers import compare, dataset
+from tests.peers import compare, dataset, finder
+from tests.peers.kinds import KINDS, REAL
 from tests.peers.lab import Lab, Node, wait_until
 
 SCALE = 1500
@@ -45,7 +46,7 @@ def filled(lab: Lab, kind: str, folder: Path) -> Node:
     return node
 
 
-@pytest.mark.parametrize("reader", ["redis7", "redis8", "valkey8", "pyrepl"])
+@pytest.mark.parametrize("reader", KINDS)
 def test_others_start_from_our_file_and_we_go_on(lab: Lab, tmp_path: Path, reader: str) -> None:
     ours = filled(lab, "pyrepl", tmp_path / "node")
     before = compare.digest(ours)
@@ -61,7 +62,7 @@ def test_others_start_from_our_file_and_we_go_on(lab: Lab, tmp_path: Path, reade
     assert ("it can be continued" in again.log()) is (reader == "pyrepl")
 
 
-@pytest.mark.parametrize("reader", ["redis7", "redis8", "valkey8"])
+@pytest.mark.parametrize("reader", REAL)
 def test_others_start_from_a_base_of_commands(lab: Lab, tmp_path: Path, reader: str) -> None:
     ours = lab.start("pyrepl", directives={**AOF, "aof-use-rdb-preamble": "no"}, folder=tmp_path / "node")
     dataset.fill(ours, dataset.commands(SCALE))
@@ -78,7 +79,7 @@ def test_others_start_from_a_base_of_commands(lab: Lab, tmp_path: Path, reader: 
     assert compare.digest(theirs) == before
 
 
-@pytest.mark.parametrize("writer", ["redis7", "redis8", "valkey8"])
+@pytest.mark.parametrize("writer", REAL)
 def test_we_start_from_theirs(lab: Lab, tmp_path: Path, writer: str) -> None:
     theirs = filled(lab, writer, tmp_path / "node")
     before = compare.digest(theirs)
@@ -97,12 +98,12 @@ def test_redis_check_aof_accepts_it(lab: Lab, tmp_path: Path) -> None:
     ours = filled(lab, "pyrepl", tmp_path / "node")
     ours.kill()
     manifest = ours.folder / "appendonlydir" / "appendonly.aof.manifest"
-    done = subprocess.run(["redis-check-aof", str(manifest)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([finder.tool("redis-check-aof"), manifest], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout
     assert "All AOF files and manifest are valid" in done.stdout
 
 
-@pytest.mark.parametrize("master", ["pyrepl", "redis7", "redis8", "valkey8"])
+@pytest.mark.parametrize("master", KINDS)
 def test_a_killed_replica_continues_from_its_file_alone(lab: Lab, tmp_path: Path, master: str) -> None:
     one = lab.start(master, directives=BACKLOG)
     dataset.fill(one, dataset.commands(SCALE))
@@ -121,7 +122,7 @@ def test_a_killed_replica_continues_from_its_file_alone(lab: Lab, tmp_path: Path
     assert (one.stat("sync_full"), one.stat("sync_partial_ok")) == (1, 1)
 
 
-@pytest.mark.parametrize("replica", ["pyrepl", "redis7", "redis8", "valkey8"])
+@pytest.mark.parametrize("replica", KINDS)
 def test_replicas_continue_after_their_master_was_killed(lab: Lab, tmp_path: Path, replica: str) -> None:
     one = lab.start("pyrepl", directives=AOF, folder=tmp_path / "one")
     dataset.fill(one, dataset.commands(SCALE))

@@ -6,6 +6,7 @@ import pytest
 
 from tests.interop.pair import BACKLOG, cut_and_heal, go_on, load
 from tests.peers import compare, dataset
+from tests.peers.kinds import REAL, REDIS, maker
 from tests.peers.lab import Lab, Node, wait_until
 
 CI_SCALE = 4000
@@ -15,6 +16,21 @@ ONLY_REDIS_8 = frozenset({"HINCRBYFLOAT"})
 is, since offsets must be the same everywhere."""
 
 
+CHAINS = {
+    "redis8": ("valkey8", "redis7"),
+    "redis86": ("redis8", "valkey91", "redis7"),
+    "valkey91": ("valkey8", "redis8", "redis7"),
+}
+"""New ones, and older and other ones below."""
+
+CANNOT = [
+    ("redis8", 12, ("valkey8", "valkey91", "redis7")),
+    ("redis86", 13, ("redis8", "valkey91", "redis7")),
+    ("valkey91", 11, ("redis7",)),
+]
+"""The reason for the chains: a master, the version it writes, and who does not read that."""
+
+
 @pytest.mark.parametrize(
     "scale",
     [
@@ -22,22 +38,24 @@ is, since offsets must be the same everywhere."""
         pytest.param(dataset.FULL, marks=[pytest.mark.matrix, pytest.mark.timeout(1800)]),
     ],
 )
-def test_redis8_through_pyrepl_to_valkey8_and_redis7(lab: Lab, scale: int) -> None:
-    source = lab.start("redis8", directives=BACKLOG)
+@pytest.mark.parametrize("kind", CHAINS)
+def test_new_through_pyrepl_to_others(lab: Lab, kind: str, scale: int) -> None:
+    source = lab.start(kind, directives=BACKLOG)
     dataset.fill(source, dataset.commands(scale))
-    with load(source, scale, field_ttl=False, without=ONLY_REDIS_8) as writer:
+    without = ONLY_REDIS_8 if maker(kind) == REDIS else frozenset[str]()
+    with load(source, scale, field_ttl=False, without=without) as writer:
         middle = lab.start("pyrepl", source, directives=BACKLOG)
         middle.wait_link_up()
-        ends = [lab.start(kind, middle, directives=BACKLOG) for kind in ("valkey8", "redis7")]
+        ends = [lab.start(each, middle, directives=BACKLOG) for each in CHAINS[kind]]
         for end in ends:
             end.wait_link_up()
         go_on(source, writer)
     assert_all_equal(source, middle, ends)
 
-    with load(source, scale // 4, field_ttl=False, seed=2, without=ONLY_REDIS_8):
+    with load(source, scale // 4, field_ttl=False, seed=2, without=without):
         cut_and_heal(source, middle, at=middle, kind="master")
-        cut_and_heal(middle, ends[0], at=ends[0], kind="master")
-        cut_and_heal(middle, ends[1], at=ends[1], kind="master")
+        for end in ends:
+            cut_and_heal(middle, end, at=end, kind="master")
     assert_all_equal(source, middle, ends)
 
 
@@ -50,15 +68,15 @@ def assert_all_equal(source: Node, middle: Node, ends: list[Node]) -> None:
     assert len(ids) == 1, ids
 
 
-def test_without_pyrepl_these_two_cannot(lab: Lab) -> None:
-    """The reason for the chain, shown: Valkey 8 and Redis 7.0 refuse what Redis 8.2 sends."""
-    source = lab.start("redis8")
+@pytest.mark.parametrize(("kind", "version", "others"), CANNOT)
+def test_without_pyrepl_these_cannot(lab: Lab, kind: str, version: int, others: tuple[str, ...]) -> None:
+    source = lab.start(kind)
     source.call("SET", "a", "1")
-    for kind in ("valkey8", "redis7"):
-        lab.start(kind, source).wait_log("Can't handle RDB format version 12")
+    for other in others:
+        lab.start(other, source).wait_log(f"Can't handle RDB format version {version}")
 
 
-@pytest.mark.parametrize("kind", ["redis7", "redis8", "valkey8"])
+@pytest.mark.parametrize("kind", REAL)
 def test_promoted_pyrepl_keeps_its_replica_by_its_second_id(lab: Lab, kind: str) -> None:
     """REPLICAOF NO ONE in the middle: the end continues from where it is, under the new id."""
     source = lab.start("redis7", directives=BACKLOG)
@@ -83,7 +101,7 @@ def test_promoted_pyrepl_keeps_its_replica_by_its_second_id(lab: Lab, kind: str)
     assert middle.stat("sync_full") == 1
 
 
-@pytest.mark.parametrize("kind", ["redis7", "redis8", "valkey8"])
+@pytest.mark.parametrize("kind", REAL)
 def test_pyrepl_follows_a_promoted_replica(lab: Lab, kind: str) -> None:
     """Two replicas of one real master; one is promoted, pyrepl is told to follow it and continues partially."""
     source = lab.start(kind, directives=BACKLOG)

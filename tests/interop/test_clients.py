@@ -146,14 +146,32 @@ def test_redis_cli_rdb(lab: Lab, filled: Node, tmp_path: Path) -> None:
     compare.assert_equal(filled, real)
 
 
+def test_redis_cli_functions_rdb(lab: Lab, tmp_path: Path) -> None:
+    """What `--functions-rdb` fetches has the functions and no key, from pyrepl as from the real server it follows."""
+    real = lab.start("redis7")
+    real.call("FUNCTION", "LOAD", "#!lua name=l\nredis.register_function('f', function() return 1 end)")
+    real.call("SET", "a", "1")
+    node = lab.start("pyrepl", real)
+    node.wait_link_up()
+    for source in (real, node):
+        target = tmp_path / f"functions-{source.port}.rdb"
+        assert "Transfer finished with success" in cli(source, "--functions-rdb", target)
+        loaded = lab.start("redis7", dump=target)
+        loaded.wait_loaded()
+        assert loaded.call("DBSIZE") == 0
+        assert loaded.call("FCALL", "f", "0") == 1
+
+
 def test_redis_cli_replica_shows_the_stream(filled: Node) -> None:
-    """`redis-cli --replica` takes a full sync and prints what is written after it."""
+    """`redis-cli --replica` takes a full sync, without any key, and prints what is written after it."""
     command = [str(finder.tool("redis-cli")), "-p", str(filled.port), "--replica"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
         while "SYNC done" not in (line := process.stdout.readline()):
             assert line, "it ended before the sync was done"
+            assert "error" not in line
+        assert int(line.split()[3]) < 500, "bytes of the snapshot"
         filled.call("SET", "seen", "by the replica")
         while "seen" not in (line := process.stdout.readline()):
             assert line, "it ended before the write arrived"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.peers import compare, dataset, finder
-from tests.peers.lab import REAL, Lab, wait_until
+from tests.peers.kinds import OURS, REAL, exact_scores, field_ttl
+from tests.peers.lab import Lab, wait_until
 
 SCALE = 4000
 
@@ -16,7 +17,7 @@ SCALE = 4000
 @pytest.mark.parametrize("kind", REAL)
 def test_filled_by_pipelines_as_the_real_one(lab: Lab, kind: str) -> None:
     """The same commands give the same data."""
-    traits = {"field_ttl": kind == "redis8", "exact_scores": kind == "redis7"}
+    traits = {"field_ttl": field_ttl(OURS, kind), "exact_scores": exact_scores(kind)}
     real, ours = lab.start(kind), lab.start("pyrepl")
     for node in (real, ours):
         dataset.fill(node, dataset.commands(SCALE, **traits))
@@ -25,7 +26,7 @@ def test_filled_by_pipelines_as_the_real_one(lab: Lab, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", REAL)
 def test_real_dump_is_read(lab: Lab, dumps: Path, kind: str) -> None:
-    dump = dataset.real_dump(kind, SCALE, dumps, field_ttl=kind == "redis8", exact_scores=kind == "redis7")
+    dump = dataset.real_dump(kind, SCALE, dumps, field_ttl=field_ttl(OURS, kind), exact_scores=exact_scores(kind))
     real, ours = lab.start(kind, dump=dump), lab.start("pyrepl", dump=dump)
     real.wait_loaded()
     ours.wait_loaded()
@@ -78,7 +79,7 @@ def test_background_save_and_restart(lab: Lab, dumps: Path) -> None:
 
 @pytest.mark.parametrize("kind", REAL)
 def test_debug_reload_changes_nothing(lab: Lab, dumps: Path, kind: str) -> None:
-    dump = dataset.real_dump(kind, SCALE, dumps, field_ttl=kind == "redis8", exact_scores=kind == "redis7")
+    dump = dataset.real_dump(kind, SCALE, dumps, field_ttl=field_ttl(OURS, kind), exact_scores=exact_scores(kind))
     ours = lab.start("pyrepl", dump=dump)
     ours.wait_loaded()
     before = compare.digest(ours)

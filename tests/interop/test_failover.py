@@ -12,6 +12,7 @@ import pytest
 from tests.interop.pair import BACKLOG, load
 from tests.interop.writing import Writing
 from tests.peers import compare, dataset
+from tests.peers.kinds import OURS, REAL
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.ports import HOST
 from tests.peers.proxy import Proxy
@@ -19,15 +20,7 @@ from tests.peers.wire import ErrorReply
 
 SCALE = 2000
 EAGER = {**BACKLOG, "repl-ping-replica-period": "1"}
-PAIRS = [
-    ("pyrepl", "pyrepl"),
-    ("pyrepl", "redis7"),
-    ("pyrepl", "redis8"),
-    ("pyrepl", "valkey8"),
-    ("redis7", "pyrepl"),
-    ("redis8", "pyrepl"),
-    ("valkey8", "pyrepl"),
-]
+PAIRS = [(OURS, OURS), *((OURS, real) for real in REAL), *((real, OURS) for real in REAL)]
 
 
 def in_step(lab: Lab, master: str, replica: str) -> tuple[Node, Node]:

@@ -10,7 +10,8 @@ import pytest
 from tests.interop import pair
 from tests.interop.pair import Pair
 from tests.peers import dataset
-from tests.peers.lab import KINDS, Lab
+from tests.peers.kinds import KINDS
+from tests.peers.lab import Lab
 
 CI_SCALE: Final = 4000
 

@@ -11,6 +11,7 @@ import pytest
 from tests.interop.pair import BACKLOG
 from tests.interop.writing import Writing
 from tests.peers import compare, dataset
+from tests.peers.kinds import KINDS
 from tests.peers.lab import Lab, Node, wait_until
 
 SCALE = 2000
@@ -28,7 +29,7 @@ def filled_pair(lab: Lab, tmp_path: Path, master: str, replica: str) -> tuple[No
     return one, two
 
 
-@pytest.mark.parametrize("master", ["pyrepl", "redis7", "redis8", "valkey8"])
+@pytest.mark.parametrize("master", KINDS)
 def test_a_replica_continues_after_its_restart(lab: Lab, tmp_path: Path, master: str) -> None:
     one, two = filled_pair(lab, tmp_path, master, "pyrepl")
     two.terminate()
@@ -42,7 +43,7 @@ def test_a_replica_continues_after_its_restart(lab: Lab, tmp_path: Path, master:
     assert (one.stat("sync_full"), one.stat("sync_partial_ok")) == (1, 1)
 
 
-@pytest.mark.parametrize("replica", ["pyrepl", "redis7", "redis8", "valkey8"])
+@pytest.mark.parametrize("replica", KINDS)
 def test_replicas_continue_after_their_masters_restart(lab: Lab, tmp_path: Path, replica: str) -> None:
     one, two = filled_pair(lab, tmp_path, "pyrepl", replica)
     one.terminate()

@@ -70,7 +70,6 @@ def test_two_writers_one_stream_and_both_orders(lab: Lab) -> None:
             own = [Follower(f"orders {writer_name}", [port], 0, 3, cuts=False) for port in ports.values()]
             got = []
             for follower in own:
-                follower.named = True
                 follower.start()
                 got.append(follower.finish(max(token for token, rows in facts if rows[-1][0] == nodes[writer_name])))
             assert got[0] == got[1]

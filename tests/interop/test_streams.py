@@ -47,7 +47,7 @@ def test_cut_at_random_and_resumed_anywhere_through_a_promotion(lab: Lab, kind: 
     compare.settle(real, three)
     start = one.offset()
     with StreamJudge(real) as judge:
-        followers = [Follower("commands", ports, start, seed) for seed in range(3)]
+        followers = [Follower("commands", ports, judge.token(start), seed) for seed in range(3)]
         for follower in followers:
             follower.start()
         with Writer(real, seed=3, per_second=3000) as writer:
@@ -73,6 +73,49 @@ def test_cut_at_random_and_resumed_anywhere_through_a_promotion(lab: Lab, kind: 
     for follower in followers:
         check(follower, before + after, follower.finish(last))
     assert two.stat("sync_full") == three.stat("sync_full") == 0
+
+
+@pytest.mark.parametrize("kind", ["pyrepl", "redis8"])
+def test_a_master_that_comes_back_without_its_data(lab: Lab, kind: str) -> None:
+    """Its offsets begin anew, and a number of before would lie amid the new rows: it is refused, here and below it."""
+    ports = {name: free_port() for name in ("master", "replica")}
+    directives = {"save": "", **({"stream-port": str(ports["master"])} if kind == "pyrepl" else {})}
+    master = lab.start(kind, directives=directives)
+    below = lab.start("pyrepl", master, directives={**BACKLOG, "stream-port": str(ports["replica"])})
+    below.wait_link_up()
+    asked = [port for name, port in ports.items() if kind == "pyrepl" or name == "replica"]
+    for key in "abc":
+        master.call("SET", key, "1")
+    compare.settle(master, below)
+    tokens = [int(line.split()[2]) for line in said(asked[0], "REPLICATE keys 0", 3) if line.startswith("RDATA")]
+    for port in asked:
+        assert said(port, f"REPLICATE keys {tokens[0]}", 2)[-1].startswith(f"RDATA keys {tokens[2]} ")
+    master.kill()
+    again = lab.start(kind, directives=directives, port=master.port)
+    for key in "uvwxyz":
+        again.call("SET", key, "1")
+    wait_until(
+        "the replica follows it", lambda: below.link_is_up() and below.info("keyspace") == again.info("keyspace")
+    )
+    while again.offset() <= tokens[-1] // 100_000:
+        again.call("SET", "last", "1")
+    compare.settle(again, below)
+    for port in asked:
+        for token in tokens:
+            (line,) = said(port, f"REPLICATE keys {token}", 1)
+            assert line.startswith(f"ERROR FORKED token {token} is of another history: ")
+        assert said(port, "REPLICATE keys NOW", 1)[0].startswith("POSITION keys ")
+    if kind == "pyrepl":
+        rows = [line.split(" ", 3)[3] for line in said(asked[0], "REPLICATE keys 0", 6)]
+        assert rows == [f'[0,"{key}","set"]' for key in "uvwxyz"]
+
+
+def said(port: int, line: str, count: int) -> list[str]:
+    """What a node answers to a line: so many lines, without its greeting and PING."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as sock, sock.makefile("rb") as lines:
+        sock.sendall(f"{line}\n".encode())
+        answers = (line.decode().rstrip("\n") for line in lines if not line.startswith((b"SERVER ", b"PING ")))
+        return list(islice(answers, count))
 
 
 def test_a_thousand_subscribers_and_one_that_never_reads(lab: Lab) -> None:

@@ -22,7 +22,7 @@ from tests.interop import tailing
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.ports import HOST, free_port
 from tests.peers.proxy import Proxy
-from tests.peers.stream_judge import StreamJudge
+from tests.peers.stream_judge import StreamJudge, offset_of
 from tests.peers.writer import Writer
 
 BINARY = b"\xff\x00 binary \r\n"
@@ -65,7 +65,7 @@ def test_capture_from_an_ordinary_redis(form: str, lab: Lab, tmp_path: Path) -> 
     folder = tmp_path / "changes"
     with StreamJudge(redis) as judge:
         tail = tailing.start(
-            *(tailing.address(port), "--stream", "commands", "--from", judge.start, "--to", folder),
+            *(tailing.address(port), "--stream", "commands", "--from", judge.token(judge.start), "--to", folder),
             *("--format", form, "--roll-seconds", 0.3),
             log=tmp_path / "tail.log",
         )
@@ -73,7 +73,7 @@ def test_capture_from_an_ordinary_redis(form: str, lab: Lab, tmp_path: Path) -> 
         redis.call("SELECT", 0)
         redis.call("SET", "last", "1")
         judge.wait_for(redis.offset())
-        tailing.wait_for(folder, judge.facts()[-1][0], tail)
+        tailing.wait_for(folder, judge.token(judge.facts()[-1][0]), tail)
         assert tailing.end(tail) == 0
         assert tailing.commands(folder) == judge.rows()
 
@@ -95,9 +95,9 @@ def as_bytes(text: str | None, other: str | None) -> bytes:
     return text.encode()
 
 
-def up_to(rows: list[tuple[int, int, Any]], token: int) -> list[tuple[int, int, Any]]:
+def up_to(rows: list[tuple[int, int, Any]], offset: int) -> list[tuple[int, int, Any]]:
     """Keys expire on, when the judge has gone home."""
-    return [row for row in rows if row[0] <= token]
+    return [row for row in rows if row[0] <= offset]
 
 
 def capture_under_kills(lab: Lab, tmp_path: Path, kills: int, seed: int) -> None:
@@ -108,7 +108,7 @@ def capture_under_kills(lab: Lab, tmp_path: Path, kills: int, seed: int) -> None
     options: list[object] = [tailing.address(port), "--stream", "commands", "--to", folder]
     options += ["--roll-seconds", 0.1, "--roll-bytes", "20kb"]
     with StreamJudge(redis) as judge:
-        begin: list[object] = ["--from", judge.start]
+        begin: list[object] = ["--from", judge.token(judge.start)]
         with Writer(redis, seed=seed, per_second=1500):
             for _ in range(kills):
                 tail = tailing.start(*options, *begin, log=tmp_path / "tail.log")
@@ -121,7 +121,7 @@ def capture_under_kills(lab: Lab, tmp_path: Path, kills: int, seed: int) -> None
         redis.call("SET", "last", "1")
         judge.wait_for(redis.offset())
     tail = tailing.start(*options, log=tmp_path / "tail.log")
-    tailing.wait_for(folder, judge.facts()[-1][0], tail)
+    tailing.wait_for(folder, judge.token(judge.facts()[-1][0]), tail)
     assert tailing.end(tail) == 0
     expected = judge.rows()
     found = up_to(tailing.commands(folder), expected[-1][0])
@@ -173,7 +173,7 @@ class Follower(threading.Thread):
                         batch = await changes.next_batch()
                 except TimeoutError:
                     continue
-                self.rows += [(row.token, row.part, row.data) for row in batch.each()]
+                self.rows += [(offset_of(row.token), row.part, row.data) for row in batch.each()]
                 self.token = batch.token
 
     def end(self) -> None:
@@ -190,7 +190,7 @@ def follow_under_cuts(lab: Lab, seconds: float, seed: int) -> None:
     judge = StreamJudge(redis)
     with Proxy(one_port) as first, Proxy(other_port) as second:
         addresses = [f"{HOST}:{proxy.port}" for proxy in (first, second)]
-        followers = [Follower(chance.sample(addresses, 2), judge.start) for _ in range(3)]
+        followers = [Follower(chance.sample(addresses, 2), judge.token(judge.start)) for _ in range(3)]
         for each in followers:
             each.start()
         with Writer(redis, seed=seed, per_second=1000):
@@ -210,7 +210,7 @@ def follow_under_cuts(lab: Lab, seconds: float, seed: int) -> None:
             one.call("SET", "last", "1")
             later.wait_for(one.offset())
             expected = judge.rows() + later.rows()
-        wait_until("all have the last", lambda: all(each.token >= expected[-1][0] for each in followers))
+        wait_until("all have the last", lambda: all(offset_of(each.token) >= expected[-1][0] for each in followers))
         for each in followers:
             each.end()
             found = up_to(each.rows, expected[-1][0])
@@ -301,3 +301,10 @@ def test_what_goes_wrong_is_said(lab: Lab, tmp_path: Path) -> None:
     assert status == 1 and "unknown stream nosuch" in text and "keys" in text
     status, text = said("--password", "secret", "--from", "5@" + "0" * 40)
     assert status == 3 and "another history" in text
+    status, text = said("--password", "secret", "--from", "5")
+    assert status == 3 and text.count("another history") == 1
+    # The Redis port instead of the stream port: said once, with the port that is meant, and it ends.
+    for node, words in ((master, f"is {port}: pyrepl tail {where}"), (lab.start("redis8"), "An ordinary Redis")):
+        where = tailing.address(node.port)
+        status, text = said("--password", "secret")
+        assert status == 1 and text.count("this is a Redis port and no stream port") == 1 and words in text, text

@@ -12,6 +12,7 @@ from tests.interop import channels, pair
 from tests.interop.channels import BOTH, REDIS, VALKEY, Watch
 from tests.interop.pair import BACKLOG, Pair
 from tests.peers import compare, dataset
+from tests.peers.kinds import OURS, REAL, TABLE, maker
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.writer import Writer
 
@@ -20,13 +21,13 @@ FULL: Final = 500_000
 STRETCHED_MS: Final = 1500
 """How long a small snapshot is made to take, so that its states can be seen and a stream comes beside it."""
 
-REAL: Final = {REDIS: "redis8", VALKEY: "valkey8"}
+REALS: Final = [(dialect, real) for real in REAL for dialect in TABLE[real].dialects]
 PAIRS: Final = [
-    Pair(master, replica, True, dialect)
-    for dialect, real in REAL.items()
-    for master, replica in (("pyrepl", "pyrepl"), ("pyrepl", real), (real, "pyrepl"))
+    *(Pair(OURS, OURS, True, dialect) for dialect in channels.DIALECTS),
+    *(Pair(OURS, real, True, dialect) for dialect, real in REALS),
+    *(Pair(real, OURS, True, dialect) for dialect, real in REALS),
 ]
-CONTROLS: Final = [Pair(real, real, True, dialect) for dialect, real in REAL.items()]
+CONTROLS: Final = [Pair(real, real, True, dialect) for dialect, real in REALS]
 """Two real servers: what is asked of pyrepl is what they do."""
 
 
@@ -60,7 +61,7 @@ def judge(which: Pair, story: Story) -> None:
     channels.prove(master, replica, which.dialect)
     assert (master.stat("sync_full"), master.stat("total_forks")) == (1, 1)
     expected = channels.expected_states(which.master, which.dialect)
-    if which.replica == "valkey8" and which.master == "pyrepl":
+    if maker(which.replica) == VALKEY and which.master == OURS:
         # It asks for the stream when it next looks, which with a short snapshot may be after it.
         assert watch.states == expected or (watch.waited_for_psync and watch.states == expected[-1:])
     else:
@@ -134,29 +135,29 @@ def test_every_kind_at_once(lab: Lab) -> None:
     master = lab.start("pyrepl", directives={**BACKLOG, **both, "repl-diskless-sync-delay": "2"})
     dataset.fill(master, dataset.commands(CI_SCALE))
     master.call("CONFIG", "SET", "rdb-key-save-delay", 100)
-    kinds = {"pyrepl": BOTH, "redis8": REDIS, "valkey8": VALKEY, "redis7": channels.ONE}
+    kinds = {"pyrepl": BOTH, **{real: "".join(TABLE[real].dialects) for real in REAL}}
     with Writer(master):
         replicas = [lab.launch(kind, master, channels.directives(kind, how)) for kind, how in kinds.items()]
         for replica in replicas:
             replica.wait_ready()
             replica.wait_link_up()
     compare.settle(master, *replicas)
-    for replica, how in zip(replicas, (REDIS, REDIS, VALKEY, ""), strict=True):
+    for replica, how in zip(replicas, [REDIS, *list(kinds.values())[1:]], strict=True):
         compare.assert_equal(master, replica)
         if how:
             channels.prove(master, replica, how)
     assert master.stat("sync_full") == len(replicas)
 
 
-@pytest.mark.parametrize("dialect", channels.DIALECTS)
-def test_replicas_share_one_child(lab: Lab, dialect: str) -> None:
+@pytest.mark.parametrize(("dialect", "real"), REALS)
+def test_replicas_share_one_child(lab: Lab, dialect: str, real: str) -> None:
     """Whoever asks within the delay gets the same snapshot, each on a second connection of its own."""
     wanted = channels.directives("pyrepl", dialect)
     waits = {"repl-diskless-sync-delay": "100", "repl-diskless-sync-max-replicas": "3"}
     master = lab.start("pyrepl", directives={**BACKLOG, **wanted, **waits})
     dataset.fill(master, dataset.commands(CI_SCALE))
     with Writer(master):
-        kinds = ("pyrepl", "pyrepl", REAL[dialect])
+        kinds = ("pyrepl", "pyrepl", real)
         replicas = [lab.launch(kind, master, channels.directives(kind, dialect)) for kind in kinds]
         for replica in replicas:
             replica.wait_ready()
@@ -184,14 +185,30 @@ def test_chain_from_dialect_to_dialect(lab: Lab) -> None:
         channels.prove(above, replica, dialect)
 
 
+def begin_over(master: Node) -> None:
+    """Cut the replicas, delete `old`, and write more than a backlog of 16 KB holds before they come back."""
+    with master.connect() as client:
+        client.call("MULTI")
+        client.call("CLIENT", "KILL", "TYPE", "REPLICA")
+        client.call("DEL", "old")
+        for _ in range(100):
+            client.call("SET", "gap", "x" * 400)
+        client.call("EXEC")
+
+
 def test_swapdb_answers_with_the_old_data_meanwhile(lab: Lab) -> None:
-    """async_loading: reads get the old data until the new is complete, on two connections as on one."""
+    """async_loading: reads get the old data until the new is complete, on two connections as on one.
+
+    So only of the master whose data it is: the first sync is answered with -LOADING (tests/fault/test_old_data.py).
+    """
     wanted = channels.directives("pyrepl", REDIS)
-    master = lab.start("pyrepl", directives={**BACKLOG, **wanted, "rdb-key-save-delay": "3000"})
+    master = lab.start("pyrepl", directives={"repl-backlog-size": "16384", **wanted})
     dataset.fill(master, dataset.commands(1000))
-    replica = lab.start("pyrepl", directives={**BACKLOG, **wanted, "repl-diskless-load": "swapdb"})
-    replica.call("SET", "old", "data")
-    replica.call("REPLICAOF", "127.0.0.1", master.port)
+    master.call("SET", "old", "data")
+    replica = lab.start("pyrepl", master, {**BACKLOG, **wanted, "repl-diskless-load": "swapdb"})
+    replica.wait_link_up()
+    master.call("CONFIG", "SET", "rdb-key-save-delay", "3000")
+    begin_over(master)
     wait_until("it loads", lambda: replica.info("persistence")["async_loading"] == "1")
     seen = 0
     while replica.info("persistence")["async_loading"] == "1":

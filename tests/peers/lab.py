@@ -1,4 +1,4 @@
-"""Nodes of any kind on loopback: pyrepl, Redis 7.0, Redis 8.2, Valkey 8.0, treated alike.
+"""Nodes of any kind on loopback, pyrepl, Redis and Valkey of several versions (`kinds.py`), treated alike.
 
 `with Lab(folder) as lab: lab.start("redis8")`. Every node gets a port nobody listens on, a folder of its own, its
 output in a log file, and no RDB by itself (`--save ""`). It is always ended: at the end of the `with`, on an
@@ -28,9 +28,6 @@ from tests.peers.wire import ErrorReply, Reply, Wire, Word
 START_S: Final = 60.0
 STOP_S: Final = 60.0
 """A node that needs longer after SIGTERM is killed. Its promise is ten seconds, on a machine that lets it work."""
-
-REAL: Final = ("redis7", "redis8", "valkey8")
-KINDS: Final = ("pyrepl", *REAL)
 
 COMMON: Final[dict[str, str]] = {
     "bind": HOST,

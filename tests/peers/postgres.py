@@ -1,7 +1,7 @@
-"""A PostgreSQL server of a test's own: Debian's, on a free loopback port, in a folder that goes with it.
+"""A PostgreSQL server of a test's own (finder.py has the programs), on a free port, in a folder that goes with it.
 
-It refuses to run as root, so then it runs as the user `postgres` that its package makes. Ended with the `with`, and by
-the kernel when the test process is killed.
+It refuses to run as root, so then another user runs it, `postgres` or `nobody`; and a copy of it where its own folder
+is not for others to read. Ended with the `with`, and by the kernel when the test process is killed.
 """
 
 from __future__ import annotations
@@ -17,19 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from tests.peers import finder
 from tests.peers.lab import LabError, die_with_parent, wait_until
 from tests.peers.ports import HOST, free_port
 
 USER: Final = "postgres"
 _STOP_S: Final = 20
-
-
-def tool(name: str) -> Path:
-    """A program of the newest server installed. Raises LabError with what to do where there is none."""
-    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
-    if not found:
-        raise LabError("no PostgreSQL server here; on Debian: apt-get install postgresql")
-    return found[-1]
 
 
 class Postgres:
@@ -41,14 +34,16 @@ class Postgres:
         self._folder = Path(tempfile.mkdtemp(prefix="pyrepl-postgres-"))
         self._process: subprocess.Popen[bytes] | None = None
         self._as: dict[str, Any] = {}
+        self._programs = finder.postgres()
         if os.geteuid() == 0:
-            owner = pwd.getpwnam(USER)
+            owner = _other_user()
             os.chown(self._folder, owner.pw_uid, owner.pw_gid)
-            self._as = {"user": USER, "group": owner.pw_gid, "extra_groups": []}
+            self._as = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+            self._programs = _readable(self._programs, self._folder)
         self.data = self._folder / "data"
 
     def __enter__(self) -> Self:
-        command = [tool("initdb"), "-D", self.data, "-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8"]
+        command = [self._programs / "initdb", "-D", self.data, "-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8"]
         try:
             done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd="/", **self._as)
             if done.returncode:
@@ -65,7 +60,12 @@ class Postgres:
     def start(self) -> None:
         """Run it, and wait until it accepts connections."""
         settings = {"listen_addresses": HOST, "port": self.port, "unix_socket_directories": "", "fsync": "off"}
-        command = [tool("postgres"), "-D", self.data, *(f"--{name}={value}" for name, value in settings.items())]
+        command = [
+            self._programs / "postgres",
+            "-D",
+            self.data,
+            *(f"--{name}={value}" for name, value in settings.items()),
+        ]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 list(map(str, command)), stdout=log, stderr=log, cwd="/", preexec_fn=die_with_parent, **self._as
@@ -85,7 +85,7 @@ class Postgres:
         assert self._process is not None
         if self._process.poll() is not None:
             raise LabError(f"PostgreSQL ended with {self._process.returncode}: {(self._folder / 'log').read_text()}")
-        command = [str(tool("pg_isready")), "-q", "-h", HOST, "-p", str(self.port)]
+        command = [str(self._programs / "pg_isready"), "-q", "-h", HOST, "-p", str(self.port)]
         return subprocess.run(command, check=False).returncode == 0
 
     def _end(self, number: int) -> None:
@@ -100,3 +100,22 @@ class Postgres:
                 return
             except subprocess.TimeoutExpired:
                 continue
+
+
+def _other_user() -> pwd.struct_passwd:
+    """Who runs it for root: whom PostgreSQL's package makes, or whom every system has."""
+    try:
+        return pwd.getpwnam(USER)
+    except KeyError:
+        return pwd.getpwnam("nobody")
+
+
+def _readable(programs: Path, folder: Path) -> Path:
+    """The programs where any user may run them: Debian's are; a wheel's may be below root's own folder, so copied."""
+    if programs.is_relative_to("/usr"):
+        return programs
+    package = programs.parents[1]
+    copied = folder / "programs"
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(part, copied / part.name)
+    return copied / programs.relative_to(package.parent)

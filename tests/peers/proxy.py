@@ -17,6 +17,7 @@ from typing import Final, Self
 from tests.peers.ports import HOST, free_port
 
 CHUNK: Final = 1 << 14
+CONNECT_S: Final = 5.0
 DIRECTIONS: Final = ("up", "down")
 
 MAIN: Final = "main"
@@ -137,10 +138,12 @@ class Proxy:
                 client.close()
                 continue
             try:
-                master = socket.create_connection((HOST, self.target), 5)
+                master = socket.create_connection((HOST, self.target), CONNECT_S)
             except OSError:
                 client.close()
                 continue
+            # The limit is for connecting alone: a socket that kept it would be cut when its master is silent that long.
+            master.settimeout(None)
             passage = Passage(client, master)
             with self._lock:
                 self._open.append(passage)

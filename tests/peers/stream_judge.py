@@ -10,6 +10,7 @@ import base64
 import io
 import socket
 import threading
+import zlib
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
@@ -21,6 +22,17 @@ Fact = tuple[int, list[tuple[int, list[bytes]]]]
 """(offset behind it, its commands as (database, words))."""
 
 _SILENT: Final = (b"PING", b"REPLCONF")
+_SCALE: Final = 100_000
+
+
+def token_at(offset: int, replid: str) -> int:
+    """What subscribers are told for an offset of a history: the offset, and five digits that stand for the replid."""
+    return offset * _SCALE + zlib.crc32(replid.encode()) % _SCALE
+
+
+def offset_of(token: int) -> int:
+    """The offset in a token of `keys`, `commands` or `caches`."""
+    return token // _SCALE
 
 
 class StreamJudge:
@@ -74,6 +86,10 @@ class StreamJudge:
         with self._lock:
             return self.start + len(self._data)
 
+    def token(self, offset: int) -> int:
+        """The token of an offset of the history it reads."""
+        return token_at(offset, self.replid)
+
     def wait_for(self, offset: int) -> None:
         """Until it has read so far."""
         wait_until(f"the judge has read up to {offset}", lambda: self.end >= offset)
@@ -103,10 +119,10 @@ class StreamJudge:
         return facts
 
     def rows(self) -> list[tuple[int, int, Any]]:
-        """As the stream `commands` should give them: (token, part, [database, words])."""
+        """As the stream `commands` should give them, by offset: (offset, part, [database, words])."""
         return [
-            (token, part, [db, [_json(word) for word in words]])
-            for token, commands in self.facts()
+            (offset, part, [db, [_json(word) for word in words]])
+            for offset, commands in self.facts()
             for part, (db, words) in enumerate(commands)
         ]
 

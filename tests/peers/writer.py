@@ -42,7 +42,8 @@ WRITTEN_GROUPS: Final = b"w:group:"
 class Writer:
     """A thread that writes until told to stop. Used as `with Writer(node): ...` or by start and stop.
 
-    `field_ttl` adds commands of Redis 7.4 and later on hashes; `without` names commands to leave out.
+    `field_ttl` adds commands of Redis 7.4 and later on hashes, `newest` those of 8.4 and 8.6; `without` names commands
+    to leave out.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Writer:
         seed: int = 1,
         per_second: int = 4000,
         field_ttl: bool = False,
+        newest: bool = False,
         without: frozenset[str] = frozenset(),
     ) -> None:
         self.written = 0
@@ -58,7 +60,7 @@ class Writer:
         self._rng = random.Random(seed)
         self._per_second = per_second
         self._without = without
-        self._moves = [*_MOVES, *(_FIELD_TTL_MOVES if field_ttl else ())]
+        self._moves = [*_MOVES, *(_FIELD_TTL_MOVES if field_ttl else ()), *(_NEWEST_MOVES if newest else ())]
         self._stopped = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
@@ -254,4 +256,17 @@ _FIELD_TTL_MOVES: Final[tuple[Callable[[random.Random], Command], ...]] = (
     lambda r: ("HEXPIRE", _key(r, "h"), _long(r), "FIELDS", 2, _field(r), _lasting(r)),
     lambda r: ("HSET", _key(r, "h"), _lasting(r), _value(r)),
     lambda r: ("HPERSIST", _key(r, "h"), "FIELDS", 1, _lasting(r)),
+)
+
+_NEWEST_MOVES: Final[tuple[Callable[[random.Random], Command], ...]] = (
+    lambda r: ("SET", _key(r, "s"), _value(r), "IFEQ", _value(r)),
+    lambda r: ("SET", _key(r, "s"), _value(r), "IFNE", _value(r), "PX", _long(r) * 1000),
+    lambda r: ("SET", _key(r, "s"), _value(r), "IFDNE", "0" * 16),
+    lambda r: ("DELEX", _key(r, "s"), "IFEQ", _value(r)),
+    lambda r: ("DELEX", _key(r, "s"), "IFDNE", "0" * 16) if r.random() < 0.2 else ("DIGEST", _key(r, "s")),
+    lambda r: ("MSETEX", 2, _key(r, "s"), _value(r), _key(r, "s"), _value(r), "PX", _short(r)),
+    lambda r: ("MSETEX", 2, _key(r, "s"), _value(r), _key(r, "s"), _value(r), r.choice(("NX", "XX")), "KEEPTTL"),
+    lambda r: ("XADD", _key(r, "x", 8), "IDMP", r.choice("pq"), f"id:{r.randrange(200)}", "*", "field", _value(r)),
+    lambda r: ("XADD", _key(r, "x", 8), "IDMPAUTO", "auto", "MAXLEN", 300, "*", "n", r.randrange(40)),
+    lambda r: ("XCFGSET", _key(r, "x", 8), "IDMP-MAXSIZE", r.randrange(20, 90)),
 )

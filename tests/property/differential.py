@@ -45,6 +45,7 @@ import pyrepl.commands
 from pyrepl.commands.call import Call
 from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.commands.effect import Effect
+from pyrepl.commands.effects import Flushed
 from pyrepl.commands.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
@@ -54,7 +55,7 @@ from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
 from pyrepl.replication.roster import RosterOptions
 from pyrepl.resp.encoder import encode_command, encode_reply
-from pyrepl.resp.reply import Reply
+from pyrepl.resp.reply import OK, Reply
 from pyrepl.units import ReplId
 from tests.peers import lab
 from tests.peers.wire import Wire
@@ -140,14 +141,19 @@ class Tap:
         self._wire.close()
 
 
+def wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
 class Ours:
     """A node in this process, without a daemon: commands in, encoded replies out."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock_ms: Callable[[], int] = wall_clock_ms) -> None:
         now = time.monotonic()
+        self._clock_ms = clock_ms
         replication = Replication(1 << 26, RosterOptions(), lambda: ReplId("a" * 40), now)
         self.node = Node(Settings(), Process(1, "b" * 40, int(time.time()), now), replication)
-        self.dispatcher = Dispatcher(self.node, command_table(), Dice(1), self._refuse, time.perf_counter)
+        self.dispatcher = Dispatcher(self.node, command_table(), Dice(1), self._perform, time.perf_counter)
         self.client = Client(1, "127.0.0.1:1", "127.0.0.1:2", now, authenticated=True)
         self.node.clients[1] = self.client
         self.call = self.dispatcher.call_for(self.client)
@@ -155,8 +161,7 @@ class Ours:
         replication.backlog.create()
 
     def run(self, argv: list[bytes]) -> bytes:
-        now_ms = time.time_ns() // 1_000_000
-        self.node.keyspace.now_ms = self.call.now_ms = now_ms
+        self.node.keyspace.now_ms = self.call.now_ms = self._clock_ms()
         reply = self.dispatcher.execute(self.call, argv, encode_command(argv))
         return encode_reply(reply, self.client.proto)
 
@@ -179,7 +184,9 @@ class Ours:
         self.run([b"FLUSHALL"])
 
     @staticmethod
-    def _refuse(call: Call, effect: Effect) -> Reply:
+    def _perform(call: Call, effect: Effect) -> Reply:
+        if isinstance(effect, Flushed):
+            return OK
         return CommandError(f"ERR {type(effect).__name__} needs a daemon")
 
 

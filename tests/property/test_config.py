@@ -23,6 +23,8 @@ from pyrepl.config.kinds import (
     OutputBufferLimits,
     Percentiles,
     RdbVersion,
+    Rename,
+    Renames,
     ReplicaOf,
     SavePoint,
     SavePoints,
@@ -70,6 +72,9 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
         case CacheRules():
             rule = st.builds(CacheRule, WORD_WITHOUT_SPACE, WORD_WITHOUT_SPACE)
             return st.lists(rule, max_size=3).map(tuple)
+        case Renames():
+            rename = st.builds(Rename, WORD_WITHOUT_SPACE, WORD_WITHOUT_SPACE | st.just(b""))
+            return st.lists(rename, max_size=3).map(tuple)
         case Percentiles():
             return st.lists(st.floats(0, 100), max_size=3).map(tuple)
         case OutputBufferLimits():
@@ -80,7 +85,9 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
             return st.sampled_from(["", "AKE", "xKmn"])
 
 
-CHANGES = st.fixed_dictionaries({}, optional={row.attribute: values(row.kind) for row in ROWS.values()})
+CHANGES = st.fixed_dictionaries(
+    {}, optional={row.attribute: values(row.kind) for row in ROWS.values() if not row.refused}
+)
 OLD_FILES = st.lists(
     st.sampled_from([b"# remark", b"", b"port 1", b"save 1 1", b"save 2 2", b'save ""', b"slaveof a 1", b"hz 10"]),
     max_size=8,

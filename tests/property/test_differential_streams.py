@@ -1,5 +1,5 @@
-"""Random conversations about streams: pyrepl's commands and a real Redis 7.0 must answer alike, to the byte, and what
-pyrepl propagates must lead a real Redis 7.0 and another pyrepl to the same streams, groups and consumers, and what a
+"""Random conversations about streams: pyrepl's commands and a real Redis 8.6 must answer alike, to the byte, and what
+pyrepl propagates must lead a real Redis 8.6 and another pyrepl to the same streams, groups and consumers, and what a
 real master propagates must lead pyrepl to where it leads a real replica.
 
 Left out, with reasons: ids chosen by the server (clocks differ), `~` (node sizes differ, see stream_trim), and what
@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from pyrepl.commands import stream_claims, stream_groups, stream_info, stream_reads, streams
+from pyrepl.commands import stream_claims, stream_groups, stream_info, stream_reads, stream_references, streams
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.digest import keyspace_digest
 from pyrepl.resp.encoder import encode_command
@@ -24,7 +24,7 @@ from tests.peers.wire import Wire
 from tests.property.differential import Tree, read_tree
 from tests.unit.commands.desk import Desk
 
-MODULES = (streams, stream_reads, stream_groups, stream_claims, stream_info)
+MODULES = (streams, stream_references, stream_reads, stream_groups, stream_claims, stream_info)
 CONVERSATIONS = 30
 COMMANDS = 150
 HOUR_MS = 3_600_000
@@ -53,7 +53,7 @@ def _mask_info(tree: Tree) -> Tree:
     if isinstance(content, list):
         items = [_mask_info(item) for item in content]
         for index, item in enumerate(items[:-1]):
-            if item.kind == b"$" and item.content in (b"idle", b"radix-tree-keys", b"radix-tree-nodes"):
+            if item.kind == b"$" and item.content in (b"idle", b"inactive", b"radix-tree-keys", b"radix-tree-nodes"):
                 items[index + 1] = MASKED
         return Tree(kind, items)
     if kind == b":" and isinstance(content, bytes) and re.fullmatch(rb"1\d{12}", content):
@@ -112,9 +112,27 @@ class Script:
             words = ["MAXLEN", *self.random.choice(([], [self.pick(*self.exactness)])), bound]
         else:
             words = ["MINID", *self.random.choice(([], [self.pick(*self.exactness)])), self.id()]
+        if self.chance(0.2):
+            words.insert(0, self.policy())
         if self.chance(0.08):
             words += [self.pick("LIMIT", "MAXLEN", "MINID"), self.pick("0", "5", "-1", "x")]
         return words
+
+    def policy(self) -> str:
+        return self.pick("KEEPREF", "DELREF", "acked", "ACKED")
+
+    def numbered_ids(self) -> list[str]:
+        """The tail of XDELEX and XACKDEL."""
+        ids = self.ids()
+        count = self.pick("0", "x", "1", "99") if self.chance(0.1) else str(len(ids))
+        words = [self.pick("IDS", "ids"), count, *ids]
+        return words if self.chance(0.3) else [self.policy(), *words] if self.chance(0.7) else [*words, self.policy()]
+
+    def xdelex(self) -> list[str]:
+        return ["XDELEX", self.key(), *self.numbered_ids()]
+
+    def xackdel(self) -> list[str]:
+        return ["XACKDEL", self.key(), self.group(), *self.numbered_ids()]
 
     def command(self) -> list[str]:
         name = self.random.choice(NAMES)
@@ -162,7 +180,7 @@ class Script:
 
     def _streams(self, special: str) -> list[str]:
         keys = [self.key() for _ in range(self.random.choice((1, 1, 2)))]
-        ids = [special if self.chance(0.6) else self.pick(self.id(), self.id(), self.id(), ">", "$") for _ in keys]
+        ids = [special if self.chance(0.6) else self.pick(self.id(), self.id(), self.id(), ">", "$", "+") for _ in keys]
         return ["STREAMS", *keys, *ids]
 
     def xread(self) -> list[str]:
@@ -253,6 +271,7 @@ class Script:
 NAMES = (
     "XADD", "XADD", "XADD", "XADD", "XADD", "XADD", "XLEN", "XRANGE", "XRANGE", "XDEL", "XDEL", "XTRIM", "XSETID",
     "XREAD", "XREADGROUP", "XREADGROUP", "XREADGROUP", "XREADGROUP", "XGROUP_CREATE", "XGROUP_CREATE", "XGROUP_OTHER",
+    "XDELEX", "XACKDEL",
     "XACK", "XACK", "XPENDING", "XPENDING", "XCLAIM", "XCLAIM", "XAUTOCLAIM", "XAUTOCLAIM", "XINFO", "XINFO", "XINFO",
 )  # fmt: skip
 
@@ -327,7 +346,7 @@ def follow(wire: Wire, seed: int) -> None:
 
 
 def test_what_is_propagated_leads_to_the_same_streams(lab: Lab) -> None:
-    with lab.start("redis7").connect() as wire:
+    with lab.start("redis86").connect() as wire:
         for seed in range(CONVERSATIONS):
             follow(wire, seed)
 
@@ -357,8 +376,8 @@ def overhear(stream: Wire, desk: Desk) -> None:
 
 
 def test_as_a_replica_of_a_real_master_we_are_where_a_real_replica_is(lab: Lab) -> None:
-    master = lab.start("redis7")
-    replica = lab.start("redis7", master)
+    master = lab.start("redis86")
+    replica = lab.start("redis86", master)
     replica.wait_link_up()
     with master.connect() as client, replica.connect() as theirs, stream_of(master) as stream:
         for seed in range(CONVERSATIONS):
@@ -381,7 +400,7 @@ def test_as_a_replica_of_a_real_master_we_are_where_a_real_replica_is(lab: Lab) 
 
 @pytest.mark.parametrize("proto", [2, 3])
 def test_streams_answer_as_redis_does(lab: Lab, proto: int) -> None:
-    with lab.start("redis7").connect() as wire:
+    with lab.start("redis86").connect() as wire:
         wire.call("HELLO", proto)
         for seed in range(CONVERSATIONS):
             converse(wire, seed, proto)

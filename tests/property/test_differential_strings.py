@@ -249,8 +249,9 @@ def test_strings(duel: Duel, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_bits(duel: Duel, seed: int) -> None:
-    duel.fight(bits, seed, commands=2500, streams=True, lookups=True)
+def test_bits(newer_duel: Duel, seed: int) -> None:
+    """Redis 8.2: it looks at the arguments before the key, where 7.0 answers 0 for a missing key whatever they are."""
+    newer_duel.fight(bits, seed, commands=2500, streams=True, lookups=True)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -218,3 +218,33 @@ def generate_large(rng: Random) -> Iterator[Words]:
 @pytest.mark.parametrize("seed", range(2))
 def test_large_sets(newer_duel: Duel, seed: int) -> None:
     newer_duel.fight(generate_large, seed, commands=1500)
+
+
+def generate_unequal(rng: Random) -> Iterator[Words]:
+    """Ranges by member of small sets whose scores differ: they have no sense, and Redis's answer."""
+
+    def bound() -> str:
+        return rng.choice(("-", "+", "[" + rng.choice("abcdefgh"), "(" + rng.choice("abcdefgh")))
+
+    while True:
+        yield "DEL", "z"
+        yield (
+            "ZADD",
+            "z",
+            *[word for member in "abcdefgh" if rng.random() < 0.7 for word in (rng.randrange(4), member)],
+            2,
+            "x",
+        )
+        for _ in range(6):
+            limit = rng.choice(((), (), ("LIMIT", rng.randrange(3), rng.randrange(-1, 3))))
+            yield rng.choice(("ZRANGEBYLEX", "ZREVRANGEBYLEX")), "z", bound(), bound(), *limit
+            yield "ZRANGE", "z", bound(), bound(), "BYLEX", *rng.choice(((), ("REV",))), *limit
+            yield "ZRANGESTORE", "stored", "z", bound(), bound(), "BYLEX", *rng.choice(((), ("REV",))), *limit
+            yield "ZLEXCOUNT", "z", bound(), bound()
+        yield "ZREMRANGEBYLEX", "z", bound(), bound()
+        yield "ZRANGE", "z", 0, -1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ranges_by_member_over_unequal_scores(newer_duel: Duel, seed: int) -> None:
+    newer_duel.fight(generate_unequal, seed, commands=1500)

@@ -1,11 +1,17 @@
-"""Glob against a plain recursive model of the rules, over an alphabet that is mostly special bytes."""
+"""Glob against a plain recursive model of the rules, over an alphabet that is mostly special bytes; and against KEYS of
+real servers."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from random import Random
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrepl.glob import Glob
+from tests.peers.lab import Lab
 
 SPECIAL = st.binary(max_size=0) | st.text(alphabet="ab*?[]^-\\AB", max_size=9).map(str.encode)
 TEXTS = st.text(alphabet="ab]-^\\A*", max_size=8).map(str.encode)
@@ -67,3 +73,18 @@ def test_any_bytes_compile_and_an_escaped_text_matches_itself(pattern: bytes, te
     assert Glob(pattern).matches(text) in (True, False)
     escaped = b"".join(b"\\" + bytes([byte]) for byte in text)
     assert Glob(escaped).matches(text)
+
+
+@pytest.mark.parametrize("kind", ["redis7", "redis8", "valkey8"])
+def test_agrees_with_keys_of_a_real_server(kind: str, tmp_path: Path) -> None:
+    rng = Random(8203)
+    texts = {bytes(rng.choices(b"ab]-^\\A*[", k=rng.randrange(1, 7))) for _ in range(400)} | {b"a" * 1500}
+    patterns = [bytes(rng.choices(b"ab*?[]^-\\A", k=rng.randrange(10))) for _ in range(3000)]
+    patterns += [b"*a" * 1000, b"*a" * 1001, b"a*" * 1001, b"*?" * 50_000, b"[" * 5000, b"?" * 1500, b"*[^b]" * 900]
+    with Lab(tmp_path) as lab:
+        wire = lab.start(kind).connect()
+        wire.call("MSET", *[word for text in texts for word in (text, "1")])
+        for pattern in patterns:
+            glob = Glob(pattern)
+            ours = {text for text in texts if glob.matches(text)}
+            assert ours == set(wire.call("KEYS", pattern)), pattern

@@ -21,7 +21,7 @@ from pyrepl.replication.events import (
 )
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.link import Link, LinkOptions
-from pyrepl.replication.link_states import SYNCING, TRANSITIONS, OldData, Trigger
+from pyrepl.replication.link_states import SYNCING, TAKING, TRANSITIONS, OldData, Trigger
 from pyrepl.replication.psync import ASK_FOR_ALL, Request
 from pyrepl.replication.transfer import encode_mark_header
 from pyrepl.resp.encoder import encode_command
@@ -193,7 +193,7 @@ class AnyOrder(RuleBasedStateMachine):
             link.connected(self.now)
         elif state is LinkState.HANDSHAKE:
             link.receive(ANSWERS + dialect, self.now)
-        elif state is LinkState.TRANSFER and self.rdb_script:
+        elif state in TAKING and self.rdb_script:
             data = self.rdb_script.pop(0)
             if data:
                 link.rdb_receive(data, self.now)
@@ -220,7 +220,7 @@ class AnyOrder(RuleBasedStateMachine):
             return
         self.is_open[channel] = False
         (self.link.rdb_lost if channel == RDB else self.link.lost)(self.now, "gone")
-        if self.link.state is LinkState.TRANSFER:
+        if self.link.state in TAKING:
             raise AssertionError("a snapshot cannot come on")
         self.look()
 
@@ -306,13 +306,13 @@ class AnyOrder(RuleBasedStateMachine):
     def nothing_is_held_without_a_sync(self) -> None:
         assert self.link.buffer_use.size_bytes == self.link.sync_buffer_bytes
         if self.link.uses_two_channels:
-            assert self.link.state in SYNCING
+            assert self.link.state in (LinkState.PAIRING, *SYNCING)
         else:
             assert self.link.buffer_use.size_bytes == 0
 
     @invariant()
     def what_is_open_is_wanted(self) -> None:
-        if self.link.state is LinkState.TRANSFER:
+        if self.link.state in TAKING:
             assert self.is_open[MAIN] and self.is_open[RDB] == self.link.uses_two_channels
         if self.link.state in (LinkState.CATCHING_UP, LinkState.CONNECTED, LinkState.WAITING):
             assert not self.is_open[RDB]

@@ -19,6 +19,7 @@ from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.row import Form
 from pyrepl.rdb.values import (
     HashWithTtls,
+    IdmpState,
     PendingEntry,
     StreamConsumer,
     StreamEntry,
@@ -58,6 +59,16 @@ def ttl_hashes(draw: st.DrawFn) -> HashWithTtls:
     return HashWithTtls(fields, {field: draw(MS) + 1 for field in sorted(expiring)})
 
 
+idmp_states = st.builds(
+    IdmpState,
+    st.integers(1, 86400),
+    st.integers(1, 10000),
+    st.dictionaries(texts, st.dictionaries(texts, st.tuples(U64, U64), max_size=4), max_size=3),
+    U64,
+    U64,
+)
+
+
 @st.composite
 def groups(draw: st.DrawFn, version: int) -> StreamGroup:
     names = sorted(draw(st.sets(texts, max_size=3)))
@@ -82,7 +93,8 @@ def streams(draw: st.DrawFn, version: int) -> StreamValue:
     last_id = max(entries[-1][0], draw(ids)) if entries else draw(ids)
     first_id = entries[0][0] if entries else (0, 0)
     found = draw(st.dictionaries(texts, groups(version), max_size=2))
-    return StreamValue(entries, last_id, first_id, draw(ids), draw(st.integers(0, 1 << 60)), found)
+    idmp = draw(st.one_of(st.none(), idmp_states)) if version == 13 else None
+    return StreamValue(entries, last_id, first_id, draw(ids), draw(st.integers(0, 1 << 60)), found, idmp)
 
 
 def values_of(version: int) -> st.SearchStrategy[object]:
@@ -160,7 +172,7 @@ def test_what_is_written_is_read_again(
     assert merged(read(snapshot, data.draw(cuts_of(len(snapshot))))) == (values, found_expires, others)
 
 
-@pytest.mark.parametrize("version", [10, 11, 12, 80])
+@pytest.mark.parametrize("version", [10, 11, 12, 13, 80])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), packing=packings, compress=st.booleans())
 def test_payloads_there_and_back(version: int, data: st.DataObject, packing: PackingSettings, compress: bool) -> None:
@@ -245,7 +257,7 @@ def test_no_mutation_of_a_real_dump_brings_it_down(
     survives(mutate(snapshot), False, size)
 
 
-@pytest.mark.parametrize("version", [3, 7, 8, 9, 10, 11, 12, 80])
+@pytest.mark.parametrize("version", [3, 7, 8, 9, 10, 11, 12, 13, 80])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), mutate=mutations(), packing=packings, size=st.sampled_from([3, 50, 1 << 20]))
 def test_no_mutation_of_any_version_brings_it_down(
@@ -265,11 +277,11 @@ def test_the_checksum_finds_every_flipped_bit(snapshot: bytes, where: int, bit: 
         read(bytes(changed), [])
 
 
-KINDS = [*range(26), 243, 244, 255]
+KINDS = [*range(27), 243, 244, 255]
 
 
 @settings(max_examples=300, deadline=None)
-@given(kind=st.sampled_from(KINDS), body=st.binary(max_size=60), version=st.sampled_from([9, 10, 12, 80]))
+@given(kind=st.sampled_from(KINDS), body=st.binary(max_size=60), version=st.sampled_from([9, 10, 12, 13, 80]))
 def test_any_bytes_as_a_payload(kind: int, body: bytes, version: int) -> None:
     data = bytes((kind,)) + body + struct.pack("<H", version)
     payload = data + struct.pack("<Q", Model("CRC64-REDIS").calc(data))
@@ -278,11 +290,11 @@ def test_any_bytes_as_a_payload(kind: int, body: bytes, version: int) -> None:
     except CommandError as error:
         assert str(error) == "ERR Bad data format"
     else:
-        assert decode_payload(encode_payload(value, Form(80 if version == 80 else 12))) == value
+        assert decode_payload(encode_payload(value, Form(version if version >= 12 else 12))) == value
 
 
 @settings(max_examples=200, deadline=None)
-@given(data=st.data(), mutate=mutations(), version=st.sampled_from([10, 11, 12, 80]))
+@given(data=st.data(), mutate=mutations(), version=st.sampled_from([10, 11, 12, 13, 80]))
 def test_no_mutated_payload_brings_it_down(data: st.DataObject, mutate: Callable[[bytes], bytes], version: int) -> None:
     good = encode_payload(data.draw(values_of(version)), Form(version))
     body = mutate(good[:-10]) + good[-10:-8]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pyrepl.replication.backlog import Backlog
-from pyrepl.replication.events import SessionState, StartSnapshot, SyncRequested
+from pyrepl.replication.events import SessionState, SnapshotTarget, StartSnapshot, SyncRequested
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.roster import Roster, RosterOptions
@@ -25,6 +25,8 @@ lines = st.sampled_from(
         [b"REPLCONF", b"foo", b"bar"],
         [b"REPLCONF", b"ACK", b"10"],
         [b"REPLCONF", b"rdb-only", b"1"],
+        [b"REPLCONF", b"rdb-filter-only", b"functions"],
+        [b"REPLCONF", b"rdb-filter-only", b"'"],
         [b"REPLCONF", b"x"],
         [b"PSYNC", b"?", b"-1"],
         [b"PSYNC", b"?", b"x"],
@@ -38,7 +40,15 @@ def outcome(chunks: list[bytes]) -> tuple[object, ...]:
     for chunk in chunks:
         session.receive(chunk, 1.0)
     out = b"".join(session.data_to_send())
-    return out, session.events(), session.address, session.capabilities, session.rdb_only, session.state
+    return (
+        out,
+        session.events(),
+        session.address,
+        session.capabilities,
+        session.rdb_only,
+        session.excluded,
+        session.state,
+    )
 
 
 @given(said=st.lists(lines, max_size=10), tail=st.binary(max_size=30), cuts=st.lists(st.integers(0, 400), max_size=8))
@@ -87,12 +97,14 @@ class Master(RuleBasedStateMachine):
     def some(self, index: int) -> Session | None:
         return self.sessions[index % len(self.sessions)] if self.sessions else None
 
-    @rule(eof=st.booleans(), diskless=st.booleans())
-    def connect(self, eof: bool, diskless: bool) -> None:
+    @rule(eof=st.booleans(), diskless=st.booleans(), wanted=st.sampled_from([None, None, b"functions", b""]))
+    def connect(self, eof: bool, diskless: bool, wanted: bytes | None) -> None:
         self.roster.options.diskless = diskless
         session = self.roster.open_session(len(self.acked) + 1, "192.0.2.1", self.now)
         self.acked[session] = 0
         session.receive_command([b"REPLCONF", b"capa", b"eof" if eof else b"psync2"], self.now)
+        if wanted is not None:
+            session.receive_command([b"REPLCONF", b"rdb-filter-only", wanted], self.now)
         self.sessions.append(session)
 
     @rule(index=st.integers(0, 9), back=st.integers(-20, 400), ask=st.sampled_from(["all", "ours", "sync"]))
@@ -111,6 +123,9 @@ class Master(RuleBasedStateMachine):
             self.ordered = False
             served = self.roster.snapshot_started(self.now)
             assert (self.roster.running is not None) == bool(served)
+            assert len({session.excluded for session in served}) <= 1, "what one snapshot leaves out, all want left out"
+            to_disk = self.roster.running is SnapshotTarget.DISK
+            assert not (to_disk and any(session.excluded for session in served)), "dump.rdb is whole"
         self.look()
 
     @rule(ok=st.booleans())

@@ -205,7 +205,7 @@ class Node:
             TIMEOUT_S,
             rdb_channel=redis,
             dual_channel=valkey,
-            sync_buffer_limit_bytes=self.rng.choice([0, 1_000, 5_000]),
+            sync_buffer_limit_bytes=self.rng.choice([1_000, 5_000, 1_000_000_000]),
             slice_bytes=self.rng.choice([50, 5_000]),
         )
         self.link = Link(name, 6379, options, position, self.rng.random)

@@ -28,6 +28,7 @@ COUNTS: Final = (
     "partial_refused",
     "partial_ratio",
     "connect_failures",
+    "dumps",
 )
 """The columns of totals that stand at the top level under their own names."""
 

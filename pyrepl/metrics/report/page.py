@@ -112,8 +112,12 @@ def tiles(report: Report) -> list[Tile]:
         Tile(words.count(cuts), "links cut"),
         Tile(words.share(worst), "in step, the worst replica", _tone(worst, 0.999, 0.99)),
     ]
-    unparsed = whole(totals, "unparsed_lines")
-    return [*made, Tile(words.count(unparsed), "lines not understood", "warn")] if unparsed else made
+    dumps, unparsed = whole(totals, "dumps"), whole(totals, "unparsed_lines")
+    if dumps:
+        made.append(Tile(words.count(dumps), "dumps taken by tools"))
+    if unparsed:
+        made.append(Tile(words.count(unparsed), "lines not understood", "warn"))
+    return made
 
 
 def _tone(share: float | None, good: float, fair: float) -> str:

@@ -59,6 +59,9 @@ def _head(report: Report) -> Text:
     ratio = real(totals, "partial_ratio")
     if ratio is not None:
         parts.append(f"{words.share(ratio)} of returns were partial")
+    dumps = whole(totals, "dumps")
+    if dumps:
+        parts.append(f"{dumps:,} dumps taken by tools")
     return text.append(", ".join(parts))
 
 

@@ -10,10 +10,11 @@ from pyrepl.node.node import Node
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.records import ReplicaSample, Sample, SettingsInForce, StreamSample
 from pyrepl.replication.session import Session
+from pyrepl.replication.syncbuffer import sync_buffer_limit
 
 
-def settings_in_force(settings: Settings) -> SettingsInForce:
-    """What decides the cost of a sync; no secret is among it."""
+def settings_in_force(settings: Settings, machine_bytes: int) -> SettingsInForce:
+    """What decides the cost of a sync; no secret is among it. `machine_bytes` is the memory of the machine."""
     limit = settings.client_output_buffer_limit.replica
     return SettingsInForce(
         backlog_size_bytes=settings.repl_backlog_size,
@@ -21,7 +22,7 @@ def settings_in_force(settings: Settings) -> SettingsInForce:
         output_hard_bytes=limit.hard_bytes,
         output_soft_bytes=limit.soft_bytes,
         output_soft_s=limit.soft_seconds,
-        sync_buffer_limit_bytes=settings.replica_full_sync_buffer_limit or limit.hard_bytes,
+        sync_buffer_limit_bytes=sync_buffer_limit(settings, machine_bytes),
         repl_timeout_s=settings.repl_timeout,
         diskless=settings.repl_diskless_sync,
         diskless_delay_s=settings.repl_diskless_sync_delay,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from pyrepl.node.node import Node
-from pyrepl.observability.info.field import Field, Kind, Section, Value, constant, gauge, text
+from pyrepl.observability.info.field import Field, Kind, Section, Value, constant, counter, gauge, text
 from pyrepl.observability.memory_use import MemoryUse, memory_use, used_bytes
 from pyrepl.units import format_memory
 
@@ -24,20 +24,6 @@ def _percent(name: str, read: Callable[[MemoryUse], float], help: str) -> Field:
     return Field(name, Kind.TEXT, lambda node: f"{read(memory_use(node)):.2f}%", help, "percent")
 
 
-def _peak(node: Node) -> int:
-    return max(node.process.peak_rss_bytes, node.process.rss_bytes)
-
-
-def _peak_percent(node: Node) -> str:
-    peak = _peak(node)
-    return f"{100.0 * used_bytes(node) / peak if peak else 0.0:.2f}%"
-
-
-def _fragmentation(node: Node) -> float:
-    used = used_bytes(node)
-    return round(node.process.rss_bytes / used, 2) if used else 1.0
-
-
 def _stream_bytes(node: Node) -> int:
     backlog = node.replication.backlog
     return backlog.memory_bytes if backlog.active else 0
@@ -46,13 +32,13 @@ def _stream_bytes(node: Node) -> int:
 MEMORY: Final = Section(
     "Memory",
     (
-        *_human("used_memory", used_bytes, "What counts for maxmemory; without that limit what the process holds."),
+        *_human("used_memory", used_bytes, "The start, the data and all buffers, by an estimate; see used_memory_rss."),
         *_human("used_memory_rss", lambda node: node.process.rss_bytes, "What the process holds (RSS)."),
-        *_human("used_memory_peak", _peak, "The most it has held."),
-        gauge("used_memory_peak_time", lambda node: node.process.peak_rss_unix_s, "Unix time of the peak.", "s"),
-        Field("used_memory_peak_perc", Kind.TEXT, _peak_percent, "Of the peak.", "percent"),
+        *_human("used_memory_peak", lambda node: memory_use(node).peak, "The most that was used."),
+        gauge("used_memory_peak_time", lambda node: node.process.peak_used_unix_s, "Unix time of the peak.", "s"),
+        _percent("used_memory_peak_perc", lambda use: use.peak_percent, "Of the peak."),
         gauge("used_memory_overhead", _use(lambda use: use.overhead), "All that is no data.", "bytes"),
-        gauge("used_memory_startup", lambda node: node.process.startup_rss_bytes, "Held before any data.", "bytes"),
+        gauge("used_memory_startup", lambda node: node.process.startup_bytes, "Taken before any data.", "bytes"),
         gauge("used_memory_dataset", _use(lambda use: use.dataset), "What remains for the data.", "bytes"),
         _percent("used_memory_dataset_perc", lambda use: use.dataset_percent, "Of what was added since the start."),
         *_human("total_system_memory", lambda node: node.process.total_system_bytes, "Memory of the machine."),
@@ -71,29 +57,37 @@ MEMORY: Final = Section(
         constant("used_memory_scripts_human", "0B", "There is no Lua."),
         *_human("maxmemory", lambda node: node.settings.maxmemory, "The configured limit; 0: none."),
         text("maxmemory_policy", lambda node: node.settings.maxmemory_policy, "What is evicted at the limit."),
-        gauge("mem_fragmentation_ratio", _fragmentation, "Held by used; 1 without maxmemory, where used is held."),
+        gauge("mem_fragmentation_ratio", _use(lambda use: round(use.fragmentation, 2)), "Held by used."),
         gauge(
             "mem_fragmentation_bytes",
-            lambda node: node.process.rss_bytes - used_bytes(node),
-            "Held and not used, as far as maxmemory makes us measure it.",
+            _use(lambda use: use.held - use.used),
+            "Held and not used.",
             "bytes",
         ),
         gauge(
             "mem_not_counted_for_evict",
-            lambda node: node.memory.not_counted_bytes if node.memory.limited else 0,
+            _use(lambda use: use.not_counted),
             "Held for replicas beyond the backlog, which maxmemory does not limit.",
             "bytes",
         ),
         gauge("mem_replication_backlog", _use(lambda use: use.backlog), "The backlog, within its size.", "bytes"),
         gauge("mem_total_replication_buffers", _stream_bytes, "The stream kept for backlog and replicas.", "bytes"),
-        constant("mem_replica_full_sync_buffer", 0, "The stream is not held beside a snapshot."),
+        gauge("mem_replica_full_sync_buffer", _use(lambda use: use.sync_buffer), "Held beside a snapshot.", "bytes"),
         gauge("mem_clients_slaves", _use(lambda use: use.replicas), "Replicas, beyond the backlog.", "bytes"),
         gauge("mem_clients_normal", _use(lambda use: use.clients), "Other connections.", "bytes"),
         constant("mem_cluster_links", 0, "There is no cluster."),
         constant("mem_aof_buffer", 0, "There is no AOF."),
         constant("mem_allocator", "pymalloc", "CPython's allocator."),
         constant("active_defrag_running", 0, "Nothing is defragmented."),
-        gauge("lazyfree_pending_objects", lambda node: node.keyspace.disposal.size, "Dropped, and still to be freed."),
-        constant("lazyfreed_objects", 0, "Values are freed at once."),
+        gauge(
+            "lazyfree_pending_objects",
+            lambda node: node.keyspace.disposal.size,
+            "Values dropped, and still to be freed.",
+        ),
+        counter(
+            "lazyfreed_objects",
+            lambda node: node.keyspace.disposal.freed,
+            "Values dropped that were freed later, or with all others.",
+        ),
     ),
 )

@@ -67,7 +67,11 @@ PERSISTENCE: Final = Section(
     "Persistence",
     (
         flag("loading", lambda node: node.is_loading, "The data set is being loaded; most commands are refused."),
-        flag("async_loading", _is_async_loading, "A master's data set is being loaded beside the old one."),
+        flag(
+            "async_loading",
+            _is_async_loading,
+            "A master's data set is being loaded beside the old one, which is served.",
+        ),
         constant("current_cow_peak", 0, "Not measured while a child runs."),
         constant("current_cow_size", 0, "Not measured while a child runs."),
         constant("current_cow_size_age", 0, "Not measured while a child runs."),

@@ -150,6 +150,12 @@ REPLICATION: Final = Section(
             "The most of the stream ever held beside a snapshot.",
             "bytes",
         ),
+        _link(
+            "replica_full_sync_buffer_limit",
+            lambda link, now: link.options.sync_buffer_limit_bytes,
+            "With so much held, the replica stops reading the stream until the snapshot is loaded.",
+            "bytes",
+        ),
         _link("replicas_repl_buffer_size", lambda link, now: link.buffer_use.size_bytes, "The same.", "bytes"),
         _link("replicas_repl_buffer_peak", lambda link, now: link.buffer_use.peak_bytes, "The same.", "bytes"),
         _transfer("master_sync_total_bytes", lambda t, now: t.total_bytes or 0, "Size, 0 if not known.", "bytes"),

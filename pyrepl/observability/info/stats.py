@@ -69,7 +69,11 @@ STATS: Final = Section(
         gauge("latest_fork_usec", _of(lambda s: s.latest_fork_usec), "How long the last fork took.", "us"),
         counter("total_forks", _of(lambda s: s.total_forks), "Children made."),
         constant("migrate_cached_sockets", 0, "There is no MIGRATE."),
-        constant("slave_expires_tracked_keys", 0, "A replica's own keys are not tracked."),
+        gauge(
+            "slave_expires_tracked_keys",
+            lambda node: sum(len(db.own_ttls) for db in node.keyspace.databases),
+            "Keys with a time to live that clients wrote to this replica; it ends them itself.",
+        ),
         constant("active_defrag_hits", 0, "Nothing is defragmented."),
         constant("active_defrag_misses", 0, "Nothing is defragmented."),
         constant("active_defrag_key_hits", 0, "Nothing is defragmented."),

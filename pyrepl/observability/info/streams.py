@@ -20,7 +20,7 @@ def _subscribers(node: Node) -> Iterator[tuple[str, str]]:
 def _line(one: Subscriber, now: float) -> str:
     subscription = one.subscription
     followed = "|".join(
-        f"{stream}/{subscription.where(stream, writer)}{'' if subscription.is_live(stream, writer) else '*'}"
+        f"{stream}/{subscription.token(stream, writer)}{'' if subscription.is_live(stream, writer) else '*'}"
         for stream, writer in subscription.followed
     )
     return (

@@ -70,8 +70,8 @@ class Bulk:
         self._checks = Checks()
 
     def foresee(self, table: dict, count: int) -> None:
-        """So many keys are to come into `table`, or so it is said."""
-        foresee(table, min(count, 1 << 32))
+        """So many keys are to come into `table`, which the caller believes. Raises MemoryError."""
+        foresee(table, count)
 
     def run(self, buf: bytes, start: int, values: dict, also: dict, expires: dict) -> None:
         """Decode from `start` on into `values`, which gets keys that neither it nor `also` has.

@@ -21,6 +21,8 @@ if cython.compiled:
     HASH_LISTPACK = cython.declare(cython.int, 16)
     LIST_QUICKLIST2 = cython.declare(cython.int, 18)
     SET_LISTPACK = cython.declare(cython.int, 20)
+    UNKNOWN = cython.declare(cython.int, 0xFFFF)
+    """As a listpack's number of elements: it does not say."""
     MOST_CHECKED = cython.declare(cython.int, 1024)
     """Elements of a listpack that is looked through for duplicates here."""
 
@@ -87,8 +89,10 @@ class Checks:
                 return -1
             pos += head
             count += 1
+        # 65535 says that they are to be counted: 65535 of them or more, or any number in the format of whoever wrote
+        # it. None that says so is kept, so that the head of what is kept tells the truth, and may be computed with.
         declared: cython.int = data[4] | data[5] << 8
-        return count if pos == end and (declared == 0xFFFF or declared == count) else -1
+        return count if pos == end and count < UNKNOWN and declared == count else -1
 
     def _are_distinct(self, data: cython.p_uchar, count: cython.int, step: cython.int) -> cython.bint:
         """Whether no two of every `step`th element are the same; as all are canonical, their bytes decide."""

@@ -6,7 +6,11 @@ place in a table. They answer NO (or None) where it would not be small any more:
 good.
 
 There is no plain form: without a compiler everything here answers NO, and nothing is ever kept packed. What a
-listpack is stands in `pyrepl.rdb.packed.listpack`; blocks that came in a snapshot were checked by `checks`.
+listpack is stands in `pyrepl.rdb.packed.listpack`.
+
+Blocks that came in a snapshot were checked by `checks`: all their elements are whole, and their heads tell how many
+these are. Nothing here relies on that for its memory: a walk goes from element to element by `_behind`, which is given
+the end of the block and leads nowhere but to it, and `_take` lets in no block with more elements than it has room for.
 """
 
 from __future__ import annotations
@@ -36,6 +40,12 @@ if cython.compiled:
     from cython.cimports.pyrepl.rdb.compiled.sink import Sink, put_entry, put_little_endian, put_score_entry
 
     HEADER = cython.declare(cython.int, 6)
+    SMALLEST = cython.declare(cython.Py_ssize_t, 7)
+    """Bytes of a block without elements."""
+    LONGEST_HEAD = cython.declare(cython.Py_ssize_t, 5)
+    """Bytes of an element before its text, at most."""
+    LEAST_ENTRY = cython.declare(cython.Py_ssize_t, 2)
+    """Bytes of the smallest element with its back length."""
     LONGEST = cython.declare(cython.Py_ssize_t, 64)
     """Bytes of a field, its value, or a member: Redis's default for what a listpack may hold."""
     MOST_PAIRED = cython.declare(cython.int, 256)
@@ -79,8 +89,9 @@ def field_value(packed: object, field: bytes) -> Any:
     if not cython.compiled:
         return None
     block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
-    at: cython.p_uchar = _find(text_of(block), size_of(block), field)
-    return None if at is cython.NULL else _text(_behind(at))
+    end: cython.p_uchar = text_of(block) + size_of(block) - 1
+    at: cython.p_uchar = _find(text_of(block), end, field)
+    return None if at is cython.NULL else _text(_behind(at, end))
 
 
 # ------------------------------------------------------------------ lists
@@ -110,9 +121,11 @@ def pop(table: dict, key: bytes, packed: object, left: bool) -> Any:
     start: cython.p_uchar = _work.data + HEADER
     end: cython.p_uchar = _work.data + _work.size
     if not left:
-        start = _last(end)
+        start = _last(start, end)
+    behind: cython.p_uchar = cython.NULL if start is cython.NULL else _behind(start, end)
+    if behind is cython.NULL or (not left and behind is not end):
+        return None
     element: bytes = _text(start)
-    behind: cython.p_uchar = _behind(start)
     memmove(start, behind, end - behind)
     _work.size -= behind - start
     _note_count(-1)
@@ -127,24 +140,28 @@ def elements(packed: object, start: int, end: int) -> list:
     block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
     at: cython.p_uchar = text_of(block) + HEADER
     last: cython.p_uchar = text_of(block) + size_of(block) - 1
+    behind: cython.p_uchar
     skip: cython.Py_ssize_t = start
     left: cython.Py_ssize_t = end - start
-    while at < last and left > 0:
+    while left > 0:
+        behind = _behind(at, last)
+        if behind is cython.NULL:
+            break
         if skip > 0:
             skip -= 1
         else:
             found.append(_text(at))
             left -= 1
-        at = _behind(at)
+        at = behind
     return found
 
 
 def element_count(packed: object) -> int:
-    """How many elements any block has, or NO where it does not say."""
+    """How many elements any block has, as its head says, or NO."""
     if not cython.compiled:
         return NO
-    count: cython.int = _count(text_of(cython.cast(cython.pointer[Ref], packed)))
-    return NO if count == 0xFFFF else count
+    block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
+    return _count(text_of(block)) if size_of(block) >= SMALLEST else NO
 
 
 # ------------------------------------------------------------------ sorted sets
@@ -187,13 +204,12 @@ def member_score(packed: object, member: bytes) -> Any:
     if not cython.compiled:
         return None
     block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
-    at: cython.p_uchar = _find(text_of(block), size_of(block), member)
+    end: cython.p_uchar = text_of(block) + size_of(block) - 1
+    at: cython.p_uchar = _find(text_of(block), end, member)
     if at is cython.NULL:
         return None
-    score: cython.double = 0
-    at = _behind(at)
-    score_of(at, _width(at), cython.address(score))
-    return score
+    at = _behind(at, end)
+    return _score(at, end)
 
 
 # ------------------------------------------------------------------ what is being changed
@@ -213,10 +229,10 @@ def _begin() -> cython.int:
 @cython.cfunc
 @cython.exceptval(-1)
 def _take(packed: object) -> cython.int:
-    """A copy of a block, 0 if it is too large to be changed."""
+    """A copy of a block; 0 if it is too large to be changed, or says that it has more elements than fit into it."""
     block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
     size: cython.Py_ssize_t = size_of(block)
-    if size > LARGEST:
+    if size < SMALLEST or size > LARGEST or LEAST_ENTRY * _count(text_of(block)) > size - SMALLEST:
         return 0
     _work.size = 0
     _work.reserve(size)
@@ -284,22 +300,24 @@ def _put_pairs(pairs: tuple) -> cython.int:
     field: bytes
     content: bytes
     at: cython.p_uchar
+    behind: cython.p_uchar
     for index in range(0, len(pairs), 2):
         field = pairs[index]
         content = pairs[index + 1]
         if len(field) > LONGEST or len(content) > LONGEST or _work.size > LARGEST:
             return -1
-        at = _find(_work.data, _work.size + 1, field)
+        at = _find(_work.data, _work.data + _work.size, field)
         if at is cython.NULL:
             _append(_work, field)
             _append(_work, content)
             _note_count(2)
             created += 1
             continue
-        at = _behind(at)
+        at = _behind(at, _work.data + _work.size)
+        behind = _behind(at, _work.data + _work.size)
         _entry.size = 0
         _append(_entry, content)
-        _replace(at - _work.data, _behind(at) - at)
+        _replace(at - _work.data, behind - at)
     return -1 if _count(_work.data) > MOST_PAIRED else created
 
 
@@ -330,19 +348,18 @@ def _put_score(member: bytes, score: cython.double) -> cython.int:
     if score == 0:
         score = 0
     added: cython.int = 1
-    old: cython.double = 0
     place: cython.Py_ssize_t
     behind: cython.p_uchar
-    at: cython.p_uchar = _find(_work.data, _work.size + 1, member)
+    end: cython.p_uchar = _work.data + _work.size
+    at: cython.p_uchar = _find(_work.data, end, member)
     if at is not cython.NULL:
-        behind = _behind(at)
-        score_of(behind, _width(behind), cython.address(old))
-        if old == score:
+        behind = _behind(at, end)
+        if _score(behind, end) == score:
             return 0
         added = 2
         place = at - _work.data
         _entry.size = 0
-        _replace(place, _behind(behind) - at)
+        _replace(place, _behind(behind, end) - at)
         _note_count(-2)
     _entry.size = 0
     _append(_entry, member)
@@ -360,14 +377,18 @@ def _place_of(score: cython.double) -> cython.Py_ssize_t:
     at: cython.p_uchar = _work.data + HEADER
     end: cython.p_uchar = _work.data + _work.size
     behind: cython.p_uchar
-    other: cython.double = 0
-    width: cython.Py_ssize_t = _width(_entry.data)
+    following: cython.p_uchar
+    other: cython.double
+    width: cython.Py_ssize_t = _width(_entry.data, _entry.size)
     while at < end:
-        behind = _behind(at)
-        score_of(behind, _width(behind), cython.address(other))
-        if score < other or (score == other and is_before(_entry.data, width, at, _width(at))):
+        behind = _behind(at, end)
+        following = cython.NULL if behind is cython.NULL else _behind(behind, end)
+        if following is cython.NULL:
             break
-        at = _behind(behind)
+        other = _score(behind, end)
+        if score < other or (score == other and is_before(_entry.data, width, at, _width(at, end - at))):
+            break
+        at = following
     return at - _work.data
 
 
@@ -408,24 +429,34 @@ def _count(data: cython.p_uchar) -> cython.int:
 
 
 @cython.cfunc
-def _find(data: cython.p_uchar, size: cython.Py_ssize_t, wanted: bytes) -> cython.p_uchar:
-    """The first of a pair that is `wanted`, NULL if none is. Each text has one encoding, so bytes decide."""
+def _find(data: cython.p_uchar, end: cython.p_uchar, wanted: bytes) -> cython.p_uchar:
+    """The first of a pair that is `wanted`, NULL if none is; both of the pair are whole before `end`.
+
+    Each text has one encoding, so bytes decide.
+    """
     _entry.size = 0
     _append(_entry, wanted)
     at: cython.p_uchar = data + HEADER
-    end: cython.p_uchar = data + size - 1
-    while at < end:
-        if at[0] == _entry.data[0] and _entry.size <= end - at and not memcmp(at, _entry.data, _entry.size):
+    behind: cython.p_uchar
+    following: cython.p_uchar
+    while True:
+        behind = _behind(at, end)
+        following = cython.NULL if behind is cython.NULL else _behind(behind, end)
+        if following is cython.NULL:
+            return cython.NULL
+        if _entry.size == behind - at and at[0] == _entry.data[0] and not memcmp(at, _entry.data, _entry.size):
             return at
-        at = _behind(_behind(at))
-    return cython.NULL
+        at = following
 
 
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
-def _width(entry: cython.p_uchar) -> cython.Py_ssize_t:
-    """The bytes of an element without its back length."""
+def _width(entry: cython.p_uchar, room: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """The bytes of an element without its back length, which may be more than `room`; 0 when its head is.
+
+    Of `room` bytes, at least one, no more are read.
+    """
     first: cython.int = entry[0]
     if first < 0x80:
         return 1
@@ -434,44 +465,63 @@ def _width(entry: cython.p_uchar) -> cython.Py_ssize_t:
     if first < 0xE0:
         return 2
     if first < 0xF0:
-        return 2 + ((first & 15) << 8 | entry[1])
+        return 0 if room < 2 else 2 + ((first & 15) << 8 | entry[1])
     if first == 0xF0:
+        if room < 5:
+            return 0
         return 5 + (entry[1] | entry[2] << 8 | entry[3] << 16 | cython.cast(cython.Py_ssize_t, entry[4]) << 24)
+    if first > 0xF4:
+        return 0
     return 9 if first == 0xF4 else first - 0xF1 + 3
 
 
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
-def _behind(entry: cython.p_uchar) -> cython.p_uchar:
-    """Where the next element begins. Limits as in `pyrepl.rdb.packed.listpack.encode_back_length`."""
-    width: cython.Py_ssize_t = _width(entry)
-    if width <= 127:
-        return entry + width + 1
-    if width < 16383:
-        return entry + width + 2
-    if width < 2097151:
-        return entry + width + 3
-    return entry + width + (4 if width < 268435455 else 5)
+def _behind(entry: cython.p_uchar, end: cython.p_uchar) -> cython.p_uchar:
+    """Where the next element begins; NULL when there is none at `entry` that is whole before `end`.
+
+    Limits as in `pyrepl.rdb.packed.listpack.encode_back_length`.
+    """
+    room: cython.Py_ssize_t = end - entry
+    if room <= 0:
+        return cython.NULL
+    width: cython.Py_ssize_t = _width(entry, room)
+    groups: cython.int = 1
+    if width > 127:
+        groups = 2 if width < 16383 else (3 if width < 2097151 else (4 if width < 268435455 else 5))
+    return cython.NULL if width == 0 or width + groups > room else entry + width + groups
 
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def _last(end: cython.p_uchar) -> cython.p_uchar:
-    """The element before `end`, by its back length."""
-    groups: cython.int = 1
-    width: cython.Py_ssize_t = end[-1] & 127
-    while end[-groups] & 128:
+def _last(start: cython.p_uchar, end: cython.p_uchar) -> cython.p_uchar:
+    """Where the element before `end` begins, by its back length; NULL when that is not between `start` and `end`."""
+    groups: cython.Py_ssize_t = 0
+    width: cython.Py_ssize_t = 0
+    byte: cython.int = 128
+    while byte & 128:
         groups += 1
-        width |= cython.cast(cython.Py_ssize_t, end[-groups] & 127) << (7 * (groups - 1))
-    return end - groups - width
+        if groups > 5 or groups > end - start:
+            return cython.NULL
+        byte = end[-groups]
+        width |= cython.cast(cython.Py_ssize_t, byte & 127) << (7 * (groups - 1))
+    return cython.NULL if width + groups > end - start else end - groups - width
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def _score(entry: cython.p_uchar, end: cython.p_uchar) -> cython.double:
+    """The number that a whole element stands for, 0 if it stands for none."""
+    score: cython.double = 0
+    return score if score_of(entry, _width(entry, end - entry), cython.address(score)) else 0
 
 
 @cython.cfunc
 def _text(entry: cython.p_uchar) -> bytes:
-    """An element; integers as decimal text."""
+    """An element that is whole; integers as decimal text."""
     head: cython.int = text_head(entry)
-    width: cython.Py_ssize_t = _width(entry)
+    width: cython.Py_ssize_t = _width(entry, LONGEST_HEAD)
     digits: cython.uchar[24]
     if head:
         return entry[head:width]

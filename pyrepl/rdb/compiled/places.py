@@ -6,13 +6,11 @@ same time if it is told which. So many keys go through each step together (`look
 asked for while the others' is; or whoever has something else to do between the steps asks for one key at a time
 (`ask_for_place`, `ask_for_rival`).
 
-The layout is that of CPython 3.11 to 3.14 (Objects/dictobject.c) on machines of 64 bits; with another nothing is asked
-for. Nothing is compared for a result or written, so a wrong guess costs time alone. As it is written it does nothing.
+The layout is that of the CPythons that `pyrepl.layout` knows (Objects/dictobject.c); for another this is not compiled.
+Nothing is compared for a result or written. As it is written it does nothing.
 """
 
 from __future__ import annotations
-
-import sys
 
 try:
     import cython
@@ -30,10 +28,6 @@ if cython.compiled:
     _KIND_AT = cython.declare(cython.int, 10)
     _SLOTS_AT = cython.declare(cython.int, 32)
     _ENTRY_BYTES = cython.declare(cython.Py_ssize_t, 24)
-    _is_known = cython.declare(
-        cython.bint,
-        (3, 11) <= sys.version_info[:2] <= (3, 14) and "t" not in sys.abiflags and sys.maxsize > 2**32,
-    )
     _MOST_PROBES = cython.declare(cython.int, 4)
     """Slots looked at for one hash; nearly all keys are found in fewer."""
     _LINE = cython.declare(cython.Py_ssize_t, 64)
@@ -42,17 +36,10 @@ if cython.compiled:
 
 
 def asked_for() -> int:
-    """Keys that `look_ahead` asked for and found so far; 0 in the plain form and in a CPython that is not known."""
+    """Keys that `look_ahead` asked for and found so far; 0 in the plain form."""
     if cython.compiled:
         return _asked
     return 0
-
-
-def fetches_ahead() -> bool:
-    """Is this CPython's layout known, and this module compiled?"""
-    if cython.compiled:
-        return _is_known
-    return False
 
 
 @cython.cfunc
@@ -75,7 +62,7 @@ def _hash_of(key: cython.pointer[Ref]) -> cython.size_t:
 @cython.exceptval(check=False)
 def _index_bytes(keys: cython.p_uchar) -> cython.int:
     """How many bytes an index has: 0 for one, 1 for two, 2 for four; -1 for a table that we cannot read."""
-    if not _is_known or keys[_KIND_AT] != 0:
+    if keys[_KIND_AT] != 0:
         return -1
     return keys[_BYTES_AT] - keys[_SIZE_AT]
 

@@ -19,7 +19,8 @@ of that only hashes, which never change while a key is there. What came, went or
 it copies all of the old table; when that is another one by then, or an entry of it was given up for another key, as
 `popitem` does alone, nothing is done.
 
-That needs to know how CPython lays a table out: 3.11 to 3.14 do it alike (`Objects/dictobject.c`, `pycore_dict.h`):
+That needs to know how CPython lays a table out. The versions that `pyrepl.layout` knows do it alike
+(`Objects/dictobject.c`, `pycore_dict.h`):
 
     8 bytes  references, 1
     1        binary logarithm of the number of slots        SIZE_AT
@@ -32,8 +33,7 @@ That needs to know how CPython lays a table out: 3.11 to 3.14 do it alike (`Obje
     entries  hash, key, value of each; two thirds as many as there are slots
 
 Whether it is so is tried out on a small dictionary, and by `Growth` on the one that is to grow. With another layout,
-and in the plain form, there is no room to be had, and dictionaries grow as they do. (`places` knows the layout too, but
-may be wrong about it, as it only has memory fetched.)
+and in the plain form, there is no room to be had, and dictionaries grow as they do.
 """
 
 from __future__ import annotations
@@ -199,8 +199,6 @@ def _try_layout() -> bool:
         if _is_tried:
             return _is_known
         _is_tried = True
-        if not (3, 11) <= sys.version_info[:2] <= (3, 14) or "t" in sys.abiflags or sys.maxsize < 2**32:
-            return False
         tried: dict = {b"%d" % number: number for number in range(TRIED)}
         keys: cython.p_uchar = _keys_of(tried)
         if not _is_whole(tried) or keys[SIZE_AT] != TRIED_SIZE or keys[BYTES_AT] != TRIED_SIZE:

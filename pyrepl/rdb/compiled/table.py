@@ -18,18 +18,16 @@ if cython.compiled:
 
     FEW = cython.declare(cython.Py_ssize_t, 1000)
     """Keys that need no foresight. With one only, the empty dictionary would look as full as it says, and be copied."""
-    MOST_FORESEEN = cython.declare(cython.Py_ssize_t, 1 << 23)
-    """Keys that somebody's word is taken for; a table for so many has a third of a gigabyte."""
 
 
 def foresee(table: dict, count: cython.Py_ssize_t) -> cython.int:
-    """Make room for `count` more keys, or for as many as may be promised without proof. Raises MemoryError."""
+    """Make room for `count` more keys, whose number does not come from the data alone. Raises MemoryError."""
     if count < FEW:
         return 0
     hollow: dict = {b"": None}
     del hollow[b""]
     says: cython.pointer[DictObject] = cython.cast(cython.pointer[DictObject], hollow)
-    says.ma_used = count if count < MOST_FORESEEN else MOST_FORESEEN
+    says.ma_used = count
     try:
         dict_update(cython.cast(cython.pointer[Ref], table), cython.cast(cython.pointer[Ref], hollow))
     finally:

@@ -7,11 +7,15 @@
 | 3, 4 | 4 bytes, 8 bytes (float, double) |
 | 5 | a string |
 
+What modules keep of a key beside its value (Redis 8.6) is stepped over too: it has the same items, behind the class's
+id in 4 bytes, least significant first, whose upper 24 bits are four characters.
+
 Type 6 (pre-release of Redis 4) has no tags, so nobody can step over it; it is refused, as Redis refuses it.
 """
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final, NamedTuple, final
 
 from pyrepl.rdb.cursor import Cursor, Malformed
@@ -32,12 +36,23 @@ _STRING: Final = 5
 _ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _NAME_CHARS: Final = 9
 _VERSION_BITS: Final = 10
+_CLASS_VERSION_BITS: Final = 8
+_MAX_CLASSES: Final = 7
+"""As Redis 8.6 (KEY_META_MAX_NUM_MODULES)."""
+_NONE_YET: Final = -1
+_U32_LE: Final = Struct("<I")
 
 
 class ModuleValue(NamedTuple):
     """Stands for a value that was stepped over; `module` is the name of its type."""
 
     module: str
+
+
+class KeyMetadata(NamedTuple):
+    """Stands for metadata of a key that was stepped over; `classes` are the names of their classes."""
+
+    classes: tuple[str, ...]
 
 
 @final
@@ -79,6 +94,38 @@ class _ModuleDecoder:
         return True
 
 
+@final
+class _KeyMetaDecoder:
+    """Steps over the metadata of one key, class by class; gives the classes' names."""
+
+    __slots__ = ("left", "names", "within")
+
+    def __init__(self) -> None:
+        self.left = _NONE_YET
+        self.names: list[str] = []
+        self.within: _ModuleDecoder | None = None
+
+    def decode(self, cursor: Cursor) -> object:
+        if self.left == _NONE_YET:
+            left = decode_length(cursor)
+            if left > _MAX_CLASSES:
+                raise Malformed(f"Too many metadata classes: {left} (max {_MAX_CLASSES})")
+            self.left = left
+            cursor.commit()
+        while self.left:
+            if self.within is None:
+                name = class_name(_U32_LE.unpack(cursor.take(_U32_LE.size))[0])
+                self.within = _ModuleDecoder(aux=False)
+                self.within.module = name
+                self.names.append(name)
+                cursor.commit()
+            self.within.decode(cursor)
+            cursor.commit()
+            self.within = None
+            self.left -= 1
+        return KeyMetadata(tuple(self.names))
+
+
 def _skip_when(cursor: Cursor) -> None:
     tag = decode_length(cursor)
     if tag != _UNSIGNED:
@@ -90,6 +137,17 @@ def module_name(module_id: int) -> str:
     """The nine characters in the upper 54 bits of an id; the lower 10 are the version of the module's encoding."""
     bits = module_id >> _VERSION_BITS
     return "".join([_ALPHABET[bits >> shift & 63] for shift in range((_NAME_CHARS - 1) * 6, -1, -6)])
+
+
+def class_name(class_id: int) -> str:
+    """The four characters in the upper 24 bits of a metadata class's id; the lower 8 are its version and flags."""
+    bits = class_id >> _CLASS_VERSION_BITS
+    return "".join([_ALPHABET[bits >> shift & 63] for shift in (18, 12, 6, 0)])
+
+
+def start_key_meta() -> Decode:
+    """The decoder of what follows the KEY_META opcode."""
+    return _KeyMetaDecoder().decode
 
 
 def start_aux() -> Decode:

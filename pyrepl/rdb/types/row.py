@@ -10,14 +10,14 @@ from pyrepl.rdb import lzf
 from pyrepl.rdb.cursor import Cursor
 from pyrepl.rdb.settings import DEFAULT_PACKING, PackingSettings
 from pyrepl.rdb.strings import encode_compressed, encode_string
-from pyrepl.rdb.versions import DEFAULT_VERSION, MAX_REDIS_VERSION
+from pyrepl.rdb.versions import DEFAULT_VERSION, LAST_REDIS_VERSION, LAST_VERSION
 
 Decode: TypeAlias = Callable[[Cursor], object]
 """Decodes one value. Raises Malformed, or ShortInput: then it is called again when the cursor holds more bytes, and
 goes on from the cursor's mark; what it had understood up to there it remembers."""
 
-REDIS_ONLY: Final = MAX_REDIS_VERSION
-FOREVER: Final = 255
+REDIS_ONLY: Final = LAST_REDIS_VERSION
+FOREVER: Final = LAST_VERSION
 
 
 class ValueType(NamedTuple):

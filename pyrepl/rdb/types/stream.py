@@ -5,12 +5,17 @@
 | 15 | 9 | |
 | 19 | 10 | first id, greatest deleted id, entries ever added; per group: entries read |
 | 21 | 11 | per consumer: active time |
+| 26 | 13 | what the stream remembers of idempotency ids (IDMP); Redis alone |
 
 In order: number of nodes; each key (a string of 16 bytes) and listpack (a string, see stream_node.py); number of
 live entries; last id; type 19's counters; number of groups; each group: name, last id, entries read, its pending
 entries (number; each id in 16 bytes, delivery time, delivery count), its consumers (number; each name, seen time,
 active time, the ids of its pending entries: number, 16 bytes each). Ids are two lengths where nothing else is said,
 times are Unix ms in 8 bytes.
+
+Type 26 ends with: seconds an idempotency id is kept, how many a producer may have, number of producers; each: its id,
+its number of idempotency ids, each of them (a string) with the id of its entry, oldest first; how many ids were ever
+added, how many came again.
 
 An older type lacks what later ones added; its counters are then worked out as Redis 7 does on loading.
 """
@@ -24,22 +29,32 @@ from typing import Final, final
 from pyrepl.rdb.cursor import Cursor, Malformed
 from pyrepl.rdb.length import decode_count, decode_length, encode_length
 from pyrepl.rdb.strings import decode_string
-from pyrepl.rdb.types.row import FOREVER, CannotHold, Decode, Encoded, Form, ValueType
+from pyrepl.rdb.types.row import FOREVER, REDIS_ONLY, CannotHold, Decode, Encoded, Form, ValueType
 from pyrepl.rdb.types.stream_node import ID_BYTES, decode_id, decode_node, encode_id, encode_nodes
 from pyrepl.rdb.values import (
     ENTRIES_READ_UNKNOWN,
+    MAX_IDMP_DURATION_S,
+    MAX_IDMP_MAX_ENTRIES,
     ZERO_ID,
+    IdmpState,
     PendingEntry,
     StreamConsumer,
     StreamGroup,
     StreamId,
     StreamValue,
 )
-from pyrepl.rdb.versions import LISTPACKS_SINCE, SET_LISTPACKS_SINCE, STREAMS_SINCE
+from pyrepl.rdb.versions import (
+    IDMP_VERSION,
+    LISTPACKS_SINCE,
+    SET_LISTPACKS_SINCE,
+    STREAMS_SINCE,
+    holds_idmp,
+)
 
 STREAM: Final = 15
 STREAM2: Final = 19
 STREAM3: Final = 21
+STREAM4: Final = 26
 
 _HALF: Final = 1 << 63
 _WHOLE: Final = 1 << 64
@@ -51,7 +66,20 @@ _MS: Final = Struct("<q")
 class _StreamDecoder:
     """A machine whose steps each take one item of the input and say which step comes next (None: done)."""
 
-    __slots__ = ("consumer", "group", "kind", "left", "left_consumers", "left_groups", "step", "stream", "unowned")
+    __slots__ = (
+        "consumer",
+        "group",
+        "idmp",
+        "kind",
+        "left",
+        "left_consumers",
+        "left_groups",
+        "left_producers",
+        "producer",
+        "step",
+        "stream",
+        "unowned",
+    )
 
     def __init__(self, kind: int) -> None:
         self.kind = kind
@@ -61,7 +89,10 @@ class _StreamDecoder:
         self.left = 0
         self.left_groups = 0
         self.left_consumers = 0
+        self.left_producers = 0
         self.unowned: dict[StreamId, PendingEntry] = {}
+        self.idmp = IdmpState()
+        self.producer: dict[bytes, StreamId] = {}
         self.step: Callable[[Cursor], None] | None = self._nodes_count
 
     def decode(self, cursor: Cursor) -> object:
@@ -102,7 +133,7 @@ class _StreamDecoder:
         stream.first_id = first_id
         stream.max_deleted_id = max_deleted_id
         stream.entries_added = added
-        self.step = self._group if self.left_groups else None
+        self._next_group()
 
     def _group(self, cursor: Cursor) -> None:
         name = decode_string(cursor)
@@ -139,7 +170,7 @@ class _StreamDecoder:
     def _consumer(self, cursor: Cursor) -> None:
         name = decode_string(cursor)
         seen_ms = cursor.i64_le()
-        active_ms = cursor.i64_le() if self.kind == STREAM3 else seen_ms
+        active_ms = cursor.i64_le() if self.kind >= STREAM3 else seen_ms
         pending = decode_count(cursor)
         if name in self.group.consumers:
             raise Malformed(f"Duplicate stream consumer {name!r} detected")
@@ -172,7 +203,58 @@ class _StreamDecoder:
         if self.unowned:
             raise Malformed(f"{len(self.unowned)} entries of a group's PEL have no consumer")
         self.left_groups -= 1
-        self.step = self._group if self.left_groups else None
+        self._next_group()
+
+    def _next_group(self) -> None:
+        if self.left_groups:
+            self.step = self._group
+        else:
+            self.step = self._idmp_head if self.kind == STREAM4 else None
+
+    def _idmp_head(self, cursor: Cursor) -> None:
+        duration_s = decode_length(cursor)
+        max_entries = decode_length(cursor)
+        if not 1 <= duration_s <= MAX_IDMP_DURATION_S:
+            raise Malformed(f"Stream IDMP duration out of range: {duration_s} s")
+        if not 1 <= max_entries <= MAX_IDMP_MAX_ENTRIES:
+            raise Malformed(f"Stream IDMP max entries out of range: {max_entries}")
+        self.left_producers = decode_count(cursor)
+        self.idmp.duration_s = duration_s
+        self.idmp.max_entries = max_entries
+        self.step = self._producer if self.left_producers else self._idmp_counters
+
+    def _producer(self, cursor: Cursor) -> None:
+        name = decode_string(cursor)
+        left = decode_count(cursor)
+        if name in self.idmp.producers:
+            raise Malformed(f"Duplicated IDMP producer {name!r}")
+        self.producer = self.idmp.producers[name] = {}
+        self.left_producers -= 1
+        self.left = left
+        if left:
+            self.step = self._producer_entry
+        else:
+            self._next_producer()
+
+    def _producer_entry(self, cursor: Cursor) -> None:
+        """An idempotency id; of one that comes twice Redis keeps the first."""
+        iid = decode_string(cursor)
+        self.producer.setdefault(iid, _decode_id(cursor))
+        self.left -= 1
+        if not self.left:
+            self._next_producer()
+
+    def _next_producer(self) -> None:
+        self.step = self._producer if self.left_producers else self._idmp_counters
+
+    def _idmp_counters(self, cursor: Cursor) -> None:
+        added = decode_length(cursor)
+        duplicates = decode_length(cursor)
+        self.idmp.iids_added = added
+        self.idmp.iids_duplicates = duplicates
+        if not self.idmp.tells_nothing:
+            self.stream.idmp = self.idmp
+        self.step = None
 
 
 def _decode_id(cursor: Cursor) -> StreamId:
@@ -200,10 +282,12 @@ def estimate_entries_read(stream: StreamValue, group_id: StreamId) -> int:
 
 
 def encode_stream(stream: StreamValue, form: Form) -> Encoded:
-    """In the latest type that the version has. Raises CannotHold before version 9."""
+    """In the latest type that the version has, without what it has no place for. Raises CannotHold before version 9."""
     if form.version < STREAMS_SINCE:
         raise CannotHold(f"a stream needs RDB version {STREAMS_SINCE}, not {form.version}")
-    if form.version >= SET_LISTPACKS_SINCE:
+    if holds_idmp(form.version):
+        kind = STREAM4
+    elif form.version >= SET_LISTPACKS_SINCE:
         kind = STREAM3
     elif form.version >= LISTPACKS_SINCE:
         kind = STREAM2
@@ -224,6 +308,8 @@ def encode_stream(stream: StreamValue, form: Form) -> Encoded:
     parts.append(encode_length(len(stream.groups)))
     for name, group in stream.groups.items():
         _encode_group(name, group, kind, form, parts)
+    if kind == STREAM4:
+        _encode_idmp(stream.idmp or IdmpState(), form, parts)
     return kind, b"".join(parts)
 
 
@@ -244,10 +330,24 @@ def _encode_group(name: bytes, group: StreamGroup, kind: int, form: Form, parts:
     for consumer_name, consumer in group.consumers.items():
         parts.append(form.text(consumer_name))
         parts.append(_MS.pack(consumer.seen_ms))
-        if kind == STREAM3:
+        if kind >= STREAM3:
             parts.append(_MS.pack(consumer.active_ms))
         parts.append(encode_length(len(owned[consumer_name])))
         parts += owned[consumer_name]
+
+
+def _encode_idmp(idmp: IdmpState, form: Form, parts: list[bytes]) -> None:
+    parts.append(encode_length(idmp.duration_s))
+    parts.append(encode_length(idmp.max_entries))
+    parts.append(encode_length(len(idmp.producers)))
+    for name, entries in idmp.producers.items():
+        parts.append(form.text(name))
+        parts.append(encode_length(len(entries)))
+        for iid, entry_id in entries.items():
+            parts.append(form.text(iid))
+            parts.append(_encode_id(entry_id))
+    parts.append(encode_length(idmp.iids_added))
+    parts.append(encode_length(idmp.iids_duplicates))
 
 
 def _by_id(item: tuple[StreamId, PendingEntry]) -> StreamId:
@@ -270,8 +370,13 @@ def _start3() -> Decode:
     return _StreamDecoder(STREAM3).decode
 
 
+def _start4() -> Decode:
+    return _StreamDecoder(STREAM4).decode
+
+
 ROWS: Final[tuple[ValueType, ...]] = (
     ValueType(STREAM, "stream", STREAMS_SINCE, FOREVER, _start),
     ValueType(STREAM2, "stream-v2", LISTPACKS_SINCE, FOREVER, _start2),
     ValueType(STREAM3, "stream-v3", SET_LISTPACKS_SINCE, FOREVER, _start3),
+    ValueType(STREAM4, "stream-v4", IDMP_VERSION, REDIS_ONLY, _start4),
 )

@@ -19,7 +19,7 @@ def check_memory(who: str, backlog: Backlog, hard_limit_bytes: int, slack_bytes:
 def check_buffer(who: str, link: Link, slack_bytes: int) -> None:
     """At its limit a replica stops reading; one read may go beyond. What is counted is what is held."""
     held, limit = link.sync_buffer_bytes, link.options.sync_buffer_limit_bytes
-    if limit and held > limit + slack_bytes:
+    if held > limit + slack_bytes:
         raise Broken(f"memory: {who} holds {held} bytes of stream for later, allowed are {limit}")
     if held != link.buffer_use.size_bytes:
         raise Broken(f"memory: {who} holds {held} bytes of stream for later and counts {link.buffer_use.size_bytes}")

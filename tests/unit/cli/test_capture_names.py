@@ -16,7 +16,7 @@ def test_names_and_back() -> None:
         finished_name("keys", 0, Place(5021), "parquet"),
         finished_name("key-events", 0, Place(9), "jsonl"),
     ]
-    assert names[0] == f"keys-00000000000000005021-00000000000000005174-{REPLID}.jsonl"
+    assert names[0] == f"keys-{5021:024d}-{5174:024d}-{REPLID}.jsonl"
     assert finished(names, "keys") == [Span(names[1], 0, 5021, ""), Span(names[0], 5021, 5174, REPLID)]
     assert finished(names, "key-events") == [Span(names[2], 0, 9, "")]
     assert finished(names, "events") == []
@@ -25,10 +25,10 @@ def test_names_and_back() -> None:
 
 def test_others_are_left_alone() -> None:
     part = part_name("keys", 5021, "jsonl")
-    assert part == ".keys-00000000000000005021.jsonl.part"
+    assert part == f".keys-{5021:024d}.jsonl.part"
     assert is_part(part, "keys")
     assert not is_part(part, "key")
-    assert not is_part("keys-00000000000000005021.jsonl.part", "keys")
+    assert not is_part(part.removeprefix("."), "keys")
     names = [part, "keys.jsonl", "notes.txt", ".keys.token", "keys-1-2.jsonl", "_SUCCESS"]
     assert finished(names, "keys") == []
 

@@ -40,6 +40,10 @@ class TestHelp:
         assert result.exit_code == 0
         assert "--config" in result.output and "Every directive of redis.conf is an option too" in result.output
         assert ("--master HOST:PORT" in result.output) is (name == "replica")
+        words = " ".join(result.output.split())
+        assert "Replication, with the defaults:" in words and "Change streams, with the defaults:" in words
+        assert "--repl-backlog-size 1mb" in words and "--port 6379 TCP port; 0 opens none." in words
+        assert "--key-load-delay" not in words, "for testers"
 
     def test_version(self) -> None:
         assert run("--version").output == f"pyrepl, version {VERSION} ({form()})\n"
@@ -94,15 +98,20 @@ class TestRefusals:
     def test_a_replica_of_nobody(self) -> None:
         assert "no master to follow: give --master HOST:PORT" in self.refused("replica", "--port", "7000")
 
-    def test_a_port_in_use(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("to_a_file", [False, True])
+    def test_a_port_in_use(self, tmp_path: Path, to_a_file: bool) -> None:
+        """Why is said once on the terminal, and once in a log file."""
+        log = tmp_path / "log"
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
-            result = run_process("master", "--port", str(port), "--bind", "127.0.0.1", "--dir", str(tmp_path))
+            words = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(tmp_path)]
+            result = run_process("master", *words, *(["--logfile", str(log)] if to_a_file else []))
+        why = f"Could not create server TCP listening socket 127.0.0.1:{port}: bind: Address already in use"
         assert result.returncode == 1
-        assert result.stderr == (
-            f"pyrepl: Could not create server TCP listening socket 127.0.0.1:{port}: bind: Address already in use; "
-            "another process listens there: stop it, or choose another --port\n"
-        )
+        assert result.stderr == f"pyrepl: {why}; another process listens there: stop it, or choose another --port\n"
+        logged = log.read_text() if to_a_file else result.stdout
+        assert f"# Failed listening on port {port} (tcp), aborting.\n" in logged
+        assert logged.count(why) == to_a_file
 
     def test_a_bad_directory(self, tmp_path: Path) -> None:
         assert "Can't chdir to" in self.refused("master", "--dir", str(tmp_path / "no"))

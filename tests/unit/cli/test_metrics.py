@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -17,7 +16,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from cli import metrics
-from cli.metrics import Options, java_version, moment, show, tasks_of, why_not
+from cli.metrics import Options, java_version, moment, show, why_not
 from cli.metrics_readers import MAKE_ROOM
 
 NOW_US = 1795258584000000
@@ -177,17 +176,6 @@ def test_errors_of_spark_are_told_and_others_are_not() -> None:
     assert metrics.in_our_words(ValueError("ours")) == ""
 
 
-def test_tasks_of_the_present_stages() -> None:
-    class Tracker:
-        def getActiveStageIds(self) -> list[int]:
-            return [1, 2, 3]
-
-        def getStageInfo(self, stage: int) -> Any:
-            return None if stage == 3 else SimpleNamespace(numTasks=4, numCompletedTasks=stage)
-
-    assert tasks_of(Tracker()) == (3, 8, 2)
-
-
 def test_where_spark_runs() -> None:
     assert metrics.master_of(Options(("log",)), {}) == "local[*]"
     assert metrics.master_of(Options(("log",)), {"PYSPARK_GATEWAY_PORT": "1"}) == "", "as spark-submit was told"
@@ -208,6 +196,44 @@ def test_what_a_program_says_is_kept_aside(capfd: pytest.CaptureFixture[str]) ->
     os.write(2, b"heard")
     os.write(1, b"too")
     assert capfd.readouterr() == ("too", "heard")
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_folder_that_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], follow: bool
+) -> None:
+    monkeypatch.setattr(metrics, "why_not", lambda: "")
+    (tmp_path / "file").touch()
+    out = tmp_path / "file" / "out"
+    assert show(Options((str(tmp_path),), out, follow=follow, quiet=True)) == 2
+    assert capsys.readouterr().err == (
+        f"pyrepl metrics: cannot write to the folder {out}: Not a directory."
+        " Give --out a folder that this user may make and write to\n"
+    )
+
+
+def test_no_error_is_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "/out/metrics.json")
+
+    monkeypatch.setattr(metrics, "why_not", lambda: "")
+    monkeypatch.setattr(metrics, "_run", refused)
+    assert show(Options((str(tmp_path),), quiet=True)) == 2
+    assert capsys.readouterr().err == "pyrepl metrics: /out/metrics.json: Permission denied\n"
+
+
+def test_progress_begins_before_what_takes_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(metrics, "why_not", lambda: "")
+    monkeypatch.setattr(metrics, "_work", lambda *_: seen.append(capfd.readouterr().err))
+    assert show(Options((str(tmp_path),))) == show(Options((str(tmp_path),), quiet=True)) == 0
+    assert seen == ["pyrepl metrics: prepare\n", ""]
+    heavy = "import cli.metrics, sys; sys.exit(any(name in sys.modules for name in ('polars', 'pyarrow', 'pyspark')))"
+    assert subprocess.run([sys.executable, "-c", heavy], check=False).returncode == 0
 
 
 def test_two_do_not_write_to_one_folder(tmp_path: Path) -> None:
@@ -251,7 +277,11 @@ def test_from_logs_to_everything(tmp_path: Path) -> None:
     done = subprocess.run(
         [*command, "--format", "json", "--master", "local[1]"], capture_output=True, text=True, timeout=900, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    # Elsewhere than on a terminal, progress comes in lines.
+    said = done.stderr.splitlines()
+    assert said[0] == "pyrepl metrics: prepare" and "pyrepl metrics: write" in said
+    assert all(line.startswith("pyrepl metrics: ") for line in said)
     told = json.loads(done.stdout)
     assert (told["syncs"], told["partial_ok"], told["full_ok"], told["unparsed_lines"]) == (1, 1, 0, 1)
     assert told["modes"]["continue"] == 1 and [node["node"] for node in told["nodes"]] == ["cache-1"]

@@ -33,6 +33,8 @@ class Peer(socketserver.ThreadingTCPServer):
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.answers = b""
+        """Said instead, if it is set."""
         self.heard: list[bytes] = []
         super().__init__(("127.0.0.1", 0), Handler)
         self.address = f"127.0.0.1:{self.server_address[1]}"
@@ -45,6 +47,9 @@ class Handler(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         data = self.request.recv(1000)
         self.server.heard.append(data)
+        if self.server.answers:
+            self.request.sendall(self.server.answers)
+            return
         text = self.server.text.encode()
         self.request.sendall(b"+OK\r\n" * (b"AUTH" in data) + b"$%d\r\n%s\r\n" % (len(text), text))
 
@@ -100,6 +105,19 @@ def test_the_first_node_is_away() -> None:
     assert json.loads(status("--json", address).stdout)["status"] == "unreachable"
 
 
+def test_a_refused_password_is_not_unreachable(master: Peer) -> None:
+    master.answers = (
+        b"-WRONGPASS invalid username-password pair or user is disabled.\r\n-NOAUTH Authentication required.\r\n"
+    )
+    done = status(master.address, PYREPL_PASSWORD="geheim")
+    assert done.returncode == 2 and "unreachable" not in done.stdout
+    assert done.stdout.splitlines()[1].split()[2] == "refused"
+    assert f"! {master.address}: refuses to be asked: WRONGPASS invalid username-password pair" in done.stdout
+    assert "see PYREPL_PASSWORD, --password and --user" in done.stdout and "geheim" not in done.stdout
+    document = json.loads(status("--json", master.address, PYREPL_PASSWORD="geheim").stdout)
+    assert (document["status"], document["problems"][0]["code"]) == ("refused", "refused")
+
+
 def test_the_password_is_sent_and_never_shown(master: Peer) -> None:
     by_option = status("--user", "bob", "--password", "geheim", master.address)
     by_environment = status("--json", master.address, PYREPL_PASSWORD="geheim")
@@ -152,4 +170,6 @@ def test_a_narrow_screen_shows_what_matters() -> None:
         shown.append(console.file.getvalue())
     narrow, wide = shown
     assert "│  └─ 10.0.0.1:4  replica  up" in narrow and "…" not in narrow
-    assert "software" not in narrow and "software" in wide and "redis 7.0.15" in wide
+    assert "software" not in narrow.splitlines()[0] and "redis 7.0.15" not in narrow
+    assert "left out at 80 columns: writes, software (105 show them)" in narrow
+    assert "software" in wide and "redis 7.0.15" in wide and "left out" not in wide

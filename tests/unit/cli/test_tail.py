@@ -64,7 +64,7 @@ def test_table() -> None:
 
 
 def test_connections_are_told_but_not_again_and_again(capsys: pytest.CaptureFixture[str]) -> None:
-    telling = tail._Telling()
+    telling = tail.Telling(1)
     address = NodeAddress("h", 1)
     for _ in range(5):
         telling(Connected(address, "node-a", "abc"))
@@ -73,8 +73,19 @@ def test_connections_are_told_but_not_again_and_again(capsys: pytest.CaptureFixt
     assert capsys.readouterr().err.splitlines() == [
         "pyrepl tail: h:1: connected to node-a, history abc",
         "pyrepl tail: h:1: Connection refused; trying again",
-        "pyrepl tail: h:1: the node ended it: TOOOLD 5",
     ]
+    assert telling.not_said("TOOOLD 5") == "TOOOLD 5", "the last line says it, with what to do"
+
+
+def test_each_of_several_nodes_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    telling = tail.Telling(2)
+    telling(Lost(NodeAddress("h", 1), "the node ended it: TOOOLD 5", 0.0))
+    telling(Lost(NodeAddress("h", 2), "the node ended it: FORKED 3", None))
+    assert capsys.readouterr().err.splitlines() == [
+        "pyrepl tail: h:1: the node ended it: TOOOLD 5; trying the next node",
+        "pyrepl tail: h:2: the node ended it: FORKED 3",
+    ]
+    assert telling.not_said("TOOOLD 5") == "none of the nodes goes on with this"
 
 
 @pytest.mark.parametrize(
@@ -134,8 +145,8 @@ def test_count_tokens_and_ctrl_c(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("oldest", "history", "status", "words"),
     [
-        (50, REPLID, 3, ["TOOOLD 50", "Changes since are lost", "--from 50 is the oldest", "repl-backlog-size"]),
-        (0, "another", 3, ["FORKED", "after the fork"]),
+        (50, REPLID, 3, ["TOOOLD 50", "repl-backlog-size"]),
+        (0, "another", 3, ["FORKED"]),
     ],
 )
 def test_what_ends_it(oldest: int, history: str, status: int, words: list[str]) -> None:
@@ -147,7 +158,27 @@ def test_what_ends_it(oldest: int, history: str, status: int, words: list[str]) 
     code, out, err = asyncio.run(conversation())
     assert (code, out) == (status, "")
     for word in words:
-        assert word in err
+        assert err.count(word) == 1, err
+
+
+@pytest.mark.parametrize("option", ["--to", "--save-token"])
+def test_where_the_place_is_kept_is_what_must_be_left(option: str, tmp_path: Path) -> None:
+    """A saved token comes before --from, so advice that names --from alone would not help."""
+    path = tmp_path / "kept"
+    if option == "--to":
+        path.mkdir()
+        (path / ".keys.token").write_text(f"5@{REPLID}\n")
+    else:
+        path.write_text(f"5@{REPLID}\n")
+
+    async def conversation() -> tuple[int, str, str]:
+        async with FakeNode() as node:
+            node.oldest = 50
+            return await ended(run(node, option, str(path), "--from", "NOW"))
+
+    code, _, err = asyncio.run(conversation())
+    said = "give --to another one" if option == "--to" else f"remove {path} to begin anew"
+    assert code == 3 and said in err
 
 
 def test_whoever_read_along_has_gone() -> None:
@@ -171,4 +202,17 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
             return await ended(run(node, "--to", str(path / "sub")))
 
     code, _, err = asyncio.run(conversation())
-    assert code == 1 and "Not a directory" in err
+    assert code == 1 and err == (
+        f"pyrepl tail: cannot write to the folder {path / 'sub'}: Not a directory."
+        " Give --to a folder that this user may make and write to\n"
+    )
+
+
+def test_a_token_file_in_no_folder(tmp_path: Path) -> None:
+    async def conversation() -> tuple[int, str, str]:
+        async with FakeNode([(5, [[0, "a", "set"]])]) as node:
+            return await ended(run(node, "--from", "0", "--save-token", str(tmp_path / "no" / "token")))
+
+    code, out, err = asyncio.run(conversation())
+    assert (code, out) == (1, "")
+    assert err == f"pyrepl tail: cannot keep the token in {tmp_path}/no/token: there is no folder {tmp_path}/no\n"

@@ -50,8 +50,15 @@ def test_timeouts_round_up_to_whole_ms() -> None:
     assert text_of(arguments.timeout_argument, b"-1") == "ERR timeout is negative"
     assert text_of(arguments.timeout_argument, b"x") == "ERR timeout is not a float or out of range"
     assert text_of(arguments.timeout_argument, b"inf") == "ERR timeout is out of range"
-    assert arguments.timeout_ms_argument(b"10") == 10
-    assert text_of(arguments.timeout_ms_argument, b"0.5") == "ERR timeout is not an integer or out of range"
+
+
+def test_timeouts_in_ms_end_at_a_time() -> None:
+    most = (1 << 63) - 1
+    assert arguments.timeout_ms_argument(b"10", most - 10) == 10
+    assert text_of(arguments.timeout_ms_argument, b"10", most - 9) == "ERR timeout is out of range"
+    integer = "ERR timeout is not an integer or out of range"
+    for text, error in ((b"0.5", integer), (b"%d" % (most + 1), integer), (b"-1", "ERR timeout is negative")):
+        assert text_of(arguments.timeout_ms_argument, text, 0) == error
 
 
 def test_expire_times_do_not_overflow() -> None:

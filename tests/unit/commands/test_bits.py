@@ -64,3 +64,21 @@ def test_bitop_pads_with_zeros_and_deletes_with_an_empty_result(rig: Rig) -> Non
     assert rig.say("GET t") == b"\x00\x00"
     assert rig.say("BITOP NOT t nosuch") == 0
     assert rig.say("EXISTS t") == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("BITCOUNT missing 0", "ERR syntax error"),
+        ("BITCOUNT missing a b", "ERR value is not an integer or out of range"),
+        ("BITCOUNT missing 0 1 FOO", "ERR syntax error"),
+        ("BITCOUNT k -1 -2 FOO", "ERR syntax error"),
+        ("BITPOS missing 1 a", "ERR value is not an integer or out of range"),
+        ("BITPOS missing 1 0 a", "ERR value is not an integer or out of range"),
+        ("BITPOS missing 1 0 1 FOO", "ERR syntax error"),
+        ("BITPOS missing 1 0 1 BIT x", "ERR syntax error"),
+    ],
+)
+def test_arguments_are_looked_at_before_the_key(rig: Rig, line: str, complaint: str) -> None:
+    rig.say("SET k abc")
+    assert rig.error(line) == complaint

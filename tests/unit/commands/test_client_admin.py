@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.commands.effects import KillClients, PauseChanged, UnblockClient
 from pyrepl.node.client import Client
-from pyrepl.resp.reply import NO_REPLY, OK, Verbatim
+from pyrepl.resp.reply import NO_REPLY, OK, Raw, Verbatim
 from tests.unit.commands.rig import START_MS, Rig
 
 
@@ -60,7 +60,9 @@ class TestReply:
     def test_off_and_on(self, rig: Rig) -> None:
         assert rig.say("CLIENT REPLY OFF") is NO_REPLY
         assert rig.client.reply_mode == "off" and rig.client.guarded
-        assert rig.say("CLIENT REPLY ON") == OK
+        reply = rig.say("CLIENT REPLY ON")
+        assert isinstance(reply, Raw)
+        assert (reply.encoded, reply.is_heard) == (OK.encoded, True)
         assert rig.client.reply_mode == "on" and not rig.client.guarded
 
     def test_skip(self, rig: Rig) -> None:

@@ -6,21 +6,21 @@ from types import ModuleType
 
 import pytest
 
-from pyrepl.commands.command_docs import Catalogue, arguments_of, as_set, info_of, key_flags, key_specs, word_set
+from pyrepl.commands.command_docs import Catalogue, arguments_of, as_set, info_of, key_specs, word_set
 from pyrepl.commands.table import (
-    FIRST_ARG,
     NO_KEYS,
     READONLY,
     SECOND_ARG,
     WRITE,
     Command,
     Keys,
+    Table,
     command,
     container,
-    numkeys_at,
 )
 from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.reply import Simple
+from tests.unit.commands.rig import full_table
 
 box = container("BOX", group="server")
 
@@ -32,9 +32,9 @@ def put(call: object, key: bytes, value: bytes, *options: bytes) -> None:
 
 @pytest.fixture
 def catalogue() -> Catalogue:
-    module = ModuleType("boxes")
+    module = ModuleType(__name__)
     vars(module).update(box=box, put=put)
-    return Catalogue([module])
+    return Catalogue(Table([module]))
 
 
 class TestCatalogue:
@@ -54,18 +54,42 @@ class TestCatalogue:
         assert children[0][0] == b"box|put"
 
 
-def test_arguments_begin_behind_both_names() -> None:
-    """The key of a subcommand stands at 2, where SECOND_ARG says."""
-    assert arguments_of(put, 2) == [
-        {b"name": b"key", b"type": b"key", b"display_text": b"key", b"key_spec_index": 0},
-        {b"name": b"value", b"type": b"string", b"display_text": b"value"},
+def row_of(name: str) -> Command:
+    return next(row for parent in full_table() for row in (parent, *parent.subcommands.values()) if row.name == name)
+
+
+def test_arguments_are_a_tree() -> None:
+    assert arguments_of(row_of("LMPOP"), 2) == [
+        {b"name": b"numkeys", b"type": b"integer", b"display_text": b"numkeys"},
         {
-            b"name": b"options",
-            b"type": b"string",
-            b"display_text": b"options",
-            b"flags": [Simple(b"optional"), Simple(b"multiple")],
+            b"name": b"key",
+            b"type": b"key",
+            b"display_text": b"key",
+            b"key_spec_index": 0,
+            b"flags": [Simple(b"multiple")],
+        },
+        {
+            b"name": b"left-right",
+            b"type": b"oneof",
+            b"arguments": [
+                {b"name": b"left", b"type": b"pure-token", b"display_text": b"left", b"token": b"LEFT"},
+                {b"name": b"right", b"type": b"pure-token", b"display_text": b"right", b"token": b"RIGHT"},
+            ],
+        },
+        {
+            b"name": b"count",
+            b"type": b"integer",
+            b"display_text": b"count",
+            b"token": b"COUNT",
+            b"flags": [Simple(b"optional")],
         },
     ]
+    assert arguments_of(row_of("DBSIZE"), 2) == []
+
+
+def test_each_key_names_its_spec() -> None:
+    arguments = arguments_of(row_of("BITOP"), 2)
+    assert [one.get(b"key_spec_index") for one in arguments if isinstance(one, dict)] == [None, 0, 1]
 
 
 class TestKeySpecs:
@@ -86,12 +110,13 @@ class TestKeySpecs:
         find_keys = self.spec(Keys(1, -1, 2))[b"find_keys"]
         assert find_keys == {b"type": b"range", b"spec": {b"lastkey": -1, b"keystep": 2, b"limit": 0}}
 
-    def test_places_that_depend_on_the_arguments(self) -> None:
-        assert self.spec(numkeys_at(1))[b"find_keys"] == {b"type": b"unknown", b"spec": {}}
-
-    def test_flags(self) -> None:
-        assert key_flags(put) == ("RW", "access", "update")
-        assert key_flags(Command("TRY", lambda call: None, 2, READONLY, FIRST_ARG, "string", "1")) == ("RO", "access")
+    def test_what_is_done_with_the_keys(self) -> None:
+        specs = key_specs(row_of("SMOVE"), 2)
+        assert isinstance(specs, list) and all(isinstance(spec, dict) for spec in specs)
+        assert [spec[b"flags"] for spec in specs if isinstance(spec, dict)] == [
+            [Simple(b"RW"), Simple(b"access"), Simple(b"delete")],
+            [Simple(b"RW"), Simple(b"insert")],
+        ]
 
 
 def test_word_sets() -> None:

@@ -35,7 +35,9 @@ class TestPermission:
         assert rig.wire("DEBUG DIGEST", client).startswith(b"+")
 
 
-@pytest.mark.parametrize("line", ["foo", "JMAP", "SLEEP", "sleep 0 1", "DIGEST x", "POPULATE", "LOG", "REPL-PAUSE x"])
+@pytest.mark.parametrize(
+    "line", ["foo", "JMAP", "SLEEP", "sleep 0 1", "DIGEST x", "POPULATE", "LOG", "REPL-PAUSE before-main-conn"]
+)
 def test_unknown_or_wrong(rig: Rig, line: str) -> None:
     name = line.split()[0]
     assert rig.error(f"DEBUG {line}") == (

@@ -6,7 +6,6 @@ from random import Random
 
 import pytest
 
-from pyrepl.commands.call import Call
 from pyrepl.commands.effects import Wait
 from pyrepl.commands.table import Command
 from pyrepl.errors import CommandError
@@ -157,6 +156,24 @@ class TestExpiry:
         rig.say("EXISTS a b c")
         assert rig.stream() == ["MULTI", "DEL a", "DEL b", "DEL c", "EXEC"]
 
+    @pytest.mark.parametrize("line", ["SCAN 0", "RANDOMKEY"])
+    def test_what_a_command_met_by_chance_goes_out_one_by_one(self, rig: Rig, line: str) -> None:
+        for key in "abc":
+            rig.say(f"SET {key} 1 PX 100")
+        rig.pass_s(0.2)
+        rig.stream()
+        rig.say(line)
+        assert sorted(rig.stream()) == ["DEL a", "DEL b", "DEL c"]
+
+    def test_within_a_transaction_it_does_not(self, rig: Rig) -> None:
+        for key in "abc":
+            rig.say(f"SET {key} 1 PX 100")
+        rig.pass_s(0.2)
+        rig.stream()
+        for line in ("MULTI", "SCAN 0", "SET d 1", "EXEC"):
+            rig.say(line)
+        assert sorted(rig.stream()[1:-2]) == ["DEL a", "DEL b", "DEL c"]
+
     def test_lazy_expiry_unlinks(self) -> None:
         rig = Rig(lazyfree_lazy_expire=True)
         rig.stream()
@@ -181,9 +198,13 @@ class TestExpiry:
         rig.say("SET a 1 PX 100")
         rig.pass_s(0.2)
         rig.stream()
+        rig.say("SELECT 1")
+        rig.say("SET b 1 PX 100")
+        rig.stream()
         rig.node.keyspace.databases[0].expire(b"a")
+        rig.node.keyspace.databases[1].expire(b"b")
         rig.dispatcher.propagate_expired()
-        assert rig.stream() == ["DEL a"]
+        assert rig.stream() == ["SELECT 0", "DEL a", "SELECT 1", "DEL b"]
         rig.dispatcher.propagate_expired()
         assert rig.stream() == []
 
@@ -209,7 +230,7 @@ class TestTransactions:
     def test_what_it_wrote_goes_out_between_multi_and_exec(self, rig: Rig) -> None:
         for line in ("MULTI", "set a 1", "get a", "incr a", "EXEC"):
             rig.say(line)
-        assert rig.stream() == ["SELECT 0", "MULTI", "set a 1", "incr a", "EXEC"]
+        assert rig.stream() == ["MULTI", "SELECT 0", "set a 1", "incr a", "EXEC"]
 
     def test_one_write_alone_needs_no_frame(self, rig: Rig) -> None:
         for line in ("MULTI", "SET a 1", "GET a", "EXEC"):
@@ -256,6 +277,33 @@ class TestTransactions:
         assert rig.say("GET a") is None
         assert rig.client.queue is None
         assert rig.stream() == []
+
+    def test_exec_is_counted_however_it_ends(self, rig: Rig) -> None:
+        """As Redis 8.2 does: only one that is refused before it runs is a rejected call."""
+        counted = rig.node.stats.of("exec")
+        errors = []
+        rig.step_s = 0.25
+        for lines in (
+            ["MULTI", "SET a 1", "EXEC"],
+            ["MULTI", "NOSUCH", "EXEC"],
+            ["WATCH a", "SET a 2", "MULTI", "EXEC"],
+            ["EXEC"],
+            ["MULTI", "EXEC now"],
+        ):
+            before = (counted.calls, counted.failed_calls, counted.rejected_calls)
+            for line in lines:
+                reply = rig.say(line)
+            after = (counted.calls, counted.failed_calls, counted.rejected_calls)
+            errors.append((str(reply).split()[0] if isinstance(reply, CommandError) else "", after, before))
+        assert [(word, *(new - old for new, old in zip(after, before))) for word, after, before in errors] == [
+            ("", 1, 0, 0),
+            ("EXECABORT", 1, 1, 0),
+            ("", 1, 0, 0),
+            ("ERR", 1, 1, 0),
+            ("EXECABORT", 0, 0, 1),
+        ]
+        assert counted.seconds > 0
+        assert rig.client.last_command == "exec"
 
     def test_no_multi_commands(self, rig: Rig) -> None:
         rig.say("MULTI")
@@ -455,40 +503,3 @@ class TestAnyWords:
             rig.say("RESET")
         rig.node.deliveries.clear()
         rig.effects.clear()
-
-
-def link_call(rig: Rig) -> Call:
-    """What our master's commands run with."""
-    rig.follow()
-    return rig.call(rig.node.replication.link_client)
-
-
-def test_the_stream_is_applied_up_to_the_first_error_and_goes_on_behind_it() -> None:
-    rig = Rig()
-    call = link_call(rig)
-    commands = [[b"SET", b"a", b"1"], [b"LPUSH", b"a", b"x"], [b"INCR", b"a"], [b"NONE"], [b"incr", b"a"]]
-    index, error = rig.dispatcher.apply(call, commands, 0)
-    assert index == 1 and isinstance(error, CommandError) and str(error).startswith("WRONGTYPE")
-    index, error = rig.dispatcher.apply(call, commands, 2)
-    assert index == 3 and str(error).startswith("ERR unknown command")
-    assert rig.dispatcher.apply(call, commands, 4) == (5, None)
-    assert rig.node.keyspace.databases[0].values == {b"a": b"3"}
-    assert rig.node.stats.of("incr").calls == 2 and rig.node.stats.of("lpush").failed_calls == 1
-
-
-def test_nothing_of_the_stream_is_propagated() -> None:
-    rig = Rig()
-    call = link_call(rig)
-    rig.stream()
-    commands = [[b"SET", b"a", b"1", b"EX", b"100"], [b"MULTI"], [b"SPOP", b"none"], [b"GETDEL", b"a"], [b"EXEC"]]
-    assert rig.dispatcher.apply(call, commands, 0) == (5, None)
-    assert rig.stream() == [] and call.propagated is None
-
-
-def test_slow_commands_of_the_stream_are_noted() -> None:
-    rig = Rig(slowlog_log_slower_than=1_000_000)
-    call = link_call(rig)
-    rig.step_s = 2.0
-    assert rig.dispatcher.apply(call, [[b"SET", b"a", b"1"], [b"DEL", b"a"]], 0) == (2, None)
-    assert rig.node.stats.of("set").seconds == rig.node.stats.of("del").seconds == 2.0
-    assert [entry.argv[0] for entry in rig.node.slowlog.entries] == [b"DEL", b"SET"]

@@ -80,3 +80,25 @@ def test_the_lowest_version_that_holds_the_value(rig: Rig) -> None:
     rig.node.settings.rdb_version = 10
     assert rig.error("DUMP h").startswith("ERR ")
     assert rig.error("DUMP h") != "ERR "
+
+
+@pytest.mark.parametrize(
+    ("policy", "option", "question", "answers"),
+    [
+        ("allkeys-lru", "IDLETIME 1000", "OBJECT IDLETIME k", (1000, 1007)),
+        ("allkeys-lru", "FREQ 200", "OBJECT IDLETIME k", (0, 7)),
+        ("allkeys-lfu", "FREQ 200", "OBJECT FREQ k", (200, 200)),
+        ("allkeys-lfu", "IDLETIME 1000", "OBJECT FREQ k", (5, 5)),
+    ],
+)
+def test_access_is_restored_where_the_policy_goes_by_it(
+    policy: str, option: str, question: str, answers: tuple[int, int]
+) -> None:
+    rig = Rig(maxmemory_policy=policy, maxmemory=1 << 40)
+    rig.say("SET source v")
+    payload = rig.say("DUMP source")
+    assert isinstance(payload, bytes)
+    rig.run("RESTORE", "k", "0", payload, *option.split())
+    now = rig.say(question)
+    rig.pass_s(7)
+    assert (now, rig.say(question)) == answers

@@ -11,7 +11,7 @@ def test_frame() -> None:
         b"OPEN",
         b"    Open it.",
         b"HELP",
-        b"    Prints this help.",
+        b"    Print this help.",
     ]
 
 

@@ -112,7 +112,7 @@ class TestDocs:
         key = docs[b"del"][b"arguments"][0]
         assert key[b"type"] == b"key" and key[b"key_spec_index"] == 0
         options = docs[b"memory|usage"][b"arguments"][1]
-        assert options[b"flags"] == [Simple(b"optional"), Simple(b"multiple")]
+        assert (options[b"flags"], options[b"token"]) == ([Simple(b"optional")], b"SAMPLES")
 
     def test_subcommands(self, rig: Rig) -> None:
         docs: Any = rig.say("COMMAND DOCS slowlog")

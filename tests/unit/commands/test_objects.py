@@ -57,11 +57,17 @@ def test_a_hash_with_times_to_live() -> None:
     assert rig.say("OBJECT ENCODING k") == b"listpackex"
 
 
+def test_an_idle_time_that_nobody_keeps_is_not_told() -> None:
+    rig = Rig()
+    rig.say("SET text x")
+    assert rig.say("OBJECT IDLETIME nosuch") is None
+    assert rig.error("OBJECT IDLETIME text").startswith("ERR An LRU maxmemory policy is not selected")
+
+
 def test_the_rest() -> None:
     rig = Rig()
     rig.say("MSET small 9999 big 10000 text x")
     assert [rig.say(f"OBJECT REFCOUNT {key}") for key in ("small", "big", "text", "nosuch")] == [2**31 - 1, 1, 1, None]
-    assert rig.say("OBJECT IDLETIME text") == 0
     assert rig.say("OBJECT FREQ nosuch") is None
     assert rig.error("OBJECT FREQ text").startswith("ERR An LFU maxmemory policy is not selected")
     assert rig.error("OBJECT FOO text") == "ERR unknown subcommand 'FOO'. Try OBJECT HELP."

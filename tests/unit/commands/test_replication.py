@@ -35,6 +35,11 @@ class TestRole:
         attach(rig, 1, 20)
         assert rig.say("ROLE") == [b"master", rig.node.stream_end, [[b"10.0.0.9", b"7001", b"20"]]]
 
+    def test_lists_no_replica_that_has_not_synced(self, rig: Rig) -> None:
+        rig.stream()
+        attach(rig, 1, 20).state = SessionState.WAIT_SNAPSHOT_END
+        assert rig.say("ROLE") == [b"master", rig.node.stream_end, []]
+
     def test_of_a_replica(self, rig: Rig) -> None:
         rig.follow()
         assert rig.say("ROLE") == [b"slave", b"10.0.0.1", 7000, b"connecting", 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.commands import stream_claims, stream_groups, stream_reads, streams
+from pyrepl.commands import stream_claims, stream_groups, stream_info, stream_reads, streams
 from tests.unit.commands.desk import START_MS, Desk
 
 IDLE_MS = 1000
@@ -14,7 +14,7 @@ NOW_MS = START_MS + IDLE_MS
 @pytest.fixture
 def desk() -> Desk:
     """Entries 1-0 to 5-0, the first four given to alice a second ago."""
-    desk = Desk(streams, stream_reads, stream_groups, stream_claims)
+    desk = Desk(streams, stream_reads, stream_groups, stream_claims, stream_info)
     for number in range(1, 6):
         desk.say(f"XADD s {number}-0 f {number}")
     desk.say("XGROUP CREATE s g 0")
@@ -32,8 +32,27 @@ def test_claiming_what_has_been_idle_long_enough(desk: Desk) -> None:
     assert desk.say("XCLAIM s g bob 1001 1-0") == []
     assert desk.say("XCLAIM s g bob 1000 1-0 5-0 9-9") == [[b"1-0", [b"f", b"1"]]]
     assert desk.say("XCLAIM s g bob 0 2-0 JUSTID") == [b"2-0"]
-    assert desk.sent() == [told("1-0", "bob", NOW_MS, 2), told("2-0", "bob", NOW_MS, 1)]
+    assert desk.sent() == [
+        "XGROUP CREATECONSUMER s g bob",
+        told("1-0", "bob", NOW_MS, 2),
+        told("2-0", "bob", NOW_MS, 1),
+    ]
     assert desk.say("XPENDING s g - + 9 bob") == [[b"1-0", b"bob", 0, 2], [b"2-0", b"bob", 0, 1]]
+
+
+def test_whoever_asks_becomes_a_consumer_and_is_active_once_it_got_something(desk: Desk) -> None:
+    desk.say("XAUTOCLAIM s g carol 9999 0")
+    assert desk.say("XINFO CONSUMERS s g") == [
+        {b"name": b"alice", b"pending": 4, b"idle": 1000, b"inactive": 1000},
+        {b"name": b"carol", b"pending": 0, b"idle": 0, b"inactive": -1},
+    ]
+    assert desk.sent() == ["XGROUP CREATECONSUMER s g carol"]
+    desk.say("XAUTOCLAIM s g carol 0 0 COUNT 1 JUSTID")
+    desk.pass_ms(5)
+    desk.say("XCLAIM s g carol 9999 1-0")
+    consumers = desk.say("XINFO CONSUMERS s g")
+    assert isinstance(consumers, list)
+    assert consumers[1] == {b"name": b"carol", b"pending": 1, b"idle": 0, b"inactive": 5}
 
 
 def test_force_puts_an_entry_on_the_list(desk: Desk) -> None:
@@ -51,7 +70,7 @@ def test_a_delivery_time_lies_between_zero_and_now(desk: Desk, option: str, at_m
 
 def test_last_id_only_moves_on(desk: Desk) -> None:
     desk.say("XCLAIM s g bob 0 9-9 LASTID 3-0")
-    assert desk.sent() == []
+    assert desk.sent() == ["XGROUP CREATECONSUMER s g bob"]
     desk.say("XCLAIM s g bob 0 9-9 LASTID 5-0")
     assert desk.sent() == ["XGROUP SETID s g 5-0 ENTRIESREAD 4"]
     desk.say("XCLAIM s g bob 0 1-0 LASTID 7-0")
@@ -62,7 +81,7 @@ def test_an_entry_that_is_gone_leaves_the_list(desk: Desk) -> None:
     desk.say("XDEL s 1-0 2-0")
     desk.sent()
     assert desk.say("XCLAIM s g bob 0 1-0") == []
-    assert desk.sent() == [told("1-0", "alice", START_MS, 1)]
+    assert desk.sent() == [told("1-0", "alice", START_MS, 1), "XGROUP CREATECONSUMER s g bob"]
     assert desk.say("XAUTOCLAIM s g bob 0 0 JUSTID") == [b"0-0", [b"3-0", b"4-0"], [b"2-0"]]
     assert desk.sent() == [
         told("2-0", "alice", START_MS, 1),

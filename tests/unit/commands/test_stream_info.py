@@ -28,6 +28,12 @@ def test_stream(desk: Desk) -> None:
         b"max-deleted-entry-id": b"0-0",
         b"entries-added": 12,
         b"recorded-first-entry-id": b"1-0",
+        b"idmp-duration": 100,
+        b"idmp-maxsize": 100,
+        b"pids-tracked": 0,
+        b"iids-tracked": 0,
+        b"iids-added": 0,
+        b"iids-duplicates": 0,
         b"groups": 1,
         b"first-entry": [b"1-0", [b"f", b"v"]],
         b"last-entry": [b"12-0", [b"f", b"v"]],
@@ -62,21 +68,27 @@ def test_groups_and_consumers(desk: Desk) -> None:
             b"lag": 1,
         }
     ]
-    assert desk.say("XINFO CONSUMERS s g") == [{b"name": b"alice", b"pending": 11, b"idle": 7}]
+    assert desk.say("XINFO CONSUMERS s g") == [{b"name": b"alice", b"pending": 11, b"idle": 7, b"inactive": 7}]
     reply = desk.say("XINFO STREAM s FULL COUNT 1")
     assert isinstance(reply, dict)
     assert reply[b"groups"][0][b"pending"] == [[b"1-0", b"alice", START_MS, 1]]
     assert reply[b"groups"][0][b"consumers"] == [
-        {b"name": b"alice", b"seen-time": START_MS, b"pel-count": 11, b"pending": [[b"1-0", START_MS, 1]]}
+        {
+            b"name": b"alice",
+            b"seen-time": START_MS,
+            b"active-time": START_MS,
+            b"pel-count": 11,
+            b"pending": [[b"1-0", START_MS, 1]],
+        }
     ]
 
 
 def test_resp3_answers_maps(desk: Desk) -> None:
     client = desk.connect(proto=3)
     assert desk.encoded("XINFO", "CONSUMERS", "s", "g", client=client) == (
-        b"*1\r\n%3\r\n$4\r\nname\r\n$5\r\nalice\r\n$7\r\npending\r\n:11\r\n$4\r\nidle\r\n:0\r\n"
+        b"*1\r\n%4\r\n$4\r\nname\r\n$5\r\nalice\r\n$7\r\npending\r\n:11\r\n$4\r\nidle\r\n:0\r\n$8\r\ninactive\r\n:0\r\n"
     )
-    assert desk.encoded("XINFO", "CONSUMERS", "s", "g").startswith(b"*1\r\n*6\r\n")
+    assert desk.encoded("XINFO", "CONSUMERS", "s", "g").startswith(b"*1\r\n*8\r\n")
 
 
 def test_errors(desk: Desk) -> None:

@@ -138,7 +138,21 @@ def test_a_tombstone_before_the_first_entry_does_not_matter() -> None:
     stream_log.delete(stream, [(3, 0)])
     stream_log.drop_first(stream, 2)
     assert stream.first_id == (4, 0)
-    assert stream_log.lag(stream, group) == 3
+    assert stream_log.lag(stream, group) == 2
+
+
+def test_what_was_trimmed_before_the_group_saw_it_is_no_lag() -> None:
+    stream, group = stream_of(5), StreamGroup((1, 0), 1)
+    stream_log.drop_first(stream, 3)
+    assert stream_log.lag(stream, group) == 2
+    stream_log.advance(stream, group, (4, 0))
+    assert (group.entries_read, stream_log.lag(stream, group)) == (4, 1)
+
+
+def test_an_empty_stream_leaves_no_lag() -> None:
+    stream, group = stream_of(3), StreamGroup((1, 0), 1)
+    stream_log.delete(stream, [(1, 0), (2, 0), (3, 0)])
+    assert stream_log.lag(stream, group) == 0
 
 
 def test_entries_up_to() -> None:

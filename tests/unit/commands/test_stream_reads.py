@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.commands import stream_groups, stream_info, stream_reads, streams
+from pyrepl.commands import stream_groups, stream_info, stream_reads, streams, transactions
 from pyrepl.resp.reply import NULL_ARRAY
 from tests.unit.commands.desk import START_MS, Desk
 
 
 @pytest.fixture
 def desk() -> Desk:
-    desk = Desk(streams, stream_reads, stream_groups, stream_info)
+    desk = Desk(streams, stream_reads, stream_groups, stream_info, transactions)
     for line in ("XADD s 1-0 f a", "XADD s 2-0 f b", "XADD t 1-0 f c", "XGROUP CREATE s g 0", "XGROUP CREATE t g 0"):
         desk.say(line)
     desk.sent()
@@ -30,12 +30,26 @@ def test_read_answers_for_the_streams_that_have_something(desk: Desk) -> None:
     assert desk.say("XREAD STREAMS t $") is NULL_ARRAY
 
 
-def test_block_with_nothing_there_answers_at_once(desk: Desk) -> None:
-    assert desk.say("XREAD BLOCK 0 STREAMS s $") is NULL_ARRAY
+def test_block_answers_what_is_there_and_refuses_to_wait(desk: Desk) -> None:
+    assert desk.say("XREAD BLOCK 0 STREAMS s 1-0") == [[b"s", [[b"2-0", [b"f", b"b"]]]]]
+    assert desk.error("XREAD BLOCK 0 STREAMS s $") == (
+        "ERR XREAD found nothing, and pyrepl cannot wait for more (BLOCK) yet: ask without BLOCK, and again later"
+    )
     assert desk.say("XREADGROUP GROUP g alice BLOCK 100 COUNT 9 STREAMS s >") != NULL_ARRAY
-    assert desk.say("XREADGROUP GROUP g alice BLOCK 100 STREAMS s >") is NULL_ARRAY
+    desk.sent()
+    assert desk.error("XREADGROUP GROUP g bob BLOCK 100 STREAMS s >").startswith("ERR XREADGROUP found nothing, and")
+    assert desk.say("XREADGROUP GROUP g alice BLOCK 100 STREAMS s 2-0") == [[b"s", []]]
+    assert desk.say("XINFO CONSUMERS s g") == [{b"name": b"alice", b"pending": 2, b"idle": 0, b"inactive": 0}]
+    assert desk.sent() == []
     assert desk.error("XREAD BLOCK -1 STREAMS s $") == "ERR timeout is negative"
     assert desk.error("XREAD BLOCK x STREAMS s $") == "ERR timeout is not an integer or out of range"
+
+
+def test_nobody_waits_in_a_transaction(desk: Desk) -> None:
+    for line in ("MULTI", "XREAD BLOCK 0 STREAMS s $", "XREADGROUP GROUP g bob BLOCK 0 STREAMS t >"):
+        desk.say(line)
+    desk.say("XREADGROUP GROUP g bob BLOCK 0 STREAMS t >")
+    assert desk.say("EXEC") == [NULL_ARRAY, [[b"t", [[b"1-0", [b"f", b"c"]]]]], NULL_ARRAY]
 
 
 def test_resp3_answers_a_map_in_which_a_stream_may_stand_twice(desk: Desk) -> None:
@@ -73,8 +87,29 @@ def test_with_noack_the_position_and_the_consumer_are_propagated(desk: Desk) -> 
 def test_nothing_given_nothing_propagated(desk: Desk) -> None:
     desk.say("XREADGROUP GROUP g alice STREAMS s >")
     desk.sent()
+    desk.keyspace.dirty = 0
+    assert desk.say("XREADGROUP GROUP g alice STREAMS s >") is NULL_ARRAY
+    assert desk.say("XREADGROUP GROUP g alice STREAMS s 0") != NULL_ARRAY
+    assert (desk.sent(), desk.keyspace.dirty) == ([], 0)
+
+
+def test_a_consumer_is_made_by_asking(desk: Desk) -> None:
+    desk.say("XREADGROUP GROUP g alice STREAMS s >")
+    desk.sent()
     assert desk.say("XREADGROUP GROUP g bob STREAMS s >") is NULL_ARRAY
-    assert desk.sent() == []
+    assert desk.sent() == ["XGROUP CREATECONSUMER s g bob"]
+    consumers = desk.say("XINFO CONSUMERS s g")
+    assert isinstance(consumers, list)
+    assert consumers[1] == {b"name": b"bob", b"pending": 0, b"idle": 0, b"inactive": -1}
+
+
+def test_plus_reads_the_last_entry(desk: Desk) -> None:
+    assert desk.say("XREAD COUNT 5 STREAMS s nosuch + +") == [[b"s", [[b"2-0", [b"f", b"b"]]]]]
+    desk.say("XDEL s 2-0")
+    assert desk.say("XREAD STREAMS s +") == [[b"s", [[b"1-0", [b"f", b"a"]]]]]
+    desk.say("XDEL s 1-0")
+    assert desk.say("XREAD STREAMS s +") is NULL_ARRAY
+    assert desk.error("XREADGROUP GROUP g alice STREAMS s +").startswith("ERR The + ID is meaningless in the context")
 
 
 def test_history_counts_deliveries_and_shows_what_is_gone(desk: Desk) -> None:

@@ -170,5 +170,5 @@ def test_setid(desk: Desk) -> None:
     stream = desk.keyspace.databases[0].find_as(StreamValue, b"s")
     assert stream is not None
     assert (stream.last_id, stream.entries_added, stream.max_deleted_id) == ((9, 9), 20, (5, 0))
-    assert desk.error("XSETID s 1-0") == ("ERR The ID specified in XSETID is smaller than the target stream top item")
+    assert desk.error("XSETID s 4-9") == ("ERR The ID specified in XSETID is smaller than current max_deleted_entry_id")
     assert desk.error("XSETID nosuch 1-0") == "ERR no such key"

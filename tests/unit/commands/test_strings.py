@@ -33,6 +33,16 @@ def test_set_takes_a_time_to_live_away_and_keepttl_does_not(rig: Rig) -> None:
     assert rig.say("PTTL k") == -1
 
 
+def test_keepttl_keeps_no_time_that_has_passed(rig: Rig) -> None:
+    rig.say("SET k v PX 1000")
+    rig.pass_s(2)
+    rig.stream()
+    assert rig.say("SET k w KEEPTTL") == OK
+    assert rig.say("GET k") == b"w"
+    assert rig.say("PTTL k") == -1
+    assert rig.stream() == ["MULTI", "DEL k", "SET k w KEEPTTL", "EXEC"]
+
+
 @pytest.mark.parametrize(
     ("line", "propagated"),
     [
@@ -65,12 +75,13 @@ def test_what_goes_to_the_replicas(rig: Rig, line: str, propagated: list[str]) -
     assert rig.stream() == propagated
 
 
-def test_a_lazy_deletion_propagates_as_unlink() -> None:
-    rig = Rig(lazyfree_lazy_user_del=True)
-    rig.say("SET k v")
+def test_which_deletions_are_lazy() -> None:
+    rig = Rig(lazyfree_lazy_user_del=True, lazyfree_lazy_expire=True, lazyfree_lazy_server_del=True)
+    rig.say("MSET k v l v")
     rig.stream()
     rig.say("GETDEL k")
-    assert rig.stream() == ["SELECT 0", "UNLINK k"]
+    rig.say("GETEX l PXAT 1")
+    assert rig.stream() == ["SELECT 0", "DEL k", "UNLINK l"]
 
 
 def test_an_expired_key_that_is_overwritten_goes_first(rig: Rig) -> None:
@@ -108,3 +119,28 @@ def test_a_failed_command_changes_nothing(rig: Rig) -> None:
         assert rig.error(line)
     assert rig.node.keyspace.dirty == before
     assert rig.say("GET k") == b"9223372036854775807"
+
+
+class TestMsetex:
+    def test_a_span_propagates_as_a_point_in_its_place(self) -> None:
+        rig = Rig()
+        rig.stream()
+        assert rig.say("MSETEX 2 a 1 b 2 EX 10 NX") == 1
+        assert rig.say("MSETEX 1 a 3 NX PX 10") == 0
+        assert rig.say("MSETEX 1 a 3 xx EX 5 EX 20") == 1
+        assert rig.say("MSETEX 1 c 3 EXAT 4000000000") == 1
+        assert rig.say("MSETEX 1 a 4 KEEPTTL") == 1
+        assert rig.stream() == [
+            "SELECT 0",
+            f"MSETEX 2 a 1 b 2 PXAT {START_MS + 10_000} NX",
+            f"MSETEX 1 a 3 xx PXAT {START_MS + 20_000}",
+            "MSETEX 1 c 3 EXAT 4000000000",
+            "MSETEX 1 a 4 KEEPTTL",
+        ]
+        assert rig.say("PTTL a") == 20_000
+
+    def test_without_a_time_to_live_an_old_one_goes(self) -> None:
+        rig = Rig()
+        rig.say("SET a 1 EX 10")
+        rig.say("MSETEX 2 a 2 a 3")
+        assert rig.say("GET a") == b"3" and rig.say("TTL a") == -1

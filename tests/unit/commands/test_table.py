@@ -12,6 +12,7 @@ import pyrepl.commands
 from pyrepl.commands.families import FAMILIES
 from pyrepl.commands.table import (
     ALL_ARGS,
+    COUNTED_PAIRS,
     EVERY_SECOND,
     FAST,
     FIRST_ARG,
@@ -72,9 +73,9 @@ class TestLookup:
 
     def test_resolve(self) -> None:
         table = full_table()
-        assert table.resolve([b"client", b"LIST"]).name == "CLIENT|LIST"
+        assert table.resolve_in_stream([b"client", b"LIST"]).name == "CLIENT|LIST"
         with pytest.raises(CommandError, match="wrong number of arguments for 'client' command"):
-            table.resolve([b"client"])
+            table.resolve_in_stream([b"client"])
 
     def test_iteration(self) -> None:
         table = full_table()
@@ -95,6 +96,8 @@ class TestKeys:
             (numkeys_at(2, leading=1), "ZUNIONSTORE d 2 a b WEIGHTS 1 2", [1, 3, 4]),
             (numkeys_at(1), "ZUNION x a b", []),
             (numkeys_at(1), "ZUNION 5 a b", []),
+            (COUNTED_PAIRS, "MSETEX 2 a 1 b 2 NX", [2, 4]),
+            (COUNTED_PAIRS, "MSETEX 2 a 1 b", []),
             (numkeys_at(2, leading=1), "ZUNIONSTORE d 9 a", [1]),
         ],
     )

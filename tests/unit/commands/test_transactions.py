@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pyrepl.commands import streams, transactions
+from pyrepl.commands import databases, streams, transactions
 from pyrepl.commands.transactions import discard_queue, is_dirty, unwatch, watch
 from pyrepl.keyspace.database import Expiry
 from pyrepl.node.client import Client
@@ -16,7 +16,7 @@ from tests.unit.commands.desk import Desk
 
 @pytest.fixture
 def desk() -> Desk:
-    return Desk(transactions, streams)
+    return Desk(transactions, streams, databases)
 
 
 def touch(desk: Desk, key: bytes, value: bytes = b"new") -> None:
@@ -94,8 +94,9 @@ def test_unwatch_inside_a_transaction_is_queued(desk: Desk) -> None:
         (lambda desk: touch(desk, b"other"), False),
         (lambda desk: desk.keyspace.databases[0].clear(), True),
         (lambda desk: desk.keyspace.databases[1].clear(), False),
-        (lambda desk: desk.keyspace.swap(0, 1), True),
-        (lambda desk: desk.keyspace.swap(2, 3), False),
+        (lambda desk: desk.say("SWAPDB 0 1"), True),
+        (lambda desk: desk.say("SWAPDB 2 3"), False),
+        (lambda desk: desk.say("SWAPDB 0 0"), False),
         (lambda desk: desk.say("UNWATCH"), False),
         (lambda desk: None, False),
     ],
@@ -181,8 +182,42 @@ def test_a_key_that_had_expired_before_watch_and_a_swap(desk: Desk, held_by_the_
     if held_by_the_other:
         desk.keyspace.databases[1].put(b"a", b"live")
     desk.say("WATCH a")
-    desk.keyspace.swap(0, 1)
+    desk.say("SWAPDB 0 1")
     assert exec_fails(desk) is fails
+
+
+@pytest.mark.parametrize(
+    ("ttl_ms", "swaps", "fails"),
+    [
+        (-1, ["SWAPDB 0 1"], False),
+        (-1, ["SWAPDB 0 1", "SWAPDB 0 1"], False),
+        (10, ["SWAPDB 0 1"], True),
+        (10, ["SWAPDB 0 1", "SWAPDB 0 1"], True),
+        (None, ["SWAPDB 0 1", "SWAPDB 0 1"], True),
+        (None, ["SWAPDB 2 1"], False),
+    ],
+)
+def test_a_swap_that_brings_an_expired_key_where_none_was_is_no_change(
+    desk: Desk, ttl_ms: int | None, swaps: list[str], fails: bool
+) -> None:
+    other = desk.keyspace.databases[1]
+    other.put(b"a", b"1")
+    if ttl_ms is not None:
+        other.expire_at(b"a", desk.keyspace.now_ms + ttl_ms)
+    desk.say("WATCH a")
+    for swap in swaps:
+        desk.say(swap)
+    assert exec_fails(desk) is fails
+
+
+def test_a_missing_key_that_came_as_expired_and_is_written_has_changed(desk: Desk) -> None:
+    desk.keyspace.databases[1].put(b"a", b"1")
+    desk.keyspace.databases[1].expire_at(b"a", desk.keyspace.now_ms - 1)
+    desk.say("WATCH a")
+    desk.say("SWAPDB 0 1")
+    assert desk.keyspace.databases[0].find(b"a") is None
+    touch(desk, b"a")
+    assert exec_fails(desk)
 
 
 def test_a_key_that_had_expired_before_watch_and_an_emptied_database(desk: Desk) -> None:

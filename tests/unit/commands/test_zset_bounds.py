@@ -90,3 +90,28 @@ def test_bad_members_are_refused(text: bytes) -> None:
 def test_bad_ranks_are_refused() -> None:
     with pytest.raises(CommandError, match="ERR value is not an integer or out of range"):
         rank_range(b"0", b"1.5")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ascending", "descending"),
+    [
+        (b"-", b"+", "gabd", "dbag"),
+        (b"[a", b"[b", "", ""),
+        (b"(b", b"+", "gabd", "d"),
+        (b"-", b"(g", "", ""),
+        (b"[b", b"[g", "gabd", "db"),
+        (b"(d", b"+", "", ""),
+        (b"+", b"-", "", ""),
+        (b"-", b"-", "", ""),
+    ],
+)
+def test_members_of_unequal_scores_are_gone_through_by_rank(
+    low: bytes, high: bytes, ascending: str, descending: str
+) -> None:
+    """g (0), a (1), b (1), d (2), as Redis 8.2 answers ZRANGEBYLEX and ZREVRANGEBYLEX."""
+    ranked = "gabd"
+    value = ZsetValue({b"g": 0.0, b"a": 1.0, b"b": 1.0, b"d": 2.0})
+    for reverse, wanted in ((False, ascending), (True, descending)):
+        start, end = lex_range(low, high).positions(value, reverse)
+        found = ranked[start : max(start, end)]
+        assert (found[::-1] if reverse else found) == wanted

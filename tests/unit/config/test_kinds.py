@@ -21,6 +21,8 @@ from pyrepl.config.kinds import (
     OutputBufferLimits,
     Percentiles,
     RdbVersion,
+    Rename,
+    Renames,
     ReplicaOf,
     SavePoint,
     SavePoints,
@@ -170,6 +172,18 @@ def test_save_lines_add_up_until_an_empty_one() -> None:
     both = kind.again([b"2", b"2"], first)
     assert both == (SavePoint(1, 1), SavePoint(2, 2))
     assert kind.again([b""], both) == ()
+
+
+def test_renames_come_in_pairs_and_add_up() -> None:
+    kind = Renames()
+    one = kind.parse([b"CONFIG", b"x"], ())
+    both = kind.again([b"FLUSHALL", b""], one)
+    assert both == (Rename(b"CONFIG", b"x"), Rename(b"FLUSHALL", b""))
+    assert kind.lines(both) == [[b"CONFIG", b"x"], [b"FLUSHALL", b""]]
+    assert kind.parse([b""], both) == ()
+    for words in ([b"CONFIG"], [b"", b"x"], [b"a", b"b", b"c"]):
+        with pytest.raises(ConfigError):
+            kind.parse(words, ())
 
 
 def test_cache_rules_are_pairs_whose_lines_add_up() -> None:

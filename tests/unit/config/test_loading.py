@@ -54,7 +54,6 @@ REFUSALS = [
     (b"requirepass hunter2 x", "x.conf, line 1: requirepass: wrong number of arguments"),
     (b"loglevel " + b"x" * 99, None),
     (b"hz \xff", None),
-    (b"rename-command FLUSHALL x", None),
     (b"user bob on >x ~* +@all", None),
     (b"user default off", None),
     (b"user default on nopass ~app:* +@all", None),
@@ -66,6 +65,21 @@ REFUSALS = [
     (b"daemonize yes", None),
     (b"tls-port 6380", None),
     (b"tls-replication yes", None),
+    (b"cluster-enabled yes", None),
+    (b"loadmodule /usr/lib/x.so", None),
+    (b"maxmemory-clients 10mb", None),
+    (b"syslog-enabled yes", None),
+    (b"unixsocketgroup www", None),
+    (b"bind-source-addr 10.0.0.1", None),
+    (b"socket-mark-id 7", None),
+    (b"aof-timestamp-enabled yes", None),
+    (b"shutdown-on-sigterm nosave force", None),
+    (
+        b"notify-keyspace-events KEA",
+        "x.conf, line 1: notify-keyspace-events KEA: pyrepl publishes no keyspace notifications yet",
+    ),
+    (b"supervised upstart", None),
+    (b"rename-command CONFIG", None),
 ]
 
 
@@ -88,14 +102,15 @@ def test_bad_arguments_on_the_command_line() -> None:
 
 def test_one_notice_for_all_that_has_no_effect() -> None:
     settings, result = loaded(
-        b"activerehashing yes\nlatency-monitor-threshold 0\nactiverehashing no\nlazyfree-lazy-server-del yes"
+        b"activerehashing yes\ndisable-thp yes\nlocale-collate C\nactiverehashing no\nlist-compress-depth 1"
     )
-    assert result.accepted == ["activerehashing", "latency-monitor-threshold"]
+    assert result.accepted == ["activerehashing", "disable-thp", "locale-collate"]
     assert result.notice() == (
-        "Configuration: accepted, of no use here: activerehashing, latency-monitor-threshold;"
-        " accepted, not in force: lazyfree-lazy-server-del (pyrepl frees memory at once, whatever the command)"
+        "Configuration: without effect: activerehashing, disable-thp (Python looks after memory);"
+        " locale-collate (pyrepl compares texts byte by byte);"
+        " list-compress-depth (pyrepl does not compress the inside of lists)"
     )
-    assert settings.lazyfree_lazy_server_del is True
+    assert settings.list_compress_depth == 1
     assert settings.get("activerehashing") == b"no"
 
 
@@ -103,7 +118,9 @@ def test_what_has_no_effect_at_its_default_needs_no_notice() -> None:
     assert loaded(b"maxmemory 1gb\nmaxmemory 0\nappendonly no\nnotify-keyspace-events ''")[1].notice() is None
 
 
-@pytest.mark.parametrize("line", [b"tls-port 0", b"daemonize no", b"tls-replication no", b'aclfile ""'])
+@pytest.mark.parametrize(
+    "line", [b"tls-port 0", b"daemonize no", b"tls-replication no", b'aclfile ""', b"shutdown-on-sigint default"]
+)
 def test_what_is_refused_may_be_switched_off(line: bytes) -> None:
     assert loaded(line)[1].accepted == [line.split()[0].decode()]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 from pyrepl.config.directives import ROWS
 from pyrepl.config.kinds import MasterAddress
 from pyrepl.config.loading import load
-from pyrepl.config.parser import read_file, split_line
-from pyrepl.config.render import SIGNATURE, rewrite, sample
+from pyrepl.config.parser import read_argv, read_file, split_line
+from pyrepl.config.render import SIGNATURE, options, rewrite, sample
 from pyrepl.config.settings import Settings
 
 FILE = b"""# our master
@@ -91,7 +93,7 @@ def test_repeated_lines_of_one_directive_become_one() -> None:
 
 
 def test_several_lines_of_an_accepted_directive_are_left_alone() -> None:
-    content = b"loadmodule a.so\nloadmodule b.so\n"
+    content = b"tls-protocols a\ntls-protocols b\n"
     assert rewrite(content, read(content)) == content
 
 
@@ -104,3 +106,17 @@ def test_the_sample_shows_every_directive_commented_out_at_its_default() -> None
     values = b"\n".join(line for line in switched_on if not line.startswith(b"replicaof "))
     assert read(values).matching(b"*") == Settings().matching(b"*")
     assert max(map(len, text.split(b"\n"))) <= 120
+
+
+def test_every_directive_with_an_effect_is_an_option_of_the_command_line() -> None:
+    """What the help shows can be typed, and is what holds without it."""
+    shown = {option.split()[0]: (option, help) for _, rows in options() for option, help in rows}
+    expected = {f"--{name}" for name, row in ROWS.items() if not (row.hidden or row.inert or row.refused)}
+    assert set(shown) == expected and len(expected) > 80
+    for name, (option, help) in shown.items():
+        row = ROWS[name.removeprefix("--")]
+        settings = Settings()
+        if row.default:
+            load(settings, read_argv([word.encode() for word in shlex.split(option)], lambda path: []))
+        assert settings.value_of(row) == row.default, option
+        assert help.endswith(".") and "\n" not in help

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pyrepl.config.kinds import MasterAddress
+from pyrepl.streams.history_digits import digits_of, token_at
 from tests.peers.ports import free_port
 from tests.peers.wire import Word
 from tests.unit.daemon.rig import Peer, RunningNode, link_up, running
@@ -78,9 +79,16 @@ async def pair(folder: Path, **settings: Any) -> AsyncIterator[tuple[RunningNode
 async def follow(port: int, *lines: str) -> Follower:
     """A connection that has been greeted and has said `lines`."""
     follower = Follower(Peer(*await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)))
-    assert (await follower.line()).startswith("SERVER node-a ")
+    assert await follower.line() == "SERVER node-a"
     follower.say(*lines)
     return follower
+
+
+def token_of(node: RunningNode, replid: str = "", cut: int | None = None) -> int:
+    """The token that this node gives for a cut, its end without one, under its history's name, or another."""
+    replication = node.app.node.replication
+    at = replication.backlog.end if cut is None else cut
+    return token_at(int(at), digits_of(replid or replication.history.replid))
 
 
 async def call(node: RunningNode, *words: Word) -> Any:

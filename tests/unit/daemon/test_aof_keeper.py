@@ -93,7 +93,10 @@ async def test_a_full_disk_stops_writes_until_there_is_room(tmp_path: Path, monk
 
         with monkeypatch.context() as patch:
             patch.setattr(AofWriter, "append", fail)
-            await node.say("SET b 2")
+            writer, reader = await node.peer(), await node.peer()
+            refused = await writer.rest_after("SET b 2")
+            assert refused == b"-MISCONF Errors writing to the AOF file: No space left on device\r\n", "and no +OK"
+            assert await reader.say("GET a") == b"1", "who wrote nothing is served"
             peer = await node.peer()
             assert await peer.error("SET c 3") == "MISCONF Errors writing to the AOF file: No space left on device"
             assert await node.info("aof_last_write_status") == "err"
@@ -195,7 +198,7 @@ async def test_a_replica_whose_disk_is_full_keeps_no_more_of_the_stream_than_it_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pyrepl.daemon.aof_keeper.MOST_BEHIND_BYTES", 5000)
-    monkeypatch.setattr("pyrepl.daemon.aof_keeper._RETRY_S", 0.0)
+    monkeypatch.setattr("pyrepl.daemon.aof_keeper.RETRY_S", 0.0)
     for name in ("m", "r"):
         (tmp_path / name).mkdir()
     async with (
@@ -255,7 +258,7 @@ async def test_no_rewrite_begins_while_the_file_lacks_something(
 
         with monkeypatch.context() as patch:
             patch.setattr(AofWriter, "append", fail)
-            await node.say("INCR a")
+            assert (await (await node.peer()).rest_after("INCR a")).startswith(b"-MISCONF")
             peer = await node.peer()
             assert (await peer.error("BGREWRITEAOF")).startswith("ERR Can't execute an AOF background rewriting.")
         await until(lambda: not node.app.node.persistence.aof.write_error, "the next try")
@@ -263,3 +266,32 @@ async def test_no_rewrite_begins_while_the_file_lacks_something(
         await until(lambda: node.app.node.persistence.aof.rewrites == 1, "the rewrite")
     async with running(tmp_path, appendonly=True) as node:
         assert await node.say("GET a") == b"1"
+
+
+@in_loop
+async def test_switched_on_during_a_bgsave_its_rewrite_is_scheduled(tmp_path: Path) -> None:
+    """And not any more when it is switched off again, as in a real Redis (8.2)."""
+    async with running(tmp_path, rdb_key_save_delay=20_000, hz=100) as node:
+        await node.say("DEBUG POPULATE 100")
+        operator = await node.peer()
+        await operator.say("BGSAVE")
+        for value, scheduled in (("yes", "1"), ("no", "0"), ("yes", "1")):
+            await operator.say(f"CONFIG SET appendonly {value}")
+            assert await node.info("aof_rewrite_scheduled") == scheduled
+        node.app.saver.stop("it takes too long")
+        await until(lambda: node.app.node.persistence.aof.rewrites == 1, "the rewrite")
+        assert await node.info("aof_rewrite_scheduled") == "0"
+
+
+@in_loop
+async def test_a_rewrite_that_nobody_needs_any_more_has_not_failed(tmp_path: Path) -> None:
+    async with running(tmp_path, appendonly=True, hz=100) as node:
+        await node.say("DEBUG POPULATE 100")
+        operator = await node.peer()
+        await operator.say("CONFIG SET rdb-key-save-delay 20000")
+        await operator.say("BGREWRITEAOF")
+        assert await node.info("aof_rewrite_in_progress") == "1"
+        await operator.say("CONFIG SET appendonly no")
+        state = node.app.node.persistence.aof
+        assert state.last_rewrite_ok and not state.consecutive_failures
+        assert await node.info("aof_rewrite_in_progress") == "0"

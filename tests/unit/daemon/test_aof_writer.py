@@ -14,17 +14,17 @@ from tests.unit.daemon.rig import in_loop, until
 def test_it_appends_behind_what_is_there(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"old")
-    writer = AofWriter(path, truncate=False)
+    writer = AofWriter(path, is_new=False)
     assert writer.size == 3
     writer.append(b"new")
     assert (writer.size, path.read_bytes()) == (6, b"oldnew")
     writer.close()
-    AofWriter(path, truncate=True).close()
+    AofWriter(path, is_new=True).close()
     assert path.read_bytes() == b""
 
 
 def test_a_failed_append_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = AofWriter(tmp_path / "a", truncate=True)
+    writer = AofWriter(tmp_path / "a", is_new=True)
     writer.append(b"whole")
     real, calls = os.write, []
 
@@ -47,7 +47,7 @@ def test_a_failed_append_is_taken_back(tmp_path: Path, monkeypatch: pytest.Monke
 
 @in_loop
 async def test_fsync_goes_beside_the_loop(tmp_path: Path) -> None:
-    writer = AofWriter(tmp_path / "a", truncate=True)
+    writer = AofWriter(tmp_path / "a", is_new=True)
     writer.append(b"x")
     told: list[str] = []
     writer.sync_aside(told.append)

@@ -196,6 +196,28 @@ class TestReply:
             assert await peer.read() == 2
 
     @in_loop
+    async def test_on_after_skip_is_answered(self, tmp_path: Path) -> None:
+        """As are SUBSCRIBE and UNSUBSCRIBE, in Redis 8.2."""
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            for line in ("CLIENT REPLY SKIP", "CLIENT REPLY ON", "PING"):
+                peer.send(*line.split())
+            assert [await peer.read(), await peer.read()] == ["OK", "PONG"]
+            for line in ("CLIENT REPLY SKIP", "SUBSCRIBE ch", "CLIENT REPLY SKIP", "UNSUBSCRIBE ch"):
+                peer.send(*line.split())
+            assert await peer.read() == [b"subscribe", b"ch", 1]
+
+    @in_loop
+    async def test_off_silences_what_comes_encoded(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            await peer.call("XADD", "s", "1-1", "f", "v")
+            await peer.call("HELLO", "3")
+            for line in ("CLIENT REPLY OFF", "XREAD STREAMS s 0", "REPLCONF capa eof", "CLIENT REPLY ON"):
+                peer.send(*line.split())
+            assert await peer.exactly(5) == b"+OK\r\n"
+
+    @in_loop
     async def test_off_silences_replies_and_no_messages(self, tmp_path: Path) -> None:
         """Compared with Redis 7.0: confirmations of SUBSCRIBE come as well."""
         async with running(tmp_path) as node:

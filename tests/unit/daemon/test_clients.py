@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import struct
 from pathlib import Path
@@ -161,6 +162,72 @@ class TestOutputLimit:
             await until(lambda: not node.app.clients.conns, "the end of it")
             assert node.app.node.stats.client_output_buffer_limit_disconnections == 1
 
+    @in_loop
+    async def test_a_reply_that_is_too_large_is_not_even_begun(self, tmp_path: Path) -> None:
+        """However quickly its client reads; and nothing of 200 MB is put together."""
+        async with running(tmp_path) as node:
+            operator = await node.peer()
+            await operator.call("CONFIG", "SET", "client-output-buffer-limit", "normal 100000 0 0")
+            await operator.call("SET", "a", "x" * 1_000_000)
+            await operator.call("SET", "fits", "x" * 100_000)
+            await operator.call("DEL", "written")
+            before = _peak_mb()
+            for commands in (
+                [["MGET", *["a"] * 200]],
+                [["GET", "a"]] * 200 + [["INCR", "written"]],
+                [
+                    ["MULTI"],
+                    *[["GETRANGE", "a", "0", "999990"]] * 200,
+                    ["INCR", "in exec"],
+                    ["EXEC"],
+                    ["INCR", "written"],
+                ],
+            ):
+                peer = await node.peer()
+                peer.write(b"".join(encode(words) for words in commands))
+                sent = await peer.rest()
+                assert len(sent) < 100_000, "only what came before the one too large"
+            assert _peak_mb() - before < 50
+            assert node.app.node.stats.client_output_buffer_limit_disconnections == 3
+            assert await operator.say("EXISTS written") == 0
+            assert await operator.call("GET", "in exec") == b"1", "a transaction is executed as a whole"
+            assert len(await operator.call("GET", "fits")) == 100_000
+
+    @in_loop
+    async def test_messages_and_monitors_are_looked_at_as_they_come(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            operator, subscriber, modern, monitor = [await node.peer() for _ in range(4)]
+            await modern.say("HELLO 3")
+            await modern.say("SUBSCRIBE ch")
+            await subscriber.say("SUBSCRIBE ch")
+            await monitor.say("MONITOR")
+            await operator.call("CONFIG", "SET", "client-output-buffer-limit", "pubsub 100000 0 0 normal 200000 0 0")
+            await operator.call("PUBLISH", "ch", "x" * 90_000)
+            await until(lambda: len(node.app.clients.conns) == 4)
+            assert await operator.call("PUBLISH", "ch", "x" * 150_000) == 2
+            await until(lambda: len(node.app.clients.conns) == 2, "the end of the subscribers")
+            await operator.call("PUBLISH", "ch", "x" * 250_000)
+            await until(lambda: len(node.app.clients.conns) == 1, "the end of the monitor")
+            assert node.app.node.stats.client_output_buffer_limit_disconnections == 3
+
+    @in_loop
+    async def test_who_has_not_authenticated_is_owed_little(self, tmp_path: Path) -> None:
+        """Redis 8.0: replies beyond its first 16 KB are the end, be there a limit for others or not."""
+        async with running(tmp_path, requirepass=b"pw") as node:
+            few, many = await node.peer(), await node.peer()
+            few.write(encode(["SET", "k", "v"]) * 400)
+            for _ in range(400):
+                assert str(await few.read()).startswith("NOAUTH")
+            many.write(encode(["SET", "k", "v"]) * 400_000)
+            sent = await many.rest()
+            assert len(sent) < 1_000_000
+            assert node.app.node.stats.client_output_buffer_limit_disconnections == 1
+            assert await few.call("AUTH", "pw") == "OK"
+            await few.call("SET", "a", "x" * 1_000_000)
+            few.write(encode(["GET", "a"]) * 10)
+            for _ in range(10):
+                assert len(await few.read()) == 1_000_000
+
     @pytest.mark.parametrize("kind", ["normal", "pubsub"])
     def test_the_soft_limit_gives_the_seconds_it_says(self, tmp_path: Path, kind: str) -> None:
         @in_loop
@@ -190,6 +257,11 @@ class TestOutputLimit:
                 assert (await late.say("PING")) in ("PONG", ["pong", b""], [b"pong", b""])
 
         run()
+
+
+def _peak_mb() -> int:
+    """The largest size that this process ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def _others(node: RunningNode) -> list[ClientConn]:

@@ -71,6 +71,7 @@ class TestCommand:
             assert await peer.error("SHUTDOWN SAVE") == "ERR Errors trying to SHUTDOWN. Check logs."
             assert await peer.say("SET a 1") is not None
             assert node.logged("Error trying to save the DB, can't exit")
+            assert node.logged("Errors trying to shut down the server.") and "SHUTDOWN NOSAVE" in node.lines[-1]
 
     @in_loop
     async def test_unless_it_is_forced(self, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from typing import cast
 
 from pyrepl.daemon.link_conn import LinkConn
@@ -263,3 +265,44 @@ async def test_reads_grow_with_what_comes_up_to_what_is_allowed() -> None:
     sizes = [len(data) for data, _ in near.parts]
     assert max(sizes) <= 100_000 + 2 * len(command)
     assert b"".join(data for data, _ in near.parts) == 1000 * command
+
+
+def _reset(far: Far) -> None:
+    """End the connection as a peer does that dies with bytes unread."""
+    sock = far.transport.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    far.transport.abort()
+
+
+@in_loop
+async def test_a_reset_is_a_loss_at_once() -> None:
+    """The loop's own watch on the socket ends with it in silence."""
+    near, far = await pair()
+    far.transport.write(b"last words")
+    await until(lambda: near.data == b"last words")
+    _reset(far)
+    await until(lambda: near.lost)
+    assert len(near.lost) == 1
+
+
+@in_loop
+async def test_a_reset_while_nothing_is_read_is_heard_of_later() -> None:
+    near, far = await pair()
+    near.conn.read(False)
+    far.transport.write(b"last words")
+    _reset(far)
+    await until(lambda: not far.is_open)
+    await asyncio.sleep(0)
+    near.conn.read(True)
+    await until(lambda: near.lost)
+    assert near.data == b"last words" and len(near.lost) == 1
+
+
+@in_loop
+async def test_a_reset_before_all_is_written_is_a_loss() -> None:
+    near, far = await pair()
+    near.conn.read(False)
+    far.transport.pause_reading()
+    near.conn.send([bytes(FLOOD)])
+    _reset(far)
+    await until(lambda: near.lost)

@@ -74,6 +74,34 @@ def test_a_life(tmp_path: Path, by: signal.Signals) -> None:
     assert f"Received {by.name} scheduling shutdown..." in text and text.endswith("bye bye...\n")
 
 
+_BUSY = """
+import asyncio, threading
+from pyrepl.daemon.app import App
+begin = App._begin
+
+async def busy(app):
+    await begin(app)
+    asyncio.get_running_loop().run_in_executor(None, threading.Event().wait)
+
+App._begin = busy
+"""
+
+
+def test_a_thread_at_work_keeps_nobody(tmp_path: Path) -> None:
+    """As an fsync on a disk that hangs would be."""
+    root = str(Path(__file__).parents[3])
+    arguments = [sys.executable, "-c", _BUSY + _RUN, str(tmp_path), str(free_port())]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=root) as node:
+        assert node.stdout is not None
+        try:
+            next(line for line in node.stdout if "Ready to accept connections" in line)
+            node.send_signal(signal.SIGTERM)
+            assert node.stdout.read().endswith("bye bye...\n")
+            assert node.wait(60) == 0
+        finally:
+            node.kill()
+
+
 class TestNotices:
     def test_no_configuration(self) -> None:
         (only,) = _notices(None, Loaded())

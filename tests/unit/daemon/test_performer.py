@@ -55,6 +55,27 @@ class TestSave:
 
 class TestConfig:
     @in_loop
+    async def test_what_has_no_effect_is_logged_once_with_its_reason(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            for line in ("activedefrag yes", "hz 20 list-compress-depth 1 io-threads 4", "activedefrag no"):
+                assert await peer.say(f"CONFIG SET {line}") == "OK"
+            assert sum("without effect" in line for line in node.lines) == 2
+            assert node.logged("without effect: activedefrag (Python looks after memory)")
+            assert node.logged("list-compress-depth (pyrepl does not compress the inside of lists); io-threads (pyrepl")
+            assert await peer.say("CONFIG SET list-compress-depth 0") == "OK"
+            assert sum("without effect" in line for line in node.lines) == 2
+
+    @in_loop
+    async def test_what_clients_would_wait_for_is_refused(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            said = await peer.error("CONFIG SET notify-keyspace-events KEA")
+            assert said.endswith("- pyrepl publishes no keyspace notifications yet")
+            assert await peer.say("CONFIG GET notify-keyspace-events") == [b"notify-keyspace-events", b""]
+            assert "pyrepl is no cluster" in await peer.error("CONFIG SET cluster-enabled yes")
+
+    @in_loop
     async def test_rewrite(self, tmp_path: Path) -> None:
         path = tmp_path / "node.conf"
         path.write_text("# mine\n")
@@ -116,7 +137,22 @@ class TestDebug:
     @in_loop
     async def test_no_append_only_file(self, tmp_path: Path) -> None:
         async with running(tmp_path) as node:
-            assert "append only file" in await (await node.peer()).error("DEBUG LOADAOF")
+            peer = await node.peer()
+            await peer.say("SET a 1")
+            text = await peer.error("DEBUG LOADAOF")
+            assert text == "ERR Error trying to load the AOF files, check server logs."
+            assert await peer.say("GET a") == b"1"
+
+    @in_loop
+    async def test_the_file_that_was_kept_until_appendonly_was_no(self, tmp_path: Path) -> None:
+        async with running(tmp_path, appendonly=True) as node:
+            peer = await node.peer()
+            await peer.say("SET a 1")
+            await peer.say("CONFIG SET appendonly no")
+            await peer.say("SET b 2")
+            assert await peer.say("DEBUG LOADAOF") == "OK"
+            assert await peer.say("MGET a b") == [b"1", None]
+            assert await node.info("rdb_changes_since_last_save") == "0"
 
 
 @in_loop

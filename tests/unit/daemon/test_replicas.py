@@ -112,6 +112,34 @@ class TestFullSync:
             await node.say("SET after it")
             assert b"after" in await peer.some()
 
+    @pytest.mark.parametrize("diskless", [True, False])
+    @pytest.mark.parametrize(("wanted", "functions"), [("functions", [b"#!lua name=f"]), ("", [])])
+    def test_a_snapshot_of_the_functions_alone(
+        self, tmp_path: Path, diskless: bool, wanted: str, functions: list[bytes]
+    ) -> None:
+        @in_loop
+        async def run() -> None:
+            async with running(tmp_path, repl_diskless_sync=diskless, repl_diskless_sync_delay=0) as node:
+                await node.say("DEBUG POPULATE 5")
+                # A field's time to live asks for a newer version, which a snapshot without keys does not need.
+                await node.say("HSET h f v")
+                await node.say("HPEXPIRE h 100000 FIELDS 1 f")
+                node.app.node.functions.append(b"#!lua name=f")
+                peer = await introduce(node)
+                peer.send("REPLCONF", "rdb-filter-only", wanted)
+                assert await peer.line() == b"+OK\r\n"
+                peer.send("PSYNC", "?", "-1")
+                assert (await first_line(peer)).startswith(b"+FULLRESYNC ")
+                data = await read_snapshot(peer)
+                assert data.startswith(b"REDIS0010") and keys_in(data) == 0
+                assert data.count(b"#!lua name=f") == len(functions)
+                peer.send("REPLCONF", "ACK", "0")
+                await node.say("SET behind 1")
+                assert (await peer.some()).endswith(b"*3\r\n$3\r\nSET\r\n$6\r\nbehind\r\n$1\r\n1\r\n")
+                assert not (tmp_path / "dump.rdb").exists()
+
+        run()
+
     @in_loop
     async def test_several_share_one_child(self, tmp_path: Path) -> None:
         async with running(tmp_path, repl_diskless_sync_delay=100, repl_diskless_sync_max_replicas=3) as node:
@@ -250,6 +278,26 @@ class TestGone:
             assert roster(node) == [] and children() == []
             await node.say("CONFIG SET rdb-key-save-delay 0")
             assert keys_in(await read_snapshot(await sync(node))) == KEYS
+
+    @pytest.mark.parametrize("diskless", [True, False])
+    def test_the_data_is_flushed(self, tmp_path: Path, diskless: bool) -> None:
+        """The snapshot of the old data is worth nothing: the replica is cut, and gets a new one when it comes back."""
+
+        @in_loop
+        async def run() -> None:
+            async with running(tmp_path, repl_diskless_sync=diskless, rdb_key_save_delay=FOR_EVER) as node:
+                await node.say(f"DEBUG POPULATE {KEYS}")
+                peer = await sync(node)
+                await until(children)
+                assert await node.say("FLUSHALL") == "OK"
+                await peer.rest()
+                await until(lambda: not children() and roster(node) == [], "the end of child and session")
+                assert node.app.node.persistence.last_bgsave_ok, "what nobody needs has not failed"
+                assert os.listdir(tmp_path) == []
+                await node.say("SET after 1")
+                assert keys_in(await read_snapshot(await sync(node))) == 1
+
+        run()
 
 
 class TestContinue:

@@ -9,6 +9,7 @@ from pyrepl.config.kinds import MasterAddress
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.roles import introduction
 from pyrepl.keyspace.database import Expiry
+from tests.peers.wire import encode
 from tests.unit.daemon.rig import RunningNode, in_loop, link_up, running, same_data, until
 
 
@@ -168,3 +169,45 @@ def test_introduction() -> None:
         Settings(replica_announce_port=1, replica_announce_ip="1.2.3.4", masteruser=b"u", masterauth=b"p"), 7000
     )
     assert (told.listening_port, told.announce_ip, told.user, told.password) == (1, "1.2.3.4", "u", "p")
+    assert told.version == "9.0.0", "a Valkey 9 writes fields that expire for a Valkey 9 alone"
+
+
+@in_loop
+async def test_what_expired_while_the_node_was_down_is_told_to_those_who_continue(tmp_path: Path) -> None:
+    """The deletions stand in the stream behind the place of the snapshot, under the new id (Redis 7.0)."""
+    settings: dict[str, object] = {"save": ((3600, 1),), "repl_backlog_size": 1 << 20}
+    async with running(tmp_path, None, **settings) as node:
+        node.app.node.replication.backlog.create()
+        await node.say("DEBUG SET-ACTIVE-EXPIRE 0")
+        peer = await node.peer()
+        for db in (0, 3):
+            await peer.say(f"SELECT {db}")
+            await peer.say("SET gone v PX 1")
+            await peer.say("SET stays v PX 1000000")
+        await asyncio.sleep(0.002)
+        await peer.say("SAVE")
+        saved = node.app.node.stream_end
+    async with running(tmp_path, None, **settings) as node:
+        assert await node.info("rdb_last_load_keys_expired") == "2"
+        replication = node.app.node.replication
+        backlog = replication.backlog
+        assert replication.history.fork == saved == backlog.start
+        stream = b"".join(backlog.read(saved, backlog.end - saved))
+        assert stream == b"".join(
+            encode(words) for words in (("SELECT", "0"), ("DEL", "gone"), ("SELECT", "3"), ("DEL", "gone"))
+        )
+        assert not node.app.node.keyspace.expired
+
+
+@in_loop
+async def test_what_a_reload_leaves_out_is_told_as_well(tmp_path: Path) -> None:
+    async with running(tmp_path, save=((3600, 1),), enable_debug_command="yes") as node:
+        backlog = node.app.node.replication.backlog
+        backlog.create()
+        peer = await node.peer()
+        await peer.say("DEBUG SET-ACTIVE-EXPIRE 0")
+        await peer.say("SET gone v PX 1")
+        await asyncio.sleep(0.002)
+        before = backlog.end
+        await peer.say("DEBUG RELOAD")
+        assert b"".join(backlog.read(before, backlog.end - before)) == encode(("DEL", "gone"))

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.files import MAX_SLICE_BYTES, Files
-from pyrepl.daemon.rooms import MOST_BELIEVED, Rooms
+from pyrepl.daemon.rooms import Rooms
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.rdb.compiled.room import COMPILED
 from tests.unit.daemon.rig import KeptLog, bare_node, in_loop, job_of, until
 
 MANY = 50_000
+
+
+async def until_moved(rooms: Rooms, true: Callable[[], bool]) -> None:
+    def moved() -> bool:
+        rooms.move_in()
+        return true()
+
+    await until(moved)
 
 
 @in_loop
@@ -36,30 +45,43 @@ async def test_a_table_moves_in_when_its_room_is_made() -> None:
 async def test_what_is_not_worth_it() -> None:
     rooms = Rooms()
     assert not rooms.make({}, 1000)
-    assert not rooms.make({b"%d" % number: b"" for number in range(MANY)}, MANY)
     assert not rooms.is_making
 
 
 @in_loop
-async def test_not_every_number_is_believed() -> None:
+async def test_a_table_that_filled_meanwhile_moves_in_parts() -> None:
+    """Nobody waits for its room, and more keys may come between the parts."""
     rooms = Rooms()
     table: dict[bytes, bytes] = {}
-    assert rooms.make(table, 1 << 40) == COMPILED
-    await until(lambda: not rooms.is_making)
-    rooms.move_in()
-    assert sys.getsizeof(table) < 60 * MOST_BELIEVED
+    assert rooms.make(table, 10 * MANY) == COMPILED
+    table.update({b"%d" % number: b"" for number in range(2 * MANY)})
+    assert not rooms.is_making
+    small = sys.getsizeof(table)
+    for number in range(2 * MANY, 3 * MANY):
+        if number % 10_000 == 0:
+            rooms.move_in()
+            await asyncio.sleep(0)
+        table[b"%d" % number] = b""
+    if COMPILED:
+        await until_moved(rooms, lambda: sys.getsizeof(table) > 2 * small)
+    assert list(table) == [b"%d" % number for number in range(3 * MANY)]
+    assert all(table[b"%d" % number] == b"" for number in range(3 * MANY))
 
 
 @in_loop
-async def test_a_table_that_filled_meanwhile_stays() -> None:
+async def test_a_larger_room_is_made_when_more_is_believed() -> None:
     rooms = Rooms()
     table: dict[bytes, bytes] = {}
-    rooms.make(table, 10 * MANY)
-    table.update({b"%d" % number: b"" for number in range(MANY)})
-    size = sys.getsizeof(table)
+    assert rooms.make(table, 2 * MANY) == rooms.make(table, 20 * MANY) == COMPILED
     await until(lambda: not rooms.is_making)
     rooms.move_in()
-    assert sys.getsizeof(table) == size and len(table) == MANY
+    first = sys.getsizeof(table)
+    assert (first > 24 * 2 * MANY) == COMPILED and first < 24 * 20 * MANY
+    table.update({b"%d" % number: b"" for number in range(MANY)})
+    assert rooms.make(table, 2 * MANY) == rooms.make(table, 20 * MANY) == COMPILED
+    if COMPILED:
+        await until_moved(rooms, lambda: sys.getsizeof(table) > 24 * 20 * MANY)
+    assert list(table) == [b"%d" % number for number in range(MANY)]
 
 
 @in_loop
@@ -75,7 +97,7 @@ async def test_a_load_waits_for_room_and_is_complete(tmp_path: Path) -> None:
     node = bare_node()
     files = Files(node, Clock(), KeptLog().log)
     fresh = Keyspace(2)
-    loader = files.loader(fresh)
+    loader = files.loader(fresh, len(data))
     loading = files.begin_loading(len(data), asynchronous=True)
     waited = 0
     for start in range(0, len(data), 64 * 1024):

@@ -15,6 +15,8 @@ from pyrepl.daemon.saver import Saver, packing_of
 from pyrepl.daemon.snapshot import Outcome, ToFile
 from pyrepl.node.node import Node
 from pyrepl.node.persistence import Loading
+from pyrepl.replication.replconf import Exclusion
+from tests.peers import finder
 from tests.peers.wire import encode
 from tests.unit.daemon.rig import KeptLog, bare_node, children, in_loop, open_fds, running, until
 
@@ -92,6 +94,7 @@ class TestBgsave:
         desk.saver.stop("nobody waits")
         await desk.done()
         assert [outcome.error for outcome in outcomes] == ["nobody waits"]
+        assert desk.node.persistence.last_bgsave_ok and not desk.node.guarded, "what nobody needs has not failed"
         assert desk.others == [], "a child for replicas is not another one's"
 
     @in_loop
@@ -100,6 +103,7 @@ class TestBgsave:
         before = open_fds()
         desk.saver.bgsave()
         desk.saver.stop_for_good()
+        assert desk.node.persistence.last_bgsave_ok
         assert children() == [] and open_fds() <= before and not desk.saver.is_busy
 
 
@@ -125,7 +129,7 @@ class TestSave:
         desk = Desk(tmp_path)
         desk.node.replication.backlog.create()
         desk.saver.save()
-        checked = subprocess.run(["redis-check-rdb", "dump.rdb"], capture_output=True, text=True)
+        checked = subprocess.run([finder.tool("redis-check-rdb"), "dump.rdb"], capture_output=True, text=True)
         assert checked.returncode == 0 and "RDB looks OK" in checked.stdout, checked.stdout
         for text in ("redis-ver = '7.0.15'", "repl-id = 'a", "repl-offset = '0'", "repl-stream-db = '0'"):
             assert text in checked.stdout
@@ -197,9 +201,11 @@ class TestFlush:
                 assert await operator.call("CONFIG", "SET", "save", save) == "OK"
                 assert await operator.say("BGSAVE") == "Background saving started"
                 assert await operator.say("FLUSHALL") == "OK"
+                changes = await node.info("rdb_changes_since_last_save")
+                assert (changes == "0") == bool(save), "with save points an empty file is there at once"
+                assert node.app.node.persistence.saves == bool(save)
                 await until(lambda: not node.app.saver.is_busy, "the end of the child")
-                if save:
-                    await until(lambda: node.app.node.persistence.saves, "the empty file")
+                assert node.app.node.persistence.last_bgsave_ok, "what nobody needs has not failed"
                 assert os.listdir(tmp_path) == (["dump.rdb"] if save else [])
                 assert await operator.say("DBSIZE") == 0
 
@@ -213,6 +219,19 @@ class TestJob:
         job = desk.saver.job()
         assert (job.version, job.compress, job.checksum, job.key_save_delay_us) == (9, False, False, 5)
         assert desk.saver.job(12).version == 12
+
+    @in_loop
+    async def test_what_is_excluded_is_left_out(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path, keys=3)
+        desk.node.functions.append(b"#!lua name=f")
+        for excluded, functions, keys in (
+            (Exclusion.NONE, 1, 3),
+            (Exclusion.DATA, 1, 0),
+            (Exclusion.FUNCTIONS, 0, 3),
+            (Exclusion.DATA | Exclusion.FUNCTIONS, 0, 0),
+        ):
+            job = desk.saver.job(excluded=excluded)
+            assert (len(job.functions), job.key_count) == (functions, keys)
 
     @in_loop
     async def test_the_lowest_version_that_holds_the_data(self, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pyrepl.daemon.shared_seconds import SharedSeconds
 from pyrepl.daemon.snapshot import Outcome, Snapshot, Target, ToFile, ToSockets, save_to_file
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.loader import Loader
@@ -170,7 +171,7 @@ class TestToSockets:
             near.setblocking(False)
         run = Run()
         heads = {near.fileno(): b"+HEAD\r\n" for near, _ in pairs}
-        run.start(node_with(10), ToSockets(heads, b"m" * 40, 5.0))
+        run.start(node_with(10), ToSockets(heads, b"m" * 40, SharedSeconds(5.0)))
         assert (await run.outcome()).error == ""
         for near, far in pairs:
             near.close()
@@ -187,7 +188,7 @@ class TestToSockets:
             sock.setblocking(False)
         other.close()
         run = Run()
-        run.start(node_with(10), ToSockets({near.fileno(): b"", dead.fileno(): b""}, b"m" * 40, 5.0))
+        run.start(node_with(10), ToSockets({near.fileno(): b"", dead.fileno(): b""}, b"m" * 40, SharedSeconds(5.0)))
         outcome = await run.outcome()
         assert outcome.error == "" and outcome.lost == {dead.fileno(): "Broken pipe"}
         for sock in (near, far, dead):
@@ -199,7 +200,7 @@ class TestToSockets:
         dead.setblocking(False)
         other.close()
         run = Run()
-        run.start(node_with(10), ToSockets({dead.fileno(): b""}, b"m" * 40, 5.0))
+        run.start(node_with(10), ToSockets({dead.fileno(): b""}, b"m" * 40, SharedSeconds(5.0)))
         outcome = await run.outcome()
         assert outcome.error == "every replica waiting for the snapshot is gone"
         assert outcome.lost == {dead.fileno(): "Broken pipe"}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pyrepl.daemon.shared_seconds import SharedSeconds
 from pyrepl.daemon.snapshot_sinks import FileSink, NobodyWaits, PacedSink, SocketsSink
 from tests.unit.daemon.rig import open_fds
 
@@ -118,7 +119,7 @@ class TestSocketsSink:
         now: Callable[[], float] = time.monotonic,
     ) -> SocketsSink:
         heads = {replica.fd: head + b"%d\r\n" % index for index, replica in enumerate(replicas)}
-        return SocketsSink(heads, MARK, timeout_s, lambda fd, why: lost.append((fd, why)), now)
+        return SocketsSink(heads, MARK, SharedSeconds(timeout_s), lambda fd, why: lost.append((fd, why)), now)
 
     def test_all_get_all_after_heads_of_their_own(self, lost: list[tuple[int, str]]) -> None:
         replicas = [Replica() for _ in range(3)]
@@ -141,6 +142,23 @@ class TestSocketsSink:
         sink.finish()
         assert alive.finish().endswith(BLOCK + MARK)
         assert lost == [(dead.fd, "Broken pipe")]
+
+    def test_a_timeout_that_is_lowered_meanwhile(self, lost: list[tuple[int, str]]) -> None:
+        stalled, timeout = Replica(reads=False), SharedSeconds(1000.0)
+        looks = 0
+
+        def now() -> float:
+            """Ten seconds pass with each look; the operator comes before the third."""
+            nonlocal looks
+            looks += 1
+            if looks == 3:
+                timeout.seconds = 4.0
+            return looks * 10.0
+
+        sink = SocketsSink({stalled.fd: b""}, MARK, timeout, lambda fd, why: lost.append((fd, why)), now)
+        with pytest.raises(NobodyWaits):
+            sink.write(BLOCK)
+        assert lost == [(stalled.fd, "timeout")] and looks == 3
 
     def test_a_stalled_one_is_dropped_after_the_timeout(self, lost: list[tuple[int, str]]) -> None:
         stalled, alive = Replica(reads=False), Replica()
@@ -193,7 +211,7 @@ class TestSocketsSink:
         fd = gone.fd
         heads = {alive.fd: b"", fd: b""}
         gone.near.close()
-        sink = SocketsSink(heads, MARK, 1.0, lambda fd, why: lost.append((fd, why)), time.monotonic)
+        sink = SocketsSink(heads, MARK, SharedSeconds(1.0), lambda fd, why: lost.append((fd, why)), time.monotonic)
         sink.finish()
         assert lost == [(fd, "Bad file descriptor")]
 

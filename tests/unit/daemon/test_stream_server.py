@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from pyrepl.errors import ConfigError
 from tests.unit.daemon.rig import Peer, in_loop, running, soon, until
-from tests.unit.daemon.stream_rig import Follower, call, follow, made, pair, streaming
+from tests.unit.daemon.stream_rig import Follower, call, follow, made, pair, streaming, token_of
 from tests.unit.daemon.test_clients import other_address
 
 
@@ -22,7 +23,7 @@ async def test_rows_old_and_live_and_the_token_goes_on(tmp_path: Path) -> None:
         first, position = await one.lines(2)
         token = int(first.split()[2])
         assert first == f'RDATA keys {token} [0,"a","set"]'
-        assert position == f"POSITION keys {token}" == f"POSITION keys {node.app.node.stream_end}"
+        assert position == f"POSITION keys {token}" == f"POSITION keys {token_of(node)}"
         await node.say("MSET b 1 c 2")
         batch, last = await one.lines(2)
         assert batch == 'RDATA keys batch [0,"b","mset"]'
@@ -63,6 +64,92 @@ async def test_clients_are_heard(tmp_path: Path) -> None:
         assert [channel for channel, _ in channels] == [b"pyrepl:caches", b"pyrepl:user_sync"]
         two.say("INVALIDATE_CACHE c nonsense")
         assert (await two.end()).startswith("ERROR expected INVALIDATE_CACHE")
+
+
+@in_loop
+async def test_an_invalidation_has_one_time_whoever_reads_it_and_whenever(tmp_path: Path) -> None:
+    async with streaming(tmp_path) as (node, port):
+        one = await follow(port, "REPLICATE caches 0", 'INVALIDATE_CACHE get_user ["u"]')
+        [row] = await one.rows(1)
+        while node.app.clock.unix_ms() <= row[2] + 5:
+            await asyncio.sleep(0.001)
+        later = await follow(port, "REPLICATE caches 0")
+        assert await later.rows(1) == [row]
+
+
+@in_loop
+async def test_what_clients_of_others_say_is_taken(tmp_path: Path) -> None:
+    """Any text behind PING, and every command in the published lists of a client."""
+    async with streaming(tmp_path) as (node, port):
+        listener = await node.peer()
+        await listener.say("PSUBSCRIBE pyrepl:*")
+        one = await follow(
+            port,
+            "PING hello",
+            "PING",
+            "USER_SYNC worker-1 @a:b end 5",
+            "CLEAR_USER_SYNC worker-1",
+            'USER_IP @a:b ["token","10.0.0.1","agent",null,5]',
+            "FEDERATION_ACK worker-1 7",
+            "REMOVE_PUSHER app key @a:b",
+            "REPLICATE keys now",
+        )
+        assert (await one.line()).startswith("POSITION keys ")
+        said = [(await listener.read())[2:] for _ in range(5)]
+        assert said == [
+            [b"pyrepl:user_sync", b"worker-1 @a:b end 5"],
+            [b"pyrepl:clear_user_sync", b"worker-1"],
+            [b"pyrepl:user_ip", b'@a:b ["token","10.0.0.1","agent",null,5]'],
+            [b"pyrepl:federation_ack", b"worker-1 7"],
+            [b"pyrepl:remove_pusher", b"app key @a:b"],
+        ]
+
+
+class Strict:
+    """A client as others wrote it: closes at a verb that it does not know and at a name that is not the one expected,
+    and keeps the number of the last RDATA or POSITION, nothing else."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.token: int | None = None
+        self.rows: list[object] = []
+
+    async def follow(self, port: int, rows: int) -> None:
+        """One connection, until so many rows are had in all."""
+        peer = Peer(*await asyncio.open_connection("127.0.0.1", port))
+        asked = "NOW" if self.token is None else str(self.token)
+        peer.write(f"NAME strict\nPING hello\nREPLICATE keys {asked}\n".encode())
+        while len(self.rows) < rows or self.token is None:
+            verb, _, rest = (await peer.line()).decode().rstrip("\n").partition(" ")
+            assert verb in ("SERVER", "PING", "POSITION", "RDATA"), f"{verb} {rest}"
+            if verb == "SERVER":
+                assert rest == self.name, rest
+            elif verb == "POSITION":
+                self.token = int(rest.split(" ")[1])
+            elif verb == "RDATA":
+                _, token, row = rest.split(" ", 2)
+                self.rows.append(json.loads(row)[1])
+                self.token = self.token if token == "batch" else int(token)
+        peer.close()
+
+
+@in_loop
+async def test_a_client_of_others_through_a_cut_and_a_promotion(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (master, node, port):
+        client = Strict("node-a")
+        await client.follow(port, 0)
+        await master.say("SET a 1")
+        await master.say("MSET b 1 c 1")
+        await client.follow(port, 3)
+        await node.say("REPLICAOF NO ONE")
+        await node.say("SET d 1")
+        await client.follow(port, 4)
+        following = asyncio.create_task(client.follow(port, 6))
+        await until(lambda: bool(node.app.node.streams.subscribers))
+        await node.say("SET e 1")
+        await node.say("SET f 1")
+        await following
+        assert client.rows == ["a", "b", "c", "d", "e", "f"]
 
 
 @in_loop
@@ -135,16 +222,20 @@ async def test_a_promotion_gives_the_history_another_name(tmp_path: Path) -> Non
         fork = node.app.node.stream_end
         await node.say("REPLICAOF NO ONE")
         new = node.app.node.replication.history.replid
-        assert await one.line() == f"SERVER node-a {new}"
+        assert await one.line() == f"POSITION keys {token_of(node, new, fork)}"
         await node.say("SET b 1")
         assert await one.rows(1) == [[0, "b", "set"]]
         line = ""
         while not line.startswith(f"POSITION keys {new}"):
             line = await named.line()
-        assert line == f"POSITION keys {new} {fork} {fork}"
-        assert (await (await follow(port, f"REPLICATE keys {fork} {old}")).rows(1)) == [[0, "b", "set"]]
-        end = await (await follow(port, f"REPLICATE keys {node.app.node.stream_end} {old}")).end()
-        assert end.startswith(f"ERROR FORKED {fork} ")
+        forked, end = token_of(node, new, fork), token_of(node, old)
+        assert line == f"POSITION keys {new} {forked} {forked}"
+        before = token_of(node, old, fork)
+        for asked in (f"{before} {old}", f"{before}", f"{forked} {new}", f"{forked}"):
+            assert (await (await follow(port, f"REPLICATE keys {asked}")).rows(1)) == [[0, "b", "set"]], asked
+        for asked in (f"{end} {old}", f"{end}"):
+            refused = await (await follow(port, f"REPLICATE keys {asked}")).end()
+            assert refused.startswith(f"ERROR FORKED {forked} token {end} lies beyond the fork"), asked
 
 
 @in_loop

@@ -52,7 +52,7 @@ class TestWhoIsTold:
         supervision.stopping()
         assert listener.hear() == [["READY=1", f"STATUS={READY}"], ["STOPPING=1", "STATUS=Shutting down"]]
 
-    @pytest.mark.parametrize("mode", ["no", "upstart"])
+    @pytest.mark.parametrize("mode", ["no"])
     def test_nobody_when_it_is_not_wanted(self, systemd: tuple[Listener, dict[str, str]], mode: str) -> None:
         listener, environment = systemd
         supervision = Supervision(mode, environment)

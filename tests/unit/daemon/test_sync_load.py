@@ -7,6 +7,7 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from pyrepl.errors import CorruptData
 from pyrepl.keyspace.loader import Loader
 from pyrepl.node.node import Node
 from pyrepl.replication.link import OldData
+from pyrepl.units import Offset, ReplId
 from tests.unit.daemon.rig import KeptLog, bare_node, in_loop, open_fds, until
 from tests.unit.daemon.test_files import snapshot
 
@@ -27,10 +29,12 @@ TOO_NEW = b"REDIS9999" + snapshot()[9:]
 class Sync:
     """A load into a node with two keys of its own, in the working directory `folder`."""
 
-    def __init__(self, folder: Path, way: str, *, own: int = 2, **settings: object) -> None:
+    def __init__(self, folder: Path, way: str, *, own: int = 2, replid: str | None = None, **settings: object) -> None:
+        """`replid` is that of the snapshot; None for the node's own."""
         os.chdir(folder)
         self.node: Node = bare_node(repl_diskless_load=way, **settings)
         self.kept = KeptLog()
+        self.replid = ReplId(replid or self.node.replication.history.replid)
         self.done: list[Loader] = []
         self.failed: list[tuple[str, str]] = []
         self.keys_when_emptied: list[int] = []
@@ -54,7 +58,7 @@ class Sync:
     def _choose(self) -> SyncLoad:
         files = Files(self.node, Clock(), self.kept.log)
         fail: Callable[[str, str], None] = lambda word, text: self.failed.append((word, text))  # noqa: E731
-        return choose(self.node, files, self.kept.log, 1000, self.done.append, fail, self._emptying)
+        return choose(self.node, files, self.kept.log, self.replid, None, self.done.append, fail, self._emptying)
 
     def _emptying(self) -> None:
         self.keys_when_emptied.append(self.keys)
@@ -124,6 +128,38 @@ class TestGood:
         assert loading is not None and loading.asynchronous and loading.loaded_bytes > 0
         sync.load.end()
         assert sync.keys == 200
+
+    @pytest.mark.parametrize("ends", [True, False])
+    def test_the_old_data_of_another_history_is_kept_but_not_served(self, tmp_path: Path, ends: bool) -> None:
+        """Nobody is told what it holds, but it is still there when the load fails. Source: Redis 8.2, tried."""
+
+        @in_loop
+        async def run() -> None:
+            sync = Sync(tmp_path, "swapdb", replid="f" * 40)
+            sync.feed(snapshot(200))
+            loading = sync.node.persistence.loading
+            assert loading is not None and not loading.asynchronous
+            assert sync.node.is_loading and sync.keys == 2
+            assert sync.load.old_data is OldData.STAYS_UNTIL_LOADED
+            if ends:
+                sync.load.end()
+            else:
+                sync.load.abandon()
+            assert not sync.node.is_loading and sync.node.persistence.loading is None
+            assert sync.keys == (200 if ends else 2)
+
+        run()
+
+    @in_loop
+    async def test_the_name_before_the_present_one_is_another_history(self, tmp_path: Path) -> None:
+        """A replica that was promoted and follows its old master again."""
+        sync = Sync(tmp_path, "disabled")
+        sync.load.abandon()
+        sync.node.settings.repl_diskless_load = "swapdb"
+        sync.node.replication.history.shift(ReplId("e" * 40), Offset(0))
+        sync.load = sync._choose()
+        assert sync.replid == sync.node.replication.history.replid2 and sync.node.is_loading
+        sync.load.abandon()
 
     @in_loop
     async def test_straight_from_the_socket_clients_wait(self, tmp_path: Path) -> None:
@@ -201,6 +237,7 @@ class TestFault:
         folder.rmdir()
         sync = Sync.__new__(Sync)
         sync.node = bare_node(repl_diskless_load="disabled")
+        sync.replid = sync.node.replication.history.replid
         sync.kept, sync.done, sync.failed = KeptLog(), [], []
         with pytest.raises(FileNotFoundError):
             sync._choose()
@@ -228,10 +265,33 @@ async def test_a_damaged_snapshot_leaves_the_old_file(tmp_path: Path) -> None:
     assert (tmp_path / "dump.rdb").read_bytes() == b"old" and os.listdir(tmp_path) == ["dump.rdb"]
 
 
+def test_a_planted_link_is_not_written_through(tmp_path: Path) -> None:
+    """The name of the temporary file can be guessed."""
+
+    @in_loop
+    async def run() -> None:
+        theirs = tmp_path / "theirs"
+        theirs.write_bytes(b"precious")
+        folder = tmp_path / "node"
+        folder.mkdir()
+        sync = Sync(folder, "disabled")
+        (name,) = os.listdir(folder)
+        sync.load.abandon()
+        (folder / name).symlink_to(theirs)
+        sync.load = sync._choose()
+        sync.feed(snapshot(3))
+        sync.load.end()
+        await until(lambda: sync.done)
+        assert theirs.read_bytes() == b"precious"
+        assert os.listdir(folder) == ["dump.rdb"] and not (folder / "dump.rdb").is_symlink()
+
+    run()
+
+
 class TestAbandoned:
     @in_loop
     async def test_while_the_file_is_loaded(self, tmp_path: Path) -> None:
-        settings = {"key_load_delay": 1000, "loading_process_events_interval_bytes": 1024}
+        settings: dict[str, Any] = {"key_load_delay": 1000, "loading_process_events_interval_bytes": 1024}
         sync = Sync(tmp_path, "disabled", **settings)
         sync.feed(snapshot(300))
         sync.load.end()

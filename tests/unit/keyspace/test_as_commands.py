@@ -10,7 +10,7 @@ from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.packed import PackedList
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.packed.listpack import encode_listpack
-from pyrepl.rdb.values import PendingEntry, StreamConsumer, StreamGroup, StreamValue
+from pyrepl.rdb.values import IdmpState, PendingEntry, StreamConsumer, StreamEntry, StreamGroup, StreamValue
 
 
 def shown(value: Value, expires_ms: int | None = None) -> list[str]:
@@ -43,6 +43,24 @@ def test_a_stream_with_its_groups() -> None:
         "XGROUP CREATE k h 0-0",
     ]
     assert shown(StreamValue())[0] == "XADD k MAXLEN 0 0-1 x y"
+
+
+def test_idempotency_ids_behind_the_groups() -> None:
+    """In the order of Redis 8.6.3, which leaves out ids whose entry is gone."""
+    producers = {b"p": {b"i": (1, 1), b"gone": (1, 0)}, b"q": {b"i": (2, 0)}}
+    entries: list[StreamEntry] = [((1, 1), (b"f", b"v")), ((2, 0), (b"f", b"v"))]
+    stream = StreamValue(
+        entries, (2, 0), (1, 1), (0, 0), 2, {b"g": StreamGroup((0, 0))}, IdmpState(100, 100, producers)
+    )
+    records = ["XIDMPRECORD k p i 1-1", "XIDMPRECORD k q i 2-0"]
+    assert shown(stream)[3:] == ["XGROUP CREATE k g 0-0", *records]
+    assert stream.idmp is not None
+    stream.idmp.duration_s = 7
+    tuned = "XCFGSET k IDMP-DURATION 7 IDMP-MAXSIZE 100"
+    assert shown(stream)[4:] == [tuned, *records]
+    assert [b" ".join(command).decode() for command in commands_of(b"k", stream, None, (7, 100))][4:] == records
+    plain = [b" ".join(command).decode() for command in commands_of(b"k", StreamValue(), None, (7, 100))]
+    assert plain[-1] == "XCFGSET k IDMP-DURATION 100 IDMP-MAXSIZE 100"
 
 
 def test_large_ones_come_in_parts() -> None:

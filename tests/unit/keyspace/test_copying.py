@@ -8,12 +8,13 @@ import pytest
 
 from pyrepl.keyspace.copying import copied
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue, plain_value
-from pyrepl.rdb.values import PendingEntry, StreamConsumer, StreamGroup, StreamValue
+from pyrepl.rdb.values import IdmpState, PendingEntry, StreamConsumer, StreamGroup, StreamValue
 
 
 def stream() -> StreamValue:
     group = StreamGroup((1, 1), 1, {(1, 1): PendingEntry(5, 1, b"c")}, {b"c": StreamConsumer(5, 5)})
-    return StreamValue([((1, 1), (b"f", b"v"))], (1, 1), (1, 1), (0, 0), 1, {b"g": group})
+    idmp = IdmpState(5, 6, {b"p": {b"i": (1, 1)}}, 1, 2)
+    return StreamValue([((1, 1), (b"f", b"v"))], (1, 1), (1, 1), (0, 0), 1, {b"g": group}, idmp)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,8 @@ def test_a_copy_is_equal_and_independent(value: Value) -> None:
         copy.groups[b"g"].pending[1, 1].delivery_count = 9
         copy.groups[b"g"].consumers[b"c"].seen_ms = 9
         copy.entries.append(((2, 1), ()))
+        assert copy.idmp is not None
+        copy.idmp.producers[b"p"][b"j"] = (2, 1)
     else:
         return
     assert plain_value(copy) != plain_value(value)

@@ -35,6 +35,34 @@ def test_an_expired_key_is_deleted_on_a_master(db: Database) -> None:
     assert db.keyspace.expired_keys_count == 1
 
 
+def test_an_expired_key_is_dropped_by_who_writes_to_a_replica_and_hidden_from_its_readers(db: Database) -> None:
+    db.expire_at(b"k", 1000)
+    db.keyspace.expiry = Expiry.REMOVE
+    assert db.read(b"k") is db.read_kept(b"k") is None
+    assert (db.keyspace.hits, db.keyspace.misses) == (0, 2)
+    assert db.values
+    assert db.find(b"k") is None
+    assert not db.values
+    assert not db.expires
+    assert db.keyspace.expired == []
+    assert db.keyspace.expired_keys_count == 1
+
+
+def test_times_to_live_are_ours_that_clients_of_a_replica_set(db: Database) -> None:
+    other = db.keyspace.databases[1]
+    db.keyspace.expiry = Expiry.REMOVE
+    db.expire_at(b"k", 2000)
+    db.keyspace.swap(0, 1)
+    assert (list(db.own_ttls), list(other.own_ttls)) == ([], [b"k"])
+    db.keyspace.expiry = Expiry.IGNORE
+    other.expire_at(b"k", 3000)
+    assert not other.own_ttls
+    db.keyspace.expiry = Expiry.REMOVE
+    other.expire_at(b"k", 2000)
+    other.clear()
+    assert not other.own_ttls
+
+
 def test_an_expired_key_is_hidden_on_a_replica_and_seen_by_its_master(db: Database) -> None:
     db.expire_at(b"k", 1000)
     db.keyspace.expiry = Expiry.HIDE
@@ -95,17 +123,14 @@ def test_swap_exchanges_everything_but_watchers(db: Database) -> None:
     db.expire_at(b"k", 5000)
     db.put(b"h", HashValue({b"f": b"v"}, {b"f": 5000}))
     db.scan(0, 10)
-    here, there, elsewhere = Ear(), Ear(), Ear()
-    db.watchers[b"k"] = {here}
-    other.watchers[b"k"] = {there}
-    other.watchers[b"nosuch"] = {elsewhere}
+    watchers = db.watchers
     keyspace.swap(0, 1)
+    assert db.watchers is watchers
     assert (db.values, db.expires, db.volatile_hashes, db.order) == ({}, {}, set(), None)
     assert other.find(b"k") == b"v"
     assert other.expires == {b"k": 5000}
     assert other.volatile_hashes == {b"h"}
     assert sorted(other.scan(0, 10)[1]) == [b"h", b"k"]
-    assert (here.dirty_cas, there.dirty_cas, elsewhere.dirty_cas) == (True, True, False)
     keyspace.swap(1, 1)
     assert len(other.values) == 2
 

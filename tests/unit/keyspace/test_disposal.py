@@ -13,8 +13,8 @@ from pyrepl.rdb.values import StreamValue
 def test_slices_are_bounded() -> None:
     disposal = Disposal()
     dropped = {b"%d" % number: b"v" for number in range(3 * SMALL)}
-    disposal.take(dropped)
-    assert disposal.size == 3 * SMALL
+    disposal.take_keys(dropped)
+    assert disposal.elements == 3 * SMALL
     assert disposal.run(SMALL) and len(dropped) == 2 * SMALL
     assert disposal.run(SMALL) and not disposal.run(2 * SMALL)
     assert disposal.is_empty and not dropped
@@ -36,9 +36,9 @@ def test_large_collections_inside_are_sliced_too() -> None:
         ZsetValue(dict.fromkeys(texts, 1.0)),
     ]
     disposal = Disposal()
-    disposal.take(dict.fromkeys(texts, b"string") | {b"%d" % number: value for number, value in enumerate(values)})
+    disposal.take_keys(dict.fromkeys(texts, b"string") | {b"%d" % number: value for number, value in enumerate(values)})
     assert disposal.run(2 * SMALL)
-    assert disposal.size == 4 * 2 * SMALL
+    assert disposal.elements == 4 * 2 * SMALL
     assert [disposal.run(2 * SMALL) for _ in range(4)] == [True, True, True, False]
 
 
@@ -50,7 +50,7 @@ def test_a_database_that_is_cleared_hands_over_what_it_had() -> None:
         db.expire_at(b"%d" % number, 5)
     dropped = db.values
     assert db.clear() == 2 * SMALL
-    assert not db.values and keyspace.disposal.size == 4 * SMALL
+    assert not db.values and keyspace.disposal.elements == 4 * SMALL
     assert len(dropped) == 2 * SMALL
     while keyspace.disposal.run(1000):
         pass
@@ -65,7 +65,7 @@ def test_what_is_deleted_expires_or_is_evicted_is_freed_later() -> None:
     for drop in drops:
         db.put(b"hash", HashValue(dict.fromkeys(texts, b"")))
         drop(b"hash")
-    assert keyspace.disposal.size == 3 * len(texts)
+    assert keyspace.disposal.elements == 3 * len(texts)
     assert not db.drop(b"hash") and not db.values
 
 
@@ -77,7 +77,7 @@ def test_what_is_kept_beside_the_elements_is_sliced_too() -> None:
     disposal = Disposal()
     for value in (zset, members, stream):
         disposal.take_value(value)
-    assert disposal.size == (2 + 2 + 1) * len(texts)
+    assert disposal.elements == (2 + 2 + 1) * len(texts)
     assert disposal.run(4 * len(texts)) and not disposal.run(len(texts)) and disposal.is_empty
 
 
@@ -89,4 +89,35 @@ def test_what_has_gone_from_a_set_is_sliced_too() -> None:
         members.discard(text)
     disposal = Disposal()
     disposal.take_value(members)
-    assert disposal.size == (4 * SMALL - SMALL - 1) + 4 * SMALL + (SMALL + 1)
+    assert disposal.elements == (4 * SMALL - SMALL - 1) + 4 * SMALL + (SMALL + 1)
+
+
+def test_a_value_counts_once_when_the_last_of_it_is_freed() -> None:
+    """As Redis 8.2 counts: one for a set of 6000 that is unlinked, none for one that is freed at once."""
+    texts = [b"%d" % number for number in range(SMALL + 1)]
+    zset = ZsetValue(dict.fromkeys(texts, 1.0))
+    assert len(zset.order) == len(texts)
+    disposal = Disposal()
+    assert disposal.take_value(zset) and not disposal.take_value(SetValue({b"a"}))
+    assert (disposal.size, disposal.freed) == (1, 0)
+    disposal.run(2 * len(texts) - 1)
+    assert (disposal.size, disposal.freed) == (1, 0)
+    disposal.run(1)
+    assert (disposal.size, disposal.freed) == (0, 1) and disposal.is_empty
+
+
+def test_each_key_of_a_dropped_database_counts_once() -> None:
+    texts = [b"%d" % number for number in range(2 * SMALL)]
+    disposal = Disposal()
+    disposal.take_keys({b"few": b"v", b"keys": HashValue({b"f": b"v"})})
+    assert (disposal.size, disposal.freed) == (0, 2)
+    disposal.take(dict.fromkeys(texts, 5))
+    disposal.take_keys(dict.fromkeys(texts, b"v") | {b"large": SetValue(set(texts))})
+    assert (disposal.size, disposal.freed) == (2 * SMALL + 1, 2)
+    disposal.run(2 * SMALL)
+    assert disposal.freed == 2, "times to live are no values"
+    disposal.run(2 * SMALL + 1)
+    assert (disposal.size, disposal.freed) == (1, 2 + 2 * SMALL), "the large one waits further"
+    while disposal.run(SMALL):
+        pass
+    assert (disposal.size, disposal.freed) == (0, 2 + 2 * SMALL + 1)

@@ -54,10 +54,26 @@ def test_keys_that_changed_since_the_list_was_taken_are_looked_at_anew() -> None
     assert sorted(db.values) == left[1:]
 
 
-def test_a_replica_deletes_nothing() -> None:
+def test_a_replica_deletes_nothing_of_its_masters() -> None:
     keyspace = keyspace_with(due=3, later=0)
     keyspace.expiry = Expiry.HIDE
     assert ExpireCycle(keyspace).run(10) == 0
+
+
+def test_a_replica_deletes_what_its_own_clients_wrote() -> None:
+    keyspace = keyspace_with(due=3, later=0, databases=2)
+    db = keyspace.databases[1]
+    keyspace.expiry = Expiry.REMOVE
+    for key, at_ms in ((b"own due", 900), (b"own later", 2000), (b"own for ever", 900)):
+        db.put(key, b"v")
+        db.expire_at(key, at_ms)
+    db.expire_at(b"own for ever", None)
+    keyspace.expiry = Expiry.HIDE
+    cycle = ExpireCycle(keyspace)
+    assert cycle.run(10) == 1
+    assert b"own due" not in db.values
+    assert list(db.own_ttls) == [b"own later"]
+    assert (keyspace.expired, keyspace.expired_keys_count) == ([], 1)
     assert len(keyspace.databases[0].values) == 3
 
 

@@ -11,6 +11,7 @@ from pyrepl.keyspace.snapshot import SnapshotJob, needs_version
 from pyrepl.keyspace.values import HashValue
 from pyrepl.rdb.settings import DEFAULT_PACKING
 from pyrepl.rdb.types.row import CannotHold
+from pyrepl.rdb.values import IdmpState, StreamValue
 
 
 @pytest.fixture
@@ -46,6 +47,29 @@ def test_an_empty_keyspace_is_a_snapshot_too() -> None:
     assert count == 0
     assert block.startswith(b"REDIS0010")
     assert block[-9] == 0xFF
+
+
+def test_a_snapshot_without_keys_still_has_the_functions(keyspace: Keyspace) -> None:
+    filtered = SnapshotJob(keyspace, (), 10, DEFAULT_PACKING, functions=(b"#!lua name=f",), has_keys=False)
+    [(block, count)] = filtered.blocks()
+    assert block[:-9] == b"REDIS0010\xf5\x0c#!lua name=f" and block[-9] == 0xFF
+    assert count == filtered.key_count == 0
+    assert job(keyspace).key_count == 6000
+
+
+def test_idempotency_ids_need_a_newer_version_where_the_reader_knows_it() -> None:
+    keyspace = Keyspace(1)
+    db = keyspace.databases[0]
+    db.put(b"s", StreamValue(idmp=IdmpState(100, 100, {b"p": {b"i": (1, 1)}}, 1)))
+    assert needs_version(keyspace) == needs_version(keyspace, idmp=True, valkey=True) == 10
+    assert needs_version(keyspace, idmp=True) == 13
+    db.put(b"h", HashValue({b"f": b"v"}, {b"f": 5}))
+    assert needs_version(keyspace) == 12
+    assert needs_version(keyspace, idmp=True) == 13
+    assert needs_version(keyspace, idmp=True, valkey=True) == 80
+    db.put(b"h", b"")
+    db.put(b"s", StreamValue(idmp=IdmpState()))
+    assert needs_version(keyspace, idmp=True) == 10
 
 
 def test_field_times_to_live_need_a_newer_version() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from tests.peers import finder
+
 LOGS = Path(__file__).resolve().parents[2] / "data" / "logs"
-NO_JAVA = "the tests of the metrics need Java: apt-get install default-jre-headless (or a JRE 17 in PATH)"
 
 Row = dict[str, Any]
 
@@ -50,8 +50,7 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Analysed]:
 
 
 def _analyse(folder: Path) -> dict[str, Any]:
-    if shutil.which("java") is None:
-        pytest.fail(NO_JAVA, pytrace=False)
+    finder.java()
     from pyrepl.metrics.ingest import by_tasks, ingest
     from pyrepl.metrics.session import session
     from tests.unit.metrics import corpus, growth

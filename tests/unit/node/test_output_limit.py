@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pyrepl.config.kinds import BufferLimit
-from pyrepl.node.output_limit import OutputWatch
+from pyrepl.config.kinds import BufferLimit, BufferLimits
+from pyrepl.node.client import UNLIMITED, Client
+from pyrepl.node.output_limit import UNCOUNTED_BYTES, OutputWatch, counted_bytes, limit_of, room_for
 
 LIMIT = BufferLimit(hard_bytes=100, soft_bytes=50, soft_seconds=10)
 
@@ -36,3 +37,23 @@ def test_zero_is_no_limit() -> None:
     assert not watch.is_over(none, 1 << 40, 1e9)
     assert not OutputWatch().is_over(BufferLimit(100, 0, 0), 99, 0.0)
     assert OutputWatch().is_over(BufferLimit(0, 50, 0), 50, 0.0) is False
+
+
+def test_what_applies_to_whom() -> None:
+    limits = BufferLimits(BufferLimit(1000, 0, 0), BufferLimit(2000, 0, 0), BufferLimit(3000, 0, 0))
+    client = Client(1, "127.0.0.1:1", "127.0.0.1:2", 0.0, authenticated=True)
+    assert limit_of(client, limits) == limits.normal
+    client.channels.add(b"ch")
+    assert limit_of(client, limits) == limits.pubsub
+    client.authenticated = False
+    assert limit_of(client, limits).hard_bytes == 1
+
+
+def test_the_first_buffer_does_not_count() -> None:
+    assert counted_bytes(0) == counted_bytes(UNCOUNTED_BYTES) == 0
+    assert counted_bytes(UNCOUNTED_BYTES + 5) == 5
+
+
+def test_room_is_what_is_left_before_the_hard_limit() -> None:
+    assert room_for(BufferLimit(100, 50, 1), 30) == UNCOUNTED_BYTES + 70
+    assert room_for(BufferLimit(0, 50, 1), 1 << 40) == UNLIMITED

@@ -53,7 +53,7 @@ def test_catalogue_holds_every_record_of_the_module() -> None:
             events.BacklogCreated("a", "b"),
             "Replication backlog created, my new replication IDs are 'a' and 'b'",
         ),
-        (events.ByeBye(), "Redis is now ready to exit, bye bye..."),
+        (events.ByeBye(), "pyrepl is now ready to exit, bye bye..."),
     ],
 )
 def test_sentences_of_redis(event: Event, text: str) -> None:

@@ -8,5 +8,5 @@ from pyrepl.observability.version import REDIS_VERSION
 def test_client_libraries_can_read_it() -> None:
     """They split at dots and compare numbers, to choose commands."""
     major, minor, patch = (int(part) for part in REDIS_VERSION.split("."))
-    assert (7, 2) <= (major, minor) < (8, 0)
+    assert (major, minor) == (8, 2)
     assert patch >= 0

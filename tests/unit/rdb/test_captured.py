@@ -6,15 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.rdb.events import Aux, End, FunctionLibrary, Header, ResizeDb, SkippedModule, SlotInfo
+from pyrepl.rdb.events import Aux, End, FunctionLibrary, Header, ResizeDb, SkippedMetadata, SkippedModule, SlotInfo
 from pyrepl.rdb.reader import RdbReader
-from pyrepl.rdb.values import HashWithTtls, PendingEntry, StreamConsumer, StreamEntry, StreamGroup, StreamValue
+from pyrepl.rdb.values import (
+    HashWithTtls,
+    IdmpState,
+    PendingEntry,
+    StreamConsumer,
+    StreamEntry,
+    StreamGroup,
+    StreamValue,
+)
 from tests.unit.rdb.loading import Loaded, gather, load
 
 DATA = Path(__file__).parents[2] / "data"
 FAR_MS = 4102444800123
 INF = float("inf")
-FULL = ("redis-7.0.rdb", "valkey-8.0.rdb", "redis-8.2.rdb")
+FULL = ("redis-7.0.rdb", "valkey-8.0.rdb", "redis-8.2.rdb", "redis-8.6.rdb")
 ALL = sorted(path.name for path in DATA.glob("*.rdb"))
 
 
@@ -115,8 +123,38 @@ def test_a_consumer_that_never_got_anything() -> None:
     assert PendingEntry(0, 1, b"alice") not in newer.groups[b"g1"].pending.values()
 
 
-def test_field_expiries() -> None:
-    values = load((DATA / "redis-8.2.rdb").read_bytes()).values[0]
+def test_idempotency_ids() -> None:
+    values = load((DATA / "redis-8.6.rdb").read_bytes()).values[0]
+    stream = values[b"stream:idmp"]
+    assert isinstance(stream, StreamValue)
+    ids = [entry_id for entry_id, _ in stream.entries]
+    auto = bytes.fromhex("6e95729ee727f0814aedffba55730079")
+    producers = {
+        b"p1": {b"i1": ids[0], b"i2": ids[1], b"7": ids[3]},
+        b"p2": {b"x" * 100: ids[2]},
+        b"p3": {auto: ids[4]},
+    }
+    assert stream.idmp == IdmpState(100, 100, producers, 5, 1)
+    tuned = values[b"stream:tuned"]
+    assert isinstance(tuned, StreamValue)
+    assert tuned.idmp == IdmpState(86400, 10000)
+    for plain in (b"stream:big", b"stream:groups", b"stream:empty"):
+        value = values[plain]
+        assert isinstance(value, StreamValue)
+        assert value.idmp is None
+
+
+def test_metadata_of_keys_is_stepped_over() -> None:
+    loaded = load((DATA / "redis-8.6-keymeta.rdb").read_bytes())
+    assert loaded.values == {0: {b"k": b"v", b"e": b"x", b"l": [b"1"]}}
+    assert loaded.expires == {0: {b"e": 1795443701079}}
+    told = [event for event in loaded.others if isinstance(event, SkippedMetadata)]
+    assert told == [SkippedMetadata("KMT1"), SkippedMetadata("KMT2")]
+
+
+@pytest.mark.parametrize("name", ["redis-8.2.rdb", "redis-8.6.rdb"])
+def test_field_expiries(name: str) -> None:
+    values = load((DATA / name).read_bytes()).values[0]
     small = HashWithTtls({b"f1": b"v1", b"f2": b"v2", b"f3": b"3"}, {b"f1": FAR_MS, b"f3": FAR_MS})
     assert values[b"hash:ttl:small"] == small
     fields = {b"f%d" % i: b"v%d" % i for i in range(600)}

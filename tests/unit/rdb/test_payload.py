@@ -54,7 +54,7 @@ def test_trailer_refused() -> None:
     assert decode_payload(good) == b"hello"
     for bad in (b"", b"123456789", good[2:], good + b"x", b"\x00\x05jello" + good[7:]):
         assert refusal(bad) == expected
-    for version in (0, 13, 79, 81, 65535):
+    for version in (0, 14, 79, 81, 65535):
         assert refusal(sealed(b"\x00\x05hello", version)) == expected
     assert refusal(sealed(b"\x00\x05hello", 12), RdbLimits(max_version=11)) == expected
     assert refusal(sealed(b"\x00\x05hello", 80), RdbLimits(max_version=11)) == expected
@@ -85,6 +85,26 @@ def test_checksum_can_be_left_unchecked() -> None:
 )
 def test_body_refused(body: bytes) -> None:
     assert refusal(sealed(body)) == "ERR Bad data format"
+
+
+def test_relaxed_tries_what_is_newer() -> None:
+    relaxed = RdbLimits(relaxed=True)
+    for version in (14, 79, 81, 1000, 65535):
+        assert decode_payload(sealed(b"\x00\x05hello", version), relaxed) == b"hello"
+        assert refusal(sealed(b"\x1b\x05hello", version), relaxed) == "ERR Bad data format"
+    assert refusal(sealed(b"\x00\x05hello", 0), relaxed) == "ERR DUMP payload version or checksum are wrong"
+
+
+def test_metadata_before_the_type() -> None:
+    """As Redis 8.6.3 dumps a string of which two modules keep something."""
+    meta = "f5c428050568656c6c6f0201030000c03f05c30f16043078612e61e00300043965702d3500"
+    meta2 = "18f6c4280505776f726c640201030000c03f05c30f16043078612e61e00300043965702d3500"
+    body = bytes.fromhex("f30209" + meta + meta2 + "000176")
+    assert sealed(body, 13).hex().endswith("0d000c5db4041447cd2a")
+    assert decode_payload(sealed(body, 13)) == b"v"
+    assert refusal(sealed(body, 12)) == "ERR Bad data format"
+    assert refusal(sealed(body, 80)) == "ERR Bad data format"
+    assert refusal(sealed(b"\xf3\x08" + body[2:], 13)) == "ERR Bad data format"
 
 
 def test_vendors_are_told_apart_by_version() -> None:

@@ -15,6 +15,7 @@ from pyrepl.rdb.events import (
     LoadedKeys,
     ResizeDb,
     SkippedEmpty,
+    SkippedMetadata,
     SkippedModule,
     SlotImport,
     SlotInfo,
@@ -33,7 +34,7 @@ def refusal(data: bytes, limits: RdbLimits | None = None) -> CorruptData:
         reader.check_complete()
     with pytest.raises(CorruptData) as again:
         reader.feed(b"")
-    assert again.value is caught.value
+    assert str(again.value) == str(caught.value)
     return caught.value
 
 
@@ -220,6 +221,42 @@ def test_modules_refused() -> None:
     error = str(refusal(snapshot(10, b"\xf7" + MODULE_ID + b"\x01\x01\x00")))
     assert "Module aux: tag 1" in error
     assert "in module data outside the keys" in error
+
+
+def test_metadata_of_keys_is_told_once_for_each_class() -> None:
+    meta = b"\xf3\x01\x09\xf5\xc4\x28" + b"\x05\x05hello\x00"
+    expiry = b"\xfc" + struct.pack("<q", 99)
+    data = snapshot(13, expiry + meta + b"\x00\x01a\x01b" + meta + key(2, b"s", b"\x01\x01m") + b"\x00\x01c\x01d")
+    loaded = load(data)
+    assert loaded.values == {0: {b"a": b"b", b"s": {b"m"}, b"c": b"d"}}
+    assert loaded.expires == {0: {b"a": 99}}
+    assert [event for event in loaded.others if isinstance(event, SkippedMetadata)] == [SkippedMetadata("KMT1")]
+
+
+def test_metadata_of_keys_refused() -> None:
+    assert "Too many metadata classes: 8 (max 7)" in str(refusal(snapshot(13, b"\xf3\x08")))
+    assert "Unknown module opcode 9" in str(refusal(snapshot(13, b"\xf3\x01\x09\xf5\xc4\x28\x09")))
+
+
+@pytest.mark.parametrize(
+    ("magic", "version", "number", "dialect"),
+    [
+        (b"REDIS0014", 14, 27, "REDIS RDB version 14, which is tried as version 13"),
+        (b"REDIS0079", 79, 200, "REDIS RDB version 79, which is tried as version 13"),
+        (b"VALKEY081", 81, 26, "VALKEY RDB version 81, which is tried as version 80"),
+    ],
+)
+def test_relaxed_reads_on_to_the_first_unknown_type(magic: bytes, version: int, number: int, dialect: str) -> None:
+    known = b"\x00\x01a\x01b" + key(2, b"s", b"\x01\x01m")
+    strict = refusal(snapshot(version, known, magic))
+    assert f"Can't handle RDB format version {version}" in str(strict)
+    relaxed = RdbLimits(relaxed=True)
+    assert load(snapshot(version, known, magic), relaxed).values == {0: {b"a": b"b", b"s": {b"m"}}}
+    with pytest.raises(
+        CorruptData, match=f"Unknown value type or opcode {number} \\({number:#04x}\\) for {dialect}"
+    ) as caught:
+        load(snapshot(version, known + bytes((number,)), magic), relaxed)
+    assert caught.value.offset == len(magic) + len(known)
 
 
 def test_valkey_has_numbers_of_its_own() -> None:

@@ -32,7 +32,7 @@ def test_magics_spelled_out() -> None:
     ("magic", "message"),
     [
         (b"REDIS0000", "Can't handle RDB format version 0"),
-        (b"REDIS0013", "Can't handle RDB format version 13"),
+        (b"REDIS0014", "Can't handle RDB format version 14"),
         (b"REDIS0080", "Can't handle RDB format version 80"),
         (b"VALKEY081", "Can't handle RDB format version 81"),
         (b"VALKEY011", "Can't handle RDB format version 11"),
@@ -55,7 +55,20 @@ def test_a_lower_limit_holds_for_both_vendors() -> None:
     assert not is_known_version(12, 11)
     assert not is_known_version(80, 11)
     assert not is_known_version(0, 12)
-    assert not is_known_version(13, 99)
+    assert is_known_version(13, 99)
+    assert not is_known_version(14, 99)
+
+
+def test_relaxed_takes_what_is_newer_of_its_own_dialect() -> None:
+    assert decode_magic(b"REDIS0014", MAX_REDIS_VERSION, relaxed=True) == 14
+    assert decode_magic(b"REDIS0079", MAX_REDIS_VERSION, relaxed=True) == 79
+    assert decode_magic(b"VALKEY081", MAX_REDIS_VERSION, relaxed=True) == 81
+    for magic in (b"REDIS0080", b"REDIS0000", b"VALKEY079", b"VALKEY012"):
+        with pytest.raises(Malformed, match="Can't handle RDB format version"):
+            decode_magic(magic, MAX_REDIS_VERSION, relaxed=True)
+    assert [version for version in (0, 1, 13, 14, 79, 80, 81, 65535) if is_known_version(version, 13, True)] == [
+        *(1, 13, 14, 79, 80, 81, 65535)
+    ]
 
 
 def test_lowest_version() -> None:
@@ -63,3 +76,6 @@ def test_lowest_version() -> None:
     assert lowest_version(field_ttls=True) == 12
     assert lowest_version(field_ttls=True, valkey=True) == 80
     assert lowest_version(valkey=True) == 10
+    assert lowest_version(idmp=True) == lowest_version(idmp=True, field_ttls=True) == 13
+    assert lowest_version(idmp=True, valkey=True) == 10
+    assert lowest_version(idmp=True, field_ttls=True, valkey=True) == 80

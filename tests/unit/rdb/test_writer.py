@@ -56,7 +56,7 @@ def test_without_checksum_it_ends_in_zeros() -> None:
     assert writer.end() == b"\xff" + bytes(8)
 
 
-@pytest.mark.parametrize("version", [0, 13, 79, 81])
+@pytest.mark.parametrize("version", [0, 14, 79, 81])
 def test_versions_nobody_knows(version: int) -> None:
     with pytest.raises(ValueError, match=f"cannot write RDB version {version}"):
         RdbWriter(version)

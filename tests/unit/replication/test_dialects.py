@@ -12,10 +12,14 @@ from pyrepl.replication.dialects import (
     VALKEY_DUAL_CHANNEL,
     Capability,
     SnapshotStart,
+    capability_of_version,
+    common_capabilities,
+    common_versions,
     decode_capability,
     decode_end_offset,
     encode_end_offset,
     encode_verdict,
+    no_compression,
 )
 from pyrepl.replication.psync import TwoChannelsGranted, decode_answer
 from pyrepl.units import Offset, ReplId
@@ -26,6 +30,19 @@ A = ReplId("a" * 40)
 def test_known_words_in_any_case() -> None:
     assert decode_capability(b"EOF") is Capability.EOF
     assert decode_capability(b"psync2") is Capability.PSYNC2
+    assert decode_capability(b"rdb-version-13") is decode_capability(b"rdb-version-14") is Capability.READS_13
+    assert decode_capability(b"rdb-version-12") is decode_capability(b"rdb-version-x") is Capability.NONE
+
+
+def test_who_reads_what() -> None:
+    assert capability_of_version("9.0.1") is capability_of_version("10.1") is Capability.READS_80
+    assert capability_of_version("8.1.0") is capability_of_version("") is capability_of_version("x") is Capability.NONE
+    assert no_compression(True) == Capability.READS_13 | Capability.NO_COMPRESSION
+    assert no_compression(False) == Capability.READS_13
+    some = Capability.EOF | Capability.READS_13
+    assert common_capabilities([some, some | Capability.PSYNC2]) == some
+    assert common_versions([some, some | Capability.READS_80]) == Capability.READS_13
+    assert common_versions([some, Capability.EOF]) == Capability.NONE
 
 
 def test_unknown_words_mean_nothing() -> None:

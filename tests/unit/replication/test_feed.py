@@ -1,4 +1,4 @@
-"""Commands to stream bytes, as a real Redis 7.0 puts them (captured: SELECT, MULTI, commands, EXEC)."""
+"""Commands to stream bytes, as a real Redis 8.2 puts them (captured: MULTI, SELECT, commands, EXEC)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_unit_of_one_needs_no_transaction() -> None:
 
 def test_a_unit_goes_between_multi_and_exec() -> None:
     feed = Feed()
-    assert feed.feed_unit([(3, SET), (4, SET)]) == select(3) + MULTI + SET + select(4) + SET + EXEC
+    assert feed.feed_unit([(3, SET), (4, SET)]) == MULTI + select(3) + SET + select(4) + SET + EXEC
     assert feed.feed_unit([(4, SET), (4, SET)]) == MULTI + SET + SET + EXEC
 
 

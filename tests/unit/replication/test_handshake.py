@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.errors import PeerError
+from pyrepl.replication.dialects import REDIS_RDB_CHANNEL
 from pyrepl.replication.handshake import MAX_LINE_BYTES, Handshake, Introduction, introduction_steps
 from pyrepl.replication.psync import (
     ASK_FOR_ALL,
@@ -47,6 +48,13 @@ def test_the_steps_in_order() -> None:
     assert handshake.rest == b"stream"
 
 
+def test_a_pyrepl_says_which_snapshots_it_reads() -> None:
+    """As a capability: Redis and Valkey take no notice of one that they do not know."""
+    handshake = Handshake(Introduction(listening_port=1, rdb_version=13), ASK_FOR_ALL, (REDIS_RDB_CHANNEL,))
+    handshake.receive(b"+PONG\r\n")
+    assert said(handshake)[-1] == "REPLCONF capa eof capa psync2 capa rdb-channel-repl capa rdb-version-13"
+
+
 def test_a_short_introduction() -> None:
     assert [step.name for step in introduction_steps(Introduction(listening_port=1))] == ["listening-port", "capa"]
     assert introduction_steps(Introduction(password="x"))[0].argv == [b"AUTH", b"x"]
@@ -83,7 +91,29 @@ def test_errors_that_end_it(answers: str, cause: Cause, detail: str) -> None:
         handshake.receive(answer.encode() + b"\r\n")
     assert isinstance(handshake.answer, TryLater)
     assert (handshake.answer.reason.cause, handshake.answer.reason.detail) == (cause, detail)
-    assert handshake.answer.text == answers.split("|")[-1][1:]
+    assert handshake.answer.text.startswith(answers.split("|")[-1][1:])
+
+
+@pytest.mark.parametrize(
+    ("password", "error", "advice"),
+    [
+        ("", "NOAUTH Authentication required.", "the master wants a password: set masterauth"),
+        ("x", "WRONGPASS invalid username-password pair", "masterauth, or masteruser with it, is not what"),
+        (
+            "x",
+            "ERR AUTH <password> called without any password configured",
+            "the master has no password: clear masterauth",
+        ),
+        ("x", "NOPERM this user has no permissions", "masteruser names needs the rights"),
+        ("x", "ERR something else", ""),
+    ],
+)
+def test_what_to_do_about_a_password_is_said(password: str, error: str, advice: str) -> None:
+    handshake = Handshake(Introduction(1, password=password), ASK_FOR_ALL)
+    handshake.receive(b"+PONG\r\n")
+    handshake.receive((b"+OK\r\n" * 2 if not password else b"") + b"-%s\r\n" % error.encode())
+    assert isinstance(handshake.answer, TryLater)
+    assert handshake.answer.text.startswith(error) and advice in handshake.answer.text
 
 
 def test_replconf_errors_are_tolerated() -> None:

@@ -46,13 +46,16 @@ def test_redis_from_psync_to_the_stream() -> None:
     assert "REPLCONF capa eof capa psync2 capa rdb-channel-repl" in bench.said()
     bench.receive(b"+RDBCHANNELSYNC 7\r\n")
     assert bench.of(OpenRdbChannel) == [OpenRdbChannel("master", 6379, "redis")]
-    assert bench.link.role_state == "sync" and bench.rdb_said() == []
+    assert bench.link.role_state == "handshake" and bench.rdb_said() == []
     bench.link.rdb_connected(bench.now)
     words = "REPLCONF capa eof rdb-only 1 rdb-channel 1 main-ch-client-id 7 listening-port 6380"
     assert bench.rdb_said() == [words]
     bench.rdb(b"+OK\r\n")
     assert bench.rdb_said() == ["PSYNC ? -1"]
-    bench.rdb(b"\n\n+FULLRESYNC " + A.encode() + b" 100\r\n")
+    bench.rdb(b"\n\n")
+    assert bench.link.role_state == "handshake" and not bench.link.is_syncing, "the master waits with its snapshot"
+    bench.rdb(b"+FULLRESYNC " + A.encode() + b" 100\r\n")
+    assert bench.link.role_state == "sync" and bench.link.is_syncing
     assert [event.cut for event in bench.of(FullResyncAnnounced)] == [100] and bench.said() == []
     bench.receive(SET)
     bench.rdb(encode_mark_header(MARK) + b"SNAP")
@@ -72,7 +75,7 @@ def test_redis_from_psync_to_the_stream() -> None:
     bench.receive(SET[9:] + SET)
     assert bench.applied == SET * 3 and bench.link.read_offset == 100 + 3 * len(SET)
     states = [change.state.value for change in bench.of(StateChanged)]
-    assert states == ["connecting", "handshake", "transfer", "loading", "catching_up", "connected"]
+    assert states == ["connecting", "handshake", "pairing", "transfer", "loading", "catching_up", "connected"]
 
 
 def test_valkey_from_psync_to_the_stream() -> None:
@@ -158,7 +161,9 @@ def test_the_loss_of_either_connection_ends_both(dialect: str, phase: Callable[[
         bench.link.rdb_lost(bench.now, "reset")
         assert bench.of(CloseRdbChannel) == [] and len(bench.of(Disconnect)) == 1
     (lost,) = bench.of(Lost)
-    assert lost.state is LinkState.TRANSFER and bench.link.state is LinkState.WAITING
+    waits = phase in (Bench.sent_away, Bench.introduced)
+    assert lost.state is (LinkState.PAIRING if waits else LinkState.TRANSFER)
+    assert bench.link.state is LinkState.WAITING
     cause = Cause.CONNECT_FAILED if which == "rdb" and phase is Bench.sent_away else Cause.CONNECTION_LOST
     assert lost.reason.cause is cause and bench.link.position == Request(B, 57)
     assert bench.use.size_bytes == 0 and bench.said() == [] and bench.rdb_said() == []

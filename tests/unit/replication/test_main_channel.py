@@ -17,7 +17,7 @@ START = SnapshotStart(A, Offset(57), 0, 9)
 
 
 def channel(*, valkey: bool) -> MainChannel:
-    return MainChannel(VALKEY_DUAL_CHANNEL if valkey else REDIS_RDB_CHANNEL, SyncBuffer(0, BufferUse()))
+    return MainChannel(VALKEY_DUAL_CHANNEL if valkey else REDIS_RDB_CHANNEL, SyncBuffer(1 << 30, BufferUse()))
 
 
 def said(main: MainChannel) -> str:

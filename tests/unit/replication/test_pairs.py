@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.replication.dialects import REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL
+from pyrepl.replication.dialects import REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL, Capability
 from pyrepl.replication.events import (
     Channel,
     PsyncWaitOver,
@@ -58,6 +58,7 @@ def test_valkey_from_the_question_to_online() -> None:
     bench.say(rdb, "REPLCONF capa eof rdb-only 1 rdb-channel 1")
     bench.say(rdb, "SYNC")
     assert bench.of(RdbChannelAsks) == [RdbChannelAsks(2, None, "now")] and rdb.version == "9.0.1"
+    assert Capability.READS_80 in rdb.capabilities
     bench.backlog.append(b"0123456789")
     bench.roster.snapshot_started(0.0, stream_db=3)
     assert bench.sent(rdb) == f"$ENDOFF:10 {B} 3 2|"
@@ -177,9 +178,11 @@ def test_what_a_connection_is_for_is_settled_by_a_sync() -> None:
     bench.say(main, f"REPLCONF set-rdb-client-id {rdb.id}")
     bench.say(plain, f"PSYNC {B} 1")
     bench.sent(rdb)
-    for session, flag in ((rdb, 0), (main, 1), (plain, 1)):
-        assert bench.say(session, f"REPLCONF rdb-channel {flag}").startswith("-ERR rdb-channel cannot change")
-        assert bench.say(session, f"REPLCONF rdb-channel {1 - flag}") == "+OK|"
+    assert bench.say(main, "REPLCONF rdb-channel 1").startswith("-ERR rdb-channel cannot change")
+    assert bench.say(main, "REPLCONF rdb-channel 0") == "+OK|"
+    for session, flag in ((rdb, 0), (plain, 1)):
+        assert bench.say(session, f"REPLCONF rdb-channel {flag}") == ""
+        assert session.state is SessionState.CLOSED
     other = Bench()
     second = other.rdb(other.main())
     assert other.say(second, "REPLCONF rdb-channel 0").startswith("-ERR rdb-channel cannot change")
@@ -227,6 +230,25 @@ def test_an_rdb_connection_that_goes_in_the_middle(ok: bool, failed: bool) -> No
     bench.roster.snapshot_ended(ok, 2.0, failed=[rdb.id] if failed else [])
     bench.look(main)
     assert bench.closed == {main: "connection_lost (rdb_channel)"} and bench.roster.sessions == {}
+
+
+def test_an_rdb_connection_that_takes_nothing_ends_with_its_pair() -> None:
+    """At once: nobody waits for the child to be done with the others."""
+    bench = Bench()
+    main, rdb = bench.pair()
+    rdb.stalled()
+    bench.look(rdb, main)
+    assert bench.closed == {rdb: "timeout (wait_bgsave)", main: "connection_lost (rdb_channel)"}
+    assert len(bench.of(StopSnapshot)) == 1 and bench.roster.sessions == {}
+
+
+def test_in_valkeys_dialect_nothing_is_kept_for_an_rdb_connection_that_takes_nothing() -> None:
+    bench = Bench(redis=False)
+    rdb = bench.valkey_rdb()
+    rdb.stalled()
+    bench.look(rdb)
+    assert bench.closed == {rdb: "timeout (wait_bgsave)"} and bench.roster.waiting_psync == 0
+    assert len(bench.of(StopSnapshot)) == 1 and bench.backlog.lowest_pin is None
 
 
 def test_a_replica_may_hang_up_with_the_last_byte() -> None:

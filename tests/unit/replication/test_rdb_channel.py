@@ -18,9 +18,12 @@ FULL = b"+FULLRESYNC " + A.encode() + b" 57\r\n"
 END = b"$ENDOFF:57 " + A.encode() + b" 0 9\r\n"
 
 
-def channel(*, valkey: bool = False, **introduction: str) -> RdbChannel:
+FULLY = Introduction(6380, version="9.0.0", rdb_version=13)
+
+
+def channel(*, valkey: bool = False, password: str = "", user: str = "", ip: str = "") -> RdbChannel:
     dialect = VALKEY_DUAL_CHANNEL if valkey else REDIS_RDB_CHANNEL
-    return RdbChannel(dialect, Introduction(6380, **introduction), None if valkey else 7, 0.0)
+    return RdbChannel(dialect, Introduction(6380, ip, user, password), None if valkey else 7, 0.0)
 
 
 def said(rdb: RdbChannel) -> str:
@@ -52,8 +55,20 @@ def test_valkey() -> None:
     assert rdb.start == SnapshotStart(A, Offset(57), 0, 9) and rdb.rest == b"$E"
 
 
+def test_a_valkey_is_told_the_version_here_too() -> None:
+    """It chooses the version of the snapshot by what this connection says; a Redis would refuse the word."""
+    rdb = RdbChannel(VALKEY_DUAL_CHANNEL, FULLY, None, 0.0)
+    rdb.connected(1.0)
+    assert (
+        said(rdb) == "REPLCONF capa eof rdb-only 1 rdb-channel 1 listening-port 6380 capa rdb-version-13 version 9.0.0"
+    )
+    redis = RdbChannel(REDIS_RDB_CHANNEL, FULLY, 7, 0.0)
+    redis.connected(1.0)
+    assert "version" not in said(redis)
+
+
 def test_a_password_comes_first() -> None:
-    rdb = channel(user="u", password="p", announce_ip="192.0.2.7")
+    rdb = channel(user="u", password="p", ip="192.0.2.7")
     rdb.connected(1.0)
     assert rdb.state.value == "auth" and said(rdb) == "AUTH u p"
     rdb.receive(b"+OK\r\n", 2.0)

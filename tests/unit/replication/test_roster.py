@@ -122,6 +122,19 @@ def test_a_running_disk_snapshot_is_joined_at_its_cut() -> None:
     assert {first.state, second.state} == {SessionState.SEND_BULK}
 
 
+def test_a_disk_snapshot_is_joined_only_by_who_reads_its_version() -> None:
+    """What it was made for may be RDB version 13, which an older replica refuses."""
+    bench = Bench(diskless=False)
+    bench.connect(capa="capa eof capa psync2 capa rdb-version-13")
+    bench.events()
+    bench.roster.snapshot_started(0.0)
+    old = bench.connect()
+    assert [event.wait for event in bench.events() if isinstance(event, SyncDecided)] == ["next"]
+    assert old.state is SessionState.WAIT_SNAPSHOT_START
+    new = bench.connect(capa="capa eof capa psync2 rdb-no-compress 1")
+    assert new.state is SessionState.WAIT_SNAPSHOT_END
+
+
 def test_a_snapshot_to_sockets_is_not_joined() -> None:
     bench = Bench(diskless_delay_s=0)
     bench.connect()
@@ -159,6 +172,75 @@ def test_a_replica_that_needs_a_size_takes_all_to_disk() -> None:
     bench.connect(capa="")
     order = bench.started()
     assert order is not None and order.target is SnapshotTarget.DISK and len(order.session_ids) == 2
+
+
+FILTER = "capa eof capa psync2 rdb-filter-only functions"
+
+
+def test_a_filtered_snapshot_goes_to_sockets_at_once_where_others_go_to_disk() -> None:
+    bench = Bench(diskless=False, diskless_delay_s=5.0)
+    session = bench.connect(capa=FILTER)
+    assert bench.started() == StartSnapshot(SnapshotTarget.SOCKETS, (session.id,))
+    assert bench.roster.snapshot_started(bench.now) == [session]
+    assert session.target is SnapshotTarget.SOCKETS
+
+
+def test_a_filtered_snapshot_needs_eof() -> None:
+    for psync in ("PSYNC ? -1", "SYNC"):
+        bench = Bench()
+        session = bench.connect(psync, capa="capa psync2 rdb-filter-only functions")
+        assert session.data_to_send()[-1] == b"-ERR Filtered replica requires EOF capability\r\n"
+        assert bench.events() == [] and not bench.roster.sessions
+
+
+def test_a_filtered_snapshot_is_shared_only_by_who_wants_the_same() -> None:
+    bench = Bench(diskless_delay_s=5.0)
+    first = bench.connect(capa=FILTER)
+    bench.now = 1.0
+    whole = bench.connect()
+    nothing = bench.connect(capa="capa eof rdb-filter-only ''")
+    alike = bench.connect(capa=FILTER)
+    waits = [event.wait for event in bench.events() if isinstance(event, SyncDecided)]
+    assert waits == ["delay", "next", "next", "delay"]
+    bench.tick_to(5.0)
+    served = bench.roster.snapshot_started(5.0)
+    assert served == [first, alike]
+    bench.roster.snapshot_ended(True, 5.5)
+    bench.tick_to(6.0)
+    assert bench.roster.snapshot_started(6.0) == [whole]
+    bench.roster.snapshot_ended(True, 6.5)
+    bench.tick_to(7.0)
+    assert bench.roster.snapshot_started(7.0) == [nothing]
+
+
+def test_a_running_disk_snapshot_is_no_place_for_a_filtered_one() -> None:
+    bench = Bench(diskless=False)
+    whole = bench.connect()
+    assert bench.started() is not None
+    assert bench.roster.snapshot_started(0.0) == [whole]
+    filtered = bench.connect(capa=FILTER)
+    assert [event.wait for event in bench.events() if isinstance(event, SyncDecided)] == ["next"]
+    assert filtered.state is SessionState.WAIT_SNAPSHOT_START
+    bench.roster.snapshot_ended(True, 1.0, size_bytes=5)
+    assert bench.started() == StartSnapshot(SnapshotTarget.SOCKETS, (filtered.id,))
+
+
+def test_an_order_for_disk_serves_nobody_filtered() -> None:
+    bench = Bench(diskless=False)
+    whole = bench.connect()
+    assert bench.started() is not None
+    filtered = bench.connect(capa=FILTER)
+    bench.roster.remove(whole, 0.0)
+    assert bench.roster.snapshot_started(0.0) == []
+    bench.tick_to(0.1)
+    assert bench.roster.snapshot_started(0.1) == [filtered]
+    assert filtered.target is SnapshotTarget.SOCKETS
+
+
+def test_a_filtered_replica_syncs_on_one_connection() -> None:
+    bench = Bench(rdb_channel=True, diskless_delay_s=0.0)
+    session = bench.connect(capa=f"{FILTER} capa rdb-channel-repl")
+    assert bench.started() == StartSnapshot(SnapshotTarget.SOCKETS, (session.id,))
 
 
 def test_another_child_is_waited_for() -> None:

@@ -16,6 +16,7 @@ from pyrepl.replication.events import (
     WentOnline,
 )
 from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Request
+from pyrepl.replication.replconf import Exclusion
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import Offset, ReplId
 
@@ -80,6 +81,14 @@ class Bench:
         ("REPLCONF foo", "-ERR syntax error"),
         ("REPLCONF listening-port abc", "-ERR value is not an integer or out of range"),
         ("REPLCONF rdb-only x", "-ERR value is not an integer or out of range"),
+        ("REPLCONF rdb-filter-only functions", "+OK"),
+        ('REPLCONF rdb-filter-only "functions FUNCTIONS"', "+OK"),
+        ('REPLCONF rdb-filter-only ""', "+OK"),
+        ('REPLCONF rdb-filter-only "functions data"', "-ERR Unsupported rdb-filter-only option: data"),
+        (r'REPLCONF rdb-filter-only "\"x"', "-ERR Missing rdb-filter-only values"),
+        (r'REPLCONF "a\r\n+OK" b', "-ERR Unrecognized REPLCONF option: a  +OK"),
+        ("REPLCONF rdb-no-compress 1", "+OK"),
+        ("REPLCONF rdb-no-compress 2", "-ERR value is out of range, value must between 0 and 1"),
         ("REPLCONF rdb-only 2", "-ERR value is out of range, value must between 0 and 1"),
         (
             "REPLCONF ip-address " + "x" * 300,
@@ -90,7 +99,8 @@ class Bench:
     ],
 )
 def test_answers_to_the_letter(line: str, answer: str) -> None:
-    """Captured from Redis 7.0.15, but for `version`, which is Valkey's."""
+    """Captured from Redis 7.0.15, but for `version`, which is Valkey's, `rdb-filter-only` of Redis 8.2.3, and
+    `rdb-no-compress` of Redis 8.6.3."""
     assert Bench().say(line) == answer + "\r\n"
 
 
@@ -107,6 +117,26 @@ def test_what_it_said_about_itself() -> None:
     session = bench.session
     assert session.address == "10.0.0.9:6380" and session.version == "8.0.1"
     assert session.capabilities == Capability.EOF | Capability.PSYNC2
+
+
+def test_the_last_filter_counts() -> None:
+    bench = Bench()
+    assert not bench.session.needs_socket
+    for value, excluded in (
+        ("functions", Exclusion.DATA),
+        ('""', Exclusion.DATA | Exclusion.FUNCTIONS),
+        ("functions", Exclusion.DATA),
+        ("nonsense", Exclusion.DATA),
+    ):
+        bench.say(f"REPLCONF rdb-filter-only {value}")
+        assert bench.session.excluded == excluded and bench.session.needs_socket
+
+
+def test_a_pyrepl_has_not_told_its_version() -> None:
+    """What it names is the Valkey whose snapshots it reads."""
+    bench = Bench()
+    bench.say("REPLCONF capa rdb-version-13", "REPLCONF version 9.0.0")
+    assert bench.session.version == "" and bench.session.capabilities == Capability.READS_13
 
 
 def test_requests_are_decoded() -> None:
@@ -215,6 +245,15 @@ def test_silence_cuts_an_online_replica() -> None:
     bench.tick_to(19.0)
     closed = bench.events()[-1]
     assert isinstance(closed, CloseSession) and str(closed.reason) == "timeout (online)"
+
+
+def test_one_that_takes_nothing_of_its_snapshot() -> None:
+    bench = Bench(timeout_s=10)
+    bench.syncing(SnapshotTarget.SOCKETS)
+    bench.session.stalled()
+    closed = bench.events()[-1]
+    assert isinstance(closed, CloseSession) and str(closed.reason) == "timeout (wait_bgsave)"
+    assert closed.text == "it took nothing of the snapshot for 10 seconds"
 
 
 def test_newlines_of_a_loading_replica_keep_it() -> None:

@@ -35,6 +35,17 @@ def test_a_broken_stream_gives_what_was_whole() -> None:
     assert stream.error.startswith(f"broken replication stream at offset {7 + len(SET)}")
 
 
+def test_the_offset_named_is_where_the_broken_command_begins_however_the_bytes_came() -> None:
+    nothing, opened, broken = b"*-1\r\n", encode_command([b"MULTI"]) + SET, b"*2\r\n:1\r\n"
+    errors = set()
+    for chunks in ([nothing + opened + broken], [nothing, opened, broken], [nothing + opened, broken]):
+        stream = StreamIn(7)
+        for chunk in chunks:
+            stream.receive(chunk)
+        errors.add(stream.error.partition(":")[0])
+    assert errors == {f"broken replication stream at offset {7 + len(nothing + opened)}"}
+
+
 def test_a_beginning_counts_as_read_and_is_received_again() -> None:
     stream = StreamIn(100)
     apply = stream.receive(SET, SET[:5])

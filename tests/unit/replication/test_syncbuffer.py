@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from pyrepl.replication.syncbuffer import BufferUse, SyncBuffer
+from pyrepl.config.directives import MB
+from pyrepl.config.settings import Settings
+from pyrepl.replication.syncbuffer import BufferUse, SyncBuffer, sync_buffer_limit
+
+ROOMY = MB
 
 
 def test_the_same_bytes_come_out_in_pieces_of_the_readers_size() -> None:
-    buffer = SyncBuffer(0, BufferUse())
+    buffer = SyncBuffer(ROOMY, BufferUse())
     for piece in (b"", b"abc", b"defghij", b"k"):
         buffer.add(piece)
     assert buffer.size_bytes == 11
@@ -21,7 +25,7 @@ def test_the_same_bytes_come_out_in_pieces_of_the_readers_size() -> None:
 
 
 def test_a_piece_of_the_right_size_is_not_copied() -> None:
-    buffer = SyncBuffer(0, BufferUse())
+    buffer = SyncBuffer(ROOMY, BufferUse())
     piece = b"x" * 1000
     buffer.add(piece)
     assert buffer.take(1000) is piece
@@ -37,15 +41,28 @@ def test_the_limit_is_reached_when_met() -> None:
     assert not buffer.is_full
 
 
-def test_without_a_limit_it_is_never_full() -> None:
-    buffer = SyncBuffer(0, BufferUse())
-    buffer.add(b"x" * 100_000)
+def test_the_limit_is_the_first_that_is_stated_and_a_share_of_the_memory_if_none_is() -> None:
+    settings = Settings()
+    settings.assign("maxmemory", 8 * MB)
+    settings.assign("replica-full-sync-buffer-limit", 77)
+    assert sync_buffer_limit(settings, 64 * MB) == 77
+    settings.assign("replica-full-sync-buffer-limit", 0)
+    assert sync_buffer_limit(settings, 64 * MB) == 256 * MB, "the hard limit for replicas"
+    settings.set("client-output-buffer-limit", b"replica 0 0 0")
+    assert sync_buffer_limit(settings, 64 * MB) == 2 * MB, "a quarter of maxmemory"
+    settings.assign("maxmemory", 0)
+    assert sync_buffer_limit(settings, 64 * MB) == 16 * MB, "a quarter of the machine"
+    assert sync_buffer_limit(settings, 0) == MB
+    buffer = SyncBuffer(sync_buffer_limit(settings, 0), BufferUse())
+    buffer.add(b"x" * (MB - 1))
     assert not buffer.is_full
+    buffer.add(b"x")
+    assert buffer.is_full
 
 
 def test_use_counts_all_buffers_and_remembers_the_most() -> None:
     use = BufferUse()
-    one, two = SyncBuffer(0, use), SyncBuffer(0, use)
+    one, two = SyncBuffer(ROOMY, use), SyncBuffer(ROOMY, use)
     one.add(b"x" * 30)
     two.add(b"x" * 12)
     one.clear()

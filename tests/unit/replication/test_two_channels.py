@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.replication.dialects import VALKEY_DUAL_CHANNEL
+from pyrepl.replication.events import LinkEvent, SnapshotAsked
 from pyrepl.replication.link_options import LinkOptions
 from pyrepl.replication.psync import ASK_FOR_ALL, TwoChannelsGranted
 from pyrepl.replication.syncbuffer import BufferUse
@@ -18,10 +19,13 @@ def two(use: BufferUse | None = None) -> TwoChannels:
 
 def test_the_start_is_passed_on() -> None:
     sync = two()
+    events: list[LinkEvent] = []
     assert sync.is_connecting and sync.rdb is not None
     sync.rdb.connected(0.0)
-    assert not sync.is_connecting and sync.rdb_receive(b"+OK\r\n", 1.0) is None
-    start = sync.rdb_receive(END, 1.0)
+    assert not sync.is_connecting and sync.rdb_receive(b"+OK\r\n", 1.0, events) is None
+    assert events == [SnapshotAsked()]
+    start = sync.rdb_receive(END, 1.0, events)
+    assert events == [SnapshotAsked()], "told once"
     assert start is not None and start.cut == 57
     assert b"set-rdb-client-id" in b"".join(sync.main.data_to_send()) and not sync.streams
     assert sync.main.buffer.limit_bytes == 100
@@ -36,7 +40,7 @@ def test_a_refusal_on_either_connection() -> None:
     other = two()
     assert other.rdb is not None
     other.rdb.connected(0.0)
-    other.rdb_receive(b"+OK\r\n" + END, 1.0)
+    other.rdb_receive(b"+OK\r\n" + END, 1.0, [])
     other.main.receive(b"-ERR never\r\n")
     assert other.refusal is not None and other.refusal.text == "ERR never"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyrepl.resp.bulks import encode_bulks
-from pyrepl.resp.encoder import encode_command, encode_reply
+from pyrepl.resp.encoder import append_reply, encode_command, encode_reply
 
 
 @given(st.lists(st.binary(max_size=30), max_size=30))
@@ -17,7 +17,8 @@ def test_any_strings(items: list[bytes]) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 9, 10, 99, 100, 999, 1000, 9999, 10_000, 123_456])
 def test_sizes_and_counts_of_any_length(size: int) -> None:
-    assert encode_bulks([b"x" * size]) == b"*1\r\n$%d\r\n%b\r\n" % (size, b"x" * size)
+    small = [b""] * 20
+    assert encode_bulks([b"x" * size, *small]) == b"*21\r\n$%d\r\n%b\r\n" % (size, b"x" * size) + b"$0\r\n\r\n" * 20
     if size < 20_000:
         assert encode_bulks([b""] * size) == b"*%d\r\n" % size + b"$0\r\n\r\n" * size
 
@@ -29,6 +30,15 @@ class Special(bytes):
 @pytest.mark.parametrize("item", [None, 1, "text", [b"nested"], Special(b"x")])
 def test_anything_else_is_left_to_the_encoder(item: object) -> None:
     assert encode_bulks([b"a", item, b"b"]) is None
+
+
+def test_large_items_are_not_copied() -> None:
+    large = b"x" * 100_000
+    assert encode_bulks([large] * 20) is None
+    pieces: list[bytes] = []
+    append_reply([large] * 20, 2, pieces)
+    assert sum(piece is large for piece in pieces) == 20
+    assert b"".join(pieces) == b"*20\r\n" + (b"$100000\r\n" + large + b"\r\n") * 20
 
 
 def test_the_encoder_takes_what_is_left_to_it() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pyrepl.errors import CommandError
-from pyrepl.resp.encoder import append_reply, encode_command, encode_error, encode_reply
+from pyrepl.resp.encoder import append_reply, encode_command, encode_error, encode_reply, encoded_size
 from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY, OK, Push, Raw, Simple, Verbatim
 
 CASES: list[tuple[Any, bytes, bytes]] = [
@@ -73,3 +73,9 @@ def test_commands() -> None:
     assert encode_command([b"SELECT", b"0"]) == b"*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n"
     assert encode_command([b"SET", b"", b"\r\n"]) == b"*3\r\n$3\r\nSET\r\n$0\r\n\r\n$2\r\n\r\n\r\n"
     assert encode_command((b"A", b"b", b"c", b"dd")) == b"*4\r\n$1\r\nA\r\n$1\r\nb\r\n$1\r\nc\r\n$2\r\ndd\r\n"
+
+
+@pytest.mark.parametrize("reply", [OK, 7, b"x" * 2000, None, [b"a", [1, None]], [b"x"] * 100, Raw(b"+x\r\n")])
+def test_the_size_of_a_reply(reply: Any) -> None:
+    for proto in (2, 3):
+        assert encoded_size(reply, proto) == len(encode_reply(reply, proto))

@@ -10,7 +10,7 @@ from typing import Final, Self, TypeAlias
 
 from pyrepl.streams.codec import LineSplitter, parse_line, render
 from pyrepl.streams.rows import Json, encode_row
-from pyrepl.streams.verbs import Auth, Error, LineCommand, Name, Ping, Position, Rdata, Replicate, Server, Side
+from pyrepl.streams.verbs import Auth, Error, History, LineCommand, Name, Ping, Position, Rdata, Replicate, Server, Side
 
 HOST: Final = "127.0.0.1"
 REPLID: Final = "8371445ee67f9ab1c2d3e4f5061728394a5b6c7d"
@@ -79,10 +79,10 @@ class FakeNode:
         limit = self.cut_after_bytes.pop(0) if self.cut_after_bytes else None
         try:
             out = _Out(writer, limit)
-            out.send(Server(self.name, self.history))
+            out.send(Server(self.name))
             if self.pings:
-                out.send(Ping(1490197665618))
-            asked = await self._asked(reader)
+                out.send(Ping("1490197665618"))
+            asked = await self._asked(reader, out)
             if isinstance(asked, Replicate):
                 following = asyncio.current_task()
                 assert following is not None
@@ -100,7 +100,7 @@ class FakeNode:
             with suppress(ConnectionError):
                 writer.close()
 
-    async def _asked(self, reader: asyncio.StreamReader) -> Replicate | Error:
+    async def _asked(self, reader: asyncio.StreamReader, out: _Out) -> Replicate | Error:
         splitter = LineSplitter(1000)
         is_known = not self.password
         while data := await reader.read(1000):
@@ -113,7 +113,9 @@ class FakeNode:
                     is_known = True
                 if isinstance(command, Replicate):
                     return command if is_known else Error("NOAUTH a password is wanted")
-                assert isinstance(command, Name | Ping | Auth)
+                if isinstance(command, History) and is_known:
+                    out.send(History(self.history))
+                assert isinstance(command, Name | Ping | Auth | History)
         raise ConnectionResetError
 
     async def _follow(self, out: _Out, asked: Replicate) -> None:

@@ -27,12 +27,20 @@ class FakeCatalog:
         self.heads = dict(heads)
         self.oldest = 0
         self.loading = False
+        self.digits = ""
 
     def streams(self) -> list[str]:
         return list(self.heads)
 
     def writers(self, stream: str) -> list[str]:
         return ["w"]
+
+    def token_at(self, stream: str, at: int) -> int:
+        """With `digits` behind it, if a test has set them."""
+        return int(f"{at}{self.digits}")
+
+    def at(self, stream: str, token: int) -> int:
+        return token // int("1" + "0" * len(self.digits))
 
     def head(self, stream: str, writer: str | None) -> int | None:
         return self.heads.get(stream) if writer in (None, "w") else None
@@ -48,7 +56,7 @@ class FakeCatalog:
         """A new fact; the live block of it."""
         previous, self.heads[stream] = self.heads[stream], token
         self.facts[stream].append((token, rows))
-        return Block(stream, "w", previous, token, [(token, rows)])
+        return Block(stream, "w", previous, token, [(token, rows)], self.digits)
 
     def read(self, stream: str, after: int, at_most: int) -> Block:
         if after < self.oldest:
@@ -56,8 +64,8 @@ class FakeCatalog:
         facts = [fact for fact in self.facts[stream] if fact[0] > after]
         if len(facts) > at_most:
             facts = facts[:at_most]
-            return Block(stream, "w", after, facts[-1][0], facts)
-        return Block(stream, "w", after, max(after, self.heads[stream]), facts)
+            return Block(stream, "w", after, facts[-1][0], facts, self.digits)
+        return Block(stream, "w", after, max(after, self.heads[stream]), facts, self.digits)
 
 
 class Rig:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.commands.table import Table
 from pyrepl.errors import CommandError
 from pyrepl.streams.changed_keys import ChangedKeys, swapped
 from tests.unit.commands.rig import full_table
 
 
-def positions(argv: list[bytes]) -> list[int] | None:
+def positions(argv: list[bytes], table: Table | None = None) -> tuple[str, list[int]] | None:
     try:
-        return full_table().resolve(argv).keys.positions(argv)
+        row = (table or full_table()).resolve_in_stream(argv)
     except CommandError:
         return None
+    return row.name, row.keys.positions(argv)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,16 @@ def positions(argv: list[bytes]) -> list[int] | None:
 def test_keys(line: str, keys: list[str | None]) -> None:
     expected = [None if key is None else key.encode() for key in keys]
     assert ChangedKeys(positions).of(line.encode().split()) == expected
+
+
+def test_a_renamed_command_changes_what_it_did_before() -> None:
+    table = full_table()
+    for name, new_name in ((b"FLUSHALL", b"AWAY"), (b"SINTERSTORE", b"COMMON"), (b"DEL", b"")):
+        assert table.rename(name, new_name) is None
+    changed = ChangedKeys(lambda argv: positions(argv, table))
+    assert changed.of([b"away"]) == [None]
+    assert changed.of([b"common", b"dst", b"a", b"b"]) == [b"dst"]
+    assert changed.of([b"DEL", b"a", b"b"]) == [b"a", b"b"]
 
 
 def test_both_databases_of_a_swap() -> None:

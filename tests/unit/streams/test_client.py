@@ -24,10 +24,10 @@ from pyrepl.streams.client import (
     subscribe,
 )
 from pyrepl.streams.place import NOW, Place
-from pyrepl.streams.refusals import ForkedHistory, TokenTooOld, WrongPassword
+from pyrepl.streams.refusals import ForkedHistory, NotAStreamPort, TokenTooOld, WrongPassword
 from pyrepl.streams.roundabout import Pace
 from pyrepl.streams.token_file import TokenFile
-from pyrepl.streams.verbs import Auth, Name, Ping, Replicate
+from pyrepl.streams.verbs import Auth, History, Name, Ping, Replicate
 from tests.peers.ports import free_port
 from tests.unit.streams.fake_node import HOST, REPLID, FakeNode
 
@@ -60,7 +60,7 @@ def test_rows_from_a_token_and_live() -> None:
             assert short(await take(rows, 1)) == [(40, 0, ["f"])]
             assert node.said[0] == Name("worker")
             assert isinstance(node.said[1], Ping)
-            assert node.said[2] == Replicate("keys", 0)
+            assert node.said[2:4] == [History(), Replicate("keys", 0)]
             assert rows.place == Place(31, REPLID), "what was handed out last is not had yet"
 
     run(conversation())
@@ -155,30 +155,36 @@ def test_a_node_that_comes_up_later() -> None:
     assert isinstance(notices[-1], Connected) and notices[-1].node == "node-a" and notices[-1].history == REPLID
 
 
-def test_what_is_no_stream_port() -> None:
+@pytest.mark.parametrize(
+    ("answered", "is_redis", "words"),
+    [
+        (b"-ERR unknown command 'PING'\r\n", True, 'this is a Redis port and no stream port: it says "-ERR unknown'),
+        (b"-NOAUTH Authentication required.\r\n", True, "a Redis port and no stream port: it says '-NOAUTH"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", False, "this is no stream port: it says 'SSH-2.0-OpenSSH_9.2'"),
+        (b"\x15\x03\x01\xff\n", False, "this is no stream port: it says "),
+    ],
+)
+def test_what_is_no_stream_port(answered: bytes, is_redis: bool, words: str) -> None:
+    """It will not become one: no second try."""
     notices: list[Notice] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"-ERR unknown command 'PING'\r\n")
+        writer.write(answered)
         await reader.read()
         writer.close()
 
-    async def conversation() -> None:
+    async def conversation() -> NotAStreamPort:
         listener = await asyncio.start_server(answer, HOST, 0)
         async with listener:
             port = listener.sockets[0].getsockname()[1]
             async with subscribe([(HOST, port)], "keys", options=QUICK, notice=notices.append) as rows:
-                waiting = asyncio.create_task(take(rows, 1))
-                while len(notices) < 3:
-                    assert not waiting.done()
-                    await asyncio.sleep(0.01)
-                waiting.cancel()
-                await asyncio.gather(waiting, return_exceptions=True)
+                with pytest.raises(NotAStreamPort) as caught:
+                    await anext(rows)
+            return caught.value
 
-    run(conversation())
-    assert isinstance(notices[0], Lost)
-    assert notices[0].why == "the node broke the protocol: unknown command '-ERR'"
-    assert notices[0].retry_s is not None and notices[0].retry_s >= 0.005, "it does not hammer"
+    error = run(conversation())
+    assert words in str(error) and error.is_redis is is_redis
+    assert [isinstance(one, Lost) and one.retry_s for one in notices] == [None]
 
 
 # ---------------------------------------------------------------------- refusals

@@ -32,8 +32,18 @@ def test_reading(source: RecentSource) -> None:
 
 
 def test_what_is_not_kept(source: RecentSource) -> None:
-    with pytest.raises(Unavailable, match="TOOOLD 1006 "):
+    oldest = source.token_at(1006)
+    with pytest.raises(Unavailable, match=f"TOOOLD {oldest} "):
         source.read("sync", None, 1005, 10)
-    assert (source.why_not("sync", None, 5, "") or "").startswith("TOOOLD"), "of an earlier run"
-    assert (source.why_not("sync", None, 1011, "") or "").startswith("FORKED")
+    assert source.why_not("sync", None, oldest, "") is None and source.at(oldest) == 1006
+    assert (source.why_not("sync", None, source.token_at(5), "") or "").startswith("TOOOLD"), "of an earlier run"
+    assert (source.why_not("sync", None, 0, "") or "").startswith(f"TOOOLD {oldest} ")
+    assert (source.why_not("sync", None, source.token_at(1011), "") or "").startswith("FORKED")
     assert source.why_not("sync", None, None, "") is None
+
+
+def test_a_token_of_another_node_is_not_taken(source: RecentSource) -> None:
+    """Nodes that were started together count from the same time."""
+    other = RecentSource("sync", "node-b", 1000, 4)
+    assert (source.why_not("sync", None, other.token_at(1008), "") or "").startswith("FORKED token ")
+    assert source.read("sync", None, 1009, 10).lines(named=False) == b"RDATA sync %d [9]\n" % source.token_at(1010)

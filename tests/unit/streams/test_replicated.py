@@ -10,7 +10,7 @@ from pyrepl.streams.changed_keys import ChangedKeys
 from pyrepl.streams.replicated import CacheRows, CommandRows, KeyRows, parse_invalidation
 from pyrepl.streams.units import Unit
 
-CHANGED = ChangedKeys(lambda argv: list(range(1, len(argv))))
+CHANGED = ChangedKeys(lambda argv: (argv[0].decode(), list(range(1, len(argv)))))
 
 UNITS: list[Unit] = [
     (50, [(0, [b"SET", b"user:7", b"x"])]),
@@ -57,6 +57,12 @@ def test_caches_by_rule_and_by_message() -> None:
     assert facts[200] == [["foo", ["k"], 77]]
 
 
+def test_when_it_was_invalidated_if_the_message_says_so() -> None:
+    message: Unit = (200, [(0, [b"PUBLISH", b"pyrepl:caches", b'["foo", ["k"], 1550574873252]'])])
+    [(_, [row])] = CacheRows(CHANGED, [], lambda: 77).facts([message])
+    assert json.loads(row) == ["foo", ["k"], 1550574873252]
+
+
 def test_without_rules_only_messages_count() -> None:
     assert CacheRows(CHANGED, [], lambda: 0).facts(UNITS) == []
 
@@ -64,9 +70,12 @@ def test_without_rules_only_messages_count() -> None:
 @pytest.mark.parametrize(
     "message, expected",
     [
-        (b'["c",null]', ("c", None)),
-        (b'["c",["a",1]]', ("c", ["a", 1])),
-        (b'["c",[],1550574873252]', ("c", [])),
+        (b'["c",null]', ("c", None, None)),
+        (b'["c",["a",1]]', ("c", ["a", 1], None)),
+        (b'["c",[],1550574873252]', ("c", [], 1550574873252)),
+        (b'["c",[],"now"]', ("c", [], None)),
+        (b'["c",[],true]', ("c", [], None)),
+        (b'["c",[],-1]', ("c", [], None)),
         (b'["c"]', None),
         (b'["c","k"]', None),
         (b'["",null]', None),
@@ -77,5 +86,5 @@ def test_without_rules_only_messages_count() -> None:
         (b'["c",null,1,2]', None),
     ],
 )
-def test_messages(message: bytes, expected: tuple[str, object] | None) -> None:
+def test_messages(message: bytes, expected: tuple[str, object, int | None] | None) -> None:
     assert parse_invalidation(message) == expected

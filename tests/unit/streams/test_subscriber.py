@@ -14,7 +14,7 @@ from pyrepl.streams.refusals import AnotherServer, BatchTooLarge, TokenTooOld
 from pyrepl.streams.subscriber import Ended, Greeted, Subscriber, SubscriberOptions
 
 PLAIN = SubscriberOptions()
-GREETING = b"SERVER node-a abc\nPING 1490197665618\n"
+GREETING = b"SERVER node-a\nPING 1490197665618\nHISTORY abc\n"
 
 
 def subscriber(place: Place = NOW, options: SubscriberOptions = PLAIN, stream: str = "keys") -> Subscriber:
@@ -50,13 +50,13 @@ def batch(token: int, *rows: object, size: int = 0) -> Batch:
     ],
 )
 def test_it_asks_for_what_follows_its_place(place: Place, asked: bytes) -> None:
-    assert b"".join(subscriber(place).data_to_send()) == b"PING 7\n" + asked
+    assert b"".join(subscriber(place).data_to_send()) == b"PING 7\nHISTORY\n" + asked
 
 
 def test_it_names_itself_and_gives_the_password_first() -> None:
     options = SubscriberOptions(name="my-worker", password="secret word")
     said = b"".join(subscriber(options=options).data_to_send())
-    assert said == b"NAME my-worker\nAUTH secret word\nPING 7\nREPLICATE keys NOW\n"
+    assert said == b"NAME my-worker\nAUTH secret word\nPING 7\nHISTORY\nREPLICATE keys NOW\n"
     assert "secret" not in repr(options)
 
 
@@ -97,7 +97,7 @@ def test_signs_of_others_are_ignored() -> None:
 
 def test_the_history_gets_another_name() -> None:
     follower = greeted(Place(10, "abc"))
-    follower.receive(b"RDATA keys 11 [1]\nSERVER node-a def\nRDATA keys 12 [2]\n", 1.0)
+    follower.receive(b"RDATA keys 11 [1]\nHISTORY def\nRDATA keys 12 [2]\n", 1.0)
     assert follower.events() == [
         batch(11, [1], size=3),
         Greeted("node-a", "def"),
@@ -128,7 +128,7 @@ def test_any_cuts_of_the_bytes_give_the_same(cuts: list[int]) -> None:
 def by_writer(place: Place = NOW) -> Subscriber:
     made = Subscriber("orders", place, PLAIN, lambda now: 7, by_writer=True)
     made.connected(0.0)
-    assert made.data_to_send() == [b"PING 7\n", b"REPLICATE\n"]
+    assert made.data_to_send() == [b"PING 7\n", b"HISTORY\n", b"REPLICATE\n"]
     return made
 
 

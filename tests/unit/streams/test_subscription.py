@@ -8,10 +8,18 @@ from hypothesis import strategies as st
 
 from pyrepl.streams.block import Block
 from pyrepl.streams.subscription import LOW_WATER_BYTES, PING_PERIOD_S, TIMEOUT_S, Heard, Wanted
-from pyrepl.streams.verbs import FederationAck, InvalidateCache, RemoteServerUp, RemovePusher, UserSync
+from pyrepl.streams.verbs import (
+    ClearUserSync,
+    FederationAck,
+    InvalidateCache,
+    RemoteServerUp,
+    RemovePusher,
+    UserIp,
+    UserSync,
+)
 from tests.unit.streams.rig import REPLID, FakeCatalog, Rig
 
-GREETING = f"SERVER node-a {REPLID}\nPING 0\n"
+GREETING = "SERVER node-a\nPING 0\n"
 
 
 @pytest.fixture
@@ -21,7 +29,7 @@ def rig() -> Rig:
 
 def test_the_published_dialogue_byte_by_byte() -> None:
     """Document 000's example, with its times: the server's lines are exactly those shown."""
-    catalog = FakeCatalog("localhost:8823", replid="", events=1, backfill=1, caches=1)
+    catalog = FakeCatalog("localhost:8823", events=1, backfill=1, caches=1)
     rig = Rig(catalog, unix_ms=1490197665618)
     assert rig.wire.decode() == "SERVER localhost:8823\nPING 1490197665618\n"
     said = rig.say(
@@ -259,6 +267,8 @@ class TestOther:
     def test_what_others_should_know_is_handed_on(self, rig: Rig) -> None:
         rig.say(
             "USER_SYNC @a:b start 5",
+            "CLEAR_USER_SYNC worker-1",
+            'USER_IP @a:b ["token","10.0.0.1","agent",null,5]',
             "FEDERATION_ACK 7",
             "REMOVE_PUSHER app key @a:b",
             "INVALIDATE_CACHE c [1]",
@@ -266,6 +276,8 @@ class TestOther:
         )
         assert rig.heard == [
             Heard(UserSync("@a:b", True, 5)),
+            Heard(ClearUserSync("worker-1")),
+            Heard(UserIp("@a:b", '["token","10.0.0.1","agent",null,5]')),
             Heard(FederationAck(7)),
             Heard(RemovePusher("app", "key", "@a:b")),
             Heard(InvalidateCache("c", "[1]")),
@@ -276,13 +288,35 @@ class TestOther:
         assert rig.say("REPLICATE keys NOW", "SYNC 5") in ("POSITION keys 10\nSYNC 5\n", "SYNC 5\nPOSITION keys 10\n")
         assert rig.say("SYNC a b") == "SYNC a b\n"
 
+    def test_the_history_is_told_to_who_asks(self, rig: Rig) -> None:
+        assert rig.say("HISTORY", "REPLICATE keys NOW") == f"HISTORY {REPLID}\nPOSITION keys 10\n"
+
     def test_another_name_of_the_history(self, rig: Rig) -> None:
-        rig.catalog.add("keys", 11, "[]")
-        rig.say("REPLICATE keys NOW")
-        rig.catalog.replid = "b" * 40
-        rig.subscription.renamed(REPLID)
-        assert rig.work() == f"SERVER node-a {'b' * 40}\n"
-        assert rig.live(rig.catalog.add("keys", 12, "[]")) == "RDATA keys 12 []\n"
+        """Its tokens are told at once; the word HISTORY only to who knows it."""
+        asking = Rig(rig.catalog)
+        asking.say("HISTORY")
+        for one in (rig, asking):
+            rig.catalog.digits = "00007"
+            assert (
+                one.say("REPLICATE keys NOW", "REPLICATE caches NOW")
+                == "POSITION keys 1000007\nPOSITION caches 1000007\n"
+            )
+            rig.catalog.replid, rig.catalog.digits = "b" * 40, "00003"
+            one.subscription.renamed(REPLID, ["keys"], 10)
+            told = f"HISTORY {'b' * 40}\n" if one is asking else ""
+            assert one.work() == f"{told}POSITION keys 1000003\n"
+        block = rig.catalog.add("keys", 12, "[]")
+        assert rig.live(block) == asking.live(block) == "RDATA keys 1200003 []\n"
+
+    def test_who_has_seen_more_than_a_promoted_node_is_told(self, rig: Rig) -> None:
+        """It waited for the node to come so far; what comes now under those numbers is something else."""
+        assert rig.say("REPLICATE caches NOW", "REPLICATE keys 15") == "POSITION caches 10\nPOSITION keys 15\n"
+        rig.catalog.digits = "00003"
+        rig.subscription.renamed(REPLID, ["keys"], 12)
+        assert rig.work().startswith(
+            "ERROR FORKED 1200003 this node became a master at 1200003, and you have seen more"
+        )
+        assert rig.live(rig.catalog.add("keys", 20, "[20]")) == ""
 
     def test_a_lost_history_ends_who_follows_it(self, rig: Rig) -> None:
         rig.say("REPLICATE caches NOW")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pyrepl.errors import PeerError
+from pyrepl.streams.tokens import MAX_TOKEN
 from pyrepl.streams.verbs import (
     VERBS,
     Auth,
+    ClearUserSync,
     Error,
     FederationAck,
+    History,
     InvalidateCache,
     LineCommand,
     Name,
@@ -22,6 +27,7 @@ from pyrepl.streams.verbs import (
     Server,
     Side,
     Sync,
+    UserIp,
     UserSync,
 )
 
@@ -29,7 +35,8 @@ REPLID = "8371b4fb1155b71f4a04d3e1bc3e18c4a990aeeb"
 
 BOTH_WAYS: list[tuple[LineCommand, str]] = [
     (Server("localhost:8823"), "localhost:8823"),
-    (Server("node-a", REPLID), f"node-a {REPLID}"),
+    (History(), ""),
+    (History(REPLID), REPLID),
     (Rdata("events", 54, '["$foo1:bar.com", "x"]'), 'events 54 ["$foo1:bar.com", "x"]'),
     (Rdata("caches", None, '["a",null,1]'), 'caches batch ["a",null,1]'),
     (Rdata("orders", 7, "{}", "node-b"), "orders node-b 7 {}"),
@@ -38,8 +45,9 @@ BOTH_WAYS: list[tuple[LineCommand, str]] = [
     (Position("keys", 5174), "keys 5174"),
     (Position("orders", 9, "node-b", 7), "orders node-b 7 9"),
     (Error("server stopping"), "server stopping"),
-    (Ping(1490197665618), "1490197665618"),
-    (Ping(None), ""),
+    (Ping("1490197665618"), "1490197665618"),
+    (Ping("hello again"), "hello again"),
+    (Ping(""), ""),
     (RemoteServerUp("example.com"), "example.com"),
     (Sync("a b c"), "a b c"),
     (Name("synapse.app.appservice"), "synapse.app.appservice"),
@@ -52,7 +60,11 @@ BOTH_WAYS: list[tuple[LineCommand, str]] = [
     (Replicate("orders", 7, "node-b"), "orders node-b 7"),
     (UserSync("@a:b", True, 5), "@a:b start 5"),
     (UserSync("@a:b", False, 5), "@a:b end 5"),
+    (UserSync("@a:b", True, 5, "worker-1"), "worker-1 @a:b start 5"),
+    (ClearUserSync("worker-1"), "worker-1"),
+    (UserIp("@a:b", '["token","10.0.0.1","a browser",null,5]'), '@a:b ["token","10.0.0.1","a browser",null,5]'),
     (FederationAck(12), "12"),
+    (FederationAck(12, "worker-1"), "worker-1 12"),
     (RemovePusher("app", "key", "@a b:c"), "app key @a b:c"),
     (InvalidateCache("get_user_by_id", '["@a:b", "c"]'), 'get_user_by_id ["@a:b", "c"]'),
     (InvalidateCache("get_user_by_id", "null"), "get_user_by_id null"),
@@ -84,7 +96,6 @@ REFUSED: list[tuple[type[LineCommand], str]] = [
     (Position, "keys a 1"),
     (Position, "keys a 1 x"),
     (Position, "keys 5 1 2"),
-    (Ping, "soon"),
     (RemoteServerUp, ""),
     (Name, ""),
     (Auth, ""),
@@ -93,13 +104,18 @@ REFUSED: list[tuple[type[LineCommand], str]] = [
     (Replicate, "keys"),
     (Replicate, "keys -1"),
     (Replicate, "keys soon"),
-    (Replicate, f"keys {2**63}"),
+    (Replicate, f"keys {MAX_TOKEN + 1}"),
+    (Replicate, "all 5"),
     (Replicate, "keys batch 5"),
     (Replicate, "keys writer NOW"),
     (Replicate, "keys writer 5 more"),
     (UserSync, "a begin 5"),
     (UserSync, "a start"),
+    (UserSync, "a b c start 5"),
+    (ClearUserSync, ""),
+    (UserIp, "@a:b"),
     (FederationAck, "x"),
+    (FederationAck, "worker-1"),
     (RemovePusher, "a b"),
     (InvalidateCache, "cache"),
 ]
@@ -112,15 +128,29 @@ def test_refused(kind: type[LineCommand], words: str) -> None:
 
 
 def test_who_may_send_what() -> None:
-    """The published list of commands, and AUTH, which is ours."""
+    """The published lists of commands, of all versions, and AUTH and HISTORY, which are ours."""
     server = {verb.VERB for verb in VERBS if Side.SERVER in verb.SENDERS}
     client = {verb.VERB for verb in VERBS if Side.CLIENT in verb.SENDERS}
-    assert server == {"SERVER", "RDATA", "POSITION", "ERROR", "PING", "REMOTE_SERVER_UP", "SYNC"}
-    assert client - {"AUTH"} == {
-        "NAME", "REPLICATE", "PING", "ERROR", "USER_SYNC", "FEDERATION_ACK", "REMOVE_PUSHER", "INVALIDATE_CACHE",
-        "REMOTE_SERVER_UP", "SYNC",
+    assert server - {"HISTORY"} == {"SERVER", "RDATA", "POSITION", "ERROR", "PING", "REMOTE_SERVER_UP", "SYNC"}
+    assert client - {"AUTH", "HISTORY"} == {
+        "NAME", "REPLICATE", "PING", "ERROR", "USER_SYNC", "CLEAR_USER_SYNC", "USER_IP", "FEDERATION_ACK",
+        "REMOVE_PUSHER", "INVALIDATE_CACHE", "REMOTE_SERVER_UP", "SYNC",
     }  # fmt: skip
 
 
-def test_a_password_is_not_printed() -> None:
+@pytest.mark.parametrize(
+    "words, meant", [("keys now", Replicate("keys")), ("all now", Replicate()), ("ALL Now", Replicate())]
+)
+def test_now_and_all_as_a_person_types_them(words: str, meant: Replicate) -> None:
+    assert Replicate.parse(words) == meant
+
+
+def test_secrets_are_not_printed() -> None:
     assert "secret" not in repr(Auth("secret"))
+    assert "secret" not in repr(UserIp("@a:b", '["secret"]'))
+
+
+def test_each_is_described_for_who_writes_a_client() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "streams.md").read_text()
+    for verb in VERBS:
+        assert f"`{verb.VERB}" in text, verb

@@ -41,11 +41,13 @@ def replica_info(name: str, master: int, **fields: object) -> str:
 
 
 def walked(start: int, nodes: dict[int, str], now: float = 0.0) -> Walk:
-    """A finished walk over nodes by port; whoever is not there cannot be reached."""
+    """A finished walk over nodes by port; whoever is not there cannot be reached, an INFO with a "-" is an error."""
     walk = Walk(at(start))
     while addresses := walk.to_ask():
         for address in addresses:
-            if address.port in nodes:
+            if nodes.get(address.port, "").startswith("-"):
+                walk.failed(address, nodes[address.port][1:], refused=True)
+            elif address.port in nodes:
                 walk.answered(address, facts_of(nodes[address.port]), now)
             else:
                 walk.failed(address, "Connection refused")

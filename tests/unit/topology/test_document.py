@@ -48,6 +48,8 @@ def test_trouble() -> None:
 
 def test_the_first_node_is_unreachable() -> None:
     assert document_of(tree_of(1, {}))["status"] == "unreachable"
+    assert document_of(tree_of(1, {1: "-NOAUTH"}))["status"] == "refused"
+    assert document_of(tree_of(2, {1: "-NOAUTH", 2: replica_info("r", 1)}))["status"] == "trouble"
 
 
 def test_a_sync() -> None:

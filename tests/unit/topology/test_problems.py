@@ -28,6 +28,7 @@ DOWN = {"master_link_status": "down", "master_link_down_since_seconds": 4}
 
 BROKEN: dict[str, dict[int, str]] = {
     "unreachable": {1: info("m", **listed(2))},
+    "refused": {1: info("m", **listed(2)), 2: "-NOAUTH Authentication required"},
     "loop": {1: replica_info("a", 1)},
     "elsewhere": {1: info("m", **listed(2)), 2: info("n")},
     "loading": pair(loading=1, loading_loaded_perc=12.4),
@@ -71,6 +72,7 @@ def test_what_is_gone_from_the_backlog_is_told() -> None:
 
 def test_words() -> None:
     assert text(1, BROKEN["unreachable"]) == "cannot be asked: Connection refused"
+    assert text(1, BROKEN["refused"]) == "refuses to be asked: NOAUTH Authentication required"
     assert text(1, BROKEN["elsewhere"]) == "10.0.0.1:1 still lists it, but it is a master"
     assert text(1, BROKEN["syncing"]) == "full resync: 1.00M"
     more = {"master_sync_total_bytes": 4 << 20, "master_sync_bytes_per_sec": 1 << 20, "master_sync_eta_seconds": 3}

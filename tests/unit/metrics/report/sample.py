@@ -145,6 +145,7 @@ def tables() -> dict[str, list[Row]]:
                 "partial_refused": 7,
                 "partial_ratio": 22 / 29,
                 "connect_failures": 3,
+                "dumps": 2,
                 "unparsed_lines": 4,
                 "nodes": 4,
             }

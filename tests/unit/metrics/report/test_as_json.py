@@ -14,7 +14,7 @@ from tests.unit.metrics.report.sample import empty, report
 def test_the_top_level_of_a_day() -> None:
     made = as_object(report())
     assert (made["syncs"], made["full_ok"], made["full_failed"]) == (43, 11, 10)
-    assert (made["partial_ok"], made["partial_refused"]) == (22, 7)
+    assert (made["partial_ok"], made["partial_refused"], made["dumps"]) == (22, 7, 2)
     assert made["modes"] == {
         "continue": 22,
         "full_disk": 2,

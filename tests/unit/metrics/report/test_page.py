@@ -79,6 +79,7 @@ def test_tiles_tell_how_grave_it_is() -> None:
     tones = {tile.label: tile.tone for tile in tiles(report())}
     assert tones["full that failed"] == "bad" and tones["lines not understood"] == "warn"
     assert tones["of returns were partial"] == "warn" and tones["in step, the worst replica"] == "bad"
+    assert tones["dumps taken by tools"] == "", "what tools fetch is no trouble"
     assert {tile.label: tile.tone for tile in tiles(empty())}["full that failed"] == "good"
     assert len(tiles(empty())) == 7
 

@@ -26,6 +26,7 @@ def test_what_to_do_stands_before_the_numbers() -> None:
         < text.index("Syncs that ended well")
     )
     assert "43 syncs, 21 full (10 failed), 22 partial, 7 refused to continue, 38 links cut, 76 %" in text
+    assert "of returns were partial, 2 dumps taken by tools" in text
     for said in ("full, RDB channel", "out of the backlog", "RDB version not understood", "cache-1:6379", "-1,840 ms"):
         assert said in text
 
@@ -39,6 +40,7 @@ def test_what_could_not_be_read_is_said_last() -> None:
 
 def test_nothing_to_tell() -> None:
     assert "No line of these logs speaks of replication." in shown(empty())
+    assert "dumps" not in shown(empty())
 
 
 def test_many_rows_are_cut_short_and_that_is_said() -> None:

@@ -12,16 +12,16 @@ from tests.unit.daemon.rig import bare_node
 def test_settings_are_those_in_force() -> None:
     settings = Settings()
     settings.assign("repl-backlog-size", 1 << 24)
-    told = settings_in_force(settings)
+    told = settings_in_force(settings, 0)
     assert told.backlog_size_bytes == 1 << 24
     assert told.output_hard_bytes == told.sync_buffer_limit_bytes == 256 << 20, "0 means the hard limit"
     settings.assign("replica-full-sync-buffer-limit", 77)
-    assert settings_in_force(settings).sync_buffer_limit_bytes == 77
+    assert settings_in_force(settings, 0).sync_buffer_limit_bytes == 77
 
 
 def test_no_setting_that_is_secret_is_among_them() -> None:
     values = Settings(requirepass=b"sesame", masterauth=b"sesame", masteruser=b"sesame")
-    assert "sesame" not in repr(settings_in_force(values))
+    assert "sesame" not in repr(settings_in_force(values, 0))
 
 
 def test_rates_are_those_since_the_sample_before() -> None:

@@ -69,9 +69,9 @@ class TestReplicationOfAMaster:
 
 class TestReplicationOfAReplica:
     def test_fields_and_order(self, rig: Rig) -> None:
-        """As redis-server 8.2.3 while its link is down, with Valkey's names of the buffer and two fields of our own."""
+        """As redis-server 8.2.3 while its link is down, with Valkey's names of the buffer and three fields more."""
         rig.follow()
-        assert list(info(rig, "replication"))[:23] == [
+        assert list(info(rig, "replication"))[:24] == [
             "role",
             "master_host",
             "master_port",
@@ -82,6 +82,7 @@ class TestReplicationOfAReplica:
             "slave_repl_offset",
             "replica_full_sync_buffer_size",
             "replica_full_sync_buffer_peak",
+            "replica_full_sync_buffer_limit",
             "replicas_repl_buffer_size",
             "replicas_repl_buffer_peak",
             "master_current_sync_attempts",

@@ -18,7 +18,7 @@ def rig() -> Rig:
 class TestServer:
     def test_versions(self, rig: Rig) -> None:
         shown = info(rig, "server")
-        assert shown["redis_version"] == "7.2.4"
+        assert shown["redis_version"] == "8.2.3"
         assert (shown["server_name"], shown["pyrepl_version"]) == ("pyrepl", VERSION)
         assert shown["pyrepl_build"] == form()
 

@@ -7,11 +7,13 @@ import struct
 import pytest
 
 from pyrepl.errors import CorruptData
+from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, ZsetValue
+from pyrepl.rdb.compiled import edits
 from pyrepl.rdb.packed.intset import encode_intset
 from pyrepl.rdb.packed.listpack import encode_entry, encode_listpack, join_entries
 from pyrepl.rdb.strings import encode_string
-from tests.unit.rdb.compiled.collections_in_rdb import snapshot, value_of
+from tests.unit.rdb.compiled.collections_in_rdb import load, snapshot, value_of
 
 HASH, ZSET, SET, INTSET, LIST = 16, 17, 20, 11, 18
 NUMBERS = [0, 1, 127, 128, -1, -128, 4095, 4096, -4096, -4097, 32767, -32769, 1 << 23, -(1 << 23) - 1, 1 << 31, 1 << 62]
@@ -107,3 +109,19 @@ def test_one_of_many_elements() -> None:
     value = value_of(snapshot(HASH, encode_string(encode_listpack(fields))))
     assert isinstance(value, HashValue)
     assert len(value.fields) == 1500
+
+
+@pytest.mark.parametrize("kind", [HASH, ZSET, SET, LIST])
+def test_what_does_not_say_how_many_elements_it_has_is_not_kept_as_it_is(kind: int) -> None:
+    """Then the heads of what is kept tell the truth, and may be computed with."""
+    for elements in ([b"a", b"1", b"b", b"2"], [b"%d" % (at % 100) for at in range(65535)]):
+        packed = encode_listpack(elements if kind == LIST else elements[:4])
+        unknown = packed[:4] + b"\xff\xff" + packed[6:]
+        before = b"\x01\x02" if kind == LIST else b""
+        found = {
+            data: load(snapshot(kind, before + encode_string(data))).databases[0].values[b"k0"]
+            for data in (packed, unknown)
+        }
+        assert not isinstance(found[unknown], Packed)
+        assert isinstance(found[packed], Packed) == (edits.COMPILED and packed != unknown)
+        assert value_of(snapshot(kind, before + encode_string(unknown))) is not None

@@ -17,7 +17,7 @@ from pyrepl.keyspace.packed import PackedHash, PackedList, PackedZset
 from pyrepl.keyspace.values import HashValue, ListValue, Value, ZsetValue
 from pyrepl.keyspace.walk import PlainWalk, walk
 from pyrepl.rdb.compiled import edits
-from pyrepl.rdb.packed.listpack import decode_listpack
+from pyrepl.rdb.packed.listpack import decode_listpack, encode_listpack
 from pyrepl.rdb.writer import RdbWriter
 
 KEY: Final = b"k"
@@ -186,3 +186,52 @@ def test_no_reference_is_left_behind() -> None:
             assert held == 2
     table[key] = None
     assert (sys.getrefcount(text), sys.getrefcount(key), sys.getrefcount(PackedList)) == before
+
+
+def _blocks(rng: random.Random) -> bytes:
+    """Nearly a listpack: some bytes of one changed, or any bytes at all."""
+    if rng.random() < 0.2:
+        return rng.randbytes(rng.randrange(40))
+    block = bytearray(encode_listpack([_text(rng, 66) for _ in range(rng.randrange(6))]))
+    for _ in range(rng.randrange(3)):
+        block[rng.randrange(len(block))] = rng.choice([0, 1, 0x7F, 0x80, 0xBF, 0xEF, 0xF0, 0xF4, 0xF8, 0xFF])
+    return bytes(block[: rng.randrange(len(block) + 1)]) if rng.random() < 0.2 else bytes(block)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_a_block_says_no_byte_beyond_it_is_touched(seed: int) -> None:
+    """No such block comes past `checks`. What is found in one is all its own, and what it becomes is not larger."""
+    rng = random.Random(seed)
+    for _ in range(STEPS if edits.COMPILED else 0):
+        data = _blocks(rng)
+        text = _text(rng, 66)
+        table: dict[bytes, Any] = {KEY: PackedList(data)}
+        found = edits.elements(table[KEY], rng.randrange(3), rng.choice([1, 2**31]))
+        assert len(found) <= len(data) // 2
+        assert all(not element or len(element) <= 20 or element in data for element in found)
+        assert edits.element_count(table[KEY]) in (edits.NO, int.from_bytes(data[4:6], "little"))
+        popped = edits.pop(table, KEY, table[KEY], rng.random() < 0.5)
+        assert popped is None or len(popped) <= 20 or popped in data
+        pushed = edits.push(table, KEY, table[KEY], (text,), rng.random() < 0.5)
+        assert pushed == edits.NO or 1 <= pushed <= LARGEST
+        table[KEY] = PackedHash(data)
+        value = edits.field_value(table[KEY], text)
+        assert value is None or len(value) <= 20 or value in data
+        assert -1 <= edits.set_fields(table, KEY, table[KEY], (text, text)) <= 1
+        table[KEY] = PackedZset(data)
+        assert isinstance(edits.member_score(table[KEY], text), float | None)
+        assert -1 <= edits.set_score(table, KEY, table[KEY], text, 1.5) <= 2
+        assert len(table[KEY]) <= max(len(data), LARGEST)
+
+
+def test_a_count_that_cannot_be_is_not_computed_with() -> None:
+    """Two elements that say nothing, or too much, about how many they are: the caller takes them apart."""
+    for count in (65535, 65534, 6):
+        block = encode_listpack([b"one", b"two"])
+        packed = PackedList(block[:4] + count.to_bytes(2, "little") + block[6:])
+        table: dict[bytes, Any] = {KEY: packed}
+        assert edits.push(table, KEY, packed, (b"three",), False) == edits.NO
+        assert edits.pop(table, KEY, packed, True) is None and edits.pop(table, KEY, packed, False) is None
+        assert edits.set_fields(table, KEY, PackedHash(packed), (b"three", b"four")) == edits.NO
+        assert edits.set_score(table, KEY, PackedZset(packed), b"three", 4.0) == edits.NO
+        assert table == {KEY: packed} and table[KEY] is packed

@@ -8,10 +8,11 @@ import pytest
 
 from pyrepl.errors import CorruptData
 from pyrepl.rdb.packed.listpack import encode_listpack
+from pyrepl.rdb.reader import RdbLimits
 from pyrepl.rdb.types.row import CannotHold, Form
 from pyrepl.rdb.types.stream import encode_stream, estimate_entries_read
 from pyrepl.rdb.types.stream_node import encode_id
-from pyrepl.rdb.values import PendingEntry, StreamConsumer, StreamGroup, StreamId, StreamValue
+from pyrepl.rdb.values import IdmpState, PendingEntry, StreamConsumer, StreamGroup, StreamId, StreamValue
 from tests.unit.rdb.loading import load
 from tests.unit.rdb.old_encodings import key, snapshot, text
 
@@ -32,6 +33,18 @@ def full() -> StreamValue:
     return StreamValue(list(entries), (9, 0), (5, 1), (4, 0), 7, groups)
 
 
+def remembering() -> StreamValue:
+    """As `full`, with idempotency ids, one of them of an entry that is gone, and a producer without any."""
+    stream = full()
+    producers = {
+        b"p": {b"i": (6, 0), b"": (5, 1), b"x" * 70: (1, 1)},
+        b"empty": {},
+        b"": {b"i": (2**64 - 1, 2**64 - 1)},
+    }
+    stream.idmp = IdmpState(86400, 1, producers, 2**64 - 1, 3)
+    return stream
+
+
 @pytest.mark.parametrize(("version", "kind"), [(9, 15), (10, 19), (11, 21), (12, 21), (80, 21)])
 def test_each_type_carries_what_it_can(version: int, kind: int) -> None:
     written, body = encode_stream(full(), Form(version))
@@ -46,6 +59,63 @@ def test_each_type_carries_what_it_can(version: int, kind: int) -> None:
         expected.groups[b"g"].entries_read = -1
         expected.groups[b""].entries_read = 0
     assert value_of(12, written, body) == expected
+
+
+def test_version_13_carries_the_idempotency_ids() -> None:
+    written, body = encode_stream(remembering(), Form(13))
+    assert written == 26
+    assert value_of(13, written, body) == remembering()
+    value = value_of(13, written, body)
+    assert isinstance(value, StreamValue)
+    assert value.idmp is not None
+    assert [list(entries) for entries in value.idmp.producers.values()] == [[b"i", b"", b"x" * 70], [], [b"i"]]
+
+
+@pytest.mark.parametrize("version", [9, 10, 11, 12, 80])
+def test_older_versions_lose_the_idempotency_ids_alone(version: int) -> None:
+    assert encode_stream(remembering(), Form(version)) == encode_stream(full(), Form(version))
+
+
+def test_version_13_without_idempotency_ids() -> None:
+    written, body = encode_stream(full(), Form(13))
+    assert written == 26
+    value = value_of(13, written, body)
+    assert value == full()
+    assert isinstance(value, StreamValue)
+    assert value.idmp is None
+
+
+EMPTY_13 = encode_stream(StreamValue(), Form(13))[1][:-7]
+"""An empty stream of type 26 up to its idempotency ids: duration, entries, producers and two counters are cut off."""
+
+
+@pytest.mark.parametrize(
+    ("tail", "message"),
+    [
+        (b"\x00\x01\x00\x00\x00", "Stream IDMP duration out of range: 0 s"),
+        (b"\x80\x00\x01\x51\x81\x01\x00\x00\x00", "Stream IDMP duration out of range: 86401 s"),
+        (b"\x01\x00\x00\x00\x00", "Stream IDMP max entries out of range: 0"),
+        (b"\x01\x67\x11\x00\x00\x00", "Stream IDMP max entries out of range: 10001"),
+        (b"\x01\x01\x02\x01p\x00\x01p\x00\x00\x00", "Duplicated IDMP producer b'p'"),
+    ],
+)
+def test_idempotency_ids_that_cannot_be(tail: bytes, message: str) -> None:
+    with pytest.raises(CorruptData, match=message):
+        value_of(13, 26, EMPTY_13 + tail)
+
+
+@pytest.mark.parametrize("tail", [b"\x01\x01\x81" + b"\xff" * 8, b"\x01\x01\x01\x01p\x80\xff\xff\xff\xff"])
+def test_a_count_of_producers_or_ids_is_a_claim(tail: bytes) -> None:
+    data = snapshot(13, key(26, b"k", EMPTY_13 + tail))
+    with pytest.raises(CorruptData, match="elements declared"):
+        load(data, RdbLimits(input_bytes=len(data)))
+
+
+def test_an_idempotency_id_that_comes_twice() -> None:
+    """Redis 8.6 keeps the first."""
+    value = value_of(13, 26, EMPTY_13 + b"\x01\x01\x01\x01p\x02\x01i\x05\x01\x01i\x06\x01\x02\x00")
+    assert isinstance(value, StreamValue)
+    assert value.idmp == IdmpState(1, 1, {b"p": {b"i": (5, 1)}}, 2, 0)
 
 
 def test_before_streams() -> None:

@@ -1,0 +1,41 @@
+"""Which port of a node is its stream port: asked at its Redis port, where somebody took the one for the other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from pyrepl.topology.facts import Address, parse_info
+
+from .asking import Credentials, Unreachable, info_of
+
+STREAM_PORT: Final = "Give the port that `stream-port` in the node's configuration names, 7379 for example"
+_TIMEOUT_S: Final = 2.0
+
+
+def where_it_is(nodes: Sequence[str]) -> str:
+    """What to do about it, a sentence: as the first of these Redis ports (`host:port`) that answers says."""
+    for node in nodes:
+        host, _, port = node.rpartition(":")
+        address = Address(host.removeprefix("[").removesuffix("]"), int(port))
+        credentials = Credentials("", os.environ.get("PYREPL_PASSWORD", ""))
+        try:
+            return advice(address, parse_info(asyncio.run(info_of(address, credentials, _TIMEOUT_S))))
+        except Unreachable:
+            continue
+    return STREAM_PORT
+
+
+def advice(address: Address, info: dict[str, str]) -> str:
+    """What this INFO says of the stream port of a node."""
+    port = info.get("stream_port", "")
+    if port.isdigit() and int(port):
+        return f"The stream port of this node is {port}: pyrepl tail {Address(address.host, int(port))}"
+    if "pyrepl_version" in info:
+        return "This node has none yet: start it with --stream-port 7379, or set stream-port in its configuration"
+    return (
+        "An ordinary Redis or Valkey has none: a pyrepl that follows it has,"
+        f" pyrepl replica --master {address} --port 6380 --stream-port 7379"
+    )

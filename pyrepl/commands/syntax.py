@@ -1,0 +1,290 @@
+"""How each command is called: what stands behind its name, in the notation of `syntax_tree`.
+
+COMMAND DOCS makes its trees of arguments from these lines, and redis-cli its hints from those. The words are those of
+Redis 8.2, and of 8.6 for what came later. A command that takes nothing has no line, nor has one that only nodes use.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SYNTAX: Final[dict[str, str]] = {
+    # connection
+    "PING": "[message]",
+    "ECHO": "message",
+    "AUTH": "[username] password",
+    "HELLO": "[protover [AUTH (username password)] [SETNAME clientname]]",
+    "SELECT": "index",
+    "CLIENT|LIST": "[TYPE (NORMAL | MASTER | REPLICA | PUBSUB)] [ID client-id...]",
+    "CLIENT|SETNAME": "connection-name",
+    "CLIENT|SETINFO": "(LIB-NAME libname | LIB-VER libver)",
+    "CLIENT|KILL": (
+        "(ip:port | ([ID client-id] | [TYPE (NORMAL | MASTER | SLAVE | REPLICA | PUBSUB)] | [USER username] | "
+        "[ADDR ip:port] | [LADDR ip:port] | [SKIPME (YES | NO)] | [MAXAGE maxage])...)"
+    ),
+    "CLIENT|PAUSE": "timeout [WRITE | ALL]",
+    "CLIENT|REPLY": "(ON | OFF | SKIP)",
+    "CLIENT|NO-EVICT": "(ON | OFF)",
+    "CLIENT|NO-TOUCH": "(ON | OFF)",
+    "CLIENT|UNBLOCK": "client-id [TIMEOUT | ERROR]",
+    # generic
+    "DEL": "key...",
+    "UNLINK": "key...",
+    "EXISTS": "key...",
+    "TOUCH": "key...",
+    "TYPE": "key",
+    "RENAME": "key newkey",
+    "RENAMENX": "key newkey",
+    "COPY": "source destination [DB destination-db] [REPLACE]",
+    "MOVE": "key db",
+    "KEYS": "pattern",
+    "SCAN": "cursor [MATCH pattern] [COUNT count] [TYPE type]",
+    "EXPIRE": "key seconds [NX | XX | GT | LT]",
+    "PEXPIRE": "key milliseconds [NX | XX | GT | LT]",
+    "EXPIREAT": "key unix-time-seconds [NX | XX | GT | LT]",
+    "PEXPIREAT": "key unix-time-milliseconds [NX | XX | GT | LT]",
+    "TTL": "key",
+    "PTTL": "key",
+    "EXPIRETIME": "key",
+    "PEXPIRETIME": "key",
+    "PERSIST": "key",
+    "OBJECT|ENCODING": "key",
+    "OBJECT|REFCOUNT": "key",
+    "OBJECT|IDLETIME": "key",
+    "OBJECT|FREQ": "key",
+    "DUMP": "key",
+    "RESTORE": "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+    "SORT": "key [BY pattern] [LIMIT (offset count)] [GET pattern+...] [ASC | DESC] [ALPHA] [STORE destination]",
+    "SORT_RO": "key [BY pattern] [LIMIT (offset count)] [GET pattern+...] [ASC | DESC] [ALPHA]",
+    # server
+    "SWAPDB": "index1 index2",
+    "FLUSHDB": "[ASYNC | SYNC]",
+    "FLUSHALL": "[ASYNC | SYNC]",
+    # string
+    "GET": "key",
+    "SET": (
+        "key value [NX | XX | IFEQ ifeq-value | IFNE ifne-value | IFDEQ ifdeq-digest/integer | IFDNE "
+        "ifdne-digest/integer] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT "
+        "unix-time-milliseconds | KEEPTTL]"
+    ),
+    "SETNX": "key value",
+    "SETEX": "key seconds value",
+    "PSETEX": "key milliseconds value",
+    "GETSET": "key value",
+    "GETDEL": "key",
+    "GETEX": "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]",
+    "MGET": "key...",
+    "MSET": "(key value)...",
+    "MSETNX": "(key value)...",
+    "MSETEX": (
+        "numkeys (key value)... [NX | XX] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT "
+        "unix-time-milliseconds | KEEPTTL]"
+    ),
+    "INCR": "key",
+    "DECR": "key",
+    "INCRBY": "key increment",
+    "DECRBY": "key decrement",
+    "INCRBYFLOAT": "key increment/double",
+    "APPEND": "key value",
+    "STRLEN": "key",
+    "GETRANGE": "key start end",
+    "SUBSTR": "key start end",
+    "SETRANGE": "key offset value",
+    "DIGEST": "key",
+    "DELEX": "key [IFEQ ifeq-value | IFNE ifne-value | IFDEQ ifdeq-digest/integer | IFDNE ifdne-digest/integer]",
+    # bitmap
+    "SETBIT": "key offset value/integer",
+    "GETBIT": "key offset",
+    "BITCOUNT": "key [start end [BYTE | BIT]]",
+    "BITPOS": "key bit [start [end [BYTE | BIT]]]",
+    "BITOP": "(AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE) destkey key...",
+    "BITFIELD": (
+        "key [GET (encoding offset) | [OVERFLOW (WRAP | SAT | FAIL)] (SET (encoding offset value/integer) | "
+        "INCRBY (encoding offset increment))]..."
+    ),
+    "BITFIELD_RO": "key [GET (encoding offset)+...]",
+    # string
+    "LCS": "key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN]",
+    # list
+    "LPUSH": "key element...",
+    "RPUSH": "key element...",
+    "LPUSHX": "key element...",
+    "RPUSHX": "key element...",
+    "LPOP": "key [count]",
+    "RPOP": "key [count]",
+    "LLEN": "key",
+    "LINDEX": "key index",
+    "LRANGE": "key start stop",
+    "LTRIM": "key start stop",
+    "LMOVE": "source destination (LEFT | RIGHT) (LEFT | RIGHT)",
+    "RPOPLPUSH": "source destination",
+    "LMPOP": "numkeys key... (LEFT | RIGHT) [COUNT count]",
+    "LSET": "key index element",
+    "LINSERT": "key (BEFORE | AFTER) pivot element",
+    "LREM": "key count element",
+    "LPOS": "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
+    # set
+    "SADD": "key member...",
+    "SREM": "key member...",
+    "SMOVE": "source destination member",
+    "SMEMBERS": "key",
+    "SISMEMBER": "key member",
+    "SMISMEMBER": "key member...",
+    "SCARD": "key",
+    "SPOP": "key [count]",
+    "SRANDMEMBER": "key [count]",
+    "SINTER": "key...",
+    "SUNION": "key...",
+    "SDIFF": "key...",
+    "SINTERSTORE": "destination key...",
+    "SUNIONSTORE": "destination key...",
+    "SDIFFSTORE": "destination key...",
+    "SINTERCARD": "numkeys key... [LIMIT limit]",
+    # hash
+    "HSET": "key (field value)...",
+    "HMSET": "key (field value)...",
+    "HSETNX": "key field value",
+    "HGET": "key field",
+    "HMGET": "key field...",
+    "HGETALL": "key",
+    "HKEYS": "key",
+    "HVALS": "key",
+    "HLEN": "key",
+    "HEXISTS": "key field",
+    "HSTRLEN": "key field",
+    "HDEL": "key field...",
+    "HINCRBY": "key field increment",
+    "HINCRBYFLOAT": "key field increment/double",
+    "HRANDFIELD": "key [count [WITHVALUES]]",
+    "HEXPIRE": "key seconds [NX | XX | GT | LT] FIELDS (numfields field...)",
+    "HPEXPIRE": "key milliseconds [NX | XX | GT | LT] FIELDS (numfields field...)",
+    "HEXPIREAT": "key unix-time-seconds [NX | XX | GT | LT] FIELDS (numfields field...)",
+    "HPEXPIREAT": "key unix-time-milliseconds [NX | XX | GT | LT] FIELDS (numfields field...)",
+    "HPERSIST": "key FIELDS (numfields field...)",
+    "HTTL": "key FIELDS (numfields field...)",
+    "HPTTL": "key FIELDS (numfields field...)",
+    "HEXPIRETIME": "key FIELDS (numfields field...)",
+    "HPEXPIRETIME": "key FIELDS (numfields field...)",
+    "HGETDEL": "key FIELDS (numfields field...)",
+    "HGETEX": (
+        "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] "
+        "FIELDS (numfields field...)"
+    ),
+    "HSETEX": (
+        "key [FNX | FXX] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds "
+        "| KEEPTTL] FIELDS (numfields (field value)...)"
+    ),
+    # sorted-set
+    "ZADD": "key [NX | XX] [GT | LT] [CH] [INCR] (score member)...",
+    "ZINCRBY": "key increment member",
+    "ZREM": "key member...",
+    "ZCARD": "key",
+    "ZSCORE": "key member",
+    "ZMSCORE": "key member...",
+    "ZRANK": "key member [WITHSCORE]",
+    "ZREVRANK": "key member [WITHSCORE]",
+    "ZPOPMIN": "key [count]",
+    "ZPOPMAX": "key [count]",
+    "ZMPOP": "numkeys key... (MIN | MAX) [COUNT count]",
+    "ZRANDMEMBER": "key [count [WITHSCORES]]",
+    "ZRANGE": "key start/string stop/string [BYSCORE | BYLEX] [REV] [LIMIT (offset count)] [WITHSCORES]",
+    "ZREVRANGE": "key start stop [WITHSCORES]",
+    "ZRANGEBYSCORE": "key min max [WITHSCORES] [LIMIT (offset count)]",
+    "ZREVRANGEBYSCORE": "key max min [WITHSCORES] [LIMIT (offset count)]",
+    "ZRANGEBYLEX": "key min/string max/string [LIMIT (offset count)]",
+    "ZREVRANGEBYLEX": "key max/string min/string [LIMIT (offset count)]",
+    "ZRANGESTORE": "dst src min/string max/string [BYSCORE | BYLEX] [REV] [LIMIT (offset count)]",
+    "ZCOUNT": "key min max",
+    "ZLEXCOUNT": "key min/string max/string",
+    "ZREMRANGEBYRANK": "key start stop",
+    "ZREMRANGEBYSCORE": "key min max",
+    "ZREMRANGEBYLEX": "key min/string max/string",
+    "ZUNION": "numkeys key... [WEIGHTS weight...] [AGGREGATE (SUM | MIN | MAX)] [WITHSCORES]",
+    "ZINTER": "numkeys key... [WEIGHTS weight...] [AGGREGATE (SUM | MIN | MAX)] [WITHSCORES]",
+    "ZDIFF": "numkeys key... [WITHSCORES]",
+    "ZUNIONSTORE": "destination numkeys key... [WEIGHTS weight...] [AGGREGATE (SUM | MIN | MAX)]",
+    "ZINTERSTORE": "destination numkeys key... [WEIGHTS weight...] [AGGREGATE (SUM | MIN | MAX)]",
+    "ZDIFFSTORE": "destination numkeys key...",
+    "ZINTERCARD": "numkeys key... [LIMIT limit]",
+    # hash
+    "HSCAN": "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
+    # set
+    "SSCAN": "key cursor [MATCH pattern] [COUNT count]",
+    # sorted-set
+    "ZSCAN": "key cursor [MATCH pattern] [COUNT count]",
+    # stream
+    "XADD": (
+        "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] [(IDMPAUTO) pid | (IDMP) pid iid] "
+        "[(MAXLEN | MINID) [= | ~] threshold [LIMIT count]] (* | id) (field value)..."
+    ),
+    "XLEN": "key",
+    "XRANGE": "key start/string end/string [COUNT count]",
+    "XREVRANGE": "key end/string start/string [COUNT count]",
+    "XDEL": "key id...",
+    "XDELEX": "key [KEEPREF | DELREF | ACKED] IDS (numids/integer id...)",
+    "XACKDEL": "key group [KEEPREF | DELREF | ACKED] IDS (numids/integer id...)",
+    "XTRIM": "key ((MAXLEN | MINID) [= | ~] threshold [LIMIT count] [KEEPREF | DELREF | ACKED])",
+    "XSETID": "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
+    "XCFGSET": "key [(IDMP-DURATION) duration/integer] [(IDMP-MAXSIZE) maxsize/integer]",
+    "XIDMPRECORD": "key pid iid stream-id",
+    "XREAD": "[COUNT count] [BLOCK milliseconds] STREAMS (key... id...)",
+    "XREADGROUP": "GROUP (group consumer) [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS (key... id...)",
+    "XGROUP|CREATE": "key group (id | $) [MKSTREAM] [ENTRIESREAD entries-read]",
+    "XGROUP|SETID": "key group (id | $) [ENTRIESREAD entries-read]",
+    "XGROUP|DESTROY": "key group",
+    "XGROUP|CREATECONSUMER": "key group consumer",
+    "XGROUP|DELCONSUMER": "key group consumer",
+    "XACK": "key group id...",
+    "XPENDING": "key group [[IDLE min-idle-time/integer] start/string end/string count [consumer]]",
+    "XCLAIM": (
+        "key group consumer min-idle-time id... [IDLE ms] [TIME unix-time-milliseconds] [RETRYCOUNT count] "
+        "[FORCE] [JUSTID] [LASTID lastid]"
+    ),
+    "XAUTOCLAIM": "key group consumer min-idle-time start/string [COUNT count] [JUSTID]",
+    "XINFO|STREAM": "key [(FULL) [COUNT count]]",
+    "XINFO|GROUPS": "key",
+    "XINFO|CONSUMERS": "key group",
+    # transactions
+    "WATCH": "key...",
+    # pubsub
+    "SUBSCRIBE": "channel...",
+    "UNSUBSCRIBE": "[channel...]",
+    "PSUBSCRIBE": "pattern...",
+    "PUNSUBSCRIBE": "[pattern...]",
+    "PUBLISH": "channel message",
+    "PUBSUB|CHANNELS": "[pattern]",
+    "PUBSUB|NUMSUB": "[channel...]",
+    # stream
+    "STREAMS.RESERVE": "stream [count]",
+    "STREAMS.COMPLETE": "stream stream-id/integer [row...]",
+    "STREAMS.ABORT": "stream stream-id/integer",
+    "STREAMS.APPEND": "stream row...",
+    "STREAMS.POSITION": "stream",
+    # server
+    "REPLICAOF": "(host port | (NO) ONE)",
+    "SLAVEOF": "(host port | (NO) ONE)",
+    # generic
+    "WAIT": "numreplicas timeout",
+    # server
+    "PSYNC": "replicationid offset",
+    "FAILOVER": "[TO (host port [FORCE])] [ABORT] [TIMEOUT milliseconds]",
+    "INFO": "[section...]",
+    "BGSAVE": "[SCHEDULE]",
+    "SHUTDOWN": "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
+    "LATENCY|HISTORY": "event",
+    "LATENCY|HISTOGRAM": "[command...]",
+    "LATENCY|RESET": "[event...]",
+    # generic
+    "WAITAOF": "numlocal numreplicas timeout",
+    # server
+    "CONFIG|GET": "parameter...",
+    "CONFIG|SET": "(parameter value)...",
+    "COMMAND|INFO": "[command-name...]",
+    "COMMAND|DOCS": "[command-name...]",
+    "COMMAND|LIST": "[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]",
+    "COMMAND|GETKEYS": "command [arg...]",
+    "COMMAND|GETKEYSANDFLAGS": "command [arg...]",
+    "SLOWLOG|GET": "[count]",
+    "MEMORY|USAGE": "key [SAMPLES count]",
+}
+"""Name, subcommands as `CLIENT|LIST` -> what follows it."""

@@ -1,0 +1,110 @@
+"""How far the sizes are believed that a snapshot promises, so that its tables are made before the keys come.
+
+A promise (RESIZEDB) is a claim that nobody verifies: 80 bytes can promise a thousand million keys in each database. So
+what is believed is paid for with bytes of the snapshot, of which every key takes some, in sum over all tables:
+
+    promised    what the believed keys take at least
+    kept        what the keys that came take at least
+    to come     the rest of the snapshot, where its length is known; of one that ends with a mark (diskless),
+                FIRST_BYTES and PROOF times what was kept: such a promise is believed in steps, as keys come
+
+Invariant: promised - kept <= to come <= MOST_BYTES at the moment of each promise. Room for a key takes 30 to 90 bytes,
+and the smallest key that would fill it about 150, so a promise never takes more memory than the snapshot can fill.
+How room is made is `RoomMaker`'s, or the reader's at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, final
+
+KEY_BYTES: Final = 4
+"""Type, key and value of the smallest key, a length and a byte each, the value empty."""
+TTL_BYTES: Final = 5
+"""The shortest expiry, in front of a key."""
+FIRST_BYTES: Final = 4 << 20
+"""Believed at first where the length is not known: a million keys."""
+PROOF: Final = 3
+MOST_BYTES: Final = (KEY_BYTES + TTL_BYTES) << 23
+"""Eight million keys that expire: a table for so many has a third of a gigabyte."""
+
+Table = dict[bytes, Any]
+
+
+class RoomMaker(Protocol):
+    """Makes room for many keys beside the load, so that nobody waits while memory is touched."""
+
+    @property
+    def is_making(self) -> bool:
+        """Is room being made for a table that is empty? What is loaded until then may have to move twice."""
+
+    def make(self, table: Table, count: int) -> bool:
+        """For `count` keys in all; False when it is not worth it, or cannot be done."""
+
+    def move_in(self) -> None:
+        """Let tables have the room that was made, or move a part of their keys there."""
+
+
+@final
+@dataclass(slots=True)
+class _Promise:
+    """`count` entries are said to come into `table`, `believed` of them are believed by now."""
+
+    table: Table
+    count: int
+    entry_bytes: int
+    believed: int = 0
+
+
+@final
+class Foresight:
+    """The promises of one snapshot."""
+
+    __slots__ = ("_kept", "_open", "_promised", "rooms")
+
+    def __init__(self, rooms: RoomMaker | None) -> None:
+        self.rooms: Final = rooms
+        self._promised = 0
+        self._kept = 0
+        self._open: list[_Promise] = []
+        """Those that may be believed further."""
+
+    def promise(self, table: Table, count: int, entry_bytes: int, left_bytes: int | None) -> int:
+        """The snapshot promises `count` entries of KEY_BYTES or TTL_BYTES; `left_bytes` of it are to come, None where
+        nobody knows. For how many the caller is to make room at once: 0 if that is seen to. Raises MemoryError."""
+        promise = _Promise(table, count, entry_bytes)
+        self._believe(promise, left_bytes)
+        if left_bytes is None and promise.believed < count:
+            self._open.append(promise)
+        return 0 if self._make(promise) else promise.believed
+
+    def promise_keys(self, table: Table, count: int, left_bytes: int | None) -> int:
+        return self.promise(table, count, KEY_BYTES, left_bytes)
+
+    def keep(self, keys: int, ttls: int) -> None:
+        """So many keys have come, and so many times to live."""
+        self._kept += keys * KEY_BYTES + ttls * TTL_BYTES
+
+    def look(self) -> None:
+        """Believe more of what was promised, now that keys have come; to be called after each slice."""
+        if self.rooms is None or not self._open:
+            return
+        for promise in self._open:
+            # Half of what was believed has come.
+            if 2 * len(promise.table) >= promise.believed and self._believe(promise, None):
+                self._make(promise)
+        self._open = [promise for promise in self._open if promise.believed < promise.count]
+
+    def _believe(self, promise: _Promise, left_bytes: int | None) -> bool:
+        """As much of it as is allowed, but not a little more than before."""
+        to_come = FIRST_BYTES + PROOF * self._kept if left_bytes is None else left_bytes
+        allowed = min(to_come, MOST_BYTES) - max(0, self._promised - self._kept)
+        more = min(promise.count - promise.believed, max(0, allowed) // promise.entry_bytes)
+        if more < promise.believed and promise.believed + more < promise.count:
+            return False
+        promise.believed += more
+        self._promised += more * promise.entry_bytes
+        return more > 0
+
+    def _make(self, promise: _Promise) -> bool:
+        return self.rooms is not None and self.rooms.make(promise.table, promise.believed)

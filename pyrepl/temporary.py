@@ -1,0 +1,26 @@
+"""Files in the making: every file that is written beside its place and renamed, and every one that must be new.
+
+The folder may be one that others can write in, and the names can be guessed: what lies there already is a leftover of
+ours or was planted. It is unlinked, never followed or written into, and who puts another there meanwhile gets an error.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def open_new(path: str | Path, mode: int = 0o644, flags: int = 0) -> int:
+    """A descriptor of a new, empty file of ours; `flags` are those wanted besides, as O_APPEND. Raises OSError."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    return os.open(path, _FLAGS | flags, mode)
+
+
+def create(path: str | Path, mode: int = 0o644) -> BinaryIO:
+    """As `open_new`, buffered."""
+    return open(open_new(path, mode), "wb")

@@ -1,0 +1,125 @@
+"""What is believed of the sizes that a snapshot promises: never more than its bytes can pay for, in sum."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.foresight import FIRST_BYTES, KEY_BYTES, MOST_BYTES, PROOF, TTL_BYTES, Foresight
+from pyrepl.keyspace.loader import Loader
+from pyrepl.rdb.length import encode_length
+from pyrepl.rdb.opcodes import EOF, RESIZEDB, SELECTDB
+from pyrepl.rdb.reader import RdbLimits
+
+Table = dict[bytes, Any]
+
+
+class Asked:
+    """Notes what room is asked for."""
+
+    is_making = False
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+
+    def make(self, table: Table, count: int) -> bool:
+        self.counts[id(table)] = count
+        return True
+
+    def move_in(self) -> None:
+        """Nothing was made."""
+
+
+def table_of(count: int) -> Table:
+    return dict.fromkeys((b"%d" % number for number in range(count)), b"")
+
+
+def test_a_true_promise_is_believed_at_once() -> None:
+    asked = Asked()
+    table: Table = {}
+    assert Foresight(asked).promise(table, 5000, KEY_BYTES, 5000 * 20) == 0
+    assert asked.counts == {id(table): 5000}
+
+
+def test_where_nobody_makes_room_the_caller_does() -> None:
+    foresight = Foresight(None)
+    assert foresight.promise({}, 5000, KEY_BYTES, 5000 * 20) == 5000
+
+
+@pytest.mark.parametrize("left", [0, 3, 200, 1 << 20])
+def test_all_promises_together_are_paid_for_by_what_is_left(left: int) -> None:
+    foresight = Foresight(None)
+    believed = [foresight.promise({}, 1 << 33, KEY_BYTES if number % 2 else TTL_BYTES, left) for number in range(64)]
+    assert sum(believed) <= left // KEY_BYTES
+    assert believed[0] == left // TTL_BYTES
+
+
+def test_keys_that_came_were_paid_for() -> None:
+    """Ten databases of 1,000 keys: each promise is believed when it comes."""
+    foresight = Foresight(None)
+    size = 10 * 1000 * KEY_BYTES
+    for number in range(10):
+        assert foresight.promise({}, 1000, KEY_BYTES, size - number * 1000 * KEY_BYTES) == 1000
+        foresight.keep(1000, 0)
+
+
+def test_no_promise_is_believed_without_end() -> None:
+    foresight = Foresight(None)
+    assert foresight.promise({}, 1 << 40, KEY_BYTES, 1 << 50) == MOST_BYTES // KEY_BYTES
+    assert foresight.promise({}, 1 << 40, KEY_BYTES, 1 << 50) == 0
+
+
+def test_without_a_length_more_is_believed_as_keys_come() -> None:
+    asked = Asked()
+    foresight = Foresight(asked)
+    table: Table = {}
+    promised = 3 * FIRST_BYTES // KEY_BYTES
+    assert foresight.promise(table, promised, KEY_BYTES, None) == 0
+    first = asked.counts[id(table)]
+    assert first == FIRST_BYTES // KEY_BYTES
+    foresight.look()
+    assert asked.counts[id(table)] == first
+    table.update(table_of(first // 2))
+    foresight.keep(first // 2, 0)
+    foresight.look()
+    second = asked.counts[id(table)]
+    assert second == first + first // 2 * (PROOF + 1) == promised
+    foresight.look()
+    assert asked.counts[id(table)] == promised
+
+
+def test_without_a_length_all_lies_together_cost_little() -> None:
+    """Sixteen databases that promise millions and hold ten thousand keys each."""
+    asked = Asked()
+    foresight = Foresight(asked)
+    tables: list[Table] = [{} for _ in range(16)]
+    kept = 0
+    for table in tables:
+        foresight.promise(table, 1 << 30, KEY_BYTES, None)
+        table.update(table_of(10_000))
+        foresight.keep(10_000, 0)
+        kept += 10_000
+        foresight.look()
+        assert sum(asked.counts.values()) <= FIRST_BYTES // KEY_BYTES + (PROOF + 1) * kept
+
+
+@pytest.mark.parametrize("is_sized", [True, False])
+def test_the_loader_asks_for_no_more(is_sized: bool) -> None:
+    """A snapshot of promises and nothing else."""
+    lies = b"".join(
+        bytes((SELECTDB,)) + encode_length(db) + bytes((RESIZEDB,)) + encode_length(1 << 31) + encode_length(1 << 31)
+        for db in range(16)
+    )
+    data = b"REDIS0011" + lies + bytes((EOF,)) + bytes(8)
+    asked = Asked()
+    limits = RdbLimits(input_bytes=len(data)) if is_sized else RdbLimits()
+    loader = Loader(limits, Keyspace(16), rooms=asked)
+    size = random.Random(5).randrange(1, 50)
+    for start in range(0, len(data), size):
+        loader.feed(data[start : start + size])
+    loader.end()
+    most_bytes = len(data) if is_sized else FIRST_BYTES
+    assert sum(asked.counts.values()) <= most_bytes // KEY_BYTES

@@ -1,0 +1,101 @@
+"""Files in the making: new ones of ours, whatever lies at their place."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyrepl.aof.manifest import Manifest
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.aof_files import AofFiles
+from pyrepl.daemon.config_files import rewrite_file
+from pyrepl.daemon.snapshot_sinks import FileSink
+from pyrepl.streams.token_file import TokenFile
+from pyrepl.temporary import create, open_new
+
+
+def test_a_leftover_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"left over and longer")
+    with create(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_what_others_have_open_stays_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with path.open("wb") as theirs:
+        with create(path) as ours:
+            ours.write(b"ours")
+        theirs.write(b"theirs")
+    assert path.read_bytes() == b"ours"
+
+
+@pytest.mark.parametrize("target", ["there", "nowhere"])
+def test_a_link_is_not_followed(tmp_path: Path, target: str) -> None:
+    (tmp_path / "there").write_bytes(b"precious")
+    path = tmp_path / "a"
+    path.symlink_to(tmp_path / target)
+    with create(path, 0o600) as file:
+        file.write(b"secret")
+    assert path.read_bytes() == b"secret" and not path.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (tmp_path / "there").read_bytes() == b"precious" and not (tmp_path / "nowhere").exists()
+
+
+def test_what_cannot_be_unlinked_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with pytest.raises(OSError):
+        create(tmp_path / "a")
+
+
+def test_who_comes_between_gets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link that is planted between the two steps."""
+    (tmp_path / "there").write_bytes(b"precious")
+    (tmp_path / "a").symlink_to(tmp_path / "there")
+    monkeypatch.setattr(os, "unlink", lambda path: None)
+    with pytest.raises(FileExistsError):
+        open_new(tmp_path / "a")
+    assert (tmp_path / "there").read_bytes() == b"precious"
+
+
+def _config(folder: Path) -> None:
+    rewrite_file(folder / "a.conf", Settings())
+
+
+def _manifest(folder: Path) -> None:
+    AofFiles(folder, "appendonly.aof").write_manifest(Manifest())
+
+
+def _token(folder: Path) -> None:
+    TokenFile(folder / "token").save("1")
+
+
+def _snapshot(folder: Path) -> None:
+    sink = FileSink(folder / "dump.rdb")
+    sink.write(b"REDIS")
+    sink.finish()
+
+
+@pytest.mark.parametrize(
+    ("write", "temporary"),
+    [
+        (_config, "a.conf.%d.tmp"),
+        (_manifest, "temp-appendonly.aof.manifest"),
+        (_token, ".token.%d.tmp"),
+        (_snapshot, "temp-%d.rdb"),
+    ],
+)
+def test_no_writer_follows_a_link(tmp_path: Path, write: Callable[[Path], None], temporary: str) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_bytes(b"precious")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / temporary.replace("%d", str(os.getpid()))).symlink_to(theirs)
+    write(folder)
+    assert theirs.read_bytes() == b"precious"
+    assert [path.is_symlink() for path in folder.iterdir()] == [False], list(folder.iterdir())
