@@ -30,7 +30,7 @@ class _Making:
 
     __slots__ = ("_growth", "_made", "_room", "_table", "size")
 
-    def __init__(self, table: Table, size: int) -> None:
+    def __init__(self, table: Table, size: int, *, is_sure: bool) -> None:
         """Raises MemoryError."""
         self._table = table
         room = Room(size)
@@ -38,7 +38,7 @@ class _Making:
         """None once there is nothing more to do."""
         self.size = size
         self._growth: Growth | None = None
-        self._made = asyncio.get_running_loop().run_in_executor(None, room.make)
+        self._made = asyncio.get_running_loop().run_in_executor(None, room.make, is_sure)
 
     def is_for(self, table: Table) -> bool:
         return self._table is table
@@ -87,15 +87,15 @@ class Rooms:
     def is_making(self) -> bool:
         return any(making.is_awaited for making in self._making)
 
-    def make(self, table: Table, count: int) -> bool:
-        """Must be called inside the loop. Raises MemoryError when there is none."""
+    def make(self, table: Table, count: int, *, is_sure: bool) -> bool:
+        """See `foresight.RoomMaker`. Must be called inside the loop. Raises MemoryError when there is none."""
         size = size_for(count)
         if not size:
             return False
         last = next((making for making in self._making if making.is_for(table)), None)
         if last is not None and (last.size >= size or not last.go_on()):
             return True
-        making = _Making(table, size)
+        making = _Making(table, size, is_sure=is_sure)
         self._making = [*(one for one in self._making if one is not last), making]
         return True
 

@@ -6,10 +6,12 @@ what is believed is paid for with bytes of the snapshot, of which every key take
     promised    what the believed keys take at least
     kept        what the keys that came take at least
     to come     the rest of the snapshot, where its length is known; of one that ends with a mark (diskless),
-                FIRST_BYTES and PROOF times what was kept: such a promise is believed in steps, as keys come
+                FIRST_BYTES and a part of what has come (PROOF)
 
 Invariant: promised - kept <= to come <= MOST_BYTES at the moment of each promise. Room for a key takes 30 to 90 bytes,
 and the smallest key that would fill it about 150, so a promise never takes more memory than the snapshot can fill.
+Where the length is not known, only the index of a table is made, 6 to 12 bytes for a key: the memory for the entries is
+not touched before the keys come.
 How room is made is `RoomMaker`'s, or the reader's at once.
 """
 
@@ -22,9 +24,13 @@ KEY_BYTES: Final = 4
 """Type, key and value of the smallest key, a length and a byte each, the value empty."""
 TTL_BYTES: Final = 5
 """The shortest expiry, in front of a key."""
-FIRST_BYTES: Final = 4 << 20
-"""Believed at first where the length is not known: a million keys."""
-PROOF: Final = 3
+FIRST_BYTES: Final = 16 << 20
+"""Believed at first where the length is not known: four million keys, an index of 32 MB."""
+PROOF: Final = 2
+"""Where the length is not known: so many bytes that have come stand for one that is to come."""
+MANY_KEYS: Final = 500_000
+"""Where the length is not known, and less is believed than was promised: a table with fewer keys than this may grow by
+itself, which takes a few milliseconds."""
 MOST_BYTES: Final = (KEY_BYTES + TTL_BYTES) << 23
 """Eight million keys that expire: a table for so many has a third of a gigabyte."""
 
@@ -38,8 +44,9 @@ class RoomMaker(Protocol):
     def is_making(self) -> bool:
         """Is room being made for a table that is empty? What is loaded until then may have to move twice."""
 
-    def make(self, table: Table, count: int) -> bool:
-        """For `count` keys in all; False when it is not worth it, or cannot be done."""
+    def make(self, table: Table, count: int, *, is_sure: bool) -> bool:
+        """For `count` keys in all; False when it is not worth it, or cannot be done. Unless it `is_sure` that so many
+        come, memory is only touched as they do."""
 
     def move_in(self) -> None:
         """Let tables have the room that was made, or move a part of their keys there."""
@@ -60,12 +67,13 @@ class _Promise:
 class Foresight:
     """The promises of one snapshot."""
 
-    __slots__ = ("_kept", "_open", "_promised", "rooms")
+    __slots__ = ("_came", "_kept", "_open", "_promised", "rooms")
 
     def __init__(self, rooms: RoomMaker | None) -> None:
         self.rooms: Final = rooms
         self._promised = 0
         self._kept = 0
+        self._came = 0
         self._open: list[_Promise] = []
         """Those that may be believed further."""
 
@@ -76,7 +84,7 @@ class Foresight:
         self._believe(promise, left_bytes)
         if left_bytes is None and promise.believed < count:
             self._open.append(promise)
-        return 0 if self._make(promise) else promise.believed
+        return 0 if self._make(promise, is_sure=left_bytes is not None) else promise.believed
 
     def promise_keys(self, table: Table, count: int, left_bytes: int | None) -> int:
         return self.promise(table, count, KEY_BYTES, left_bytes)
@@ -85,26 +93,34 @@ class Foresight:
         """So many keys have come, and so many times to live."""
         self._kept += keys * KEY_BYTES + ttls * TTL_BYTES
 
-    def look(self) -> None:
-        """Believe more of what was promised, now that keys have come; to be called after each slice."""
+    def look(self, came_bytes: int) -> None:
+        """Believe more of what was promised, now that so much of the snapshot has come; called after each slice."""
+        self._came = came_bytes
         if self.rooms is None or not self._open:
             return
         for promise in self._open:
-            # Half of what was believed has come.
-            if 2 * len(promise.table) >= promise.believed and self._believe(promise, None):
-                self._make(promise)
+            if self._believe(promise, None):
+                self._make(promise, is_sure=False)
         self._open = [promise for promise in self._open if promise.believed < promise.count]
 
     def _believe(self, promise: _Promise, left_bytes: int | None) -> bool:
-        """As much of it as is allowed, but not a little more than before."""
-        to_come = FIRST_BYTES + PROOF * self._kept if left_bytes is None else left_bytes
+        """As much of it as is allowed. Without a length: all of it, or what a large table needs soon, since growing
+        moves the keys that have come, and is to be done once and by a lot, not often and by a little."""
+        to_come = self._to_come() if left_bytes is None else left_bytes
         allowed = min(to_come, MOST_BYTES) - max(0, self._promised - self._kept)
         more = min(promise.count - promise.believed, max(0, allowed) // promise.entry_bytes)
-        if more < promise.believed and promise.believed + more < promise.count:
-            return False
+        if left_bytes is None and self._came and promise.believed + more < promise.count:
+            keys = len(promise.table)
+            if keys < MANY_KEYS or 8 * keys < 7 * promise.believed or more < keys:
+                return False
         promise.believed += more
         self._promised += more * promise.entry_bytes
         return more > 0
 
-    def _make(self, promise: _Promise) -> bool:
-        return self.rooms is not None and self.rooms.make(promise.table, promise.believed)
+    def _to_come(self) -> int:
+        """For how many bytes more of a snapshot without a length there is room. Without a maker of rooms none, as the
+        reader would touch all of the memory."""
+        return 0 if self.rooms is None else FIRST_BYTES + self._came // PROOF
+
+    def _make(self, promise: _Promise, *, is_sure: bool) -> bool:
+        return self.rooms is not None and self.rooms.make(promise.table, promise.believed, is_sure=is_sure)

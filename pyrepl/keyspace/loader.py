@@ -118,7 +118,7 @@ class Loader:
             rooms.move_in()
         for event in self._reader.feed(data):
             self._receive(event)
-        self._foresight.look()
+        self._foresight.look(self._reader.consumed)
 
     def end(self) -> None:
         """The input ended. Raises CorruptData unless the snapshot is complete."""

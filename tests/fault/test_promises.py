@@ -15,7 +15,7 @@ import pytest
 from tests.fault.fake_master import REPLID, FakeMaster, Talk, raw
 from tests.peers.lab import STOP_S, Lab, Node, wait_until
 
-MOST_BYTES = 200_000_000
+MOST_BYTES = 100_000_000
 """One believed promise of eight million keys would take 337 MB, and there are 32 of them."""
 MANY = b"\x80\x7f\xff\xff\xff"
 MARK = b"m" * 40

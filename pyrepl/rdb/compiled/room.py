@@ -8,7 +8,7 @@ served. Here the same is done in parts:
 | part | where | how long |
 |---|---|---|
 | `Room(size)`, memory that nobody has touched | the node's thread | at once |
-| `Room.make`: an empty table in it | any thread, without the interpreter's lock | as memory is touched |
+| `Room.make`: an empty table in it, all or its index touched | any thread, without a lock | as memory is touched |
 | `Growth.step`: where each key belongs in it | the node's thread | as many keys as is asked for |
 | `Growth.finish`: the keys and values are copied, and the tables exchanged | the node's thread | 4 ns a key |
 | `Room.give_back`: the pages of the old table | any thread | as it takes |
@@ -276,14 +276,15 @@ class Room:
             if self._keys is not cython.NULL:
                 _free_keys(self._keys)
 
-    def make(self) -> None:
-        """An empty table in it; every page of it has been touched then."""
+    def make(self, touches_entries: bool = True) -> None:
+        """An empty table in it; every page of it has been touched then, or only those before the entries."""
         if cython.compiled:
             keys: cython.p_uchar = self._keys
             size: cython.int = self._size
             if keys is cython.NULL:
                 return
             slots_bytes: cython.size_t = cython.cast(cython.size_t, 4) << size
+            touched: cython.size_t = _bytes_of(size) - HEAD_BYTES - slots_bytes if touches_entries else 0
             with cython.nogil:
                 memset(keys, 0, HEAD_BYTES)
                 _set_number_at(keys, 0, 1)
@@ -291,7 +292,7 @@ class Room:
                 keys[BYTES_AT] = size + 2
                 _set_number_at(keys, LEFT_AT, _entries_of(size))
                 memset(keys + HEAD_BYTES, 0xFF, slots_bytes)
-                memset(keys + HEAD_BYTES + slots_bytes, 0, _bytes_of(size) - HEAD_BYTES - slots_bytes)
+                memset(keys + HEAD_BYTES + slots_bytes, 0, touched)
 
     def give_back(self) -> None:
         """Its pages to the system, so that freeing it takes no time; it is of no use any more."""

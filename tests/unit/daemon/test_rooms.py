@@ -30,7 +30,7 @@ async def test_a_table_moves_in_when_its_room_is_made() -> None:
     rooms = Rooms()
     table = {b"a": b"1"}
     small = sys.getsizeof(table)
-    assert rooms.make(table, MANY) == rooms.make(table, 2 * MANY) == COMPILED
+    assert rooms.make(table, MANY, is_sure=True) == rooms.make(table, 2 * MANY, is_sure=True) == COMPILED
     await until(lambda: not rooms.is_making)
     table[b"b"] = b"2"
     assert sys.getsizeof(table) == small
@@ -44,7 +44,7 @@ async def test_a_table_moves_in_when_its_room_is_made() -> None:
 @in_loop
 async def test_what_is_not_worth_it() -> None:
     rooms = Rooms()
-    assert not rooms.make({}, 1000)
+    assert not rooms.make({}, 1000, is_sure=True)
     assert not rooms.is_making
 
 
@@ -53,7 +53,7 @@ async def test_a_table_that_filled_meanwhile_moves_in_parts() -> None:
     """Nobody waits for its room, and more keys may come between the parts."""
     rooms = Rooms()
     table: dict[bytes, bytes] = {}
-    assert rooms.make(table, 10 * MANY) == COMPILED
+    assert rooms.make(table, 10 * MANY, is_sure=True) == COMPILED
     table.update({b"%d" % number: b"" for number in range(2 * MANY)})
     assert not rooms.is_making
     small = sys.getsizeof(table)
@@ -72,13 +72,13 @@ async def test_a_table_that_filled_meanwhile_moves_in_parts() -> None:
 async def test_a_larger_room_is_made_when_more_is_believed() -> None:
     rooms = Rooms()
     table: dict[bytes, bytes] = {}
-    assert rooms.make(table, 2 * MANY) == rooms.make(table, 20 * MANY) == COMPILED
+    assert rooms.make(table, 2 * MANY, is_sure=True) == rooms.make(table, 20 * MANY, is_sure=True) == COMPILED
     await until(lambda: not rooms.is_making)
     rooms.move_in()
     first = sys.getsizeof(table)
     assert (first > 24 * 2 * MANY) == COMPILED and first < 24 * 20 * MANY
     table.update({b"%d" % number: b"" for number in range(MANY)})
-    assert rooms.make(table, 2 * MANY) == rooms.make(table, 20 * MANY) == COMPILED
+    assert rooms.make(table, 2 * MANY, is_sure=True) == rooms.make(table, 20 * MANY, is_sure=True) == COMPILED
     if COMPILED:
         await until_moved(rooms, lambda: sys.getsizeof(table) > 24 * 20 * MANY)
     assert list(table) == [b"%d" % number for number in range(MANY)]

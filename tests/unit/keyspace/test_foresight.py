@@ -24,9 +24,11 @@ class Asked:
 
     def __init__(self) -> None:
         self.counts: dict[int, int] = {}
+        self.sure: list[bool] = []
 
-    def make(self, table: Table, count: int) -> bool:
+    def make(self, table: Table, count: int, *, is_sure: bool) -> bool:
         self.counts[id(table)] = count
+        self.sure.append(is_sure)
         return True
 
     def move_in(self) -> None:
@@ -42,6 +44,7 @@ def test_a_true_promise_is_believed_at_once() -> None:
     table: Table = {}
     assert Foresight(asked).promise(table, 5000, KEY_BYTES, 5000 * 20) == 0
     assert asked.counts == {id(table): 5000}
+    assert asked.sure == [True]
 
 
 def test_where_nobody_makes_room_the_caller_does() -> None:
@@ -72,23 +75,41 @@ def test_no_promise_is_believed_without_end() -> None:
     assert foresight.promise({}, 1 << 40, KEY_BYTES, 1 << 50) == 0
 
 
-def test_without_a_length_more_is_believed_as_keys_come() -> None:
+def test_without_a_length_the_rest_is_believed_once_it_is_paid_for() -> None:
+    """In one step, as every step moves the keys that have come."""
     asked = Asked()
     foresight = Foresight(asked)
     table: Table = {}
-    promised = 3 * FIRST_BYTES // KEY_BYTES
+    first = FIRST_BYTES // KEY_BYTES
+    promised = 2 * first
     assert foresight.promise(table, promised, KEY_BYTES, None) == 0
-    first = asked.counts[id(table)]
-    assert first == FIRST_BYTES // KEY_BYTES
-    foresight.look()
     assert asked.counts[id(table)] == first
-    table.update(table_of(first // 2))
-    foresight.keep(first // 2, 0)
-    foresight.look()
-    second = asked.counts[id(table)]
-    assert second == first + first // 2 * (PROOF + 1) == promised
-    foresight.look()
+    assert asked.sure == [False]
+    foresight.look(PROOF * FIRST_BYTES - 1)
+    assert asked.counts[id(table)] == first
+    foresight.look(PROOF * FIRST_BYTES)
     assert asked.counts[id(table)] == promised
+
+
+def test_without_a_length_a_table_that_fills_up_gets_what_is_paid_for() -> None:
+    asked = Asked()
+    foresight = Foresight(asked)
+    table: Table = {}
+    first = FIRST_BYTES // KEY_BYTES
+    assert foresight.promise(table, 100 * first, KEY_BYTES, None) == 0
+    came = first * 7 // 8
+    table.update(table_of(came - 1))
+    foresight.keep(came - 1, 0)
+    foresight.look(PROOF * FIRST_BYTES)
+    assert asked.counts[id(table)] == first
+    table[b"one more"] = b""
+    foresight.keep(1, 0)
+    foresight.look(PROOF * FIRST_BYTES)
+    assert asked.counts[id(table)] == first + came + first
+
+
+def test_without_a_length_and_without_a_maker_nothing_is_believed() -> None:
+    assert Foresight(None).promise({}, 5000, KEY_BYTES, None) == 0
 
 
 def test_without_a_length_all_lies_together_cost_little() -> None:
@@ -102,8 +123,9 @@ def test_without_a_length_all_lies_together_cost_little() -> None:
         table.update(table_of(10_000))
         foresight.keep(10_000, 0)
         kept += 10_000
-        foresight.look()
-        assert sum(asked.counts.values()) <= FIRST_BYTES // KEY_BYTES + (PROOF + 1) * kept
+        came = kept * 20
+        foresight.look(came)
+        assert sum(asked.counts.values()) <= (FIRST_BYTES + came // PROOF) // KEY_BYTES + kept
 
 
 @pytest.mark.parametrize("is_sized", [True, False])

@@ -27,10 +27,10 @@ def table_of(count: int) -> Table:
     return {b"%d" % number: b"value%d" % number for number in range(count)}
 
 
-def made(size: int) -> Room:
+def made(size: int, touches_entries: bool = True) -> Room:
     """As the node makes it: in a thread."""
     room = Room(size)
-    thread = threading.Thread(target=room.make)
+    thread = threading.Thread(target=room.make, args=(touches_entries,))
     thread.start()
     thread.join()
     return room
@@ -94,12 +94,13 @@ def test_a_room_that_nobody_wants_is_freed() -> None:
         made(SIZE).give_back()
 
 
-def test_few_keys_move_in() -> None:
+@pytest.mark.parametrize("touches_entries", [True, False])
+def test_few_keys_move_in(touches_entries: bool) -> None:
     for count in (0, 1, 5, 6, 1000):
         table = table_of(count)
         expected = dict(table)
         before = id(table)
-        move_in(table, made(SIZE))
+        move_in(table, made(SIZE, touches_entries))
         works(table, expected)
         assert id(table) == before
         assert (sys.getsizeof(table) > 24 * ROOM) == COMPILED

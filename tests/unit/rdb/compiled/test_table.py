@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from pyrepl.keyspace.foresight import FIRST_BYTES, KEY_BYTES, Foresight
+from pyrepl.keyspace.foresight import KEY_BYTES, Foresight
 from pyrepl.keyspace.packed import CLASSES
 from pyrepl.rdb.compiled import bulk
 from pyrepl.rdb.length import encode_length
@@ -13,7 +13,9 @@ from pyrepl.rdb.strings import encode_string
 from tests.unit.rdb.compiled.collections_in_rdb import keys, whole
 
 SAID = 100_000
-BELIEVED = FIRST_BYTES // KEY_BYTES
+INPUT_BYTES = 1 << 22
+"""So long is each snapshot, or so it is said."""
+BELIEVED = INPUT_BYTES // KEY_BYTES
 
 
 def says(count: int) -> bytes:
@@ -21,7 +23,7 @@ def says(count: int) -> bytes:
 
 
 def table(data: bytes, mine: dict[bytes, bytes]) -> dict[bytes, bytes]:
-    RdbReader(RdbLimits(), CLASSES, lambda db: mine, Foresight(None).promise_keys).feed(data)
+    RdbReader(RdbLimits(input_bytes=INPUT_BYTES), CLASSES, lambda db: mine, Foresight(None).promise_keys).feed(data)
     return mine
 
 
