@@ -13,9 +13,9 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     replication | streams                 PSYNC, pure: history, backlog, link, session, roster, role | change streams
     keyspace | aof                        databases, value types, expiry, digest | the append-only file, its parts
     resp | rdb | config                   the wire, the snapshot format, the directives
-    units | glob | kernels | frozen | temporary
+    units | glob | kernels | frozen | machines | temporary
                                           kernels: whether the hot modules run compiled | records that never change |
-                                          files in the making
+                                          a machine's table of moves | files in the making
     layout                                which interpreters the compiled form fits
     errors
 

@@ -51,7 +51,7 @@ def role(call: Call) -> list[Reply]:
             -1 if link.held is None else link.held,
         ]
     replicas: list[Reply] = [
-        [session.ip.encode(), b"%d" % session.listening_port, b"%d" % session.ack_cut]
+        [session.ip.encode(), b"%d" % session.told.listening_port, b"%d" % session.ack_cut]
         for session in replication.roster.sessions.values()
         if session.state is SessionState.ONLINE
     ]

@@ -94,10 +94,10 @@ class ReplicaConn:
             transport.write(b"".join(out))
         if self._file is not None:
             self._push_file(self._file)
-            self.session.unsent_bytes = 0
+            self.session.note_unsent(0)
             return 0
         sent = self._push_stream() if self.session.may_stream else 0
-        self.session.unsent_bytes = transport.get_write_buffer_size()
+        self.session.note_unsent(transport.get_write_buffer_size())
         return sent
 
     def file_is_out(self) -> bool:

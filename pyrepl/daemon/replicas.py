@@ -397,9 +397,9 @@ class Replicas:
         channel = " (rdb-channel)" if any(session.is_rdb_channel for session in sessions) else ""
         self._log(events.SyncSnapshotStarting("disk" if disk else f"replicas sockets{channel}"))
         target: Target = ToFile(self._saver.dump_path) if disk else self._sockets(sessions)
-        compressed = disk or not all(Capability.NO_COMPRESSION in session.capabilities for session in sessions)
+        compressed = disk or not all(Capability.NO_COMPRESSION in session.told.capabilities for session in sessions)
         version = version_for(self._node, sessions, self._log)
-        job = self._saver.job(version, compressed=compressed, excluded=sessions[0].excluded)
+        job = self._saver.job(version, compressed=compressed, excluded=sessions[0].told.excluded)
         ids = {self._replicas[session.id].fd: session.id for session in sessions}
 
         def ended(outcome: Outcome) -> None:

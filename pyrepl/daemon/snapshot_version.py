@@ -27,9 +27,9 @@ def version_for(node: Node, sessions: Sequence[Session], log: Callable[[Event], 
     """
     if node.settings.rdb_version is not None:
         return None
-    if Exclusion.DATA in sessions[0].excluded:
+    if Exclusion.DATA in sessions[0].told.excluded:
         return DEFAULT_VERSION
-    common = common_capabilities(session.capabilities for session in sessions)
+    common = common_capabilities(session.told.capabilities for session in sessions)
     valkey = Capability.READS_80 in common
     version = needs_version(node.keyspace, valkey=valkey, idmp=Capability.READS_13 in common)
     if valkey and version != DEFAULT_VERSION:

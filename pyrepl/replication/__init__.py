@@ -12,7 +12,8 @@ Bytes in at the left, bytes out at the right; `now` is monotonic seconds:
     two_channels, rdb_channel, main_channel, syncbuffer, lines
                          its parts for a sync on two connections, and the stream held meanwhile
     progress, backoff    its counters and its patience
-    session, limits      the master's machine for one connection of a replica, and how slow it may be
+    session, limits      the master's machine for one connection of a replica, and how slow it may be; its table of
+                         moves is session_states, what the replica said of itself is told
     pairs                which two connections make one sync, and what becomes of one when the other ends
     roster, causes       all sessions: the snapshot they share, lag, WAIT, limits; why there were full resyncs
     role                 the only branch on master or replica

@@ -73,4 +73,4 @@ class FailureMemory:
 
 def _name(session: Session) -> tuple[str, int]:
     """By what a replica is recognised when it comes back."""
-    return (session.ip, session.listening_port)
+    return (session.ip, session.told.listening_port)

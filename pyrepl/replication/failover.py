@@ -3,10 +3,8 @@
 Not here: what becomes of our own role then (role.py), the PSYNC ... FAILOVER on the wire (psync.py, link.py), and the
 pause of writes, which the shell begins with `begin` and ends when the state is NONE again.
 
-                 begin               a replica has acked all, or FORCE and time over
-    NONE ---------------> WAITING -----------------------------------------------------> IN_PROGRESS
-      ^                      | abort, time over, target gone                               | link says how it went,
-      +----------------------+-------------------------------------------------------------+ or abort
+The moves are in the table below, drawn in docs/machines.md: begin, then a replica that has everything (or FORCE and the
+time over) takes over, and the link to it says how that went. An abort, the time over or a target that is gone end it.
 
 Theory: while writes are paused and nobody writes PINGs or GETACKs into the stream, its end stands still, so "a replica
 has acked the end" stays true until the switch, and the switch costs a partial resync of nothing. One GETACK goes before
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.errors import CommandError
 from pyrepl.frozen import Frozen
+from pyrepl.machines import Table
 from pyrepl.replication.events import SessionState
 
 if TYPE_CHECKING:
@@ -43,6 +42,30 @@ class FailoverState(enum.StrEnum):
     NONE = "no-failover"
     WAITING = "waiting-for-sync"
     IN_PROGRESS = "failover-in-progress"
+
+
+class FailoverTrigger(enum.StrEnum):
+    """What moves it on."""
+
+    BEGIN = "begin"
+    HAND_OVER = "hand_over"
+    TAKEN_OVER = "taken_over"
+    GIVE_UP = "give_up"
+
+
+_S = FailoverState
+_T = FailoverTrigger
+FAILOVER: Final = Table(
+    "A failover on the old master",
+    (_S.NONE,),
+    {
+        (_S.NONE, _T.BEGIN): _S.WAITING,
+        (_S.WAITING, _T.HAND_OVER): _S.IN_PROGRESS,
+        (_S.WAITING, _T.GIVE_UP): _S.NONE,
+        (_S.IN_PROGRESS, _T.TAKEN_OVER): _S.NONE,
+        (_S.IN_PROGRESS, _T.GIVE_UP): _S.NONE,
+    },
+)
 
 
 class HandOver(Frozen):
@@ -99,7 +122,7 @@ class Failover:
                 raise CommandError(NOT_A_REPLICA)
             if session.state is not SessionState.ONLINE:
                 raise CommandError(NOT_ONLINE)
-        self.state = FailoverState.WAITING
+        self._move(FailoverTrigger.BEGIN)
         self.target = target
         self._force = force
         self._deadline = None if timeout_s is None else now + timeout_s
@@ -131,7 +154,7 @@ class Failover:
         if refusal:
             self._give_up(refusal)
         else:
-            self._clear()
+            self._clear(FailoverTrigger.TAKEN_OVER)
 
     def abort(self) -> None:
         """FAILOVER ABORT. Raises CommandError when there is nothing to abort.
@@ -155,29 +178,32 @@ class Failover:
         """A replica that may take over now."""
         end = self._backlog.end
         for session in self._roster.sessions.values():
-            address = (session.ip, session.listening_port)
-            wanted = address == self.target if self.target is not None else session.listening_port > 0
+            address = (session.ip, session.told.listening_port)
+            wanted = address == self.target if self.target is not None else session.told.listening_port > 0
             if wanted and session.state is SessionState.ONLINE and session.ack_cut == end:
                 return address
         return None
 
     def _session(self, target: tuple[str, int]) -> Session | None:
         for session in self._roster.sessions.values():
-            if (session.ip, session.listening_port) == target:
+            if (session.ip, session.told.listening_port) == target:
                 return session
         return None
 
     def _hand_over(self, target: tuple[str, int], *, forced: bool) -> None:
-        self.state = FailoverState.IN_PROGRESS
+        self._move(FailoverTrigger.HAND_OVER)
         self.target = target
         self._events.append(HandOver(*target, forced))
 
     def _give_up(self, text: str) -> None:
         self._events.append(GaveUp(text, self.state is FailoverState.IN_PROGRESS))
-        self._clear()
+        self._clear(FailoverTrigger.GIVE_UP)
 
-    def _clear(self) -> None:
-        self.state = FailoverState.NONE
+    def _clear(self, trigger: FailoverTrigger) -> None:
+        self._move(trigger)
         self.target = None
         self._force = False
         self._deadline = None
+
+    def _move(self, trigger: FailoverTrigger) -> None:
+        self.state = FAILOVER.after(self.state, trigger)

@@ -53,7 +53,7 @@ from pyrepl.replication.events import (
 from pyrepl.replication.handshake import Handshake
 from pyrepl.replication.link_base import LinkBase
 from pyrepl.replication.link_options import LinkOptions as LinkOptions
-from pyrepl.replication.link_states import BUSY, TAKING, Trigger, next_state
+from pyrepl.replication.link_states import BUSY, LINK, TAKING, LinkTrigger
 from pyrepl.replication.link_states import OldData as OldData
 from pyrepl.replication.psync import (
     Cause,
@@ -146,7 +146,7 @@ class Link(LinkBase):
 
     def connected(self, now: float) -> None:
         """The connection that Connect asked for stands."""
-        self._move(Trigger.ESTABLISHED, now)
+        self._move(LinkTrigger.ESTABLISHED, now)
         self._last_io_at = now
         self._handshake = Handshake(self.options.introduction, self.position, self.options.offers)
         self._out.extend(self._handshake.data_to_send())
@@ -202,7 +202,7 @@ class Link(LinkBase):
         announced = self.announced
         if announced is None:
             raise PeerError(f"no snapshot is being loaded in state {self.state}")
-        next_state(self.state, Trigger.LOADED)
+        LINK.after(self.state, LinkTrigger.LOADED)
         self.replid = announced.replid
         self.held = announced.cut
         self._snapshot = None
@@ -212,7 +212,7 @@ class Link(LinkBase):
         if self._gone is not None:
             self._used_up(now)
             return
-        self._begin_stream(Trigger.LOADED, now, full=True)
+        self._begin_stream(LinkTrigger.LOADED, now, full=True)
         early, self._early = self._early, b""
         if early:
             self._guarded(early, now)
@@ -277,7 +277,7 @@ class Link(LinkBase):
         if state is LinkState.WAITING:
             at = self.progress.next_try_at
             if at is not None and now >= at:
-                self._connect(Trigger.DUE, now)
+                self._connect(LinkTrigger.DUE, now)
             return
         if self._may_take_slice:
             self._take_slice(now)
@@ -361,7 +361,7 @@ class Link(LinkBase):
         assert self.replid is not None
         self.takes_over = False
         self._events.append(Continued(self.replid, self.held, new_replid))
-        self._begin_stream(Trigger.CONTINUE, now, full=False)
+        self._begin_stream(LinkTrigger.CONTINUE, now, full=False)
 
     def _take_full_resync(self, answer: FullResyncGranted, request: Request, now: float) -> None:
         self.takes_over = False
@@ -369,7 +369,7 @@ class Link(LinkBase):
 
     def _announce(self, replid: ReplId, cut: Offset, request: Request, now: float) -> None:
         """The snapshot's cut is known, and its bytes come next."""
-        self._move(Trigger.FULL_RESYNC, now)
+        self._move(LinkTrigger.FULL_RESYNC, now)
         announced = FullResyncAnnounced(replid, cut, guess_refusal(request, replid, cut))
         self._events.append(announced)
         self._snapshot = SnapshotIn(announced, now)
@@ -384,7 +384,7 @@ class Link(LinkBase):
             self._events.extend(events)
             return b""
         self._events.extend(events[:-1])
-        self._move(Trigger.LAST_BYTE, now)
+        self._move(LinkTrigger.LAST_BYTE, now)
         self._events.append(events[-1])
         return snapshot.rest
 
@@ -394,7 +394,7 @@ class Link(LinkBase):
         if answer.dialect not in self.options.offers:
             raise PeerError("the master wants to sync on two connections, which we did not offer")
         self.takes_over = False
-        self._move(Trigger.TWO_CHANNELS, now)
+        self._move(LinkTrigger.TWO_CHANNELS, now)
         self._two = TwoChannels(answer, request, self.options, self.buffer_use, now)
         self._events.append(OpenRdbChannel(self.host, self.port, answer.dialect.name))
 
@@ -433,7 +433,7 @@ class Link(LinkBase):
 
     def _begin_catch_up(self, two: TwoChannels, now: float) -> None:
         """The snapshot is our data now; the stream behind it follows slice by slice."""
-        self._move(Trigger.SNAPSHOT_LOADED, now)
+        self._move(LinkTrigger.SNAPSHOT_LOADED, now)
         if two.close_rdb():
             self._events.append(CloseRdbChannel())
         self.progress.transfer = None
@@ -470,7 +470,7 @@ class Link(LinkBase):
         if self._gone is not None:
             self._used_up(now)
             return
-        self._move(Trigger.CAUGHT_UP, now)
+        self._move(LinkTrigger.CAUGHT_UP, now)
         self._note_up(now, full=True)
 
     # ------------------------------------------------------------------ inside, the stream
@@ -484,7 +484,7 @@ class Link(LinkBase):
         if stream.error:
             raise PeerError(stream.error)
 
-    def _begin_stream(self, trigger: Trigger, now: float, *, full: bool) -> None:
+    def _begin_stream(self, trigger: LinkTrigger, now: float, *, full: bool) -> None:
         self._move(trigger, now)
         self.progress.transfer = None
         self._stream = StreamIn(self._known_held)

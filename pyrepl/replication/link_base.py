@@ -23,7 +23,7 @@ from pyrepl.replication.events import (
     TryAgain,
 )
 from pyrepl.replication.link_options import LinkOptions
-from pyrepl.replication.link_states import BUSY, ROLE_STATES, SYNCING, Trigger, next_state
+from pyrepl.replication.link_states import BUSY, LINK, ROLE_STATES, SYNCING, LinkTrigger
 from pyrepl.replication.progress import LinkProgress
 from pyrepl.replication.psync import ASK_FOR_ALL, FAILOVER_TO_MASTER, Cause, Reason, Request, TryLater
 from pyrepl.units import Offset, ReplId
@@ -100,12 +100,12 @@ class LinkBase(ABC):
         """Begin to follow: Connect comes at once. Raises PeerError if it was started already."""
         self._backoff.reset()
         self.progress.note_down(now)
-        self._connect(Trigger.START, now)
+        self._connect(LinkTrigger.START, now)
 
     def stop(self, now: float) -> None:
         """End it for good (REPLICAOF, shutdown). No event comes of it but Lost, and which connections to close."""
         before = self.state
-        self._move(Trigger.STOP, now)
+        self._move(LinkTrigger.STOP, now)
         if before in BUSY:
             self._give_up_connection()
             if self._gone is None:
@@ -135,7 +135,7 @@ class LinkBase(ABC):
 
     # ------------------------------------------------------------------ inside
 
-    def _connect(self, trigger: Trigger, now: float) -> None:
+    def _connect(self, trigger: LinkTrigger, now: float) -> None:
         self._move(trigger, now)
         self._last_io_at = now
         self.progress.note_attempt()
@@ -173,7 +173,7 @@ class LinkBase(ABC):
             self._may_have_obeyed = True
         up_for_s = now - self._state_since if before is LinkState.CONNECTED else 0.0 if was_flowing else None
         self._settle_position()
-        self._move(Trigger.FAIL, now)
+        self._move(LinkTrigger.FAIL, now)
         self._give_up_connection()
         progress = self.progress
         progress.note_down(now)
@@ -193,8 +193,8 @@ class LinkBase(ABC):
             return Reason(Cause.NOT_READY, detail="took_over")
         return answer.reason
 
-    def _move(self, trigger: Trigger, now: float) -> None:
-        before, after = self.state, next_state(self.state, trigger)
+    def _move(self, trigger: LinkTrigger, now: float) -> None:
+        before, after = self.state, LINK.after(self.state, trigger)
         self.state = after
         self._state_since = now
         if before is not after:

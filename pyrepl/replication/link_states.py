@@ -8,11 +8,11 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-from pyrepl.errors import PeerError
+from pyrepl.machines import Table
 from pyrepl.replication.events import LinkState
 
 
-class Trigger(enum.StrEnum):
+class LinkTrigger(enum.StrEnum):
     """What moves the link from state to state."""
 
     START = "start"
@@ -31,6 +31,7 @@ class Trigger(enum.StrEnum):
 
 
 _S = LinkState
+_T = LinkTrigger
 BUSY: Final = (_S.CONNECTING, _S.HANDSHAKE, _S.PAIRING, _S.TRANSFER, _S.LOADING, _S.CATCHING_UP, _S.CONNECTED)
 """While there is a connection, or one is being made."""
 SYNCING: Final = (_S.TRANSFER, _S.LOADING, _S.CATCHING_UP)
@@ -38,22 +39,25 @@ SYNCING: Final = (_S.TRANSFER, _S.LOADING, _S.CATCHING_UP)
 TAKING: Final = (_S.PAIRING, _S.TRANSFER)
 """Until the last byte of the snapshot: on two channels, while the second one is needed."""
 
-TRANSITIONS: Final[dict[tuple[LinkState, Trigger], LinkState]] = {
-    (_S.IDLE, Trigger.START): _S.CONNECTING,
-    (_S.WAITING, Trigger.DUE): _S.CONNECTING,
-    (_S.CONNECTING, Trigger.ESTABLISHED): _S.HANDSHAKE,
-    (_S.HANDSHAKE, Trigger.CONTINUE): _S.CONNECTED,
-    (_S.HANDSHAKE, Trigger.FULL_RESYNC): _S.TRANSFER,
-    (_S.HANDSHAKE, Trigger.TWO_CHANNELS): _S.PAIRING,
-    (_S.PAIRING, Trigger.FULL_RESYNC): _S.TRANSFER,
-    (_S.TRANSFER, Trigger.LAST_BYTE): _S.LOADING,
-    (_S.LOADING, Trigger.LOADED): _S.CONNECTED,
-    (_S.LOADING, Trigger.SNAPSHOT_LOADED): _S.CATCHING_UP,
-    (_S.CATCHING_UP, Trigger.CAUGHT_UP): _S.CONNECTED,
-    **{(state, Trigger.FAIL): _S.WAITING for state in BUSY},
-    **{(state, Trigger.STOP): _S.IDLE for state in LinkState},
-}
-"""(state, trigger) -> next state; what is absent is refused with PeerError."""
+LINK: Final = Table(
+    "The link to a master",
+    (_S.IDLE,),
+    {
+        (_S.IDLE, _T.START): _S.CONNECTING,
+        (_S.WAITING, _T.DUE): _S.CONNECTING,
+        (_S.CONNECTING, _T.ESTABLISHED): _S.HANDSHAKE,
+        (_S.HANDSHAKE, _T.CONTINUE): _S.CONNECTED,
+        (_S.HANDSHAKE, _T.FULL_RESYNC): _S.TRANSFER,
+        (_S.HANDSHAKE, _T.TWO_CHANNELS): _S.PAIRING,
+        (_S.PAIRING, _T.FULL_RESYNC): _S.TRANSFER,
+        (_S.TRANSFER, _T.LAST_BYTE): _S.LOADING,
+        (_S.LOADING, _T.LOADED): _S.CONNECTED,
+        (_S.LOADING, _T.SNAPSHOT_LOADED): _S.CATCHING_UP,
+        (_S.CATCHING_UP, _T.CAUGHT_UP): _S.CONNECTED,
+        **{(state, _T.FAIL): _S.WAITING for state in BUSY},
+        **{(state, _T.STOP): _S.IDLE for state in LinkState},
+    },
+)
 
 ROLE_STATES: Final[dict[LinkState, str]] = {
     _S.IDLE: "none",
@@ -78,11 +82,3 @@ class OldData(enum.Enum):
     """Written to a file first (repl-diskless-load disabled)."""
     STAYS_UNTIL_LOADED = "loaded"
     """Loaded beside the old data (repl-diskless-load swapdb)."""
-
-
-def next_state(state: LinkState, trigger: Trigger) -> LinkState:
-    """The state after `trigger`. Raises PeerError if that is not expected in `state`."""
-    after = TRANSITIONS.get((state, trigger))
-    if after is None:
-        raise PeerError(f"{trigger} is not expected in state {state}")
-    return after

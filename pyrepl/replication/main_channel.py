@@ -15,6 +15,7 @@ import enum
 from typing import Final, final
 
 from pyrepl.errors import PeerError
+from pyrepl.machines import Table
 from pyrepl.replication.dialects import Dialect, SnapshotStart
 from pyrepl.replication.lines import Lines
 from pyrepl.replication.psync import (
@@ -49,12 +50,16 @@ class MainChannelTrigger(enum.StrEnum):
 
 _S = MainChannelState
 _T = MainChannelTrigger
-TRANSITIONS: Final[dict[tuple[MainChannelState, MainChannelTrigger], MainChannelState]] = {
-    (_S.RECEIVE_START, _T.PAIRED): _S.RECEIVE_PAIRING_REPLY,
-    (_S.RECEIVE_PAIRING_REPLY, _T.OK): _S.RECEIVE_PSYNC_REPLY,
-    (_S.RECEIVE_PSYNC_REPLY, _T.CONTINUE): _S.STREAM,
-}
-"""(state, trigger) -> next state; what is absent is refused with PeerError."""
+MAIN_CHANNEL: Final = Table(
+    "The main connection, in a sync on two",
+    (_S.RECEIVE_START, _S.STREAM),
+    {
+        (_S.RECEIVE_START, _T.PAIRED): _S.RECEIVE_PAIRING_REPLY,
+        (_S.RECEIVE_PAIRING_REPLY, _T.OK): _S.RECEIVE_PSYNC_REPLY,
+        (_S.RECEIVE_PSYNC_REPLY, _T.CONTINUE): _S.STREAM,
+    },
+    where=" on the main connection",
+)
 
 
 @final
@@ -137,7 +142,4 @@ class MainChannel:
             raise PeerError(f"expected +CONTINUE behind the snapshot of {self._start.replid}, got {line[:200]!r}")
 
     def _move(self, trigger: MainChannelTrigger) -> None:
-        after = TRANSITIONS.get((self.state, trigger))
-        if after is None:
-            raise PeerError(f"{trigger} is not expected on the main connection in state {self.state}")
-        self.state = after
+        self.state = MAIN_CHANNEL.after(self.state, trigger)

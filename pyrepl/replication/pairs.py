@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, final
 
 from pyrepl.errors import CommandError
-from pyrepl.replication.dialects import ABOUT_SNAPSHOTS, DIALECTS, Capability, Dialect
+from pyrepl.replication.dialects import DIALECTS, Capability, Dialect
 from pyrepl.replication.events import SessionState
 from pyrepl.replication.limits import Excess, OutputWatch
 from pyrepl.replication.psync import Cause, Reason
@@ -98,18 +98,18 @@ class Pairs(Introducer):
         """The way in which a full resync of `session` takes two connections; None if it takes one, as with a snapshot
         that leaves something out: the second connection would not know of it."""
         options = self._options
-        if not options.diskless or session.excluded:
+        if not options.diskless or session.told.excluded:
             return None
         offered = Capability.RDB_CHANNEL if options.rdb_channel else Capability.NONE
         if options.dual_channel:
             offered |= Capability.DUAL_CHANNEL
-        common = offered & session.capabilities
+        common = offered & session.told.capabilities
         return next((dialect for dialect in DIALECTS if dialect.capability in common), None)
 
     def expect(self, main: Session) -> None:
         """`main` was sent to a second connection that will not name it: remember what only the first one tells."""
-        self._expected.pop((main.ip, main.listening_port), None)
-        self._expected[(main.ip, main.listening_port)] = (main.version, main.capabilities)
+        self._expected.pop((main.ip, main.told.listening_port), None)
+        self._expected[(main.ip, main.told.listening_port)] = (main.told.version, main.told.capabilities)
         if len(self._expected) > MAX_EXPECTED:
             del self._expected[next(iter(self._expected))]
 
@@ -121,9 +121,8 @@ class Pairs(Introducer):
             return "ERR the RDB channel has not named its main channel"
         if not self._options.dual_channel:
             return "ERR dual channel replication is not enabled"
-        version, capabilities = self._expected.pop((rdb.ip, rdb.listening_port), ("", Capability.NONE))
-        rdb.version = rdb.version or version
-        rdb.capabilities |= capabilities & ABOUT_SNAPSHOTS
+        version, capabilities = self._expected.pop((rdb.ip, rdb.told.listening_port), ("", Capability.NONE))
+        rdb.told.learn(version, capabilities)
         return ""
 
     # ------------------------------------------------------------------ pairing
@@ -134,9 +133,8 @@ class Pairs(Introducer):
         unfit = rdb.state is not SessionState.HANDSHAKE or not rdb.is_rdb_channel or rdb.partner is not None
         if main is None or unfit or main.state is not SessionState.WAIT_RDB_CHANNEL or main.partner is not None:
             raise CommandError(f"ERR Unrecognized RDB client id: {main_id}")
-        main.partner, rdb.partner = rdb, main
-        rdb.version = rdb.version or main.version
-        rdb.capabilities |= main.capabilities & ABOUT_SNAPSHOTS
+        main.pair_with(rdb)
+        rdb.told.learn(main.told.version, main.told.capabilities)
 
     def pair_with_rdb(self, main: Session, rdb_id: int) -> None:
         """REPLCONF set-rdb-client-id: only a snapshot whose stream nobody has asked for."""
@@ -145,7 +143,7 @@ class Pairs(Introducer):
         if wait is None or wait.main is not None or unfit:
             raise CommandError(f"ERR Unrecognized RDB client id {rdb_id}")
         wait.main = main
-        main.psync_wait = wait
+        main.name_wait(wait)
 
     def keep_stream(self, rdb: Session, cursor: Cursor) -> None:
         """The snapshot of an RDB connection without a main one begins; `cursor` pins the stream behind it."""
@@ -154,9 +152,10 @@ class Pairs(Introducer):
     def attached(self, main: Session, wait: PsyncWait, now: float) -> None:
         """`main` has the stream that `wait` kept."""
         self._drop(wait)
-        rdb, wait.rdb, wait.main, main.psync_wait = wait.rdb, None, None, None
+        main.name_wait(None)
+        rdb, wait.rdb, wait.main = wait.rdb, None, None
         if rdb is not None:
-            main.partner, rdb.partner = rdb, main
+            main.pair_with(rdb)
         elif wait.rdb_id in self._unsettled:
             self._unsettled[wait.rdb_id] = main
         else:
@@ -169,13 +168,11 @@ class Pairs(Introducer):
 
         `child_writes`: it is an RDB connection that hung up while its snapshot was being written.
         """
-        partner, session.partner = session.partner, None
-        if partner is not None:
-            partner.partner = None
+        partner = session.part()
         if session.is_rdb_channel:
             self._rdb_channel_left(session, partner, now, child_writes=child_writes)
             return
-        wait, session.psync_wait = session.psync_wait, None
+        wait = session.name_wait(None)
         if wait is not None:
             wait.main = None
             self._give_up(wait)
@@ -263,7 +260,7 @@ class Pairs(Introducer):
         main, wait.main = wait.main, None
         rdb, wait.rdb = wait.rdb, None
         if main is not None:
-            main.psync_wait = None
+            main.name_wait(None)
         for session, channel in ((main, "rdb_channel"), (rdb, "main_channel")):
             if session is not None:
                 _close(session, channel, reason)

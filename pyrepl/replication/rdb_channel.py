@@ -19,6 +19,7 @@ import enum
 from typing import Final, final
 
 from pyrepl.errors import PeerError
+from pyrepl.machines import Table
 from pyrepl.replication.dialects import RDB_CAPABILITY, VALKEY_DUAL_CHANNEL, Dialect, SnapshotStart, decode_end_offset
 from pyrepl.replication.handshake import Introduction, auth_step
 from pyrepl.replication.lines import Lines
@@ -47,14 +48,18 @@ class RdbChannelTrigger(enum.StrEnum):
 
 _S = RdbChannelState
 _T = RdbChannelTrigger
-TRANSITIONS: Final[dict[tuple[RdbChannelState, RdbChannelTrigger], RdbChannelState]] = {
-    (_S.SEND_HANDSHAKE, _T.ESTABLISHED): _S.RECEIVE_REPLCONF_REPLY,
-    (_S.SEND_HANDSHAKE, _T.ESTABLISHED_WITH_PASSWORD): _S.RECEIVE_AUTH_REPLY,
-    (_S.RECEIVE_AUTH_REPLY, _T.OK): _S.RECEIVE_REPLCONF_REPLY,
-    (_S.RECEIVE_REPLCONF_REPLY, _T.OK): _S.RECEIVE_FULLRESYNC,
-    (_S.RECEIVE_FULLRESYNC, _T.START): _S.RDB_LOADING,
-}
-"""(state, trigger) -> next state; what is absent is refused with PeerError."""
+RDB_CHANNEL: Final = Table(
+    "The RDB connection, in a sync on two",
+    (_S.SEND_HANDSHAKE,),
+    {
+        (_S.SEND_HANDSHAKE, _T.ESTABLISHED): _S.RECEIVE_REPLCONF_REPLY,
+        (_S.SEND_HANDSHAKE, _T.ESTABLISHED_WITH_PASSWORD): _S.RECEIVE_AUTH_REPLY,
+        (_S.RECEIVE_AUTH_REPLY, _T.OK): _S.RECEIVE_REPLCONF_REPLY,
+        (_S.RECEIVE_REPLCONF_REPLY, _T.OK): _S.RECEIVE_FULLRESYNC,
+        (_S.RECEIVE_FULLRESYNC, _T.START): _S.RDB_LOADING,
+    },
+    where=" on the RDB connection",
+)
 
 
 @final
@@ -164,7 +169,4 @@ class RdbChannel:
         self._out.append(encode_command(words))
 
     def _move(self, trigger: RdbChannelTrigger) -> None:
-        after = TRANSITIONS.get((self.state, trigger))
-        if after is None:
-            raise PeerError(f"{trigger} is not expected on the RDB connection in state {self.state}")
-        self.state = after
+        self.state = RDB_CHANNEL.after(self.state, trigger)

@@ -186,7 +186,8 @@ class Roster:
         if session.state is not SessionState.HANDSHAKE:
             return
         refusal = self.failover_refusal if request.failover else self.refusal
-        refusal = refusal or why_not_filter(session.excluded, reads_eof=Capability.EOF in session.capabilities)
+        told = session.told
+        refusal = refusal or why_not_filter(told.excluded, reads_eof=Capability.EOF in told.capabilities)
         if refusal:
             session.refuse(refusal)
             return
@@ -215,9 +216,8 @@ class Roster:
         if listed.get(session.id) is session:
             del listed[session.id]
             self._memory.remember(session)
-        if session.cursor is not None:
-            self._backlog.detach(session.cursor)
-            session.cursor = None
+        if (cursor := session.give_back_cursor()) is not None:
+            self._backlog.detach(cursor)
         self.pairs.left(session, now, child_writes=hung_up and self.running is not None)
         self._remove_closed(now)
         self._note_absence(now)
@@ -258,7 +258,7 @@ class Roster:
         self.running = ordered.target
         self._stop_ordered = False
         self._running_cut = Offset(self._backlog.end)
-        self._running_reads = common_versions(session.capabilities for session in served)
+        self._running_reads = common_versions(session.told.capabilities for session in served)
         self._feed.forget_db()
         for session in served:
             if session.is_rdb_channel:
@@ -429,19 +429,19 @@ class Roster:
             self.remove(main, now)
             return
         self._list(main)
-        answer = encode_continue(self._history.replid, with_id=Capability.PSYNC2 in main.capabilities)
+        answer = encode_continue(self._history.replid, with_id=Capability.PSYNC2 in main.told.capabilities)
         main.stream_behind_snapshot(self._backlog.attach(Offset(request.held)), now, answer=answer)
         self.pairs.attached(main, wait, now)
         self._events.append(StreamAttached(main.id, Offset(request.held)))
 
     def _why_wait(self, session: Session) -> str:
         """What the session's full resync waits for: see events.SyncDecided."""
-        joins = not session.needs_socket and self._room() > 0 and self._running_reads in session.capabilities
+        joins = not session.needs_socket and self._room() > 0 and self._running_reads in session.told.capabilities
         if joins and self.running is SnapshotTarget.DISK and self._somebody_waits_for_end:
             return "joined"
         if self.running is not None or self.other_child_runs or session not in self._next_in_line():
             return "next"
-        if self._ordered is None and self.options.diskless and Capability.EOF in session.capabilities:
+        if self._ordered is None and self.options.diskless and Capability.EOF in session.told.capabilities:
             return "delay" if self.options.diskless_delay_s > 0 else "now"
         return "now"
 
@@ -465,7 +465,7 @@ class Roster:
     def _next_in_line(self) -> list[Session]:
         """Those of the waiting for whom there is room, longest waiting first, that want what the first wants."""
         waiting = sorted(self._waiting(), key=lambda session: session.waiting_since)
-        return [session for session in waiting if session.excluded == waiting[0].excluded][: self._room()]
+        return [session for session in waiting if session.told.excluded == waiting[0].told.excluded][: self._room()]
 
     def _concerned(self, target: SnapshotTarget | None) -> list[Session]:
         """Whom the end of a snapshot concerns: whom it served, or who ordered it if it never began."""
@@ -489,7 +489,7 @@ class Roster:
     def _next_group(self, waiting: list[Session]) -> tuple[SnapshotTarget, list[Session]]:
         """Where the next snapshot goes, and who of those that wait has it."""
         diskless = self.options.diskless
-        fit = [s for s in waiting if s.needs_socket or (diskless and Capability.EOF in s.capabilities)]
+        fit = [s for s in waiting if s.needs_socket or (diskless and Capability.EOF in s.told.capabilities)]
         if len(fit) == len(waiting) or any(session.is_rdb_channel for session in waiting):
             return SnapshotTarget.SOCKETS, fit
         return SnapshotTarget.DISK, waiting

@@ -4,18 +4,10 @@ Not here: who continues and which snapshot serves whom (roster.py), which two co
 the stream's bytes (the shell reads them from the Backlog at `cursor` and writes them), the snapshot's bytes (a file or
 a child's, daemon/snapshot).
 
-    HANDSHAKE --request_sync--> WAIT_SNAPSHOT_START -> WAIT_SNAPSHOT_END -> SEND_BULK -> ONLINE
-        |                                                     | (straight to the socket)   ^  ^
-        |                                                     +----------------------------+  |
-        +--- continued -----------------------------------------------------------------------+
-    any state -> CLOSED
-
-Two channels, the main connection above, the RDB connection below it; in Valkey's dialect the main one waits in
-HANDSHAKE until it asks to continue at the snapshot's cut:
-
-    HANDSHAKE --+RDBCHANNELSYNC--> WAIT_RDB_CHANNEL --snapshot begins--> SEND_BULK_AND_STREAM --first ACK--> ONLINE
-        +--- continued behind the snapshot --------------------------------------^
-    HANDSHAKE --request_sync--> WAIT_SNAPSHOT_START -> WAIT_SNAPSHOT_END --child done--> CLOSED
+The moves are in session_states.py, drawn in docs/machines.md. On one connection the way leads over the snapshot
+(WAIT_SNAPSHOT_START, WAIT_SNAPSHOT_END, SEND_BULK if it is a file), or past it when the replica is continued. On two,
+the main connection goes over WAIT_RDB_CHANNEL to SEND_BULK_AND_STREAM; in Valkey's dialect it waits in HANDSHAKE
+until it asks to continue at the snapshot's cut. The RDB connection ends when the child has written the snapshot.
 
 The stream flows in SEND_BULK_AND_STREAM and ONLINE, after a snapshot that a child wrote to the same socket only from
 the first ACK on: until then the replica looks for the end of the snapshot. While it waits for a file, `\\n` each second
@@ -30,7 +22,7 @@ from typing import TYPE_CHECKING, Final, Protocol, final
 
 from pyrepl.errors import CommandError
 from pyrepl.replication.backlog import Cursor
-from pyrepl.replication.dialects import Capability, capability_of_version, decode_capability, no_compression
+from pyrepl.replication.dialects import Capability
 from pyrepl.replication.events import (
     Channel,
     CloseSession,
@@ -43,10 +35,11 @@ from pyrepl.replication.events import (
 )
 from pyrepl.replication.limits import OutputWatch
 from pyrepl.replication.psync import Cause, Reason, decode_request, encode_continue, encode_full_resync
-from pyrepl.replication.replconf import Exclusion, address_of, exclusion_of, flag_of, is_answered, number_of, shown
+from pyrepl.replication.replconf import flag_of, is_answered, number_of, shown
+from pyrepl.replication.session_states import SESSION, SessionTrigger
+from pyrepl.replication.told import Told
 from pyrepl.replication.transfer import encode_size_header
 from pyrepl.resp.numbers import parse_integer
-from pyrepl.resp.parser import Parser
 from pyrepl.units import Offset, ReplId
 
 if TYPE_CHECKING:
@@ -56,24 +49,6 @@ KEEP_ALIVE_PERIOD_S: Final = 1.0
 _SHOWN_NAME: Final = 128
 UNKNOWN_PORT: Final = "<unknown-replica-port>"
 _OK: Final = b"+OK\r\n"
-_S = SessionState
-
-TRANSITIONS: Final[frozenset[tuple[SessionState, SessionState]]] = frozenset(
-    {
-        (_S.HANDSHAKE, _S.WAIT_SNAPSHOT_START),
-        (_S.HANDSHAKE, _S.ONLINE),
-        (_S.HANDSHAKE, _S.WAIT_RDB_CHANNEL),
-        (_S.HANDSHAKE, _S.SEND_BULK_AND_STREAM),
-        (_S.WAIT_RDB_CHANNEL, _S.SEND_BULK_AND_STREAM),
-        (_S.SEND_BULK_AND_STREAM, _S.ONLINE),
-        (_S.WAIT_SNAPSHOT_START, _S.WAIT_SNAPSHOT_END),
-        (_S.WAIT_SNAPSHOT_END, _S.SEND_BULK),
-        (_S.WAIT_SNAPSHOT_END, _S.ONLINE),
-        (_S.SEND_BULK, _S.ONLINE),
-        *((state, _S.CLOSED) for state in SessionState),
-    }
-)
-"""The moves that are legal; the shell's and the roster's calls are asserted against them."""
 
 
 @dataclass(slots=True)
@@ -121,16 +96,8 @@ class Session:
         self.id: Final = session_id
         self.options: Final = options
         self.state = SessionState.HANDSHAKE
-        self.listening_port = 0
-        self.announced_ip = ""
+        self.told: Final = Told()
         self.peer_ip: Final = ip
-        self.capabilities = Capability.NONE
-        self.version = ""
-        """What it told by `REPLCONF version`; nothing of a pyrepl, which names a Valkey there."""
-        self.rdb_only = False
-        """It wants the snapshot and no stream (redis-cli --rdb)."""
-        self.excluded = Exclusion.NONE
-        """What its snapshot leaves out (redis-cli --functions-rdb, --replica)."""
         self.uses_sync = False
         """It asked by SYNC and need not send ACKs."""
         self.is_rdb_channel = False
@@ -150,14 +117,13 @@ class Session:
         """When an ACK or a keep-alive last came."""
         self.has_acked = False
         self.unsent_bytes = 0
-        """Bytes handed to the connection that its socket has not taken yet; kept up to date by the shell."""
+        """Bytes handed to the connection that its socket has not taken yet (`note_unsent`)."""
         self.end_reason: Reason | None = None
         self.waiting_since = now
         self._awaits_ack = False
         self._introducer: Final = introducer
         self.output: Final = OutputWatch(options)
         self._last_sent_at = now
-        self._parser = Parser()
         self._out: list[bytes] = []
         self._events: list[SessionEvent] = []
 
@@ -166,12 +132,12 @@ class Session:
     @property
     def ip(self) -> str:
         """The address to show: the announced one, or where the connection comes from."""
-        return self.announced_ip or self.peer_ip
+        return self.told.announced_ip or self.peer_ip
 
     @property
     def address(self) -> str:
         """`ip:port`; Redis's words where it told no port, as redis-cli does not."""
-        return f"{self.ip}:{self.listening_port or UNKNOWN_PORT}"
+        return f"{self.ip}:{self.told.listening_port or UNKNOWN_PORT}"
 
     @property
     def may_stream(self) -> bool:
@@ -188,7 +154,7 @@ class Session:
     @property
     def needs_socket(self) -> bool:
         """Does its snapshot go to sockets alone? A part of the data in the file would take the place of dump.rdb."""
-        return self.is_rdb_channel or bool(self.excluded)
+        return self.is_rdb_channel or bool(self.told.excluded)
 
     @property
     def takes_snapshot(self) -> bool:
@@ -214,29 +180,20 @@ class Session:
         """Seconds since its last sign, as INFO's lag; 0 while it is not online."""
         return max(0.0, now - self.ack_at) if self.state is SessionState.ONLINE else 0.0
 
+    def note_unsent(self, size_bytes: int) -> None:
+        """So many bytes that were handed to the connection wait for its socket."""
+        self.unsent_bytes = size_bytes
+
     def pending_bytes(self, end: int) -> int:
         """Its output buffer, the stream ending at `end`: what it was not handed and what its socket did not take."""
         return self.unsent_bytes + (end - self.cursor.at if self.cursor is not None else 0)
 
     # ------------------------------------------------------------------ what the replica says
 
-    def receive(self, data: bytes, now: float) -> None:
-        """The next bytes of the connection. Broken input closes the session (Close with reason protocol)."""
-        if self.state is SessionState.CLOSED:
-            return
-        batch = self._parser.feed(data)
-        if batch.size:
-            self.note_sign(now)
-        for argv in batch.commands:
-            self.receive_command(argv, now)
-        if batch.error is not None or batch.overflow:
-            text = (batch.error or b"query buffer limit").decode("utf-8", "replace")
-            self.close(Reason(Cause.PROTOCOL, detail=self.state.wire_name), text)
-
     def note_sign(self, now: float) -> None:
         """Something came, be it a single `\\n`: a replica that loads a snapshot says no more than that.
 
-        For a shell that parses the connection itself and calls receive_command; `receive` does it too.
+        The shell parses the connection; it calls this for each read and receive_command for each command.
         """
         self.ack_at = now
 
@@ -271,15 +228,15 @@ class Session:
 
     def continued(self, replid: ReplId, cursor: Cursor, missing_bytes: int, now: float) -> None:
         """Partial resync granted: the stream goes on at `cursor`."""
-        self._move(SessionState.ONLINE, now)
+        self._begin(SessionTrigger.CONTINUE, now)
         self.cursor = cursor
         self.ack_cut = cursor.at
-        self._out.append(encode_continue(replid, with_id=Capability.PSYNC2 in self.capabilities))
+        self._out.append(encode_continue(replid, with_id=Capability.PSYNC2 in self.told.capabilities))
         self._events.append(WentOnline(full=False, missing_bytes=missing_bytes))
 
     def wait_for_snapshot(self, now: float) -> None:
         """Full resync decided: the next snapshot is for this replica."""
-        self._move(SessionState.WAIT_SNAPSHOT_START, now)
+        self._begin(SessionTrigger.FULL_RESYNC, now)
         self.waiting_since = now
 
     def send_to_rdb_channel(self, verdict: bytes, now: float, *, waits: bool) -> None:
@@ -288,18 +245,18 @@ class Session:
         self._out.append(verdict)
         self.waiting_since = now
         if waits:
-            self._move(SessionState.WAIT_RDB_CHANNEL, now)
+            self._begin(SessionTrigger.TWO_CHANNELS, now)
 
     def rdb_snapshot_started(self, line: bytes, now: float) -> None:
         """The snapshot for this RDB connection is being made; `line` states its cut."""
         assert self.is_rdb_channel
-        self._move(SessionState.WAIT_SNAPSHOT_END, now)
+        self._begin(SessionTrigger.SNAPSHOT_BEGINS, now)
         self.target = SnapshotTarget.SOCKETS
         self._out.append(line)
 
     def stream_behind_snapshot(self, cursor: Cursor, now: float, *, answer: bytes = b"") -> None:
         """The stream goes from here at once; the snapshot that ends at `cursor.at` goes over the RDB connection."""
-        self._move(SessionState.SEND_BULK_AND_STREAM, now)
+        self._begin(SessionTrigger.STREAM_BESIDE, now)
         self.cursor = cursor
         if answer:
             self._out.append(answer)
@@ -311,9 +268,31 @@ class Session:
         self.snapshot_is_out = True
         self.ack_at = now
 
+    def pair_with(self, other: Session) -> None:
+        """The two are the connections of one sync from here on."""
+        assert self.partner is None and other.partner is None and self.is_rdb_channel is not other.is_rdb_channel
+        self.partner, other.partner = other, self
+
+    def part(self) -> Session | None:
+        """The pair is no more; the other one, None if there was none."""
+        partner, self.partner = self.partner, None
+        if partner is not None:
+            partner.partner = None
+        return partner
+
+    def name_wait(self, wait: PsyncWait | None) -> PsyncWait | None:
+        """It named the stream that is kept for it; None once it has it, or will not. Returns what it named before."""
+        before, self.psync_wait = self.psync_wait, wait
+        return before
+
+    def give_back_cursor(self) -> Cursor | None:
+        """Its place in the stream, which it needs no longer; None if it had none."""
+        cursor, self.cursor = self.cursor, None
+        return cursor
+
     def snapshot_started(self, target: SnapshotTarget, replid: ReplId, cursor: Cursor, now: float) -> None:
         """The snapshot for this replica ends at the cut `cursor.at` and is being made."""
-        self._move(SessionState.WAIT_SNAPSHOT_END, now)
+        self._begin(SessionTrigger.SNAPSHOT_BEGINS, now)
         self.target = target
         self.cursor = cursor
         if not self.uses_sync:
@@ -322,14 +301,13 @@ class Session:
     def snapshot_ready(self, size_bytes: int, now: float) -> None:
         """The snapshot file is complete: its header goes out, the file is the shell's to send (SendFile)."""
         assert self.target is SnapshotTarget.DISK
-        self._move(SessionState.SEND_BULK, now)
+        self._begin(SessionTrigger.FILE_READY, now)
         self._out.append(encode_size_header(size_bytes))
         self._events.append(SendFile(size_bytes))
 
     def file_sent(self, now: float) -> None:
         """The last byte of the snapshot file was written to the connection: the stream may follow."""
-        assert self.state is SessionState.SEND_BULK
-        self._go_online(now, awaits_ack=False)
+        self._go_online(SessionTrigger.FILE_SENT, now)
 
     def child_done(self, now: float) -> None:
         """The child has written the whole snapshot to this replica's socket, which is ours again."""
@@ -339,7 +317,7 @@ class Session:
             text = "the snapshot is out, the stream is on the main connection"
             self.close(Reason(Cause.STOPPED, detail="rdb_channel"), text, flush=True)
             return
-        self._go_online(now, awaits_ack=True)
+        self._go_online(SessionTrigger.CHILD_DONE, now)
 
     def stalled(self) -> None:
         """The child gave up writing the snapshot to this replica's socket, which took nothing for repl-timeout."""
@@ -355,7 +333,7 @@ class Session:
         elif not flush:
             self._out.clear()
         self._explain_end(reason)
-        self.state = SessionState.CLOSED
+        self._move(SessionTrigger.END)
         self._events.append(CloseSession(self.end_reason or reason, text, flush=flush or bool(line)))
 
     def lost(self, text: str) -> None:
@@ -364,7 +342,7 @@ class Session:
             return
         self._explain_end(Reason(Cause.CONNECTION_LOST, detail=self.state.wire_name))
         self._out.clear()
-        self.state = SessionState.CLOSED
+        self._move(SessionTrigger.END)
 
     def check_output_buffer(self, end: int, floor_bytes: int, now: float) -> None:
         """Cut the replica if it is slower than allowed; the stream ends at `end`, a backlog has `floor_bytes`."""
@@ -449,29 +427,9 @@ class Session:
                 return
             if option == b"getack":
                 return
-            self._receive_option(argv[at], option, value)
+            if not self.told.receive(option, value) and not self._receive_pairing_option(option, value):
+                raise CommandError(f"ERR Unrecognized REPLCONF option: {shown(argv[at])}")
         self._out.append(_OK)
-
-    def _receive_option(self, spelled: bytes, option: bytes, value: bytes) -> None:
-        if option == b"capa":
-            self.capabilities |= decode_capability(value)
-        elif option == b"listening-port":
-            self.listening_port = number_of(value)
-        elif option == b"ip-address":
-            self.announced_ip = address_of(value)
-        elif option == b"version":
-            # A pyrepl, which is known by then, names the Valkey whose files it reads, for masters that are Valkeys.
-            told = b"" if Capability.READS_13 in self.capabilities else value[:64]
-            self.version = told.decode("utf-8", "backslashreplace")
-            self.capabilities |= capability_of_version(self.version)
-        elif option == b"rdb-no-compress":
-            self.capabilities |= no_compression(flag_of(value))
-        elif option == b"rdb-only":
-            self.rdb_only = flag_of(value)
-        elif option == b"rdb-filter-only":
-            self.excluded = exclusion_of(value)
-        elif not self._receive_pairing_option(option, value):
-            raise CommandError(f"ERR Unrecognized REPLCONF option: {shown(spelled)}")
 
     def _receive_pairing_option(self, option: bytes, value: bytes) -> bool:
         """The options of a sync on two connections; False if it is none of them, or if we know no such thing."""
@@ -509,7 +467,7 @@ class Session:
         if self.ack_cut < cut <= cursor.at:
             self.ack_cut = Offset(cut)
         if beside:
-            self._move(SessionState.ONLINE, now)
+            self._begin(SessionTrigger.FIRST_ACK, now)
             self._events.append(WentOnline(full=True))
 
     def _receive_fack(self, value: bytes) -> None:
@@ -526,13 +484,13 @@ class Session:
         self.uses_sync = not request.can_continue
         self._events.append(SyncRequested(request))
 
-    def _go_online(self, now: float, *, awaits_ack: bool) -> None:
-        if self.rdb_only:
+    def _go_online(self, trigger: SessionTrigger, now: float) -> None:
+        if self.told.rdb_only:
             self.close(Reason(Cause.STOPPED, detail="rdb_only"), "the snapshot was all it wanted", flush=True)
             return
-        self._move(SessionState.ONLINE, now)
+        self._begin(trigger, now)
         assert self.cursor is not None
-        self._awaits_ack = awaits_ack and not self.uses_sync and not self.has_acked
+        self._awaits_ack = trigger is SessionTrigger.CHILD_DONE and not self.uses_sync and not self.has_acked
         self.ack_at = now
         self._events.append(WentOnline(full=True))
 
@@ -543,8 +501,11 @@ class Session:
             reason = Reason(Cause.LOAD_FAILED, detail="no_ack")
         self.end_reason = reason
 
-    def _move(self, state: SessionState, now: float) -> None:
-        assert (self.state, state) in TRANSITIONS, f"{self.state} -> {state}"
-        self.state = state
+    def _begin(self, trigger: SessionTrigger, now: float) -> None:
+        """Move on, and count the time from here: for signs of the replica, and for ours."""
+        self._move(trigger)
         self.ack_at = now
         self._last_sent_at = now
+
+    def _move(self, trigger: SessionTrigger) -> None:
+        self.state = SESSION.after(self.state, trigger)

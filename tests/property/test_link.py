@@ -12,7 +12,7 @@ from pyrepl.errors import PeerError
 from pyrepl.replication.events import Apply, Connect, LinkEvent, LinkState, Lost, SnapshotBytes
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.link import Link, LinkOptions
-from pyrepl.replication.link_states import TRANSITIONS, OldData, Trigger
+from pyrepl.replication.link_states import LINK, LinkTrigger, OldData
 from pyrepl.replication.psync import Request
 from pyrepl.replication.transfer import encode_mark_header, encode_size_header
 from pyrepl.resp.encoder import encode_command
@@ -124,7 +124,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def start(self) -> None:
-        legal = (self.link.state, Trigger.START) in TRANSITIONS
+        legal = LINK.allows(self.link.state, LinkTrigger.START)
         try:
             self.link.start(self.now)
             assert legal
@@ -134,7 +134,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def connected(self) -> None:
-        legal = (self.link.state, Trigger.ESTABLISHED) in TRANSITIONS
+        legal = LINK.allows(self.link.state, LinkTrigger.ESTABLISHED)
         try:
             self.link.connected(self.now)
             assert legal
@@ -150,7 +150,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def loaded(self) -> None:
-        legal = (self.link.state, Trigger.LOADED) in TRANSITIONS
+        legal = LINK.allows(self.link.state, LinkTrigger.LOADED)
         try:
             self.link.loaded(self.now)
             assert legal and self.link.replid == B and self.link.held == 100

@@ -21,7 +21,7 @@ from pyrepl.replication.events import (
 )
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.link import Link, LinkOptions
-from pyrepl.replication.link_states import SYNCING, TAKING, TRANSITIONS, OldData, Trigger
+from pyrepl.replication.link_states import LINK, SYNCING, TAKING, LinkTrigger, OldData
 from pyrepl.replication.psync import ASK_FOR_ALL, Request
 from pyrepl.replication.transfer import encode_mark_header
 from pyrepl.resp.encoder import encode_command
@@ -206,7 +206,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def connected(self) -> None:
-        legal = (self.link.state, Trigger.ESTABLISHED) in TRANSITIONS
+        legal = LINK.allows(self.link.state, LinkTrigger.ESTABLISHED)
         try:
             self.link.connected(self.now)
             assert legal

@@ -22,6 +22,7 @@ from pyrepl.replication.roster import Roster, RosterOptions
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.resp.encoder import encode_command
 from pyrepl.units import ReplId
+from tests.replica_input import hear
 
 HARD_LIMIT = 2000
 BATCH = 400
@@ -88,7 +89,7 @@ class Master(RuleBasedStateMachine):
         return session
 
     def say(self, session: Session, *words: bytes) -> None:
-        session.receive(encode_command(list(words)), self.now)
+        hear(session, encode_command(list(words)), self.now)
         self.look()
 
     @rule(capa=st.sampled_from([b"eof", b"rdb-channel-repl", b"dual-channel", b"psync2"]))

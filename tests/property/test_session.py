@@ -16,6 +16,7 @@ from pyrepl.replication.roster import Roster, RosterOptions
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.resp.encoder import encode_command
 from pyrepl.units import ReplId
+from tests.replica_input import ReplicaInput, hear
 
 A = ReplId("a" * 40)
 lines = st.sampled_from(
@@ -37,16 +38,17 @@ lines = st.sampled_from(
 
 def outcome(chunks: list[bytes]) -> tuple[object, ...]:
     session = Session(1, "192.0.2.1", SessionOptions(), 0.0)
+    connection = ReplicaInput(session)
     for chunk in chunks:
-        session.receive(chunk, 1.0)
+        connection.receive(chunk, 1.0)
     out = b"".join(session.data_to_send())
     return (
         out,
         session.events(),
         session.address,
-        session.capabilities,
-        session.rdb_only,
-        session.excluded,
+        session.told.capabilities,
+        session.told.rdb_only,
+        session.told.excluded,
         session.state,
     )
 
@@ -123,9 +125,11 @@ class Master(RuleBasedStateMachine):
             self.ordered = False
             served = self.roster.snapshot_started(self.now)
             assert (self.roster.running is not None) == bool(served)
-            assert len({session.excluded for session in served}) <= 1, "what one snapshot leaves out, all want left out"
+            assert len({session.told.excluded for session in served}) <= 1, (
+                "what one snapshot leaves out, all want left out"
+            )
             to_disk = self.roster.running is SnapshotTarget.DISK
-            assert not (to_disk and any(session.excluded for session in served)), "dump.rdb is whole"
+            assert not (to_disk and any(session.told.excluded for session in served)), "dump.rdb is whole"
         self.look()
 
     @rule(ok=st.booleans())
@@ -147,7 +151,7 @@ class Master(RuleBasedStateMachine):
     def ack(self, index: int) -> None:
         session = self.some(index)
         if session is not None:
-            session.receive(encode_command([b"REPLCONF", b"ACK", b"%d" % self.backlog.end]), self.now)
+            hear(session, encode_command([b"REPLCONF", b"ACK", b"%d" % self.backlog.end]), self.now)
         self.look()
 
     @rule(size=st.integers(1, 400))
@@ -174,7 +178,7 @@ class Master(RuleBasedStateMachine):
     def say_anything(self, data: bytes, index: int) -> None:
         session = self.some(index)
         if session is not None:
-            session.receive(data, self.now)
+            hear(session, data, self.now)
             self.roster.check_output_buffers(self.now)
         self.look()
 

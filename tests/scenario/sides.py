@@ -35,6 +35,7 @@ from pyrepl.replication.transfer import encode_mark_header
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.parser import Parser
 from pyrepl.units import Offset, ReplId
+from tests.replica_input import hear
 from tests.scenario.conversation import MASTER, REPLICA, Said, command_text, number_to_id, raw_text, shorten, to_bytes
 
 SNAPSHOT = b"SNAPSHOT"
@@ -279,7 +280,7 @@ class MasterSide(Side):
             session = self.sessions[number]
             data = to_bytes(line)
             if session.is_replica:
-                session.receive(data, self.now)
+                hear(session, data, self.now)
             else:
                 self._answer(number, session, Parser().feed(data).commands[0])
         elif line.text == "connect":

@@ -26,7 +26,7 @@ class Handing:
         """FAILOVER, to whoever has everything first, to one alone, or to one by force when the time is over."""
         node = self._node
         at = node.backlog.end
-        choices = [("sim", session.listening_port) for session in node.roster.sessions.values()]
+        choices = [("sim", session.told.listening_port) for session in node.roster.sessions.values()]
         target = node.rng.choice(choices) if choices and node.rng.random() < 0.5 else None
         force = target is not None and node.rng.random() < 0.5
         try:

@@ -41,6 +41,7 @@ from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.parser import Parser
 from pyrepl.units import Offset, ReplId
+from tests.replica_input import ReplicaInput
 from tests.simulation.checkers.acks import AckWatch, check_honest
 from tests.simulation.checkers.economy import check_economy
 from tests.simulation.checkers.memory import check_buffer, check_memory
@@ -80,6 +81,8 @@ class Attached:
         self.session = session
         self.wire = wire
         self.parser = Parser()
+        self.input = ReplicaInput(session)
+        """Once it is a replica's."""
 
 
 class Node:
@@ -257,7 +260,7 @@ class Node:
     def _receive_from_replica(self, attached: Attached, data: bytes) -> None:
         session = attached.session
         if session.is_replica:
-            session.receive(data, self.clock.now)
+            attached.input.receive(data, self.clock.now)
             self._acks.check(self.name, session, self.backlog.end)
             replica = attached.wire.ends[0]
             assert isinstance(replica, Node)
@@ -388,7 +391,7 @@ class Node:
         seen["joined"] += decided.wait == "joined"
 
     def _check_switch(self, session: Session, held: int) -> None:
-        old = self.world.nodes[self.world.name_at(session.listening_port)]
+        old = self.world.nodes[self.world.name_at(session.told.listening_port)]
         if old.handing.since >= self.born_at and not old.handing.is_forced:
             check_switch(self.name, self.backlog.end, held)
             self.world.seen["switch"] += 1
@@ -402,7 +405,7 @@ class Node:
     def _feed_replica(self, attached: Attached) -> None:
         session, wire = attached.session, attached.wire
         in_flight = wire.in_flight_bytes(1)
-        session.unsent_bytes = in_flight
+        session.note_unsent(in_flight)
         if session.may_stream and session.cursor is not None and in_flight < WINDOW_BYTES and wire.is_open:
             for piece in self.backlog.read(session.cursor.at, WINDOW_BYTES):
                 wire.send(1, bytes(piece))

@@ -130,21 +130,21 @@ class MasterEnd:
                 conn,
                 asked_replid=request.replid,
                 asked_offset=request.held if request.replid is not None else None,
-                peer_version=session.version or None,
+                peer_version=session.told.version or None,
             )
         )
         return sync
 
     def _expect(self, session: Session, sync: _Sync) -> None:
         expected = self._expected
-        expected[(session.ip, session.listening_port)] = sync
+        expected[(session.ip, session.told.listening_port)] = sync
         if len(expected) > MAX_EXPECTED:
             del expected[next(iter(expected))]
 
     def rdb_channel_asks(self, session: Session, event: RdbChannelAsks, conn: str) -> None:
         """The second connection of a replica is here. In Valkey's dialect it does not say whose it is; the replica's
         address does."""
-        expected = self._expected.pop((session.ip, session.listening_port), None)
+        expected = self._expected.pop((session.ip, session.told.listening_port), None)
         main = self._syncs.get(event.main_id) if event.main_id is not None else None
         sync = main or expected
         if sync is None:

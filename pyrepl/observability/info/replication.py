@@ -93,7 +93,7 @@ def _replicas(node: Node) -> Iterator[tuple[str, str]]:
         lag_s = int(session.lag_s(node.process.now))
         yield (
             f"slave{number}",
-            f"ip={session.ip},port={session.listening_port},state={session.state.wire_name},"
+            f"ip={session.ip},port={session.told.listening_port},state={session.state.wire_name},"
             f"offset={session.ack_cut},lag={lag_s},type={session.channel}",
         )
 

@@ -21,7 +21,7 @@ def attach(rig: Rig, session_id: int, ack: int) -> Session:
     """An online replica that has acknowledged so many bytes."""
     roster = rig.node.replication.roster
     session = roster.open_session(session_id, "10.0.0.9", rig.node.process.now)
-    session.listening_port = 7000 + session_id
+    session.told.listening_port = 7000 + session_id
     session.state = SessionState.ONLINE
     session.ack_cut = Offset(ack)
     roster.sessions[session_id] = session

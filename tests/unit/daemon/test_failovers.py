@@ -53,7 +53,7 @@ async def test_writes_go_on_when_nobody_can_take_over(tmp_path: Path) -> None:
     async with running(one) as old, running(two) as new:
         await in_step(old, new)
         session = next(iter(old.app.node.replication.roster.sessions.values()))
-        session.listening_port = 1
+        session.told.listening_port = 1
         assert await old.say("FAILOVER TO 127.0.0.1 1 TIMEOUT 60000") == "OK"
         await until(lambda: old.app.node.replication.is_replica, "it tries to hand over")
         assert await old.say("FAILOVER ABORT") == "OK"

@@ -38,7 +38,7 @@ def test_the_lowest_that_holds_the_data_and_all_read(
     node.keyspace.databases[0].put(b"key", value)
     sessions = [Session(number, "1.2.3.4", SessionOptions(), 0.0) for number in range(len(readers))]
     for session, known in zip(sessions, readers, strict=True):
-        session.capabilities |= known
+        session.told.capabilities |= known
     log: list[Event] = []
     assert version_for(node, sessions, log.append) == version
     assert [type(event) for event in log] == ([said] if said is not None else [])
@@ -53,6 +53,6 @@ def test_without_keys_the_data_does_not_count() -> None:
     node = bare_node()
     node.keyspace.databases[0].put(b"key", WITH_IDS)
     session = Session(1, "1.2.3.4", SessionOptions(), 0.0)
-    session.excluded = Exclusion.DATA
+    session.told.excluded = Exclusion.DATA
     log: list[Event] = []
     assert version_for(node, [session], log.append) == 10 and log == []

@@ -15,6 +15,7 @@ from pyrepl.replication.history import History
 from pyrepl.replication.roster import Roster, RosterOptions
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import ReplId
+from tests.replica_input import hear
 
 A, B = ReplId("a" * 40), ReplId("b" * 40)
 BOTH = "capa eof capa psync2 capa rdb-channel-repl capa dual-channel"
@@ -46,7 +47,7 @@ class Bench:
         return session
 
     def say(self, session: Session, line: str) -> str:
-        session.receive(line.encode() + b"\r\n", self.now)
+        hear(session, line.encode() + b"\r\n", self.now)
         self.look(session)
         return self.sent(session)
 

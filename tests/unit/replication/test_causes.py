@@ -13,7 +13,7 @@ FIRST = Reason(Cause.FIRST)
 
 def ended(reason: Reason | None, port: int = 7001) -> Session:
     session = Session(1, "192.0.2.1", SessionOptions(), 0.0)
-    session.listening_port = port
+    session.told.listening_port = port
     session.end_reason = reason
     return session
 

@@ -43,7 +43,7 @@ class Stage:
 
     def replica(self, address: tuple[str, int], acked: int, state: SessionState = SessionState.ONLINE) -> Session:
         session = self.roster.open_session(address[1], address[0], 0.0)
-        session.listening_port, session.state, session.ack_cut = address[1], state, Offset(acked)
+        session.told.listening_port, session.state, session.ack_cut = address[1], state, Offset(acked)
         self.roster.sessions[session.id] = session
         return session
 
@@ -180,7 +180,7 @@ def test_when_nobody_is_left_it_is_over(stage: Stage) -> None:
 def test_who_has_told_no_port_is_no_target_by_itself(stage: Stage) -> None:
     """A tool that follows the stream and acknowledges: nobody could connect to it."""
     session = stage.replica(FIRST, 0)
-    session.listening_port = 0
+    session.told.listening_port = 0
     stage.begin()
     stage.catch_up(session)
     stage.failover.tick(1.0)

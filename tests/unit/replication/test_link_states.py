@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.errors import PeerError
 from pyrepl.replication.events import LinkState
-from pyrepl.replication.link_states import BUSY, ROLE_STATES, TRANSITIONS, Trigger, next_state
+from pyrepl.replication.link_states import BUSY, LINK, ROLE_STATES, LinkTrigger
 
 
 def test_each_state_has_a_word_for_role() -> None:
@@ -16,17 +16,17 @@ def test_each_state_has_a_word_for_role() -> None:
 
 def test_whatever_is_absent_is_refused() -> None:
     for state in LinkState:
-        for trigger in Trigger:
-            if (state, trigger) in TRANSITIONS:
-                assert next_state(state, trigger) is TRANSITIONS[state, trigger]
+        for trigger in LinkTrigger:
+            if LINK.allows(state, trigger):
+                assert LINK.after(state, trigger) is LINK.moves[state, trigger]
             else:
                 with pytest.raises(PeerError, match=f"{trigger} is not expected in state {state}"):
-                    next_state(state, trigger)
+                    LINK.after(state, trigger)
 
 
 def test_every_state_can_be_reached_and_left() -> None:
-    assert set(TRANSITIONS.values()) == set(LinkState)
+    assert set(LINK.moves.values()) == set(LinkState)
     for state in BUSY:
-        assert next_state(state, Trigger.FAIL) is LinkState.WAITING
+        assert LINK.after(state, LinkTrigger.FAIL) is LinkState.WAITING
     for state in LinkState:
-        assert next_state(state, Trigger.STOP) is LinkState.IDLE
+        assert LINK.after(state, LinkTrigger.STOP) is LinkState.IDLE

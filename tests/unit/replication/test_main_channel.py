@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.errors import PeerError
 from pyrepl.replication.dialects import REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL, SnapshotStart
-from pyrepl.replication.main_channel import TRANSITIONS, MainChannel, MainChannelState, MainChannelTrigger
+from pyrepl.replication.main_channel import MAIN_CHANNEL, MainChannel, MainChannelState, MainChannelTrigger
 from pyrepl.replication.psync import Cause
 from pyrepl.replication.syncbuffer import BufferUse, SyncBuffer
 from pyrepl.resp.parser import Parser
@@ -92,5 +92,5 @@ def test_the_start_is_told_once() -> None:
 
 
 def test_the_table_reaches_every_state() -> None:
-    assert {*TRANSITIONS.values(), MainChannelState.RECEIVE_START} == set(MainChannelState)
-    assert {trigger for _, trigger in TRANSITIONS} == set(MainChannelTrigger)
+    assert {*MAIN_CHANNEL.moves.values(), MainChannelState.RECEIVE_START} == set(MainChannelState)
+    assert {trigger for _, trigger in MAIN_CHANNEL.moves} == set(MainChannelTrigger)

@@ -57,8 +57,8 @@ def test_valkey_from_the_question_to_online() -> None:
     rdb = bench.connect("")
     bench.say(rdb, "REPLCONF capa eof rdb-only 1 rdb-channel 1")
     bench.say(rdb, "SYNC")
-    assert bench.of(RdbChannelAsks) == [RdbChannelAsks(2, None, "now")] and rdb.version == "9.0.1"
-    assert Capability.READS_80 in rdb.capabilities
+    assert bench.of(RdbChannelAsks) == [RdbChannelAsks(2, None, "now")] and rdb.told.version == "9.0.1"
+    assert Capability.READS_80 in rdb.told.capabilities
     bench.backlog.append(b"0123456789")
     bench.roster.snapshot_started(0.0, stream_db=3)
     assert bench.sent(rdb) == f"$ENDOFF:10 {B} 3 2|"

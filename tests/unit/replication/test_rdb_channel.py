@@ -8,7 +8,7 @@ from pyrepl.errors import PeerError
 from pyrepl.replication.dialects import REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL, SnapshotStart
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.psync import Cause
-from pyrepl.replication.rdb_channel import TRANSITIONS, RdbChannel, RdbChannelState, RdbChannelTrigger
+from pyrepl.replication.rdb_channel import RDB_CHANNEL, RdbChannel, RdbChannelState, RdbChannelTrigger
 from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.parser import Parser
 from pyrepl.units import Offset, ReplId
@@ -133,5 +133,5 @@ def test_what_is_no_answer_is_nonsense() -> None:
 
 
 def test_the_table_reaches_every_state() -> None:
-    assert {*TRANSITIONS.values(), RdbChannelState.SEND_HANDSHAKE} == set(RdbChannelState)
-    assert {trigger for _, trigger in TRANSITIONS} == set(RdbChannelTrigger)
+    assert {*RDB_CHANNEL.moves.values(), RdbChannelState.SEND_HANDSHAKE} == set(RdbChannelState)
+    assert {trigger for _, trigger in RDB_CHANNEL.moves} == set(RdbChannelTrigger)

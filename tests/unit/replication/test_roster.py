@@ -24,6 +24,7 @@ from pyrepl.replication.psync import FULL_RESYNC_CAUSES, Cause
 from pyrepl.replication.roster import Roster, RosterOptions
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import ReplId
+from tests.replica_input import hear
 
 A = ReplId("a" * 40)
 
@@ -51,7 +52,7 @@ class Bench:
         return session
 
     def say(self, session: Session, line: str) -> None:
-        session.receive(line.encode() + b"\r\n", self.now)
+        hear(session, line.encode() + b"\r\n", self.now)
         for event in session.events():
             if isinstance(event, SyncRequested):
                 self.roster.request_sync(session, event.request, self.now)

@@ -19,6 +19,7 @@ from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Request
 from pyrepl.replication.replconf import Exclusion
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import Offset, ReplId
+from tests.replica_input import hear
 
 A = ReplId("a" * 40)
 
@@ -35,7 +36,7 @@ class Bench:
     def say(self, *lines: str) -> str:
         """The replica says these inline commands; the answer."""
         for line in lines:
-            self.session.receive(line.encode() + b"\r\n", self.now)
+            hear(self.session, line.encode() + b"\r\n", self.now)
         return self.sent()
 
     def sent(self) -> str:
@@ -115,8 +116,8 @@ def test_what_it_said_about_itself() -> None:
     bench = Bench()
     bench.say("REPLCONF listening-port 6380 capa eof capa psync2", "REPLCONF ip-address 10.0.0.9 version 8.0.1")
     session = bench.session
-    assert session.address == "10.0.0.9:6380" and session.version == "8.0.1"
-    assert session.capabilities == Capability.EOF | Capability.PSYNC2
+    assert session.address == "10.0.0.9:6380" and session.told.version == "8.0.1"
+    assert session.told.capabilities == Capability.EOF | Capability.PSYNC2
 
 
 def test_the_last_filter_counts() -> None:
@@ -129,14 +130,14 @@ def test_the_last_filter_counts() -> None:
         ("nonsense", Exclusion.DATA),
     ):
         bench.say(f"REPLCONF rdb-filter-only {value}")
-        assert bench.session.excluded == excluded and bench.session.needs_socket
+        assert bench.session.told.excluded == excluded and bench.session.needs_socket
 
 
 def test_a_pyrepl_has_not_told_its_version() -> None:
     """What it names is the Valkey whose snapshots it reads."""
     bench = Bench()
     bench.say("REPLCONF capa rdb-version-13", "REPLCONF version 9.0.0")
-    assert bench.session.version == "" and bench.session.capabilities == Capability.READS_13
+    assert bench.session.told.version == "" and bench.session.told.capabilities == Capability.READS_13
 
 
 def test_requests_are_decoded() -> None:
@@ -262,7 +263,7 @@ def test_newlines_of_a_loading_replica_keep_it() -> None:
     bench.session.child_done(0.0)
     for second in range(1, 60):
         bench.tick_to(float(second))
-        bench.session.receive(b"\n", bench.now)
+        hear(bench.session, b"\n", bench.now)
     assert bench.session.state is SessionState.ONLINE
     bench.tick_to(70.0)
     assert str(bench.session.end_reason) == "timeout (first_ack)"
@@ -282,7 +283,7 @@ def test_the_hard_limit() -> None:
     bench.backlog.append(b"x" * 1500)
     bench.session.check_output_buffer(bench.backlog.end, 1000, 0.0)
     assert bench.session.state is SessionState.ONLINE
-    bench.session.unsent_bytes = 500
+    bench.session.note_unsent(500)
     bench.session.check_output_buffer(bench.backlog.end, 1000, 0.0)
     assert str(bench.session.end_reason) == "output_buffer (hard)"
 
@@ -299,11 +300,11 @@ def test_the_soft_limit_needs_time_without_a_break() -> None:
     bench = Bench(soft_limit_bytes=100, soft_limit_s=5)
     bench.online()
     session = bench.session
-    session.unsent_bytes = 100
+    session.note_unsent(100)
     session.check_output_buffer(0, 1000, 0.0)
-    session.unsent_bytes = 99
+    session.note_unsent(99)
     session.check_output_buffer(0, 1000, 4.0)
-    session.unsent_bytes = 100
+    session.note_unsent(100)
     session.check_output_buffer(0, 1000, 5.0)
     session.check_output_buffer(0, 1000, 10.0)
     assert session.state is SessionState.ONLINE
@@ -315,7 +316,7 @@ def test_the_soft_limit_needs_time_without_a_break() -> None:
 def test_what_a_replica_does_not_say(data: bytes) -> None:
     bench = Bench()
     bench.online()
-    bench.session.receive(data, 0.0)
+    hear(bench.session, data, 0.0)
     assert bench.session.end_reason is not None and bench.session.end_reason.cause is Cause.PROTOCOL
     assert bench.session.state is SessionState.CLOSED
 

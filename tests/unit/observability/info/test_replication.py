@@ -37,7 +37,7 @@ class TestReplicationOfAMaster:
         roster = rig.node.replication.roster
         for session_id, state in ((1, SessionState.ONLINE), (2, SessionState.WAIT_SNAPSHOT_END)):
             session = roster.open_session(session_id, "10.0.0.9", START_S)
-            session.listening_port, session.state, session.ack_cut = 7000 + session_id, state, Offset(57)
+            session.told.listening_port, session.state, session.ack_cut = 7000 + session_id, state, Offset(57)
             roster.sessions[session_id] = session
         rig.pass_s(1.9)
         shown = info(rig, "replication")
