@@ -15,7 +15,7 @@ from pyrepl.resp.reply import OK, Simple
 @command("DBSIZE", arity=1, flags=READONLY | FAST, group="server")
 def dbsize(call: Call) -> int:
     """How many keys the database holds, those included that have expired and are still to be removed."""
-    return len(call.db.values)
+    return call.db.key_count
 
 
 @command("SWAPDB", arity=3, flags=WRITE | FAST, group="server", since="4.0.0")

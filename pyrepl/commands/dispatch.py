@@ -40,7 +40,6 @@ from pyrepl.commands.table import (
 from pyrepl.commands.transactions import EXEC_WITHOUT_MULTI, discard_queue, is_dirty, unwatch
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Expiry
-from pyrepl.keyspace.prefetch import prefetch_commands
 from pyrepl.node.client import UNLIMITED, Client
 from pyrepl.node.node import Node
 from pyrepl.observability.events import SecurityAttack
@@ -141,7 +140,7 @@ class Dispatcher:
         started = clock()
         while index < end and not (client.guarded or node.checked):
             if index >= fetched:
-                fetched = prefetch_commands(call.db.values, call.db.expires, commands, index)
+                fetched = call.db.prefetch_commands(commands, index)
             argv = commands[index]
             if argv[0] is not name:
                 name = argv[0]
@@ -260,7 +259,7 @@ class Dispatcher:
             started = clock()
             for index in range(start, len(commands)):
                 if index >= fetched:
-                    fetched = prefetch_commands(call.db.values, call.db.expires, commands, index)
+                    fetched = call.db.prefetch_commands(commands, index)
                 argv = commands[index]
                 entry = by_name.get(argv[0])
                 if entry is None or entry.children or not entry.fits(len(argv)):

@@ -82,7 +82,7 @@ class Condition:
 
 def _expire(call: Call, key: bytes, at_ms: int, condition: Condition, options: tuple[bytes, ...]) -> int:
     db = call.db
-    if db.find_kept(key) is None or not condition.allows(at_ms, db.expires.get(key)):
+    if db.find_kept(key) is None or not condition.allows(at_ms, db.expiry_of(key)):
         return 0
     if at_ms <= call.now_ms and not call.node.replication.is_replica:
         db.drop(key)
@@ -121,13 +121,14 @@ def pexpiretime(call: Call, key: bytes) -> int:
 def _expire_time(call: Call, key: bytes) -> int:
     if call.db.read_kept(key) is None:
         return NO_KEY
-    return call.db.expires.get(key, NO_TTL)
+    at_ms = call.db.expiry_of(key)
+    return NO_TTL if at_ms is None else at_ms
 
 
 def _time_to_live(call: Call, key: bytes) -> int:
     if call.db.read_kept(key) is None:
         return NO_KEY
-    at_ms = call.db.expires.get(key)
+    at_ms = call.db.expiry_of(key)
     # What a replica shows to its master is there though its time has passed: Redis says 0.
     return NO_TTL if at_ms is None else max(0, at_ms - call.now_ms)
 
@@ -140,7 +141,7 @@ def _in_seconds(number_ms: int) -> int:
 def persist(call: Call, key: bytes) -> int:
     """Take a key's time to live away; 1 if it had one."""
     db = call.db
-    if db.find_kept(key) is None or key not in db.expires:
+    if db.find_kept(key) is None or db.expiry_of(key) is None:
         return 0
     db.expire_at(key, None)
     db.changed(key)

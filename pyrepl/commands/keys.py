@@ -48,7 +48,7 @@ def _delete(db: Database, keys: tuple[bytes, ...]) -> int:
     # An expired key that a replica's client deletes counts, as in Redis, which there has nothing else to delete it by.
     ends_expired = db.keyspace.expiry is not Expiry.REMOVE
     for key in keys:
-        if ends_expired and db.expires:
+        if ends_expired and db.timed_count:
             db.find_kept(key)
         if db.drop(key):
             db.changed(key)
@@ -94,7 +94,7 @@ def _rename(db: Database, key: bytes, new: bytes, *, replace: bool) -> bool:
         raise no_such_key()
     if key == new or (db.find_kept(new) is not None and not replace):
         return False
-    at_ms = db.expires.get(key)
+    at_ms = db.expiry_of(key)
     db.put(new, value)
     db.expire_at(new, at_ms)
     db.delete(key)
@@ -112,7 +112,7 @@ def copy(call: Call, key: bytes, new: bytes, *options: bytes) -> int:
     value = call.db.read_kept(key)
     if value is None or (target.find_kept(new) is not None and not replace):
         return 0
-    at_ms = call.db.expires.get(key)
+    at_ms = call.db.expiry_of(key)
     target.put(new, copied(value))
     target.expire_at(new, at_ms)
     target.changed(new)
@@ -146,7 +146,7 @@ def move(call: Call, key: bytes, number: bytes) -> int:
     value = source.find_kept(key)
     if value is None or target.find_kept(key) is not None:
         return 0
-    at_ms = source.expires.get(key)
+    at_ms = source.expiry_of(key)
     target.put(key, value)
     target.expire_at(key, at_ms)
     source.delete(key)
@@ -160,11 +160,10 @@ def keys_(call: Call, pattern: bytes) -> list[bytes] | Effect:
     """All keys that match a pattern. For big databases use SCAN: this takes long, and a reply as big as they are."""
     db = call.db
     matches = Glob(pattern).matches
-    if len(db.values) > FEW_KEYS:
+    if db.key_count > FEW_KEYS:
         return InSlices(KeysJob(db, matches))
-    if not db.expires:
-        return list(db.values) if pattern == b"*" else [key for key in db.values if matches(key)]
-    return [key for key in db.values if matches(key) and not db.has_expired(key)]
+    found = db.all_keys() if pattern == b"*" else [key for key in db.all_keys() if matches(key)]
+    return [key for key in found if not db.has_expired(key)] if db.timed_count else found
 
 
 @command("RANDOMKEY", arity=1, flags=READONLY | ARBITRARY_KEYS, group="generic")

@@ -52,10 +52,11 @@ def memory_stats(call: Call) -> dict[Reply, Reply]:
         b"functions.caches": 0,
     }
     for db in call.keyspace.databases:
-        if db.values:
+        if db.key_count:
+            main_bytes, expires_bytes = db.table_bytes()
             stats[b"db.%d" % db.index] = {
-                b"overhead.hashtable.main": db.values.__sizeof__(),
-                b"overhead.hashtable.expires": db.expires.__sizeof__() if db.expires else 0,
+                b"overhead.hashtable.main": main_bytes,
+                b"overhead.hashtable.expires": expires_bytes,
             }
     stats[b"overhead.total"] = use.overhead
     stats[b"keys.count"] = use.keys

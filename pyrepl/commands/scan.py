@@ -36,7 +36,7 @@ def _scan(call: Call, place: int, options: ScanOptions) -> ScanReply:
 
 
 def _is_wanted(call: Call, key: bytes, options: ScanOptions) -> bool:
-    if options.type_name is None or key not in call.db.values:
+    if options.type_name is None or not call.db.holds(key):
         return call.db.find_kept(key) is not None
     value = call.db.read_kept(key)
     return value is not None and options.type_name == kept_type_name(value).encode()

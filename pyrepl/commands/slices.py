@@ -16,7 +16,7 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.digest import KeyspaceDigest
 from pyrepl.keyspace.key_round import KeyRound
-from pyrepl.keyspace.scan import HashOrder, KeyOrder
+from pyrepl.keyspace.scan import HashOrder
 from pyrepl.resp.reply import Reply, Simple
 
 FEW_KEYS: Final = 10_000
@@ -50,17 +50,17 @@ class KeysJob:
     def __init__(self, db: Database, matches: Matcher) -> None:
         self._db = db
         self._matches = matches
-        self._round = KeyRound(db.values, exact=True)
+        self._round = db.key_round()
         self._found: dict[bytes, None] = {}
         """As keys may come twice."""
 
     def step(self) -> bool:
         """See Job. A database that was flushed or swapped meanwhile ends it."""
         db, matches = self._db, self._matches
-        keys = self._round.take(self._STEP) if self._round.source is db.values else []
-        expires = bool(db.expires)
+        keys = self._round.take(self._STEP) if db.has_round(self._round) else []
+        expires = db.timed_count > 0
         for key in keys:
-            if matches(key) and key in db.values and not (expires and db.has_expired(key)):
+            if matches(key) and db.holds(key) and not (expires and db.has_expired(key)):
                 self._found[key] = None
         return not keys
 
@@ -87,16 +87,16 @@ class OrderJob:
         self._begin()
 
     def _begin(self) -> None:
-        self._round = KeyRound(self._db.values, exact=True)
+        self._round = self._db.key_round()
         self._restarts = 0
         self._keys: list[bytes] = []
 
     def step(self) -> bool:
         """See Job. A database that was flushed or swapped meanwhile begins it again."""
         db = self._db
-        if db.order is not None and db.order.source is db.values:
+        if db.has_order:
             return True
-        if self._round.source is not db.values:
+        if not db.has_round(self._round):
             self._begin()
         found = self._round.take(self._STEP)
         if self._round.restarts != self._restarts:
@@ -106,8 +106,7 @@ class OrderJob:
         if found and not self._round.is_listed:
             return False
         # What was listed at once lacks the keys that came since: then it can as well be listed now.
-        keys = None if self._round.is_listed else self._keys
-        db.order = KeyOrder(db.values, db.keyspace.now_ms, keys)
+        db.take_order(None if self._round.is_listed else self._keys)
         return True
 
     def reply(self) -> Reply:
@@ -117,7 +116,7 @@ class OrderJob:
 
 def is_order_far(db: Database) -> bool:
     """Would the order of SCAN have to be made first, of many keys?"""
-    return len(db.values) > FEW_KEYS and (db.order is None or db.order.source is not db.values)
+    return db.key_count > FEW_KEYS and not db.has_order
 
 
 @final

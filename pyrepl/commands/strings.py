@@ -34,7 +34,7 @@ from pyrepl.commands.table import (
     command,
 )
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.prefetch import WINDOW, prefetch_words
+from pyrepl.keyspace.prefetch import WINDOW
 from pyrepl.keyspace.values import wrong_type
 from pyrepl.resp.doubles import format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, format_integer, parse_integer
@@ -262,7 +262,7 @@ def getex(call: Call, key: bytes, *options: bytes) -> bytes | None:
         db.expire_at(key, at_ms)
         db.changed(key)
         call.rewrite(b"PEXPIREAT", key, b"%d" % at_ms)
-    elif parsed.persist and key in db.expires:
+    elif parsed.persist and db.expiry_of(key) is not None:
         db.expire_at(key, None)
         db.changed(key)
         call.rewrite(b"PERSIST", key)
@@ -291,7 +291,7 @@ class _Mset(Words):
         index = 1
         while index < size:
             if index >= fetched:
-                prefetch_words(db.values, db.expires, argv, index, 2)
+                db.prefetch_words(argv, index, 2)
                 fetched = index + 2 * WINDOW
             db.write(argv[index], argv[index + 1])
             index += 2

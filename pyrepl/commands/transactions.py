@@ -44,7 +44,7 @@ class AbsentWatch:
         self.client = client
         self._db = db
         self._key = key
-        self.is_stale = key in db.values
+        self.is_stale = db.holds(key)
 
     @property
     def dirty_cas(self) -> bool:
@@ -54,7 +54,7 @@ class AbsentWatch:
     def dirty_cas(self, dirty: bool) -> None:
         if not self.is_stale or _is_there(self._db, self._key):
             self.client.dirty_cas = dirty
-        elif self._key not in self._db.values:
+        elif not self._db.holds(self._key):
             self.is_stale = False
 
     def swapped(self) -> None:
@@ -62,7 +62,7 @@ class AbsentWatch:
         if _is_there(self._db, self._key):
             self.client.dirty_cas = True
         else:
-            self.is_stale = self._key in self._db.values
+            self.is_stale = self._db.holds(self._key)
 
 
 def watch(client: Client, db: Database, key: bytes) -> None:
@@ -105,9 +105,9 @@ def is_dirty(client: Client, keyspace: Keyspace) -> bool:
 
 def tell_of_swap(one: Database, two: Database) -> None:
     """SWAPDB has exchanged what two databases hold: whoever watches a key that either held is told."""
-    for db, before in ((one, two.values), (two, one.values)):
+    for db, before in ((one, two), (two, one)):
         for key, watchers in db.watchers.items():
-            if key in db.values or key in before:
+            if db.holds(key) or before.holds(key):
                 for watcher in watchers:
                     if isinstance(watcher, AbsentWatch):
                         watcher.swapped()
@@ -126,12 +126,12 @@ def discard_queue(client: Client, keyspace: Keyspace) -> None:
 
 
 def _has_expired(db: Database, key: bytes) -> bool:
-    at_ms = db.expires.get(key)
+    at_ms = db.expiry_of(key)
     return at_ms is not None and at_ms <= db.keyspace.now_ms
 
 
 def _is_there(db: Database, key: bytes) -> bool:
-    return key in db.values and not _has_expired(db, key)
+    return db.holds(key) and not _has_expired(db, key)
 
 
 def _absent_watch(client: Client, db: Database, key: bytes) -> AbsentWatch:

@@ -48,7 +48,7 @@ class Growing:
 
     def tick(self) -> None:
         """Begin what is to do."""
-        for place, table in enumerate(self._tables()):
+        for place, table in enumerate(self._keyspace.growable()):
             made, left = filling(table)
             gained, self._made[place] = made - self._made[place], made
             before, self._gained[place] = self._gained[place], gained
@@ -61,10 +61,6 @@ class Growing:
             self._timer.cancel()
             self._timer = None
         self._growing = {}
-
-    def _tables(self) -> list[Table]:
-        databases = self._keyspace.databases
-        return [*(db.values for db in databases), *(db.expires for db in databases)]
 
     def _begin(self, table: Table, entries: int) -> None:
         """Twice as many, unless half of the entries are of keys that are gone: to leave those behind is enough then."""
@@ -83,7 +79,7 @@ class Growing:
         """One slice, and the next after a pause."""
         self._timer = None
         table = self._growing
-        if table is None or not growth.is_of(table) or not any(table is one for one in self._tables()):
+        if table is None or not growth.is_of(table) or not any(table is one for one in self._keyspace.growable()):
             # Emptied or exchanged, or we have been stopped.
             self._growing = None
             return

@@ -47,7 +47,7 @@ class Housekeeper:
         if not self._is_watching:
             self._is_watching = True
             gc.callbacks.append(self._collected)
-        tables = [id(db.values) for db in self._keyspace.databases]
+        tables = [db.table_id for db in self._keyspace.databases]
         if tables != self._frozen:
             self._frozen = tables
             gc.freeze()

@@ -19,7 +19,7 @@ from typing import ClassVar, Protocol, final
 from pyrepl.daemon.files import Files
 from pyrepl.daemon.log_sink import Log
 from pyrepl.errors import CorruptData
-from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.loader import Loader
 from pyrepl.node.node import Node
 from pyrepl.observability import events
@@ -91,14 +91,6 @@ def why_not_loaded(error: BaseException) -> str:
     if isinstance(error, OSError):
         return "disk"
     return "rdb_version" if "version" in str(error) else "corrupt"
-
-
-def _touch_watched(old: Database, new: Database) -> None:
-    """Keys that the new data brings have changed for who WATCHes them; `clear` tells of those that were there."""
-    for key, watchers in old.watchers.items():
-        if key in new.values:
-            for watcher in watchers:
-                watcher.dirty_cas = True
 
 
 @final
@@ -323,11 +315,7 @@ class BesideLoad(SocketLoad):
     def _take_in(self) -> None:
         self._log(events.SwappingDatabases())
         for old, new in zip(self._old.databases, self._fresh.databases, strict=True):
-            _touch_watched(old, new)
-            old.clear()
-            old.values, old.expires = new.values, new.expires
-            old.volatile_hashes, old.idmp_streams = new.volatile_hashes, new.idmp_streams
-            old.accesses = new.accesses
+            old.take_over(new)
 
     def _throw_away(self) -> None:
         """The fresh databases go with this object."""

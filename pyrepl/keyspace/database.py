@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Final, Protocol, TypeVar, final
+from itertools import islice
+from typing import Any, Final, Protocol, TypeVar, final
 
 from pyrepl.keyspace.disposal import Disposal
+from pyrepl.keyspace.key_round import KeyRound
 from pyrepl.keyspace.packed import Packed
+from pyrepl.keyspace.prefetch import prefetch_commands, prefetch_words
 from pyrepl.keyspace.scan import ElementScans, KeyOrder, order_of, with_added, without
 from pyrepl.keyspace.values import HashValue, ListValue, Value, wrong_type
 from pyrepl.rdb.compiled import edits
@@ -104,7 +107,12 @@ class Keyspace:
     @property
     def key_count(self) -> int:
         """Keys of all databases, expired ones that are still there included."""
-        return sum(len(db.values) for db in self.databases)
+        return sum(db.key_count for db in self.databases)
+
+    def growable(self) -> list[dict[bytes, Any]]:
+        """The dictionaries of all databases, as `pyrepl.rdb.compiled.room` makes them larger beside all else; the
+        values' first. Not to be changed otherwise."""
+        return [*(db.values for db in self.databases), *(db.expires for db in self.databases)]
 
     def clear(self) -> None:
         """Empty every database."""
@@ -167,6 +175,57 @@ class Database:
         self.own_ttls: dict[bytes, None] = {}
         """On a replica: keys whose time to live was set by its own clients, which no DEL of its master will end. A
         superset, cleaned lazily."""
+
+    @property
+    def key_count(self) -> int:
+        """Keys, expired ones that are still there included."""
+        return len(self.values)
+
+    @property
+    def timed_count(self) -> int:
+        """Keys with a time to live."""
+        return len(self.expires)
+
+    @property
+    def table_id(self) -> int:
+        """Tells the table of keys from any other that is there: `clear`, `swap` and `take_over` bring another."""
+        return id(self.values)
+
+    def holds(self, key: bytes) -> bool:
+        """Is there such a key, whether its time has passed or not? Deletes nothing."""
+        return key in self.values
+
+    def expiry_of(self, key: bytes) -> int | None:
+        """The Unix ms at which the key's time ends, perhaps long ago; None when it has none, or there is no key."""
+        return self.expires.get(key)
+
+    def some_expiries(self, count: int) -> list[int]:
+        """`expiry_of` of up to `count` keys that have one, whichever come first."""
+        return list(islice(self.expires.values(), count))
+
+    def all_keys(self) -> list[bytes]:
+        """All keys, expired ones included, in the order of their insertion: O(keys), so for few of them."""
+        return list(self.values)
+
+    def key_round(self) -> KeyRound:
+        """A round through all keys, some at a time, while they change. `has_round` tells whether it still means us."""
+        return KeyRound(self.values, exact=True)
+
+    def has_round(self, taken: KeyRound) -> bool:
+        """Does the round go through the keys that are here now? Not after `clear`, `swap` and `take_over`."""
+        return taken.source is self.values
+
+    def table_bytes(self) -> tuple[int, int]:
+        """(bytes of the table of keys, of that of times to live), what they refer to left out; 0 for an empty one."""
+        return self.values.__sizeof__() if self.values else 0, self.expires.__sizeof__() if self.expires else 0
+
+    def prefetch_commands(self, commands: list[list[bytes]], start: int) -> int:
+        """Ask the memory for the first keys of the commands from `start` on; before which command to ask again."""
+        return prefetch_commands(self.values, self.expires, commands, start)
+
+    def prefetch_words(self, words: list[bytes], start: int, step: int) -> None:
+        """Ask the memory for the keys `words[start::step]`, `prefetch.WINDOW` of them at most."""
+        prefetch_words(self.values, self.expires, words, start, step)
 
     def find(self, key: bytes) -> Value | None:
         """The value, or None when there is none or its time has passed (see `Expiry`); never packed from then on."""
@@ -365,6 +424,30 @@ class Database:
         self.own_ttls = {}
         self.order = None
         return count
+
+    def take_over(self, fresh: Database) -> None:
+        """Have what `fresh` holds, a database that nobody else knows, in place of all that is here.
+
+        Watchers of keys that were there, and of keys that are there now, are told.
+        """
+        for key in self.watchers:
+            if key in fresh.values:
+                for watcher in self.watchers[key]:
+                    watcher.dirty_cas = True
+        self.clear()
+        self.values, self.expires = fresh.values, fresh.expires
+        self.volatile_hashes, self.idmp_streams = fresh.volatile_hashes, fresh.idmp_streams
+        self.accesses = fresh.accesses
+
+    @property
+    def has_order(self) -> bool:
+        """Is there an order of SCAN and RANDOMKEY, of the keys that are here now?"""
+        return self.order is not None and self.order.source is self.values
+
+    def take_order(self, keys: list[bytes] | None) -> None:
+        """Let `keys` be the order of SCAN and RANDOMKEY: all keys in the order of their insertion, with gaps, as an
+        exact round gave them. None: make it now, O(keys)."""
+        self.order = KeyOrder(self.values, self.keyspace.now_ms, keys)
 
     def scan(self, cursor: int, count: int) -> tuple[int, list[bytes]]:
         """(next cursor, keys at the next `count` places of the order); see `scan` for the promise.

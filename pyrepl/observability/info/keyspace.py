@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
 from pyrepl.keyspace.database import Database
@@ -15,10 +14,10 @@ _SAMPLES: Final = 16
 
 def _databases(node: Node) -> Iterator[tuple[str, str]]:
     for db in node.keyspace.databases:
-        if db.values:
+        if db.key_count:
             yield (
                 f"db{db.index}",
-                f"keys={len(db.values)},expires={len(db.expires)},avg_ttl={_mean_ttl_ms(db)},"
+                f"keys={db.key_count},expires={db.timed_count},avg_ttl={_mean_ttl_ms(db)},"
                 f"subexpiry={len(db.volatile_hashes)}",
             )
 
@@ -26,7 +25,7 @@ def _databases(node: Node) -> Iterator[tuple[str, str]]:
 def _mean_ttl_ms(db: Database) -> int:
     """Over a few keys, as Redis estimates it too; 0 without any."""
     now_ms = db.keyspace.now_ms
-    spans = [at_ms - now_ms for at_ms in islice(db.expires.values(), _SAMPLES) if at_ms > now_ms]
+    spans = [at_ms - now_ms for at_ms in db.some_expiries(_SAMPLES) if at_ms > now_ms]
     return sum(spans) // len(spans) if spans else 0
 
 

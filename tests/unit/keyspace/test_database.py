@@ -140,3 +140,40 @@ def test_clear_counts(db: Database) -> None:
     assert db.clear() == 2
     assert db.clear() == 0
     assert db.random_key(lambda n: 0) is None
+
+
+def test_what_is_there_without_a_lookup(db: Database) -> None:
+    db.put(b"a", b"1")
+    db.expire_at(b"k", 999)
+    assert db.holds(b"k") and not db.holds(b"b")
+    assert db.expiry_of(b"k") == 999 and db.expiry_of(b"a") is None and db.expiry_of(b"b") is None
+    assert (db.key_count, db.timed_count, db.keyspace.key_count) == (2, 1, 2)
+    assert db.some_expiries(5) == [999] and db.some_expiries(0) == []
+    assert db.all_keys() == [b"k", b"a"]
+    assert all(size > 0 for size in db.table_bytes()) and db.keyspace.databases[1].table_bytes() == (0, 0)
+
+
+def test_a_round_and_an_order_are_of_the_keys_that_are_here(db: Database) -> None:
+    began = db.key_round()
+    assert db.has_round(began) and not db.has_order
+    assert began.take(2) == [b"k"] and began.take(2) == []
+    db.take_order([b"k"])
+    assert db.has_order and db.scan(0, 10) == (0, [b"k"])
+    before = db.table_id
+    db.keyspace.swap(0, 1)
+    assert not db.has_round(began) and not db.has_order
+    assert db.keyspace.databases[1].has_round(began) and db.keyspace.databases[1].has_order
+    assert db.table_id != before == db.keyspace.databases[1].table_id
+
+
+def test_who_takes_over_a_database_tells_its_watchers(db: Database) -> None:
+    fresh = Keyspace(1).databases[0]
+    fresh.put(b"new", b"v")
+    fresh.put(b"h", HashValue({b"f": b"v"}, {b"f": 5000}))
+    fresh.expire_at(b"new", 5000)
+    ears = {key: Ear() for key in (b"k", b"new", b"other")}
+    for key, ear in ears.items():
+        db.watchers[key] = {ear}
+    db.take_over(fresh)
+    assert [key for key, ear in ears.items() if ear.dirty_cas] == [b"k", b"new"]
+    assert db.all_keys() == [b"new", b"h"] and db.expiry_of(b"new") == 5000 and db.volatile_hashes == {b"h"}
