@@ -15,7 +15,8 @@ Bytes in at the left, bytes out at the right; `now` is monotonic seconds:
     session, limits      the master's machine for one connection of a replica, and how slow it may be; its table of
                          moves is session_states, what the replica said of itself is told
     pairs                which two connections make one sync, and what becomes of one when the other ends
-    roster, causes       all sessions: the snapshot they share, lag, WAIT, limits; why there were full resyncs
+    roster, causes       all sessions: lag, WAIT, limits; why there were full resyncs
+    shared_snapshot      the snapshot that they share
     role                 the only branch on master or replica
     events               what the machines tell their shells
 

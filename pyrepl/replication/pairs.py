@@ -1,7 +1,7 @@
 """Which two connections make one sync, and what becomes of one when the other ends.
 
-Not here: what each connection says (session.py), the snapshot and its order (roster.py). The dialects are laid side by
-side in dialects.py.
+Not here: what each connection says (session.py), the snapshot they share (shared_snapshot.py). The dialects are
+laid side by side in dialects.py.
 
     Redis    the main connection waits, listed, in WAIT_RDB_CHANNEL; the RDB connection names it. When the snapshot
              begins, the stream is attached to the main one at the cut, in the same turn.

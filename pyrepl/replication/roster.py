@@ -1,22 +1,9 @@
-"""All replicas of a node: who continues, which snapshot serves whom, how far each is, and what a full resync cost.
+"""All replicas of a node: who continues, what each hears of a snapshot, how far each is, and what a full resync cost.
 
-Not here: what one replica says and hears (session.py), which two connections make one sync (pairs.py), making and
-sending snapshots (daemon/snapshot), our own master (link.py).
+Not here: what one replica says and hears (session.py), which two connections make one sync (pairs.py), which snapshot
+serves whom and when it starts (shared_snapshot.py), making and sending it (daemon/snapshot), our own master (link.py).
 
-One snapshot at a time, for as many replicas as possible that want the same left out of it (replconf.Exclusion):
-
-    a child for replicas runs, to disk     join: the same cut, so the same bytes from there on are pinned already
-    a child for replicas runs, to sockets  wait for the next; its sockets were given when it was forked
-    another child runs (BGSAVE, AOF)       wait for it to end
-    none, diskless                         wait repl-diskless-sync-delay for more to come, or until there are
-                                           repl-diskless-sync-max-replicas
-    none, disk                             start now
-
-A replica that cannot read a snapshot without a size (no `capa eof`) makes the next one go to disk for all, unless an
-RDB channel waits: that takes its snapshot from a socket alone, with all that can, and the others wait for the next.
-With repl-max-concurrent-syncs a snapshot serves those that have waited longest, as many as there is room for; the
-others wait, kept alive, and share the next child that room allows.
-Source: Redis 7.0 `syncCommand`, `startBgsaveForReplication`, `shouldStartChildReplication`, `replicationCron`.
+Source: Redis 7.0 `syncCommand`, `replicationCron`.
 """
 
 from __future__ import annotations
@@ -28,7 +15,7 @@ from typing import Final, final
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.causes import FailureMemory
 from pyrepl.replication.causes import SyncCounters as SyncCounters
-from pyrepl.replication.dialects import Capability, Dialect, common_versions, encode_end_offset, encode_verdict
+from pyrepl.replication.dialects import Capability, Dialect, encode_end_offset, encode_verdict
 from pyrepl.replication.events import (
     BacklogCreated,
     BacklogFreed,
@@ -37,8 +24,6 @@ from pyrepl.replication.events import (
     RosterEvent,
     SessionState,
     SnapshotTarget,
-    StartSnapshot,
-    StopSnapshot,
     StreamAttached,
     SyncDecided,
 )
@@ -58,10 +43,9 @@ from pyrepl.replication.psync import (
 )
 from pyrepl.replication.replconf import why_not_filter
 from pyrepl.replication.session import Session, SessionOptions
+from pyrepl.replication.shared_snapshot import SharedSnapshot
 from pyrepl.units import Offset, ReplId
 
-MAX_SYNCS: Final = 1 << 30
-"""Room where there is no limit: more than there are connections."""
 SNAPSHOT_FAILED_TEXT: Final = "ERR BGSAVE failed, replication can't continue"
 
 
@@ -96,7 +80,7 @@ class Roster:
 
     Invariants: `sessions` holds those that have asked to sync and have not ended, one for each replica, and
     `rdb_channels` the second connections that take a snapshot for one; `running` is set from snapshot_started to
-    snapshot_ended; each session in WAIT_SNAPSHOT_END belongs to the running snapshot.
+    snapshot_ended.
     """
 
     def __init__(
@@ -121,25 +105,16 @@ class Roster:
         """Nothing of our own goes into the stream (failover.py): its end has to stand still."""
         self.makes_stream = True
         """We write the stream ourselves: PING and the end of an unused backlog are ours (role.py sets it)."""
-        self.running: SnapshotTarget | None = None
-        """Where the child that was started for replicas writes to."""
-        self.other_child_runs = False
-        """A child that is not for replicas occupies the place; the shell keeps it up to date with `set_other_child`."""
         self.no_replicas_since: float | None = now
+        self._events: Final[list[RosterEvent]] = []
+        self._snapshot: Final = SharedSnapshot(self.sessions, self.rdb_channels, options, self._events)
         self.pairs: Final = Pairs(self.sessions, backlog, options)
         self._history: Final = history
         self._backlog: Final = backlog
         self._feed: Final = feed
         self._new_replid: Final = new_replid
-        self._ordered: StartSnapshot | None = None
-        """StartSnapshot is out, and neither snapshot_started nor snapshot_ended has come."""
-        self._running_cut: Offset | None = None
-        self._running_reads = Capability.NONE
-        """What all read whom the running snapshot was made for: it may be in no older version."""
-        self._stop_ordered = False
         self._last_ping_at = now
         self._memory: Final = FailureMemory()
-        self._events: list[RosterEvent] = []
 
     # ------------------------------------------------------------------ what INFO, WAIT and the gates ask
 
@@ -158,6 +133,11 @@ class Roster:
             if session.state is SessionState.ONLINE and now - session.ack_at <= max_lag_s:
                 count += 1
         return count
+
+    @property
+    def running(self) -> SnapshotTarget | None:
+        """Where the child that was started for replicas writes to."""
+        return self._snapshot.target
 
     @property
     def waiting_psync(self) -> int:
@@ -221,7 +201,7 @@ class Roster:
         self.pairs.left(session, now, child_writes=hung_up and self.running is not None)
         self._remove_closed(now)
         self._note_absence(now)
-        self._stop_unwanted_snapshot()
+        self._snapshot.stop_unless(self.pairs.has_unsettled)
 
     def close_all(self, reason: Reason, text: str, now: float) -> None:
         """Cut every replica: our stream gets another name or another content."""
@@ -235,8 +215,8 @@ class Roster:
 
     def set_other_child(self, runs: bool, now: float) -> None:
         """A child that is not for replicas (BGSAVE, AOF rewrite) began or ended."""
-        self.other_child_runs = runs
-        self._plan_snapshot(now)
+        self._snapshot.other_child_runs = runs
+        self._snapshot.plan(now)
 
     def snapshot_started(self, now: float, *, stream_db: int = 0) -> list[Session]:
         """The child of StartSnapshot is being forked in this very turn: it will hold the data at the stream's end.
@@ -246,19 +226,9 @@ class Roster:
         while the child writes. May be empty: then do not fork. `stream_db`: the database that our master's stream has
         selected, 0 on a master, whose next command selects its own.
         """
-        ordered = self._ordered
-        assert ordered is not None and self.running is None
-        self._ordered = None
-        if ordered.target is SnapshotTarget.SOCKETS:
-            served = [session for session in self._waiting() if session.id in ordered.session_ids]
-        else:
-            served = [session for session in self._next_in_line() if not session.needs_socket]
+        served = self._snapshot.begin(Offset(self._backlog.end))
         if not served:
             return []
-        self.running = ordered.target
-        self._stop_ordered = False
-        self._running_cut = Offset(self._backlog.end)
-        self._running_reads = common_versions(session.told.capabilities for session in served)
         self._feed.forget_db()
         for session in served:
             if session.is_rdb_channel:
@@ -274,9 +244,8 @@ class Roster:
 
         `size_bytes`: of the file, for DISK. `failed`: ids of the replicas whose sockets the child could not write.
         """
-        target, self.running = self.running, None
-        self._running_cut = None
-        for session in self._concerned(target):
+        target, concerned = self._snapshot.end()
+        for session in concerned:
             if not ok:
                 text = f"the snapshot could not be made{': ' + detail if detail else ''}"
                 line = SNAPSHOT_FAILED_TEXT if target is None else ""
@@ -289,17 +258,17 @@ class Roster:
                 session.snapshot_ready(size_bytes, now)
             else:
                 session.child_done(now)
-        self._ordered = None
         self.pairs.child_ended(ok, failed, now)
         self._remove_closed(now)
         self._note_absence(now)
-        self._plan_snapshot(now)
+        self._snapshot.plan(now)
 
     # ------------------------------------------------------------------ windows
 
     def events(self) -> list[RosterEvent]:
         """What has happened since the last call, in order."""
-        events, self._events = self._events, []
+        events = self._events.copy()
+        self._events.clear()
         return events
 
     def next_deadline(self) -> float | None:
@@ -308,7 +277,7 @@ class Roster:
         deadlines.append(self.pairs.next_deadline())
         if self._pings:
             deadlines.append(self._last_ping_at + self.options.ping_period_s)
-        deadlines.append(self._snapshot_due_at())
+        deadlines.append(self._snapshot.due_at())
         if self._may_free_backlog and self.no_replicas_since is not None:
             deadlines.append(self.no_replicas_since + self.options.backlog_ttl_s)
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
@@ -320,7 +289,7 @@ class Roster:
         self.check_output_buffers(now)
         self._ping(now)
         self._free_backlog(now)
-        self._plan_snapshot(now)
+        self._snapshot.plan(now)
 
     def check_output_buffers(self, now: float) -> None:
         """Cut replicas that are slower than client-output-buffer-limit allows; after each batch of writes."""
@@ -363,12 +332,12 @@ class Roster:
         self._list(session)
         reason = self._count_full_resync(session, request, decision)
         session.wait_for_snapshot(now)
-        wait = self._why_wait(session)
+        wait = self._snapshot.why_wait(session)
         self._events.append(SyncDecided(session.id, request, reason, 0, wait))
         if wait == "joined":
             self._attach_to_snapshot(session, now)
         else:
-            self._plan_snapshot(now)
+            self._snapshot.plan(now)
 
     def _count_full_resync(self, session: Session, request: Request, decision: Decision) -> Reason:
         """Why it is needed: for a replica that comes without an id, what ended its last sync."""
@@ -403,13 +372,12 @@ class Roster:
         self._list(session)
         session.wait_for_snapshot(now)
         main_id = session.partner.id if session.partner is not None else None
-        self._events.append(RdbChannelAsks(session.id, main_id, self._why_wait(session)))
-        self._plan_snapshot(now)
+        self._events.append(RdbChannelAsks(session.id, main_id, self._snapshot.why_wait(session)))
+        self._snapshot.plan(now)
 
     def _start_rdb_channel(self, rdb: Session, stream_db: int, now: float) -> None:
         """The snapshot for an RDB connection begins: its main one has the stream, or the stream is kept for it."""
-        assert self._running_cut is not None
-        cut, replid = self._running_cut, self._history.replid
+        cut, replid = self._cut, self._history.replid
         cursor = self._backlog.attach(cut)
         main = rdb.partner
         if main is None:
@@ -434,81 +402,16 @@ class Roster:
         self.pairs.attached(main, wait, now)
         self._events.append(StreamAttached(main.id, Offset(request.held)))
 
-    def _why_wait(self, session: Session) -> str:
-        """What the session's full resync waits for: see events.SyncDecided."""
-        joins = not session.needs_socket and self._room() > 0 and self._running_reads in session.told.capabilities
-        if joins and self.running is SnapshotTarget.DISK and self._somebody_waits_for_end:
-            return "joined"
-        if self.running is not None or self.other_child_runs or session not in self._next_in_line():
-            return "next"
-        if self._ordered is None and self.options.diskless and Capability.EOF in session.told.capabilities:
-            return "delay" if self.options.diskless_delay_s > 0 else "now"
-        return "now"
-
     @property
-    def _somebody_waits_for_end(self) -> bool:
-        return any(session.state is SessionState.WAIT_SNAPSHOT_END for session in self._all())
+    def _cut(self) -> Offset:
+        """Where the running snapshot ends."""
+        assert self._snapshot.cut is not None
+        return self._snapshot.cut
 
     def _attach_to_snapshot(self, session: Session, now: float) -> None:
-        assert self.running is not None and self._running_cut is not None
-        cursor = self._backlog.attach(self._running_cut)
+        assert self.running is not None
+        cursor = self._backlog.attach(self._cut)
         session.snapshot_started(self.running, self._history.replid, cursor, now)
-
-    def _waiting(self) -> list[Session]:
-        return [s for s in self._all() if s.state is SessionState.WAIT_SNAPSHOT_START]
-
-    def _room(self) -> int:
-        """How many more replicas may begin a full sync now."""
-        limit = self.options.max_concurrent_syncs
-        return max(0, limit - sum(s.takes_snapshot for s in self._all())) if limit else MAX_SYNCS
-
-    def _next_in_line(self) -> list[Session]:
-        """Those of the waiting for whom there is room, longest waiting first, that want what the first wants."""
-        waiting = sorted(self._waiting(), key=lambda session: session.waiting_since)
-        return [session for session in waiting if session.told.excluded == waiting[0].told.excluded][: self._room()]
-
-    def _concerned(self, target: SnapshotTarget | None) -> list[Session]:
-        """Whom the end of a snapshot concerns: whom it served, or who ordered it if it never began."""
-        if target is not None:
-            return [s for s in self._all() if s.state is SessionState.WAIT_SNAPSHOT_END]
-        ids = self._ordered.session_ids if self._ordered is not None else ()
-        return [session for session in self._waiting() if session.id in ids]
-
-    def _snapshot_due_at(self) -> float | None:
-        """When the next snapshot may start; None if none is wanted or the place is taken."""
-        waiting = self._next_in_line()
-        if not waiting or self.running is not None or self._ordered is not None or self.other_child_runs:
-            return None
-        options = self.options
-        oldest = min(session.waiting_since for session in waiting)
-        enough = 0 < options.diskless_max_replicas <= len(waiting) or len(waiting) == self._room()
-        if self._next_group(waiting)[0] is SnapshotTarget.DISK or enough or not options.diskless:
-            return oldest
-        return oldest + options.diskless_delay_s
-
-    def _next_group(self, waiting: list[Session]) -> tuple[SnapshotTarget, list[Session]]:
-        """Where the next snapshot goes, and who of those that wait has it."""
-        diskless = self.options.diskless
-        fit = [s for s in waiting if s.needs_socket or (diskless and Capability.EOF in s.told.capabilities)]
-        if len(fit) == len(waiting) or any(session.is_rdb_channel for session in waiting):
-            return SnapshotTarget.SOCKETS, fit
-        return SnapshotTarget.DISK, waiting
-
-    def _plan_snapshot(self, now: float) -> None:
-        due_at = self._snapshot_due_at()
-        if due_at is None or now < due_at:
-            return
-        target, group = self._next_group(self._next_in_line())
-        self._ordered = StartSnapshot(target, tuple(session.id for session in group))
-        self._events.append(self._ordered)
-
-    def _stop_unwanted_snapshot(self) -> None:
-        """Nobody waits for the running child any more (Redis kills it too)."""
-        if self.running is None or self._stop_ordered or self._somebody_waits_for_end:
-            return
-        if not self.pairs.has_unsettled:
-            self._stop_ordered = True
-            self._events.append(StopSnapshot())
 
     def _create_backlog(self, now: float) -> None:
         """What was written before the first replica came is in no backlog, so the stream's name begins here."""
