@@ -25,8 +25,9 @@ from pyrepl.keyspace.values import plain_value
 from pyrepl.observability.client_line import is_local
 from pyrepl.observability.events import DebugLog, ReplicationIdsChanged
 from pyrepl.rdb.payload import encode_payload
+from pyrepl.rdb.types.hash import FIELD_TTL_VERSIONS
 from pyrepl.rdb.types.row import Form
-from pyrepl.rdb.versions import FIELD_TTL_VERSION
+from pyrepl.rdb.versions import lowest_version
 from pyrepl.resp.doubles import parse_double
 from pyrepl.resp.reply import OK, Reply, Simple
 from pyrepl.units import ReplId
@@ -38,6 +39,8 @@ NOT_ALLOWED: Final = (
 _NOT_POSITIVE: Final = "ERR value is out of range, must be positive"
 _PAYLOAD_FRAME_BYTES: Final = 11
 """What DUMP adds to a value's own bytes: type, version, checksum."""
+_SIZED_VERSION: Final = lowest_version((FIELD_TTL_VERSIONS,))
+"""Values are measured as this version holds them."""
 _HEX: Final = "0123456789abcdef"
 
 Outcome: TypeAlias = Reply | Effect
@@ -75,7 +78,7 @@ def _object(call: Call, key: bytes) -> Outcome:
     if kept is None:
         raise no_such_key()
     value = unpacked(kept)
-    size = len(encode_payload(plain_value(value), Form(FIELD_TTL_VERSION))) - _PAYLOAD_FRAME_BYTES
+    size = len(encode_payload(plain_value(value), Form(_SIZED_VERSION))) - _PAYLOAD_FRAME_BYTES
     clock = call.now_ms // 1000 & 0xFFFFFF
     text = f"Value at:{id(kept):#x} refcount:1 encoding:{encoding(value, call.node.settings)}"
     return Simple(f"{text} serializedlength:{size} lru:{clock} lru_seconds_idle:0".encode())

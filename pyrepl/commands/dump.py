@@ -17,9 +17,11 @@ from pyrepl.keyspace.values import HashValue, Value, from_plain, plain_value
 from pyrepl.rdb.payload import decode_payload, encode_payload, version_of
 from pyrepl.rdb.reader import RdbLimits
 from pyrepl.rdb.settings import PackingSettings
+from pyrepl.rdb.types.hash import FIELD_TTL_VERSIONS
 from pyrepl.rdb.types.row import CannotHold, Form
+from pyrepl.rdb.types.stream import IDMP_VERSIONS
 from pyrepl.rdb.values import IdmpState, StreamValue
-from pyrepl.rdb.versions import holds_idmp, lowest_version
+from pyrepl.rdb.versions import Version, VersionSet, lowest_version, numbered
 from pyrepl.resp.numbers import INT64_MAX
 from pyrepl.resp.reply import OK, Simple
 
@@ -43,12 +45,19 @@ def dump(call: Call, key: bytes) -> bytes | None:
 
 
 def _form(value: Value, settings: Settings) -> Form:
-    needed = lowest_version(
-        field_ttls=isinstance(value, HashValue) and bool(value.expires),
-        idmp=isinstance(value, StreamValue) and value.idmp is not None and not value.idmp.tells_nothing,
-    )
     packing = PackingSettings(**{name: getattr(settings, name) for name in PackingSettings._fields})
-    return Form(settings.rdb_version or needed, settings.rdbcompression, packing)
+    version = _needed(value) if settings.rdb_version is None else numbered(settings.rdb_version)
+    return Form(version, settings.rdbcompression, packing)
+
+
+def _needed(value: Value) -> Version:
+    """The lowest version that holds all of a value."""
+    needs: list[VersionSet] = []
+    if isinstance(value, HashValue) and value.expires:
+        needs.append(FIELD_TTL_VERSIONS)
+    if isinstance(value, StreamValue) and value.idmp is not None and not value.idmp.tells_nothing:
+        needs.append(IDMP_VERSIONS)
+    return lowest_version(needs)
 
 
 @command("RESTORE", arity=-4, flags=WRITE | DENYOOM, keys=FIRST_ARG, group="generic", since="2.6.0")
@@ -67,7 +76,7 @@ def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: byte
     if at_ms < 0:
         raise CommandError("ERR Invalid TTL value, must be >= 0")
     value = from_plain(decode_payload(payload, RdbLimits(relaxed=settings.rdb_version_check == "relaxed")))
-    if isinstance(value, StreamValue) and not holds_idmp(version_of(payload)):
+    if isinstance(value, StreamValue) and version_of(payload) not in IDMP_VERSIONS:
         value.idmp = IdmpState.of_new(limits_of_new(settings))
     if at_ms and not options.absolute:
         # Redis 7.0 overflows here and drops a key that was meant to live for ever.

@@ -30,7 +30,7 @@ from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.records import BacklogCreated, BacklogFreed, FailoverStep, RoleChanged
 from pyrepl.observability.eventlog.syncs import role_name
 from pyrepl.observability.version import VALKEY_VERSION
-from pyrepl.rdb.versions import MAX_REDIS_VERSION
+from pyrepl.rdb.versions import Vendor, newest
 from pyrepl.replication import events as machine
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.history import is_replid
@@ -323,5 +323,5 @@ def introduction(settings: Settings, tcp_port: int) -> Introduction:
         user=to_text(settings.masteruser),
         password=to_text(settings.masterauth),
         version=VALKEY_VERSION,
-        rdb_version=MAX_REDIS_VERSION,
+        rdb_version=newest(Vendor.REDIS).number,
     )

@@ -21,6 +21,7 @@ from pyrepl.observability.eventlog.records import SnapshotEnded, SnapshotStarted
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.row import CannotHold
 from pyrepl.rdb.values import IdmpLimits
+from pyrepl.rdb.versions import Version, numbered
 from pyrepl.replication.replconf import Exclusion
 
 SNAPSHOT_VERSION_NAME = b"7.0.15"
@@ -215,7 +216,7 @@ class Saver:
         return limits_of_new(self._node.settings)
 
     def job(
-        self, version: int | None = None, *, compressed: bool = True, excluded: Exclusion = Exclusion.NONE
+        self, version: Version | None = None, *, compressed: bool = True, excluded: Exclusion = Exclusion.NONE
     ) -> SnapshotJob:
         """What a snapshot of this moment holds; `version` is the RDB version, None for what `rdb-version` says.
 
@@ -228,14 +229,15 @@ class Saver:
         return self._node.persistence.last_bgsave_ok or self._clock.now() - self._last_try_at > 5
 
     def _job(
-        self, version: int | None = None, *, compressed: bool = True, excluded: Exclusion = Exclusion.NONE
+        self, version: Version | None = None, *, compressed: bool = True, excluded: Exclusion = Exclusion.NONE
     ) -> SnapshotJob:
         node = self._node
         settings = node.settings
+        configured = None if settings.rdb_version is None else numbered(settings.rdb_version)
         return SnapshotJob(
             keyspace=node.keyspace,
             aux=self._aux(),
-            version=version or settings.rdb_version or needs_version(node.keyspace, idmp=True),
+            version=version or configured or needs_version(node.keyspace, idmp=True),
             packing=packing_of(settings),
             checksum=settings.rdbchecksum,
             compress=settings.rdbcompression and compressed,

@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING
 
 from pyrepl.keyspace.packed import Packed, PackedHash, PackedIntset, PackedList, PackedSet, PackedZset
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, ZsetValue, plain_value
+from pyrepl.rdb import opcodes
 from pyrepl.rdb.settings import list_node_bytes, list_node_entries
-from pyrepl.rdb.versions import SET_LISTPACKS_SINCE
+from pyrepl.rdb.types import hash as hashes
+from pyrepl.rdb.types import list as lists
+from pyrepl.rdb.types import set as sets
+from pyrepl.rdb.types import zset as zsets
 
 try:
     import cython
@@ -58,17 +62,17 @@ if TYPE_CHECKING:
 COMPILED = cython.compiled
 
 if cython.compiled:
-    EXPIRETIME_MS = cython.declare(cython.int, 0xFC)
-    HASH = cython.declare(cython.int, 4)
-    HASH_LISTPACK = cython.declare(cython.int, 16)
-    LIST_QUICKLIST2 = cython.declare(cython.int, 18)
-    PLAIN_NODE = cython.declare(cython.int, 1)
-    PACKED_NODE = cython.declare(cython.int, 2)
-    SET_PLAIN = cython.declare(cython.int, 2)
-    SET_INTSET = cython.declare(cython.int, 11)
-    SET_LISTPACK = cython.declare(cython.int, 20)
-    ZSET2 = cython.declare(cython.int, 5)
-    ZSET_LISTPACK = cython.declare(cython.int, 17)
+    EXPIRETIME_MS = cython.declare(cython.int, opcodes.EXPIRETIME_MS.number)
+    HASH = cython.declare(cython.int, hashes.HASH)
+    HASH_LISTPACK = cython.declare(cython.int, hashes.HASH_LISTPACK)
+    LIST_QUICKLIST2 = cython.declare(cython.int, lists.LIST_QUICKLIST2)
+    PLAIN_NODE = cython.declare(cython.int, lists.PLAIN_NODE)
+    PACKED_NODE = cython.declare(cython.int, lists.PACKED_NODE)
+    SET_PLAIN = cython.declare(cython.int, sets.SET)
+    SET_INTSET = cython.declare(cython.int, sets.SET_INTSET)
+    SET_LISTPACK = cython.declare(cython.int, sets.SET_LISTPACK)
+    ZSET2 = cython.declare(cython.int, zsets.ZSET2)
+    ZSET_LISTPACK = cython.declare(cython.int, zsets.ZSET_LISTPACK)
     LONGEST = cython.declare(cython.Py_ssize_t, 64)
     """Bytes of an element that commands pack (`pyrepl.rdb.compiled.edits`)."""
 
@@ -114,7 +118,6 @@ class BorrowedWalk:
     _max_keys: cython.Py_ssize_t
     _place: cython.Py_ssize_t
     _compress: cython.bint
-    _version: cython.int
     _out: Sink
     _packed: Sink
     _found: References
@@ -139,7 +142,6 @@ class BorrowedWalk:
         self._max_keys = max_keys
         self._place = 0
         self._compress = writer.compresses
-        self._version = writer.version
         self._out = Sink()
         self._packed = Sink()
         self._found = References()
@@ -149,7 +151,8 @@ class BorrowedWalk:
         self._zset_entries = packing.zset_max_listpack_entries
         self._zset_value = packing.zset_max_listpack_value
         self._set_integers = packing.set_max_intset_entries
-        self._set_entries = packing.set_max_listpack_entries if writer.version >= SET_LISTPACKS_SINCE else -1
+        has_listpack_sets: cython.bint = writer.version in sets.SET_LISTPACK_VERSIONS
+        self._set_entries = packing.set_max_listpack_entries if has_listpack_sets else -1
         self._set_value = packing.set_max_listpack_value
         self._node_bytes = list_node_bytes(packing.list_max_listpack_size)
         self._node_entries = list_node_entries(packing.list_max_listpack_size)

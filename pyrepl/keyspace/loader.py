@@ -27,8 +27,9 @@ from pyrepl.rdb.events import (
     SkippedModule,
 )
 from pyrepl.rdb.reader import RdbLimits, RdbReader, duplicate_key_error
+from pyrepl.rdb.types.stream import IDMP_VERSIONS
 from pyrepl.rdb.values import DEFAULT_IDMP_LIMITS, IdmpLimits, IdmpState, StreamValue
-from pyrepl.rdb.versions import holds_idmp
+from pyrepl.rdb.versions import Version
 
 _KEPT_AUX: Final = 64
 """Fields beyond so many are forgotten: nobody asks for them, and a file may have millions."""
@@ -78,7 +79,8 @@ class Loader:
         self._reader = RdbReader(limits, CLASSES, into, self._foresight.promise_keys)
         self._drop_expired_at_ms = drop_expired_at_ms
         self._merge = merge
-        self.version = 0
+        self.version: Version | None = None
+        """The snapshot's, None until it is known."""
         self.aux: dict[bytes, bytes] = {}
         self.functions: list[bytes] = []
         self.loaded_keys = 0
@@ -158,7 +160,7 @@ class Loader:
         db.values.update(event.strings)
         for key, plain in event.others:
             value: Value = from_plain(plain)
-            if type(value) is StreamValue and not holds_idmp(self.version):
+            if type(value) is StreamValue and self.version not in IDMP_VERSIONS:
                 value.idmp = IdmpState.of_new(self._idmp_limits)
             db.values[key] = value
             db.note_kind(key, value)

@@ -12,8 +12,10 @@ from typing import Final
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.walk import walk
 from pyrepl.rdb.settings import PackingSettings
+from pyrepl.rdb.types.hash import FIELD_TTL_VERSIONS
+from pyrepl.rdb.types.stream import IDMP_VERSIONS
 from pyrepl.rdb.values import StreamValue
-from pyrepl.rdb.versions import lowest_version
+from pyrepl.rdb.versions import Vendor, Version, VersionSet, lowest_version
 from pyrepl.rdb.writer import RdbWriter
 
 _BLOCK_BYTES: Final = 32 * 1024
@@ -29,7 +31,7 @@ class SnapshotJob:
 
     keyspace: Keyspace
     aux: tuple[tuple[bytes, bytes], ...]
-    version: int
+    version: Version
     packing: PackingSettings
     checksum: bool = True
     compress: bool = True
@@ -79,16 +81,17 @@ class SnapshotJob:
         return max(1, min(_BLOCK_KEYS, _SLOW_BATCH_US // self.key_save_delay_us))
 
 
-def needs_version(keyspace: Keyspace, *, valkey: bool = False, idmp: bool = False) -> int:
-    """The lowest RDB version that can hold the data; `valkey` asks for the one Valkey 9 reads.
+def needs_version(keyspace: Keyspace, *, reader: Vendor = Vendor.REDIS, idmp: bool = False) -> Version:
+    """The lowest RDB version that can hold the data, in the line of versions that `reader` reads.
 
-    `idmp`: idempotency ids of streams are to be held too, as the reader knows RDB version 13.
+    `idmp`: idempotency ids of streams are to be held too, as the reader knows a version that does.
     """
-    return lowest_version(
-        field_ttls=any(_has_field_ttls(db) for db in keyspace.databases),
-        idmp=idmp and any(_has_idmp(db) for db in keyspace.databases),
-        valkey=valkey,
-    )
+    needs: list[VersionSet] = []
+    if any(_has_field_ttls(db) for db in keyspace.databases):
+        needs.append(FIELD_TTL_VERSIONS)
+    if idmp and any(_has_idmp(db) for db in keyspace.databases):
+        needs.append(IDMP_VERSIONS)
+    return lowest_version(needs, reader)
 
 
 def _has_idmp(db: Database) -> bool:

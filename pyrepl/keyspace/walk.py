@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, final
 from pyrepl.keyspace import borrowed_walk
 from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.values import plain_value
-from pyrepl.rdb.versions import LISTPACKS_SINCE
+from pyrepl.rdb.versions import LISTPACKS
 from pyrepl.rdb.writer import RdbWriter
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def walk(db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> Walk
     A block ends once it has `max_bytes` (inclusive) or `max_keys`; a single value may be longer. Both above 0.
     """
     assert max_bytes > 0 and max_keys > 0
-    if borrowed_walk.COMPILED and writer.version >= LISTPACKS_SINCE:
+    if borrowed_walk.COMPILED and writer.version in LISTPACKS:
         return borrowed_walk.BorrowedWalk(db, writer, max_bytes, max_keys)
     return PlainWalk(db, writer, max_bytes, max_keys)
 

@@ -8,6 +8,7 @@
 | know what a value looks like in Python | values.py |
 | know who reads which version, and which one the data needs | versions.py, opcodes.py |
 | add an encoding of a type | a row and a decoder in types/ |
+| add a version | a row in versions.py; the directive `rdb-version` lists its number (a test compares the two) |
 
 Below these: cursor.py (a position in the bytes at hand), length.py, strings.py, lzf.py, packed/, checksum.py.
 """

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
+from pyrepl.rdb.versions import Version
+
 
 class Header(NamedTuple):
-    """The file's version; 80 and above are Valkey's."""
+    """The file's version."""
 
-    version: int
+    version: Version
 
 
 class Aux(NamedTuple):

@@ -1,58 +1,57 @@
-"""The bytes that stand where a value's type could: one row each, with the versions that know it.
+"""The bytes that stand where a value's type could: one row each, with the versions that have it.
 
-243 is Valkey's slot import and, in Redis from version 13 on, metadata that modules keep of a key: look opcodes up by
-version, never by the byte alone. What each does is in reader.py.
+A byte alone is no opcode: 243 is Valkey's slot import and, in Redis from version 13 on, metadata that modules keep of a
+key. So rows are found by version (`opcodes_of`) and told apart as rows. What each does is in reader.py.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from pyrepl.rdb.versions import KEY_META_SINCE, LAST_REDIS_VERSION, LAST_VERSION, VALKEY_VERSION
-
-SLOT_IMPORT: Final = 0xF3
-KEY_META: Final = 0xF3
-SLOT_INFO: Final = 0xF4
-FUNCTION2: Final = 0xF5
-FUNCTION_PRE_GA: Final = 0xF6
-MODULE_AUX: Final = 0xF7
-IDLE: Final = 0xF8
-FREQ: Final = 0xF9
-AUX: Final = 0xFA
-RESIZEDB: Final = 0xFB
-EXPIRETIME_MS: Final = 0xFC
-EXPIRETIME: Final = 0xFD
-SELECTDB: Final = 0xFE
-EOF: Final = 0xFF
+from pyrepl.rdb.versions import Version, VersionSet, both, redis_only, valkey_only
 
 
 class Opcode(NamedTuple):
-    """A byte, Redis's name for it, and the first and the last version that have it."""
+    """A byte, Redis's name for it, and the versions that have it."""
 
     number: int
     name: str
-    since: int
-    until: int = LAST_VERSION
+    versions: VersionSet
 
+
+SLOT_IMPORT: Final = Opcode(0xF3, "SLOT_IMPORT", valkey_only(80))
+KEY_META: Final = Opcode(0xF3, "KEY_META", redis_only(13))
+SLOT_INFO: Final = Opcode(0xF4, "SLOT_INFO", both(12))
+FUNCTION2: Final = Opcode(0xF5, "FUNCTION2", both(10))
+FUNCTION_PRE_GA: Final = Opcode(0xF6, "FUNCTION_PRE_GA", both(10))
+MODULE_AUX: Final = Opcode(0xF7, "MODULE_AUX", both(9))
+IDLE: Final = Opcode(0xF8, "IDLE", both(9))
+FREQ: Final = Opcode(0xF9, "FREQ", both(9))
+AUX: Final = Opcode(0xFA, "AUX", both(7))
+RESIZEDB: Final = Opcode(0xFB, "RESIZEDB", both(7))
+EXPIRETIME_MS: Final = Opcode(0xFC, "EXPIRETIME_MS", both(3))
+EXPIRETIME: Final = Opcode(0xFD, "EXPIRETIME", both(1))
+SELECTDB: Final = Opcode(0xFE, "SELECTDB", both(1))
+EOF: Final = Opcode(0xFF, "EOF", both(1))
 
 OPCODES: Final[tuple[Opcode, ...]] = (
-    Opcode(SLOT_IMPORT, "SLOT_IMPORT", VALKEY_VERSION),
-    Opcode(KEY_META, "KEY_META", KEY_META_SINCE, LAST_REDIS_VERSION),
-    Opcode(SLOT_INFO, "SLOT_INFO", 12),
-    Opcode(FUNCTION2, "FUNCTION2", 10),
-    Opcode(FUNCTION_PRE_GA, "FUNCTION_PRE_GA", 10),
-    Opcode(MODULE_AUX, "MODULE_AUX", 9),
-    Opcode(IDLE, "IDLE", 9),
-    Opcode(FREQ, "FREQ", 9),
-    Opcode(AUX, "AUX", 7),
-    Opcode(RESIZEDB, "RESIZEDB", 7),
-    Opcode(EXPIRETIME_MS, "EXPIRETIME_MS", 3),
-    Opcode(EXPIRETIME, "EXPIRETIME", 1),
-    Opcode(SELECTDB, "SELECTDB", 1),
-    Opcode(EOF, "EOF", 1),
+    SLOT_IMPORT,
+    KEY_META,
+    SLOT_INFO,
+    FUNCTION2,
+    FUNCTION_PRE_GA,
+    MODULE_AUX,
+    IDLE,
+    FREQ,
+    AUX,
+    RESIZEDB,
+    EXPIRETIME_MS,
+    EXPIRETIME,
+    SELECTDB,
+    EOF,
 )
 
 
-def opcodes_of(version: int) -> dict[int, str]:
-    """Opcode -> name, for a file of this version."""
-    return {row.number: row.name for row in OPCODES if row.since <= version <= row.until}
+def opcodes_of(version: Version) -> dict[int, Opcode]:
+    """Byte -> opcode, for a file of this version."""
+    return {row.number: row for row in OPCODES if version in row.versions}

@@ -3,7 +3,7 @@
     type byte, the value's bytes, version (2 bytes), CRC-64 of all before (8 bytes), least significant byte first
 
 Where modules keep metadata of the key (Redis 8.6), that stands before the type byte and is stepped over.
-There is no magic: the version alone names the dialect, 80 is Valkey's.
+There is no magic: the number alone names the vendor as well, 80 is Valkey's.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final
 from pyrepl.errors import CommandError
 from pyrepl.rdb.checksum import CHECKSUM_BYTES, crc64
 from pyrepl.rdb.cursor import Cursor, Malformed, ShortInput
-from pyrepl.rdb.opcodes import opcodes_of
+from pyrepl.rdb.opcodes import KEY_META, opcodes_of
 from pyrepl.rdb.reader import DEFAULT_LIMITS, RdbLimits
 from pyrepl.rdb.types.module import ModuleValue, start_key_meta
 from pyrepl.rdb.types.row import Form
 from pyrepl.rdb.types.table import encode_value, types_of
 from pyrepl.rdb.values import StreamValue
-from pyrepl.rdb.versions import is_known_version
+from pyrepl.rdb.versions import Version, is_readable, numbered
 
 BAD_TRAILER: Final = "ERR DUMP payload version or checksum are wrong"
 BAD_FORMAT: Final = "ERR Bad data format"
@@ -33,14 +33,13 @@ _TRAILER_BYTES: Final = _VERSION.size + CHECKSUM_BYTES
 def encode_payload(value: object, form: Form) -> bytes:
     """A plain value (values.py) as DUMP answers it. Raises CannotHold, TypeError."""
     kind, body = encode_value(value, form)
-    data = b"".join((bytes((kind,)), body, _VERSION.pack(form.version)))
+    data = b"".join((bytes((kind,)), body, _VERSION.pack(form.version.number)))
     return data + _CHECKSUM.pack(crc64(data))
 
 
-def version_of(payload: bytes) -> int:
+def version_of(payload: bytes) -> Version:
     """The version that a payload names, which has room for its trailer."""
-    version: int = _VERSION.unpack_from(payload, len(payload) - _TRAILER_BYTES)[0]
-    return version
+    return numbered(_VERSION.unpack_from(payload, len(payload) - _TRAILER_BYTES)[0])
 
 
 def decode_payload(payload: bytes, limits: RdbLimits = DEFAULT_LIMITS) -> object:
@@ -49,7 +48,7 @@ def decode_payload(payload: bytes, limits: RdbLimits = DEFAULT_LIMITS) -> object
         raise CommandError(BAD_TRAILER)
     version = version_of(payload)
     checksum: int = _CHECKSUM.unpack_from(payload, len(payload) - CHECKSUM_BYTES)[0]
-    if not is_known_version(version, limits.max_version, limits.relaxed):
+    if not is_readable(version, limits.relaxed):
         raise CommandError(BAD_TRAILER)
     if limits.verify_checksum and crc64(memoryview(payload)[:-CHECKSUM_BYTES]) != checksum:
         raise CommandError(BAD_TRAILER)
@@ -59,12 +58,12 @@ def decode_payload(payload: bytes, limits: RdbLimits = DEFAULT_LIMITS) -> object
         raise CommandError(BAD_FORMAT) from None
 
 
-def _decode_body(body: bytes, version: int, limits: RdbLimits) -> object:
+def _decode_body(body: bytes, version: Version, limits: RdbLimits) -> object:
     """The value that fills `body` exactly. Raises Malformed, ShortInput."""
     cursor = Cursor(limits.max_string_bytes, limits.max_count, len(body))
     cursor.load(body)
     kind = cursor.byte()
-    if opcodes_of(version).get(kind) == "KEY_META":
+    if opcodes_of(version).get(kind) is KEY_META:
         start_key_meta()(cursor)
         kind = cursor.byte()
     row = types_of(version).get(kind)

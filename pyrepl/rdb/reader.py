@@ -45,7 +45,7 @@ from pyrepl.rdb.types.row import Decode, ValueType
 from pyrepl.rdb.types.string import STRING
 from pyrepl.rdb.types.table import types_of
 from pyrepl.rdb.values import StreamValue
-from pyrepl.rdb.versions import CHECKSUM_SINCE, MAGIC_BYTES, MAX_REDIS_VERSION, decode_magic, version_name
+from pyrepl.rdb.versions import CHECKSUMS, MAGIC_BYTES, Version, decode_magic, version_name
 
 _NO_EXPIRY: Final = -(1 << 64)
 """Stands for "no expiry": no 64-bit time, as the format takes any of these."""
@@ -54,6 +54,10 @@ _NONE: Final = -1
 
 _TOLD_CLASSES: Final = 16
 """Classes of modules' metadata that are told; a file may name millions."""
+
+_EXPIRETIME_MS: Final = opcodes.EXPIRETIME_MS.number
+_FREQ: Final = opcodes.FREQ.number
+_IDLE: Final = opcodes.IDLE.number
 
 _SLOTS: Final = 16384
 """Hash slots of a cluster."""
@@ -67,15 +71,13 @@ class RdbLimits(NamedTuple):
     """What a snapshot may contain; everything above is an error before memory is spent. All inclusive.
 
     `max_string_bytes` bounds any string of the file, packed collections included, plain or compressed.
-    `max_version` is the highest Redis version read; Valkey's 80 goes with 12. `relaxed`: try what is
-    above as well, up to the first type or opcode that is unknown. `input_bytes` is the length of the
-    whole input if it is known: a length that runs past it is then an error at once.
+    `relaxed`: try versions above those known as well, up to the first type or opcode that is unknown. `input_bytes` is
+    the length of the whole input if it is known: a length that runs past it is then an error at once.
     """
 
     max_string_bytes: int = 512 * 1024 * 1024
     max_count: int = (1 << 32) - 1
     max_databases: int = 1 << 31
-    max_version: int = MAX_REDIS_VERSION
     relaxed: bool = False
     input_bytes: int = UNLIMITED
     verify_checksum: bool = True
@@ -168,10 +170,10 @@ class RdbReader:
         """Why nothing can be read any more. Not the error, which would hold us and all that was read."""
         self.finished = False
         """Whether the last byte of the snapshot was read."""
-        self.version = 0
-        """The file's version, 0 until it is known."""
+        self.version: Version | None = None
+        """The file's version, None until it is known."""
         self._types: dict[int, ValueType] = {}
-        self._opcodes: dict[int, str] = {}
+        self._opcodes: dict[int, opcodes.Opcode] = {}
         self._db = 0
         # The item at work: attributes of the next key, then its type, key and half-decoded value.
         self._expiry_ms = _NO_EXPIRY
@@ -253,7 +255,7 @@ class RdbReader:
 
     def _decode_all(self, cursor: Cursor) -> None:
         """Until the bytes end (ShortInput) or the snapshot does."""
-        if not self.version:
+        if self.version is None:
             self._decode_header(cursor)
         while not self.finished:
             if self._decode is not None:
@@ -264,12 +266,12 @@ class RdbReader:
 
     def _decode_header(self, cursor: Cursor) -> None:
         magic = cursor.take(MAGIC_BYTES)
-        version = decode_magic(magic, self._limits.max_version, self._limits.relaxed)
+        version = decode_magic(magic, self._limits.relaxed)
         self._types = types_of(version)
         self._opcodes = opcodes.opcodes_of(version)
         if bulk.COMPILED:
             classes = {number: kind for number, kind in self._packed.items() if number in self._types}
-            self._bulk = bulk.Bulk(classes, self._limits.max_string_bytes, opcodes.EXPIRETIME_MS in self._opcodes)
+            self._bulk = bulk.Bulk(classes, self._limits.max_string_bytes, _EXPIRETIME_MS in self._opcodes)
         self.version = version
         cursor.commit()
         self._events.append(Header(version))
@@ -344,13 +346,13 @@ class RdbReader:
             kind = buf[pos]
             if kind not in known:
                 return pos
-            if kind == opcodes.EXPIRETIME_MS:
+            if kind == _EXPIRETIME_MS:
                 self._expiry_ms = _I64.unpack_from(buf, pos + 1)[0]
                 pos += 9
-            elif kind == opcodes.FREQ:
+            elif kind == _FREQ:
                 self._freq = buf[pos + 1]
                 pos += 2
-            elif kind == opcodes.IDLE and buf[pos + 1] < 128:
+            elif kind == _IDLE and buf[pos + 1] < 128:
                 if buf[pos + 1] < 64:
                     self._idle_s = buf[pos + 1]
                     pos += 2
@@ -363,12 +365,14 @@ class RdbReader:
     def _decode_item(self, cursor: Cursor) -> None:
         """One opcode with its data, or a key up to its value."""
         kind = cursor.byte()
-        if kind in self._opcodes:
-            self._decode_opcode(cursor, kind)
+        opcode = self._opcodes.get(kind)
+        if opcode is not None:
+            self._decode_opcode(cursor, opcode)
             cursor.commit()
             return
         row = self._types.get(kind)
         if row is None:
+            assert self.version is not None
             raise Malformed(f"Unknown value type or opcode {kind} ({kind:#04x}) for {version_name(self.version)}")
         # The key is remembered before it is checked, so that an error names it.
         self._row = row
@@ -436,45 +440,43 @@ class RdbReader:
         self._row = None
         self._key = None
 
-    def _decode_opcode(self, cursor: Cursor, kind: int) -> None:
+    def _decode_opcode(self, cursor: Cursor, opcode: opcodes.Opcode) -> None:
         """An opcode's data. Nothing is kept before all of it is there, as a cut makes us come again."""
-        if kind == opcodes.EXPIRETIME_MS:
+        if opcode is opcodes.EXPIRETIME_MS:
             self._expiry_ms = cursor.i64_le()
-        elif kind == opcodes.EXPIRETIME:
+        elif opcode is opcodes.EXPIRETIME:
             self._expiry_ms = _I32.unpack_from(cursor.buf, cursor.advance(4))[0] * 1000
-        elif kind == opcodes.IDLE:
+        elif opcode is opcodes.IDLE:
             self._idle_s = decode_length(cursor)
-        elif kind == opcodes.FREQ:
+        elif opcode is opcodes.FREQ:
             self._freq = cursor.byte()
-        elif kind == opcodes.SELECTDB:
+        elif opcode is opcodes.SELECTDB:
             self._select(decode_length(cursor))
-        elif kind == opcodes.EOF:
+        elif opcode is opcodes.EOF:
             self._decode_end(cursor)
-        elif kind == opcodes.KEY_META and self._opcodes[kind] == "KEY_META":
+        elif opcode is opcodes.KEY_META:
             self._decode = modules.start_key_meta()
-        elif kind == opcodes.MODULE_AUX:
+        elif opcode is opcodes.MODULE_AUX:
             self._decode = modules.start_aux()
             self._is_aux = True
         else:
-            self._decode_hint(cursor, kind)
+            self._decode_hint(cursor, opcode)
 
-    def _decode_hint(self, cursor: Cursor, kind: int) -> None:
+    def _decode_hint(self, cursor: Cursor, opcode: opcodes.Opcode) -> None:
         """The opcodes that are reported and change nothing here."""
-        if kind == opcodes.AUX:
+        if opcode is opcodes.AUX:
             name = decode_string(cursor)
             self._report(Aux(name, decode_string(cursor)))
-        elif kind == opcodes.RESIZEDB:
+        elif opcode is opcodes.RESIZEDB:
             keys = decode_length(cursor)
             self._report(ResizeDb(self._db, keys, decode_length(cursor)))
             if self._bulk is not None and self._into is not None and self._make_room is not None:
                 self._bulk.foresee(self._strings, self._make_room(self._strings, keys, self.left_bytes))
-        elif kind == opcodes.FUNCTION2:
+        elif opcode is opcodes.FUNCTION2:
             self._report(FunctionLibrary(decode_string(cursor)))
-        elif kind == opcodes.SLOT_INFO:
-            slot = decode_length(cursor)
-            keys = decode_length(cursor)
-            self._report(SlotInfo(slot, keys, decode_length(cursor)))
-        elif kind == opcodes.SLOT_IMPORT:
+        elif opcode is opcodes.SLOT_INFO:
+            self._report(SlotInfo(decode_length(cursor), decode_length(cursor), decode_length(cursor)))
+        elif opcode is opcodes.SLOT_IMPORT:
             self._report(_decode_slot_import(cursor))
         else:
             raise Malformed("Pre-release function format not supported")
@@ -493,7 +495,7 @@ class RdbReader:
     def _decode_end(self, cursor: Cursor) -> None:
         stop = cursor.pos
         checksum = 0
-        if self.version >= CHECKSUM_SINCE:
+        if self.version in CHECKSUMS:
             checksum = _U64_LE.unpack_from(cursor.buf, cursor.advance(CHECKSUM_BYTES))[0]
             if checksum and self._limits.verify_checksum:
                 actual = crc64(memoryview(cursor.buf)[:stop], self._crc)

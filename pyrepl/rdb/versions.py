@@ -1,127 +1,196 @@
 """RDB versions as facts: who writes them, how a file begins, which one the data needs.
 
-| version | magic | first written by | brought |
-|---|---|---|---|
-| 1, 2 | REDIS | Redis 1 to 2.4 | plain types, zipmap, ziplist, intset |
-| 3, 4 | REDIS | 2.6 pre-releases | expiry in ms, hash ziplist |
-| 5, 6 | REDIS | 2.6 | CRC-64 at the end |
-| 7 | REDIS | 3.2 | quicklist, AUX, RESIZEDB |
-| 8 | REDIS | 4.0 | binary doubles, 64-bit lengths, modules |
-| 9 | REDIS | 5.0 | streams, LRU and LFU, module AUX |
-| 10 | REDIS | 7.0 | listpacks instead of ziplists, functions |
-| 11 | REDIS | 7.2, Valkey 7.2 and 8 | set listpack, consumers' active time |
-| 12 | REDIS | 7.4 to 8.4 | hash field expiries, slot info |
-| 13 | REDIS | 8.6 | streams that remember idempotency ids (IDMP), metadata of keys by modules |
-| 80 | VALKEY | Valkey 9 | hash field expiries of its own, slot import |
+A version is a vendor's and has a number: Valkey's line parts from Redis's after version 11 and begins anew at 80. A
+number that stands alone (in a DUMP payload, in the directive `rdb-version`) still names its vendor, as Redis's line
+ends, for Valkey, at 79; a file names it in its first word.
 
-Versions 12 to 79 are Redis's as Valkey sees it, so a number alone names the dialect; in a file the magic does too.
+What came or went with a version is told by a `VersionSet`. It stands where the thing itself stands: beside an opcode
+(opcodes.py) or the type of a value (types/). Only what belongs to none of these alone stands here.
 
-A version above these is refused, or, with `rdb-version-check relaxed` (Valkey 9), read as the highest of its dialect
+A version above those known is refused, or, with `rdb-version-check relaxed` (Valkey 9), read as the highest of its line
 that we know: most of what a new version brings is a type or an opcode of its own, and the first of those ends the load.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import enum
+from collections.abc import Iterable
+from typing import Final, NamedTuple, final
 
 from pyrepl.rdb.cursor import Malformed
+
+
+class Vendor(enum.Enum):
+    """Whose line of versions it is. The value is the word that a file begins with."""
+
+    REDIS = "REDIS"
+    VALKEY = "VALKEY"
+
+
+class Version(NamedTuple):
+    """One version of the format. Two of one vendor are compared by number; those of two vendors are not compared."""
+
+    vendor: Vendor
+    number: int
+
+
+class VersionRow(NamedTuple):
+    """A version that we read and write; `writers` and `brought` are for people."""
+
+    version: Version
+    writers: str
+    brought: str
+
+
+VERSIONS: Final[tuple[VersionRow, ...]] = (
+    VersionRow(Version(Vendor.REDIS, 1), "Redis 1", "plain types, zipmap, ziplist, intset"),
+    VersionRow(Version(Vendor.REDIS, 2), "Redis 2.0 to 2.4", "nothing in the format itself"),
+    VersionRow(Version(Vendor.REDIS, 3), "pre-releases of Redis 2.6", "expiry in ms"),
+    VersionRow(Version(Vendor.REDIS, 4), "pre-releases of Redis 2.6", "hash ziplist"),
+    VersionRow(Version(Vendor.REDIS, 5), "pre-releases of Redis 2.6", "CRC-64 at the end"),
+    VersionRow(Version(Vendor.REDIS, 6), "Redis 2.6", "smaller ziplists"),
+    VersionRow(Version(Vendor.REDIS, 7), "Redis 3.2", "quicklist, AUX, RESIZEDB"),
+    VersionRow(Version(Vendor.REDIS, 8), "Redis 4.0", "binary doubles, 64-bit lengths, modules"),
+    VersionRow(Version(Vendor.REDIS, 9), "Redis 5.0", "streams, LRU and LFU, module AUX"),
+    VersionRow(Version(Vendor.REDIS, 10), "Redis 7.0", "listpacks instead of ziplists, functions"),
+    VersionRow(Version(Vendor.REDIS, 11), "Redis 7.2, Valkey 7.2 and 8", "set listpack, consumers' active time"),
+    VersionRow(Version(Vendor.REDIS, 12), "Redis 7.4 to 8.4", "hash field expiries, slot info"),
+    VersionRow(
+        Version(Vendor.REDIS, 13),
+        "Redis 8.6",
+        "streams that remember idempotency ids (IDMP), metadata of keys by modules",
+    ),
+    VersionRow(Version(Vendor.VALKEY, 80), "Valkey 9", "hash field expiries of its own, slot import"),
+)
+
+WRITABLE_VERSIONS: Final[tuple[Version, ...]] = tuple(row.version for row in VERSIONS)
+
+DEFAULT_VERSION: Final = Version(Vendor.REDIS, 10)
+"""Holds everything but field expiries and idempotency ids. Redis 7.0 and every newer Redis and Valkey read it."""
 
 MAGIC_BYTES: Final = 9
 """`REDIS0011` or `VALKEY080`."""
 
-MAX_REDIS_VERSION: Final = 13
-VALKEY_VERSION: Final = 80
+_FIRST: Final = {Vendor.REDIS: 1, Vendor.VALKEY: 80}
+"""Where each line begins."""
 
-DEFAULT_VERSION: Final = 10
-"""Holds everything but field expiries, and Redis 7.0 and every newer Redis and Valkey read it."""
+_LAST: Final = {Vendor.REDIS: _FIRST[Vendor.VALKEY] - 1, Vendor.VALKEY: 65_535}
+"""The highest number that each line can have, known to us or not. Valkey's is the highest that a DUMP payload can name,
+in two bytes; a file has three digits for it."""
 
-FIELD_TTL_VERSION: Final = 12
-IDMP_VERSION: Final = 13
-
-LAST_REDIS_VERSION: Final = VALKEY_VERSION - 1
-"""From here on down a number is Redis's, known to us or not."""
-
-LAST_VERSION: Final = 65_535
-"""The highest that a DUMP payload can name, in two bytes; a file has three or four digits for it."""
-
-MS_EXPIRY_SINCE: Final = 3
-CHECKSUM_SINCE: Final = 5
-AUX_SINCE: Final = 7
-BINARY_DOUBLES_SINCE: Final = 8
-STREAMS_SINCE: Final = 9
-LISTPACKS_SINCE: Final = 10
-FUNCTIONS_SINCE: Final = 10
-SET_LISTPACKS_SINCE: Final = 11
-KEY_META_SINCE: Final = 13
-
-WRITABLE_VERSIONS: Final[tuple[int, ...]] = (*range(1, MAX_REDIS_VERSION + 1), VALKEY_VERSION)
+_DIGITS: Final = {Vendor.REDIS: 4, Vendor.VALKEY: 3}
 
 
-def encode_magic(version: int) -> bytes:
+def newest(vendor: Vendor) -> Version:
+    """The highest version of a line that we know."""
+    return max((version for version in WRITABLE_VERSIONS if version.vendor is vendor), key=_number)
+
+
+def _number(version: Version) -> int:
+    return version.number
+
+
+_NEWEST: Final = {vendor: newest(vendor).number for vendor in Vendor}
+
+
+def numbered(number: int) -> Version:
+    """The version that a number alone names, known to us or not."""
+    return Version(Vendor.REDIS if number <= _LAST[Vendor.REDIS] else Vendor.VALKEY, number)
+
+
+@final
+class VersionSet:
+    """The versions that have something: in each vendor's line those from `since` to `until`, both inclusive."""
+
+    __slots__ = ("_spans",)
+
+    def __init__(self, *spans: tuple[Version, int | None]) -> None:
+        """Each span: the version `since` which, and the number `until` which, None for ever. At most one of a line."""
+        self._spans: Final[dict[Vendor, range]] = {
+            since.vendor: range(since.number, (_LAST[since.vendor] if until is None else until) + 1)
+            for since, until in spans
+        }
+        assert len(self._spans) == len(spans)
+
+    def __contains__(self, version: Version | None) -> bool:
+        """Has this version it? None, a version that is not known yet, has nothing."""
+        return version is not None and version.number in self._spans.get(version.vendor, ())
+
+    def since(self, vendor: Vendor) -> Version | None:
+        """The first version of a line that has it; None where the line has it not."""
+        span = self._spans.get(vendor)
+        return None if span is None else Version(vendor, span.start)
+
+
+def both(since: int) -> VersionSet:
+    """In Redis's line from the version with this number on, and in all of Valkey's."""
+    return VersionSet((Version(Vendor.REDIS, since), None), (Version(Vendor.VALKEY, _FIRST[Vendor.VALKEY]), None))
+
+
+def redis_only(since: int, until: int | None = None) -> VersionSet:
+    """In Redis's line alone, from number to number (inclusive; None: for ever)."""
+    return VersionSet((Version(Vendor.REDIS, since), until))
+
+
+def valkey_only(since: int, until: int | None = None) -> VersionSet:
+    """In Valkey's line alone, from number to number (inclusive; None: for ever)."""
+    return VersionSet((Version(Vendor.VALKEY, since), until))
+
+
+CHECKSUMS: Final = both(5)
+"""A CRC-64 at the end of the file."""
+
+LISTPACKS: Final = both(10)
+"""Listpacks for lists, hashes, sorted sets and streams."""
+
+
+def encode_magic(version: Version) -> bytes:
     """The first nine bytes of a file of this version."""
-    if version >= VALKEY_VERSION:
-        return b"VALKEY%03d" % version
-    return b"REDIS%04d" % version
+    return f"{version.vendor.value}{version.number:0{_DIGITS[version.vendor]}}".encode()
 
 
-def decode_magic(magic: bytes, max_version: int, relaxed: bool = False) -> int:
+def decode_magic(magic: bytes, relaxed: bool = False) -> Version:
     """The version that a file's first nine bytes name. Raises Malformed in Redis's words.
 
-    `max_version` is the highest Redis version accepted; VALKEY080 is accepted if it is 12 or more, as who reads
-    field expiries of one dialect reads them of the other. `relaxed` accepts what is above, too.
+    `relaxed` accepts what is above the versions known, too.
     """
-    if magic.startswith(b"REDIS"):
-        digits = magic[5:]
-        top = LAST_REDIS_VERSION if relaxed else min(max_version, MAX_REDIS_VERSION)
-        low = 1
-    elif magic.startswith(b"VALKEY"):
-        digits = magic[6:]
-        top = _top_valkey_version(max_version, relaxed)
-        low = VALKEY_VERSION
+    for vendor in Vendor:
+        if magic.startswith(vendor.value.encode()):
+            digits = magic[len(vendor.value) :]
+            break
     else:
         raise Malformed(f"Wrong signature trying to load DB from file: {magic!r}, expected REDIS or VALKEY")
     if not digits.isdigit():
         raise Malformed(f"Wrong signature trying to load DB from file: {magic!r} names no version")
-    version = int(digits)
-    if version < low or version > top:
-        raise Malformed(f"Can't handle RDB format version {version}")
+    version = Version(vendor, int(digits))
+    if not is_readable(version, relaxed):
+        raise Malformed(f"Can't handle RDB format version {version.number}")
     return version
 
 
-def is_known_version(version: int, max_version: int, relaxed: bool = False) -> bool:
-    """Whether a DUMP payload's version, which comes without a magic, is one we read (see decode_magic)."""
-    if version >= VALKEY_VERSION:
-        return version <= _top_valkey_version(max_version, relaxed)
-    return version >= 1 and (relaxed or version <= min(max_version, MAX_REDIS_VERSION))
+def is_readable(version: Version, relaxed: bool = False) -> bool:
+    """Whether it lies in its vendor's line and is none above those known, or such a one and the reader is `relaxed`."""
+    last = (_LAST if relaxed else _NEWEST)[version.vendor]
+    return _FIRST[version.vendor] <= version.number <= last
 
 
-def _top_valkey_version(max_version: int, relaxed: bool) -> int:
-    if relaxed:
-        return LAST_VERSION
-    return VALKEY_VERSION if max_version >= FIELD_TTL_VERSION else 0
-
-
-def version_name(version: int) -> str:
+def version_name(version: Version) -> str:
     """A version for an error, with what it is read as where it is newer than what we know."""
-    dialect, known = ("REDIS", MAX_REDIS_VERSION) if version <= LAST_REDIS_VERSION else ("VALKEY", VALKEY_VERSION)
-    beyond = f", which is tried as version {known}" if version > known else ""
-    return f"{dialect} RDB version {version}{beyond}"
+    known = _NEWEST[version.vendor]
+    beyond = f", which is tried as version {known}" if version.number > known else ""
+    return f"{version.vendor.value} RDB version {version.number}{beyond}"
 
 
-def holds_idmp(version: int) -> bool:
-    """Do streams keep their idempotency ids in this version?"""
-    return IDMP_VERSION <= version <= LAST_REDIS_VERSION
+def lowest_version(needs: Iterable[VersionSet], reader: Vendor = Vendor.REDIS) -> Version:
+    """The lowest version, from DEFAULT_VERSION on, that holds data with these needs, for a reader of this vendor.
 
-
-def lowest_version(*, field_ttls: bool = False, idmp: bool = False, valkey: bool = False) -> int:
-    """The lowest version that holds such data: 10, 12 with field expiries, 80 where a Valkey 9 must read those.
-
-    `idmp`: streams that remember idempotency ids are to keep them, which is version 13. `valkey` asks for the dialect
-    that Valkey reads: it refuses versions 12 and 13, so only field expiries make a difference. Consumers' active time
-    (version 11) is no reason for a higher version: an older reader takes the seen time.
+    A need that the reader's line has no version for makes no difference: such data is written without it. Valkey
+    refuses Redis's versions above 11, so that a need leads to a version of its own line. Consumers' active time
+    (version 11) is no need: an older reader takes the seen time.
     """
-    if valkey:
-        return VALKEY_VERSION if field_ttls else DEFAULT_VERSION
-    if idmp:
-        return IDMP_VERSION
-    return FIELD_TTL_VERSION if field_ttls else DEFAULT_VERSION
+    lowest = DEFAULT_VERSION
+    for need in needs:
+        since = need.since(reader)
+        if since is not None and since.number > lowest.number:
+            lowest = since
+    return lowest

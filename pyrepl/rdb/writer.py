@@ -26,20 +26,20 @@ from pyrepl.rdb.strings import MAX_INTEGER_BYTES, MIN_COMPRESSED_BYTES, encode_s
 from pyrepl.rdb.types.row import CannotHold, Form
 from pyrepl.rdb.types.table import encode_value
 from pyrepl.rdb.versions import (
-    AUX_SINCE,
-    CHECKSUM_SINCE,
+    CHECKSUMS,
     DEFAULT_VERSION,
-    FUNCTIONS_SINCE,
-    MS_EXPIRY_SINCE,
     WRITABLE_VERSIONS,
+    Vendor,
+    Version,
     encode_magic,
 )
 
-_AUX: Final = bytes((opcodes.AUX,))
-_RESIZEDB: Final = bytes((opcodes.RESIZEDB,))
-_SELECTDB: Final = bytes((opcodes.SELECTDB,))
-_FUNCTION2: Final = bytes((opcodes.FUNCTION2,))
-_EOF: Final = bytes((opcodes.EOF,))
+_AUX: Final = bytes((opcodes.AUX.number,))
+_RESIZEDB: Final = bytes((opcodes.RESIZEDB.number,))
+_SELECTDB: Final = bytes((opcodes.SELECTDB.number,))
+_FUNCTION2: Final = bytes((opcodes.FUNCTION2.number,))
+_EXPIRETIME_MS: Final = opcodes.EXPIRETIME_MS.number
+_EOF: Final = bytes((opcodes.EOF.number,))
 
 _MS_EXPIRY: Final = Struct("<Bq")
 _S_EXPIRY: Final = Struct("<Bi")
@@ -60,26 +60,28 @@ UNBOUNDED: Final = 1 << 62
 
 @final
 class RdbWriter:
-    """Encodes one snapshot in RDB version `version` (1 to 12, or 80: Valkey 9).
+    """Encodes one snapshot in RDB version `version`.
 
     `checksum`: end with a CRC-64 (else zeros, as `rdbchecksum no`; before version 5 there is none). `compress`: LZF
     for strings where it pays, as `rdbcompression yes`; only done when the native module is there.
     """
 
-    __slots__ = ("_checksum", "_crc", "_form", "compresses", "packing", "version")
+    __slots__ = ("_checksum", "_crc", "_form", "_has_ms_expiry", "compresses", "packing", "version")
 
     def __init__(
         self,
-        version: int = DEFAULT_VERSION,
+        version: Version = DEFAULT_VERSION,
         checksum: bool = True,
         compress: bool = False,
         packing: PackingSettings = DEFAULT_PACKING,
     ) -> None:
         """Raises ValueError for a version that cannot be written."""
         if version not in WRITABLE_VERSIONS:
-            raise ValueError(f"cannot write RDB version {version}, known are {WRITABLE_VERSIONS}")
+            known = tuple(each.number for each in WRITABLE_VERSIONS)
+            raise ValueError(f"cannot write RDB version {version.number}, known are {known}")
         self.version = version
-        self._checksum = checksum and version >= CHECKSUM_SINCE
+        self._checksum = checksum and version in CHECKSUMS
+        self._has_ms_expiry = version in opcodes.EXPIRETIME_MS.versions
         self._crc = 0
         self._form = Form(version, compress, packing)
         self.packing = packing
@@ -89,7 +91,7 @@ class RdbWriter:
     def begin(self, aux: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
         """The magic and the fields about the snapshot, which a version before 7 has not and leaves out."""
         parts = [encode_magic(self.version)]
-        if self.version >= AUX_SINCE:
+        if self.version in opcodes.AUX.versions:
             for name, value in aux:
                 parts += (_AUX, encode_string(name), encode_string(value))
         return self.counted(b"".join(parts))
@@ -98,9 +100,11 @@ class RdbWriter:
         """Function libraries, each the text that FUNCTION LOAD takes. Raises CannotHold before version 10."""
         parts: list[bytes] = []
         for text in libraries:
-            if self.version < FUNCTIONS_SINCE:
+            if self.version not in opcodes.FUNCTION2.versions:
+                since = opcodes.FUNCTION2.versions.since(Vendor.REDIS)
+                assert since is not None
                 raise CannotHold(
-                    f"function libraries need RDB version {FUNCTIONS_SINCE}, not {self.version}: {text[:64]!r}"
+                    f"function libraries need RDB version {since.number}, not {self.version.number}: {text[:64]!r}"
                 )
             parts += (_FUNCTION2, self._form.text(text))
         return self.counted(b"".join(parts))
@@ -108,7 +112,7 @@ class RdbWriter:
     def select_db(self, db: int, size: int, expires_size: int) -> bytes:
         """The keys that follow are of database `db`, which has `size` keys, `expires_size` of them expiring."""
         parts = [_SELECTDB, encode_length(db)]
-        if self.version >= AUX_SINCE:
+        if self.version in opcodes.RESIZEDB.versions:
             parts += (_RESIZEDB, encode_length(size), encode_length(expires_size))
         return self.counted(b"".join(parts))
 
@@ -171,18 +175,18 @@ class RdbWriter:
     def end(self) -> bytes:
         """The end mark and the checksum."""
         tail = self.counted(_EOF)
-        if self.version < CHECKSUM_SINCE:
+        if self.version not in CHECKSUMS:
             return tail
         return tail + _CHECKSUM.pack(self._crc)
 
     def _expiry(self, key: bytes, at_ms: int) -> bytes:
-        if self.version >= MS_EXPIRY_SINCE:
-            return _MS_EXPIRY.pack(opcodes.EXPIRETIME_MS, at_ms)
+        if self._has_ms_expiry:
+            return _MS_EXPIRY.pack(_EXPIRETIME_MS, at_ms)
         # Rounded up: a key must not go before its time.
         at_s = -(-at_ms // 1000)
         if not 0 <= at_s <= _MAX_S_EXPIRY:
-            raise CannotHold(f"key {key[:128]!r}: RDB version {self.version} has no expiry at {at_ms} ms")
-        return _S_EXPIRY.pack(opcodes.EXPIRETIME, at_s)
+            raise CannotHold(f"key {key[:128]!r}: RDB version {self.version.number} has no expiry at {at_ms} ms")
+        return _S_EXPIRY.pack(opcodes.EXPIRETIME.number, at_s)
 
     def counted(self, data: bytes) -> bytes:
         """`data`, which goes out next, taken into the checksum: for who encodes keys without this writer."""

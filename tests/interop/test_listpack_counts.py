@@ -19,6 +19,7 @@ from pyrepl.rdb.strings import encode_string
 from pyrepl.rdb.types.row import Form
 from pyrepl.rdb.types.stream_node import encode_nodes
 from pyrepl.rdb.values import StreamValue
+from pyrepl.rdb.versions import numbered
 from tests.peers.lab import Lab, Node
 from tests.unit.rdb.compiled.collections_in_rdb import whole
 from tests.unit.rdb.old_encodings import ziplist, zipmap
@@ -115,7 +116,7 @@ def test_payloads_of_few_elements_uncounted(lab: Lab) -> None:
     ours, theirs = lab.start("pyrepl"), lab.start("redis8")
     for name, (kind, items) in FEW.items():
         body = key(kind, b"", unknown_count(items))[2:]
-        good = encode_payload(b"text", Form(11, False))
+        good = encode_payload(b"text", Form(numbered(11), False))
         payload = payload_of(bytes((kind,)) + body, good)
         for node in (ours, theirs):
             assert node.call("RESTORE", name, 0, payload) == "OK"
@@ -129,7 +130,7 @@ def test_payloads_of_other_types_with_parts_uncounted(lab: Lab) -> None:
     """Fields with times to live, a stream's node, and the ziplists and the zipmap of before."""
     timed = encode_listpack([b"f", b"1", b"4000000000000", b"g", b"2", b"0"])
     whole_stream = encode_payload(
-        StreamValue([((1, 0), (b"f", b"v")), ((2, 0), (b"g", b"w"))], (2, 0)), Form(11, False)
+        StreamValue([((1, 0), (b"f", b"v")), ((2, 0), (b"g", b"w"))], (2, 0)), Form(numbered(11), False)
     )
     node = encode_nodes([((1, 0), (b"f", b"v")), ((2, 0), (b"g", b"w"))], 4096, 100)[0][1]
     assert whole_stream.count(node) == 1
@@ -146,7 +147,8 @@ def test_payloads_of_other_types_with_parts_uncounted(lab: Lab) -> None:
     for node_of_two in (ours, theirs):
         for name, body in bodies.items():
             assert (
-                node_of_two.call("RESTORE", name, 0, payload_of(body, encode_payload(b"", Form(12, False)))) == "OK"
+                node_of_two.call("RESTORE", name, 0, payload_of(body, encode_payload(b"", Form(numbered(12), False))))
+                == "OK"
             ), name
     assert digest(ours) == digest(theirs)
     for name in bodies:

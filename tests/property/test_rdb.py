@@ -16,7 +16,9 @@ from pyrepl.rdb.events import LoadedKeys, RdbEvent
 from pyrepl.rdb.payload import decode_payload, encode_payload
 from pyrepl.rdb.reader import RdbLimits, RdbReader
 from pyrepl.rdb.settings import PackingSettings
+from pyrepl.rdb.types.hash import FIELD_TTL_VERSIONS
 from pyrepl.rdb.types.row import Form
+from pyrepl.rdb.types.stream import IDMP_VERSIONS
 from pyrepl.rdb.values import (
     HashWithTtls,
     IdmpState,
@@ -27,7 +29,7 @@ from pyrepl.rdb.values import (
     StreamId,
     StreamValue,
 )
-from pyrepl.rdb.versions import WRITABLE_VERSIONS
+from pyrepl.rdb.versions import WRITABLE_VERSIONS, numbered
 from pyrepl.rdb.writer import RdbWriter
 
 DATA = Path(__file__).parents[1] / "data"
@@ -93,7 +95,7 @@ def streams(draw: st.DrawFn, version: int) -> StreamValue:
     last_id = max(entries[-1][0], draw(ids)) if entries else draw(ids)
     first_id = entries[0][0] if entries else (0, 0)
     found = draw(st.dictionaries(texts, groups(version), max_size=2))
-    idmp = draw(st.one_of(st.none(), idmp_states)) if version == 13 else None
+    idmp = draw(st.one_of(st.none(), idmp_states)) if numbered(version) in IDMP_VERSIONS else None
     return StreamValue(entries, last_id, first_id, draw(ids), draw(st.integers(0, 1 << 60)), found, idmp)
 
 
@@ -102,7 +104,7 @@ def values_of(version: int) -> st.SearchStrategy[object]:
     kinds: list[st.SearchStrategy[object]] = [texts, lists, sets, zsets, hashes]
     if version >= 10:
         kinds.append(streams(version))
-    if version >= 12:
+    if numbered(version) in FIELD_TTL_VERSIONS:
         kinds.append(ttl_hashes())
     return st.one_of(kinds)
 
@@ -154,7 +156,7 @@ def cuts_of(most: int) -> st.SearchStrategy[list[int]]:
     return st.lists(st.integers(0, most), max_size=30)
 
 
-@pytest.mark.parametrize("version", [version for version in WRITABLE_VERSIONS if version >= 3])
+@pytest.mark.parametrize("version", [each.number for each in WRITABLE_VERSIONS if each.number >= 3])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), packing=packings, compress=st.booleans(), checksum=st.booleans())
 def test_what_is_written_is_read_again(
@@ -162,7 +164,7 @@ def test_what_is_written_is_read_again(
 ) -> None:
     items = data.draw(st.dictionaries(texts, values_of(version), max_size=8))
     expires = {key: data.draw(st.integers(-(1 << 63), (1 << 63) - 1)) for key in list(items)[::3]}
-    writer = RdbWriter(version, checksum, compress, packing)
+    writer = RdbWriter(numbered(version), checksum, compress, packing)
     parts = [writer.begin([(b"redis-ver", b"7.0.15")]), writer.select_db(0, len(items), len(expires))]
     parts += [writer.encode_keys(items.items(), expires), writer.end()]
     snapshot = b"".join(parts)
@@ -177,7 +179,7 @@ def test_what_is_written_is_read_again(
 @given(data=st.data(), packing=packings, compress=st.booleans())
 def test_payloads_there_and_back(version: int, data: st.DataObject, packing: PackingSettings, compress: bool) -> None:
     value = data.draw(values_of(version))
-    assert decode_payload(encode_payload(value, Form(version, compress, packing))) == value
+    assert decode_payload(encode_payload(value, Form(numbered(version), compress, packing))) == value
 
 
 @settings(max_examples=60, deadline=None)
@@ -264,7 +266,7 @@ def test_no_mutation_of_any_version_brings_it_down(
     version: int, data: st.DataObject, mutate: Callable[[bytes], bytes], packing: PackingSettings, size: int
 ) -> None:
     items = data.draw(st.dictionaries(texts, values_of(version), min_size=1, max_size=3))
-    writer = RdbWriter(version, compress=data.draw(st.booleans()), packing=packing)
+    writer = RdbWriter(numbered(version), compress=data.draw(st.booleans()), packing=packing)
     survives(writer.begin() + mutate(writer.encode_keys(items.items(), {}) + writer.end()), False, size)
 
 
@@ -290,13 +292,13 @@ def test_any_bytes_as_a_payload(kind: int, body: bytes, version: int) -> None:
     except CommandError as error:
         assert str(error) == "ERR Bad data format"
     else:
-        assert decode_payload(encode_payload(value, Form(version if version >= 12 else 12))) == value
+        assert decode_payload(encode_payload(value, Form(numbered(max(version, 12))))) == value
 
 
 @settings(max_examples=200, deadline=None)
 @given(data=st.data(), mutate=mutations(), version=st.sampled_from([10, 11, 12, 13, 80]))
 def test_no_mutated_payload_brings_it_down(data: st.DataObject, mutate: Callable[[bytes], bytes], version: int) -> None:
-    good = encode_payload(data.draw(values_of(version)), Form(version))
+    good = encode_payload(data.draw(values_of(version)), Form(numbered(version)))
     body = mutate(good[:-10]) + good[-10:-8]
     payload = body + struct.pack("<Q", Model("CRC64-REDIS").calc(body))
     try:

@@ -10,6 +10,10 @@ A packed collection is checked as its decoder would check it (`checks`) and then
 
 from __future__ import annotations
 
+from pyrepl.rdb import opcodes
+from pyrepl.rdb.types import list as lists
+from pyrepl.rdb.types import string as strings
+
 try:
     import cython
 except ImportError:
@@ -38,9 +42,9 @@ if cython.compiled:
     )
     from cython.cimports.pyrepl.rdb.compiled.table import Found, Handful, foresee
 
-    EXPIRETIME_MS = cython.declare(cython.int, 0xFC)
-    STRING = cython.declare(cython.int, 0)
-    LIST_QUICKLIST2 = cython.declare(cython.int, 18)
+    EXPIRETIME_MS = cython.declare(cython.int, opcodes.EXPIRETIME_MS.number)
+    STRING = cython.declare(cython.int, strings.STRING)
+    LIST_QUICKLIST2 = cython.declare(cython.int, lists.LIST_QUICKLIST2)
 
 COMPILED = cython.compiled
 

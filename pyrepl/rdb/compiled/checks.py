@@ -7,6 +7,10 @@ bytes mean equal elements.
 
 from __future__ import annotations
 
+from pyrepl.rdb.types import hash as hashes
+from pyrepl.rdb.types import list as lists
+from pyrepl.rdb.types import set as sets
+
 try:
     import cython
 except ImportError:
@@ -17,10 +21,10 @@ if cython.compiled:
     from cython.cimports.libc.string import memcmp, memcpy, memset
     from cython.cimports.pyrepl.rdb.compiled.sink import parse_integer
 
-    SET_INTSET = cython.declare(cython.int, 11)
-    HASH_LISTPACK = cython.declare(cython.int, 16)
-    LIST_QUICKLIST2 = cython.declare(cython.int, 18)
-    SET_LISTPACK = cython.declare(cython.int, 20)
+    SET_INTSET = cython.declare(cython.int, sets.SET_INTSET)
+    HASH_LISTPACK = cython.declare(cython.int, hashes.HASH_LISTPACK)
+    LIST_QUICKLIST2 = cython.declare(cython.int, lists.LIST_QUICKLIST2)
+    SET_LISTPACK = cython.declare(cython.int, sets.SET_LISTPACK)
     UNKNOWN = cython.declare(cython.int, 0xFFFF)
     """As a listpack's number of elements: it does not say."""
     MOST_CHECKED = cython.declare(cython.int, 1024)

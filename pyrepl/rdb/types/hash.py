@@ -26,9 +26,9 @@ from pyrepl.rdb.packed.listpack import decode_listpack, encode_entry, encode_int
 from pyrepl.rdb.packed.ziplist import decode_ziplist
 from pyrepl.rdb.packed.zipmap import decode_zipmap
 from pyrepl.rdb.strings import decode_string
-from pyrepl.rdb.types.row import FOREVER, REDIS_ONLY, CannotHold, Decode, Encoded, Form, ValueType
+from pyrepl.rdb.types.row import CannotHold, Decode, Encoded, Form, ValueType
 from pyrepl.rdb.values import HashWithTtls
-from pyrepl.rdb.versions import FIELD_TTL_VERSION, LISTPACKS_SINCE, VALKEY_VERSION
+from pyrepl.rdb.versions import LISTPACKS, Vendor, both, redis_only, valkey_only
 
 HASH: Final = 4
 HASH_ZIPMAP: Final = 9
@@ -39,6 +39,13 @@ HASH_TTL_LISTPACK_PRE_GA: Final = 23
 HASH_TTLS: Final = 24
 HASH_TTL_LISTPACK: Final = 25
 VALKEY_HASH_TTLS: Final = 22
+
+_REDIS_TTLS_SINCE: Final = 12
+_VALKEY_TTLS_SINCE: Final = 80
+_REDIS_TTL_VERSIONS: Final = redis_only(_REDIS_TTLS_SINCE)
+_VALKEY_TTL_VERSIONS: Final = valkey_only(_VALKEY_TTLS_SINCE)
+FIELD_TTL_VERSIONS: Final = both(_REDIS_TTLS_SINCE)
+"""Those that hold field expiries, in one vendor's form or the other's."""
 
 MAX_FIELD_TTL_MS: Final = (1 << 48) - 2
 """Inclusive; Redis refuses to load a later expiry (EB_EXPIRE_TIME_MAX)."""
@@ -79,10 +86,11 @@ class _HashDecoder:
 class _TtlHashDecoder:
     """Field by field with expiries: Redis's 24 (`earliest` at the start), its pre-release 22, Valkey's 22."""
 
-    __slots__ = ("count", "earliest", "expires_ms", "fields", "kind", "left")
+    __slots__ = ("count", "earliest", "expires_ms", "fields", "has_earliest", "left", "vendor")
 
-    def __init__(self, kind: int) -> None:
-        self.kind = kind
+    def __init__(self, vendor: Vendor, has_earliest: bool = False) -> None:
+        self.vendor = vendor
+        self.has_earliest = has_earliest
         self.count = -1
         self.left = 0
         self.earliest = 1
@@ -93,7 +101,7 @@ class _TtlHashDecoder:
         if self.count < 0:
             self._decode_head(cursor)
         while self.left > 0:
-            if self.kind == VALKEY_VERSION:
+            if self.vendor is Vendor.VALKEY:
                 self._decode_valkey_field(cursor)
             else:
                 self._decode_redis_field(cursor)
@@ -104,7 +112,7 @@ class _TtlHashDecoder:
         return _with_ttls(self.fields, self.expires_ms)
 
     def _decode_head(self, cursor: Cursor) -> None:
-        if self.kind == HASH_TTLS:
+        if self.has_earliest:
             self.earliest = _checked_ttl(cursor.i64_le())
         self.left = self.count = decode_count(cursor)
         cursor.commit()
@@ -192,7 +200,7 @@ def _duplicate() -> Malformed:
 
 def encode_hash(fields: dict[bytes, bytes], form: Form) -> Encoded:
     """A listpack if small and the version has it, else pair by pair."""
-    if form.version >= LISTPACKS_SINCE and _is_small(fields, form):
+    if form.version in LISTPACKS and _is_small(fields, form):
         entries: list[bytes] = []
         for field, value in fields.items():
             entries.append(encode_entry(field))
@@ -210,12 +218,12 @@ def encode_hash_with_ttls(value: HashWithTtls, form: Form) -> Encoded:
     """In the form of the version's vendor. Raises CannotHold where there is none."""
     if not value.expires_ms:
         return encode_hash(value.fields, form)
-    if form.version >= VALKEY_VERSION:
+    if form.version in _VALKEY_TTL_VERSIONS:
         return VALKEY_HASH_TTLS, _encode_valkey(value, form)
-    if form.version < FIELD_TTL_VERSION:
+    if form.version not in _REDIS_TTL_VERSIONS:
         raise CannotHold(
-            f"a hash with field expiries needs RDB version {FIELD_TTL_VERSION} or {VALKEY_VERSION}, "
-            f"not {form.version}: {len(value.expires_ms)} of its {len(value.fields)} fields expire"
+            f"a hash with field expiries needs RDB version {_REDIS_TTLS_SINCE} or {_VALKEY_TTLS_SINCE}, "
+            f"not {form.version.number}: {len(value.expires_ms)} of its {len(value.fields)} fields expire"
         )
     if _is_small(value.fields, form):
         return HASH_TTL_LISTPACK, _encode_ttl_listpack(value, form)
@@ -280,7 +288,7 @@ def _start_listpack() -> Decode:
 
 
 def _start_ttls_pre_ga() -> Decode:
-    return _TtlHashDecoder(HASH_TTLS_PRE_GA).decode
+    return _TtlHashDecoder(Vendor.REDIS).decode
 
 
 def _start_ttl_listpack_pre_ga() -> Decode:
@@ -288,7 +296,7 @@ def _start_ttl_listpack_pre_ga() -> Decode:
 
 
 def _start_ttls() -> Decode:
-    return _TtlHashDecoder(HASH_TTLS).decode
+    return _TtlHashDecoder(Vendor.REDIS, has_earliest=True).decode
 
 
 def _start_ttl_listpack() -> Decode:
@@ -296,17 +304,19 @@ def _start_ttl_listpack() -> Decode:
 
 
 def _start_valkey_ttls() -> Decode:
-    return _TtlHashDecoder(VALKEY_VERSION).decode
+    return _TtlHashDecoder(Vendor.VALKEY).decode
 
 
 ROWS: Final[tuple[ValueType, ...]] = (
-    ValueType(HASH, "hash-hashtable", 1, FOREVER, _start_plain),
-    ValueType(HASH_ZIPMAP, "hash-zipmap", 1, FOREVER, _start_zipmap),
-    ValueType(HASH_ZIPLIST, "hash-ziplist", 1, FOREVER, _start_ziplist),
-    ValueType(HASH_LISTPACK, "hash-listpack", LISTPACKS_SINCE, FOREVER, _start_listpack),
-    ValueType(HASH_TTLS_PRE_GA, "hash-hashtable-md-pre-release", 12, REDIS_ONLY, _start_ttls_pre_ga),
-    ValueType(HASH_TTL_LISTPACK_PRE_GA, "hash-listpack-md-pre-release", 12, REDIS_ONLY, _start_ttl_listpack_pre_ga),
-    ValueType(HASH_TTLS, "hash-hashtable-md", 12, REDIS_ONLY, _start_ttls),
-    ValueType(HASH_TTL_LISTPACK, "hash-listpack-md", 12, REDIS_ONLY, _start_ttl_listpack),
-    ValueType(VALKEY_HASH_TTLS, "hash-volatile-items", VALKEY_VERSION, FOREVER, _start_valkey_ttls),
+    ValueType(HASH, "hash-hashtable", both(1), _start_plain),
+    ValueType(HASH_ZIPMAP, "hash-zipmap", both(1), _start_zipmap),
+    ValueType(HASH_ZIPLIST, "hash-ziplist", both(1), _start_ziplist),
+    ValueType(HASH_LISTPACK, "hash-listpack", LISTPACKS, _start_listpack),
+    ValueType(HASH_TTLS_PRE_GA, "hash-hashtable-md-pre-release", _REDIS_TTL_VERSIONS, _start_ttls_pre_ga),
+    ValueType(
+        HASH_TTL_LISTPACK_PRE_GA, "hash-listpack-md-pre-release", _REDIS_TTL_VERSIONS, _start_ttl_listpack_pre_ga
+    ),
+    ValueType(HASH_TTLS, "hash-hashtable-md", _REDIS_TTL_VERSIONS, _start_ttls),
+    ValueType(HASH_TTL_LISTPACK, "hash-listpack-md", _REDIS_TTL_VERSIONS, _start_ttl_listpack),
+    ValueType(VALKEY_HASH_TTLS, "hash-volatile-items", _VALKEY_TTL_VERSIONS, _start_valkey_ttls),
 )

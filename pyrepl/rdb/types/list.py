@@ -19,8 +19,8 @@ from pyrepl.rdb.packed.listpack import HEADER_BYTES, decode_listpack, encode_ent
 from pyrepl.rdb.packed.ziplist import decode_ziplist
 from pyrepl.rdb.settings import list_node_bytes, list_node_entries
 from pyrepl.rdb.strings import decode_string
-from pyrepl.rdb.types.row import FOREVER, Decode, Encoded, Form, ValueType
-from pyrepl.rdb.versions import LISTPACKS_SINCE
+from pyrepl.rdb.types.row import Decode, Encoded, Form, ValueType
+from pyrepl.rdb.versions import LISTPACKS, both
 
 LIST: Final = 1
 LIST_ZIPLIST: Final = 10
@@ -75,7 +75,7 @@ def _decode_list_ziplist(cursor: Cursor) -> object:
 
 def encode_list(items: list[bytes] | deque[bytes], form: Form) -> Encoded:
     """A chain of listpacks from version 10 on; before, one element after the other, which every reader takes."""
-    if form.version >= LISTPACKS_SINCE:
+    if form.version in LISTPACKS:
         return LIST_QUICKLIST2, _encode_nodes(items, form)
     out = bytearray(encode_length(len(items)))
     text = form.text
@@ -132,8 +132,8 @@ def _start_quicklist2() -> Decode:
 
 
 ROWS: Final[tuple[ValueType, ...]] = (
-    ValueType(LIST, "list-linked-list", 1, FOREVER, _start_plain),
-    ValueType(LIST_ZIPLIST, "list-ziplist", 1, FOREVER, _start_ziplist),
-    ValueType(LIST_QUICKLIST, "quicklist", 7, FOREVER, _start_quicklist),
-    ValueType(LIST_QUICKLIST2, "quicklist-v2", LISTPACKS_SINCE, FOREVER, _start_quicklist2),
+    ValueType(LIST, "list-linked-list", both(1), _start_plain),
+    ValueType(LIST_ZIPLIST, "list-ziplist", both(1), _start_ziplist),
+    ValueType(LIST_QUICKLIST, "quicklist", both(7), _start_quicklist),
+    ValueType(LIST_QUICKLIST2, "quicklist-v2", LISTPACKS, _start_quicklist2),
 )

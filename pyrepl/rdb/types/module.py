@@ -21,7 +21,8 @@ from typing import Final, NamedTuple, final
 from pyrepl.rdb.cursor import Cursor, Malformed
 from pyrepl.rdb.length import decode_length
 from pyrepl.rdb.strings import skip_string
-from pyrepl.rdb.types.row import FOREVER, Decode, ValueType
+from pyrepl.rdb.types.row import Decode, ValueType
+from pyrepl.rdb.versions import both
 
 MODULE_PRE_GA: Final = 6
 MODULE: Final = 7
@@ -168,6 +169,6 @@ def _start_pre_ga() -> Decode:
 
 
 ROWS: Final[tuple[ValueType, ...]] = (
-    ValueType(MODULE_PRE_GA, "module-pre-release", 8, FOREVER, _start_pre_ga),
-    ValueType(MODULE, "module-value", 8, FOREVER, _start),
+    ValueType(MODULE_PRE_GA, "module-pre-release", both(8), _start_pre_ga),
+    ValueType(MODULE, "module-value", both(8), _start),
 )

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeAlias, final
+from typing import NamedTuple, TypeAlias, final
 
 from pyrepl.errors import PyreplError
 from pyrepl.rdb import lzf
 from pyrepl.rdb.cursor import Cursor
 from pyrepl.rdb.settings import DEFAULT_PACKING, PackingSettings
 from pyrepl.rdb.strings import encode_compressed, encode_string
-from pyrepl.rdb.versions import DEFAULT_VERSION, LAST_REDIS_VERSION, LAST_VERSION
+from pyrepl.rdb.versions import DEFAULT_VERSION, Version, VersionSet
 
 Decode: TypeAlias = Callable[[Cursor], object]
 """Decodes one value. Raises Malformed, or ShortInput: then it is called again when the cursor holds more bytes, and
 goes on from the cursor's mark; what it had understood up to there it remembers."""
 
-REDIS_ONLY: Final = LAST_REDIS_VERSION
-FOREVER: Final = LAST_VERSION
-
 
 class ValueType(NamedTuple):
-    """A type byte: Redis's name for it (redis-check-rdb), the versions that have it (inclusive), and its decoder.
+    """A type byte: Redis's name for it (redis-check-rdb), the versions that have it, and its decoder.
 
     `start` is called once per value and gives its Decode.
     """
 
     number: int
     name: str
-    since: int
-    until: int
+    versions: VersionSet
     start: Callable[[], Decode]
 
 
@@ -49,7 +45,7 @@ class Form:
 
     def __init__(
         self,
-        version: int = DEFAULT_VERSION,
+        version: Version = DEFAULT_VERSION,
         compress: bool = False,
         packing: PackingSettings = DEFAULT_PACKING,
     ) -> None:

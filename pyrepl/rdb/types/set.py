@@ -16,12 +16,14 @@ from pyrepl.rdb.length import decode_count, encode_length
 from pyrepl.rdb.packed.intset import decode_intset, encode_intset
 from pyrepl.rdb.packed.listpack import decode_listpack, encode_listpack, parse_integer
 from pyrepl.rdb.strings import decode_string
-from pyrepl.rdb.types.row import FOREVER, Decode, Encoded, Form, ValueType
-from pyrepl.rdb.versions import SET_LISTPACKS_SINCE
+from pyrepl.rdb.types.row import Decode, Encoded, Form, ValueType
+from pyrepl.rdb.versions import both
 
 SET: Final = 2
 SET_INTSET: Final = 11
 SET_LISTPACK: Final = 20
+
+SET_LISTPACK_VERSIONS: Final = both(11)
 
 
 @final
@@ -74,7 +76,7 @@ def encode_set(members: set[bytes], form: Form) -> Encoded:
         if numbers is not None:
             return SET_INTSET, form.text(encode_intset(numbers))
     if (
-        form.version >= SET_LISTPACKS_SINCE
+        form.version in SET_LISTPACK_VERSIONS
         and count <= packing.set_max_listpack_entries
         and max(map(len, members), default=0) <= packing.set_max_listpack_value
     ):
@@ -110,7 +112,7 @@ def _start_listpack() -> Decode:
 
 
 ROWS: Final[tuple[ValueType, ...]] = (
-    ValueType(SET, "set-hashtable", 1, FOREVER, _start_plain),
-    ValueType(SET_INTSET, "set-intset", 1, FOREVER, _start_intset),
-    ValueType(SET_LISTPACK, "set-listpack", SET_LISTPACKS_SINCE, FOREVER, _start_listpack),
+    ValueType(SET, "set-hashtable", both(1), _start_plain),
+    ValueType(SET_INTSET, "set-intset", both(1), _start_intset),
+    ValueType(SET_LISTPACK, "set-listpack", SET_LISTPACK_VERSIONS, _start_listpack),
 )

@@ -29,7 +29,7 @@ from typing import Final, final
 from pyrepl.rdb.cursor import Cursor, Malformed
 from pyrepl.rdb.length import decode_count, decode_length, encode_length
 from pyrepl.rdb.strings import decode_string
-from pyrepl.rdb.types.row import FOREVER, REDIS_ONLY, CannotHold, Decode, Encoded, Form, ValueType
+from pyrepl.rdb.types.row import CannotHold, Decode, Encoded, Form, ValueType
 from pyrepl.rdb.types.stream_node import ID_BYTES, decode_id, decode_node, encode_id, encode_nodes
 from pyrepl.rdb.values import (
     ENTRIES_READ_UNKNOWN,
@@ -43,18 +43,17 @@ from pyrepl.rdb.values import (
     StreamId,
     StreamValue,
 )
-from pyrepl.rdb.versions import (
-    IDMP_VERSION,
-    LISTPACKS_SINCE,
-    SET_LISTPACKS_SINCE,
-    STREAMS_SINCE,
-    holds_idmp,
-)
+from pyrepl.rdb.versions import LISTPACKS, both, redis_only
 
 STREAM: Final = 15
 STREAM2: Final = 19
 STREAM3: Final = 21
 STREAM4: Final = 26
+
+IDMP_VERSIONS: Final = redis_only(13)
+"""Those in which streams keep their idempotency ids."""
+
+_FIRST_VERSION: Final = 9
 
 _HALF: Final = 1 << 63
 _WHOLE: Final = 1 << 64
@@ -283,16 +282,10 @@ def estimate_entries_read(stream: StreamValue, group_id: StreamId) -> int:
 
 def encode_stream(stream: StreamValue, form: Form) -> Encoded:
     """In the latest type that the version has, without what it has no place for. Raises CannotHold before version 9."""
-    if form.version < STREAMS_SINCE:
-        raise CannotHold(f"a stream needs RDB version {STREAMS_SINCE}, not {form.version}")
-    if holds_idmp(form.version):
-        kind = STREAM4
-    elif form.version >= SET_LISTPACKS_SINCE:
-        kind = STREAM3
-    elif form.version >= LISTPACKS_SINCE:
-        kind = STREAM2
-    else:
-        kind = STREAM
+    kinds = [row.number for row in ROWS if form.version in row.versions]
+    if not kinds:
+        raise CannotHold(f"a stream needs RDB version {_FIRST_VERSION}, not {form.version.number}")
+    kind = kinds[-1]
     packing = form.packing
     nodes = encode_nodes(stream.entries, packing.stream_node_max_bytes, packing.stream_node_max_entries)
     parts = [encode_length(len(nodes))]
@@ -375,8 +368,8 @@ def _start4() -> Decode:
 
 
 ROWS: Final[tuple[ValueType, ...]] = (
-    ValueType(STREAM, "stream", STREAMS_SINCE, FOREVER, _start),
-    ValueType(STREAM2, "stream-v2", LISTPACKS_SINCE, FOREVER, _start2),
-    ValueType(STREAM3, "stream-v3", SET_LISTPACKS_SINCE, FOREVER, _start3),
-    ValueType(STREAM4, "stream-v4", IDMP_VERSION, REDIS_ONLY, _start4),
+    ValueType(STREAM, "stream", both(_FIRST_VERSION), _start),
+    ValueType(STREAM2, "stream-v2", LISTPACKS, _start2),
+    ValueType(STREAM3, "stream-v3", both(11), _start3),
+    ValueType(STREAM4, "stream-v4", IDMP_VERSIONS, _start4),
 )

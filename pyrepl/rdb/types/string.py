@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from pyrepl.rdb.strings import decode_string
-from pyrepl.rdb.types.row import FOREVER, Decode, Encoded, Form, ValueType
+from pyrepl.rdb.types.row import Decode, Encoded, Form, ValueType
+from pyrepl.rdb.versions import both
 
 STRING: Final = 0
 
@@ -18,4 +19,4 @@ def _start() -> Decode:
     return decode_string
 
 
-ROWS: Final[tuple[ValueType, ...]] = (ValueType(STRING, "string", 1, FOREVER, _start),)
+ROWS: Final[tuple[ValueType, ...]] = (ValueType(STRING, "string", both(1), _start),)

@@ -14,6 +14,7 @@ from pyrepl.rdb.types import string as strings
 from pyrepl.rdb.types import zset as zsets
 from pyrepl.rdb.types.row import Encoded, Form, ValueType
 from pyrepl.rdb.values import HashWithTtls, StreamValue
+from pyrepl.rdb.versions import Version
 
 VALUE_TYPES: Final[tuple[ValueType, ...]] = (
     *strings.ROWS,
@@ -26,9 +27,9 @@ VALUE_TYPES: Final[tuple[ValueType, ...]] = (
 )
 
 
-def types_of(version: int) -> dict[int, ValueType]:
+def types_of(version: Version) -> dict[int, ValueType]:
     """Type byte -> type, for a file of this version."""
-    return {row.number: row for row in VALUE_TYPES if row.since <= version <= row.until}
+    return {row.number: row for row in VALUE_TYPES if version in row.versions}
 
 
 def encode_value(value: object, form: Form) -> Encoded:

@@ -18,13 +18,15 @@ from pyrepl.rdb.length import decode_count, encode_length
 from pyrepl.rdb.packed.listpack import decode_listpack, encode_entry, join_entries
 from pyrepl.rdb.packed.ziplist import decode_ziplist
 from pyrepl.rdb.strings import decode_string
-from pyrepl.rdb.types.row import FOREVER, Decode, Encoded, Form, ValueType
-from pyrepl.rdb.versions import BINARY_DOUBLES_SINCE, LISTPACKS_SINCE
+from pyrepl.rdb.types.row import Decode, Encoded, Form, ValueType
+from pyrepl.rdb.versions import LISTPACKS, both
 
 ZSET: Final = 3
 ZSET2: Final = 5
 ZSET_ZIPLIST: Final = 12
 ZSET_LISTPACK: Final = 17
+
+_BINARY_VERSIONS: Final = both(8)
 
 _NAN: Final = 253
 _INF: Final = 254
@@ -125,14 +127,14 @@ def encode_zset(scores: dict[bytes, float], form: Form) -> Encoded:
     packing = form.packing
     count = len(scores)
     if (
-        form.version >= LISTPACKS_SINCE
+        form.version in LISTPACKS
         and count <= packing.zset_max_listpack_entries
         and max(map(len, scores), default=0) <= packing.zset_max_listpack_value
     ):
         return ZSET_LISTPACK, form.text(_encode_listpack(scores))
     out = bytearray(encode_length(count))
     text = form.text
-    if form.version >= BINARY_DOUBLES_SINCE:
+    if form.version in _BINARY_VERSIONS:
         for member, score in scores.items():
             out += text(member)
             out += _F64.pack(score)
@@ -187,8 +189,8 @@ def _start_listpack() -> Decode:
 
 
 ROWS: Final[tuple[ValueType, ...]] = (
-    ValueType(ZSET, "zset-v1", 1, FOREVER, _start_plain),
-    ValueType(ZSET2, "zset-v2", BINARY_DOUBLES_SINCE, FOREVER, _start_binary),
-    ValueType(ZSET_ZIPLIST, "zset-ziplist", 1, FOREVER, _start_ziplist),
-    ValueType(ZSET_LISTPACK, "zset-listpack", LISTPACKS_SINCE, FOREVER, _start_listpack),
+    ValueType(ZSET, "zset-v1", both(1), _start_plain),
+    ValueType(ZSET2, "zset-v2", _BINARY_VERSIONS, _start_binary),
+    ValueType(ZSET_ZIPLIST, "zset-ziplist", both(1), _start_ziplist),
+    ValueType(ZSET_LISTPACK, "zset-listpack", LISTPACKS, _start_listpack),
 )

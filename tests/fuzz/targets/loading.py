@@ -19,6 +19,7 @@ from pyrepl.rdb.events import LoadedKeys
 from pyrepl.rdb.payload import decode_payload
 from pyrepl.rdb.reader import RdbLimits, RdbReader
 from pyrepl.rdb.settings import PackingSettings
+from pyrepl.rdb.versions import numbered
 from tests.fuzz.build import ROOT
 from tests.fuzz.hostile import Hostile
 
@@ -63,7 +64,7 @@ def take_payload(payload: bytes) -> None:
         return
     keyspace = Keyspace(1)
     keyspace.databases[0].put(b"k", value)
-    saved_one = b"".join(block for block, _ in SnapshotJob(keyspace, (), 12, PackingSettings()).blocks())
+    saved_one = b"".join(block for block, _ in SnapshotJob(keyspace, (), numbered(12), PackingSettings()).blocks())
     back = loaded(saved_one, [saved_one])
     assert back is not None and keyspace_digest(back) == keyspace_digest(keyspace), (
         "saved and loaded it is not the same"
@@ -125,5 +126,6 @@ def decoded(data: bytes) -> Keyspace | None:
 
 
 def saved(rng: Random, keyspace: Keyspace) -> bytes:
-    job = SnapshotJob(keyspace, (), rng.choice((12, 13)), rng.choice(PACKINGS), rng.random() < 0.5, rng.random() < 0.5)
+    version = numbered(rng.choice((12, 13)))
+    job = SnapshotJob(keyspace, (), version, rng.choice(PACKINGS), rng.random() < 0.5, rng.random() < 0.5)
     return b"".join(block for block, _ in job.blocks())

@@ -27,6 +27,7 @@ from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
 from pyrepl.observability.event import Event
 from pyrepl.rdb.settings import PackingSettings
+from pyrepl.rdb.versions import numbered
 from pyrepl.replication.roster import RosterOptions
 from pyrepl.units import ReplId
 from tests.peers.ports import free_port
@@ -98,7 +99,7 @@ def bare_node(**settings: object) -> Node:
 
 
 def job_of(node: Node, **how: Any) -> SnapshotJob:
-    return SnapshotJob(node.keyspace, (), 10, PackingSettings(), **how)
+    return SnapshotJob(node.keyspace, (), numbered(10), PackingSettings(), **how)
 
 
 class KeptLog:

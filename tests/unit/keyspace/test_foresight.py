@@ -132,10 +132,14 @@ def test_without_a_length_all_lies_together_cost_little() -> None:
 def test_the_loader_asks_for_no_more(is_sized: bool) -> None:
     """A snapshot of promises and nothing else."""
     lies = b"".join(
-        bytes((SELECTDB,)) + encode_length(db) + bytes((RESIZEDB,)) + encode_length(1 << 31) + encode_length(1 << 31)
+        bytes((SELECTDB.number,))
+        + encode_length(db)
+        + bytes((RESIZEDB.number,))
+        + encode_length(1 << 31)
+        + encode_length(1 << 31)
         for db in range(16)
     )
-    data = b"REDIS0011" + lies + bytes((EOF,)) + bytes(8)
+    data = b"REDIS0011" + lies + bytes((EOF.number,)) + bytes(8)
     asked = Asked()
     limits = RdbLimits(input_bytes=len(data)) if is_sized else RdbLimits()
     loader = Loader(limits, Keyspace(16), rooms=asked)

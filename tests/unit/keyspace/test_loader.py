@@ -15,6 +15,7 @@ from pyrepl.keyspace.values import HashValue, ListValue, SetValue, ZsetValue
 from pyrepl.rdb.reader import RdbLimits
 from pyrepl.rdb.settings import DEFAULT_PACKING
 from pyrepl.rdb.values import StreamValue
+from pyrepl.rdb.versions import numbered
 
 
 def filled() -> Keyspace:
@@ -34,7 +35,9 @@ def filled() -> Keyspace:
 
 
 def snapshot(keyspace: Keyspace, version: int = 12) -> bytes:
-    job = SnapshotJob(keyspace, ((b"redis-ver", b"7.0.0"),), version, DEFAULT_PACKING, functions=(b"#!lua name=x",))
+    job = SnapshotJob(
+        keyspace, ((b"redis-ver", b"7.0.0"),), numbered(version), DEFAULT_PACKING, functions=(b"#!lua name=x",)
+    )
     return b"".join(block for block, _ in job.blocks())
 
 
@@ -53,7 +56,7 @@ def test_everything_comes_back() -> None:
     assert keyspace.databases[0].expires == {b"s7": 5000}
     assert keyspace.databases[2].expires == {b"set": 7000}
     assert keyspace.databases[0].volatile_hashes == {b"hash"}
-    assert (loader.version, loader.aux[b"redis-ver"], loader.functions) == (12, b"7.0.0", [b"#!lua name=x"])
+    assert (loader.version, loader.aux[b"redis-ver"], loader.functions) == (numbered(12), b"7.0.0", [b"#!lua name=x"])
     assert (loader.loaded_keys, loader.expired_keys, loader.finished) == (105, 0, True)
 
 

@@ -12,6 +12,7 @@ from pyrepl.keyspace.values import HashValue
 from pyrepl.rdb.settings import DEFAULT_PACKING
 from pyrepl.rdb.types.row import CannotHold
 from pyrepl.rdb.values import IdmpState, StreamValue
+from pyrepl.rdb.versions import Vendor, numbered
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def keyspace() -> Keyspace:
 
 
 def job(keyspace: Keyspace, *, version: int = 10, delay_us: int = 0) -> SnapshotJob:
-    return SnapshotJob(keyspace, (), version, DEFAULT_PACKING, compress=False, key_save_delay_us=delay_us)
+    return SnapshotJob(keyspace, (), numbered(version), DEFAULT_PACKING, compress=False, key_save_delay_us=delay_us)
 
 
 def test_blocks_are_bounded_and_count_the_keys(keyspace: Keyspace) -> None:
@@ -50,7 +51,7 @@ def test_an_empty_keyspace_is_a_snapshot_too() -> None:
 
 
 def test_a_snapshot_without_keys_still_has_the_functions(keyspace: Keyspace) -> None:
-    filtered = SnapshotJob(keyspace, (), 10, DEFAULT_PACKING, functions=(b"#!lua name=f",), has_keys=False)
+    filtered = SnapshotJob(keyspace, (), numbered(10), DEFAULT_PACKING, functions=(b"#!lua name=f",), has_keys=False)
     [(block, count)] = filtered.blocks()
     assert block[:-9] == b"REDIS0010\xf5\x0c#!lua name=f" and block[-9] == 0xFF
     assert count == filtered.key_count == 0
@@ -61,15 +62,15 @@ def test_idempotency_ids_need_a_newer_version_where_the_reader_knows_it() -> Non
     keyspace = Keyspace(1)
     db = keyspace.databases[0]
     db.put(b"s", StreamValue(idmp=IdmpState(100, 100, {b"p": {b"i": (1, 1)}}, 1)))
-    assert needs_version(keyspace) == needs_version(keyspace, idmp=True, valkey=True) == 10
-    assert needs_version(keyspace, idmp=True) == 13
+    assert needs_version(keyspace) == needs_version(keyspace, idmp=True, reader=Vendor.VALKEY) == numbered(10)
+    assert needs_version(keyspace, idmp=True) == numbered(13)
     db.put(b"h", HashValue({b"f": b"v"}, {b"f": 5}))
-    assert needs_version(keyspace) == 12
-    assert needs_version(keyspace, idmp=True) == 13
-    assert needs_version(keyspace, idmp=True, valkey=True) == 80
+    assert needs_version(keyspace) == numbered(12)
+    assert needs_version(keyspace, idmp=True) == numbered(13)
+    assert needs_version(keyspace, idmp=True, reader=Vendor.VALKEY) == numbered(80)
     db.put(b"h", b"")
     db.put(b"s", StreamValue(idmp=IdmpState()))
-    assert needs_version(keyspace, idmp=True) == 10
+    assert needs_version(keyspace, idmp=True) == numbered(10)
 
 
 def test_field_times_to_live_need_a_newer_version() -> None:
@@ -77,10 +78,10 @@ def test_field_times_to_live_need_a_newer_version() -> None:
     db = keyspace.databases[0]
     value = HashValue({b"f": b"v"}, {b"f": 5})
     db.put(b"h", value)
-    assert needs_version(keyspace) == 12
-    assert needs_version(keyspace, valkey=True) == 80
+    assert needs_version(keyspace) == numbered(12)
+    assert needs_version(keyspace, reader=Vendor.VALKEY) == numbered(80)
     with pytest.raises(CannotHold):
         list(job(keyspace).blocks())
     value.persist(b"f")
-    assert needs_version(keyspace) == 10
+    assert needs_version(keyspace) == numbered(10)
     assert list(job(keyspace).blocks())

@@ -17,6 +17,7 @@ from pyrepl.keyspace.walk import PlainWalk, walk
 from pyrepl.rdb.reader import RdbLimits
 from pyrepl.rdb.types.row import CannotHold
 from pyrepl.rdb.values import StreamValue
+from pyrepl.rdb.versions import numbered
 from pyrepl.rdb.writer import RdbWriter
 
 NUMBERS = [
@@ -96,16 +97,16 @@ def test_both_forms_write_the_same(keyspace: Keyspace, version: int, compress: b
         db.values = {
             key: value for key, value in keyspace.databases[0].values.items() if type(value) is not StreamValue
         }
-    plain = _encode(PlainWalk, db, RdbWriter(version, compress=compress))
+    plain = _encode(PlainWalk, db, RdbWriter(numbered(version), compress=compress))
     assert len(plain) == len(db.values)
-    assert _encode(walk, db, RdbWriter(version, compress=compress)) == plain
+    assert _encode(walk, db, RdbWriter(numbered(version), compress=compress)) == plain
 
 
 @pytest.mark.parametrize("version", [10, 11])
 def test_what_was_written_is_read_and_written_again(keyspace: Keyspace, version: int) -> None:
     digest = keyspace_digest(keyspace)
     for max_bytes in (1, 1 << 20):
-        writer = RdbWriter(version, compress=True)
+        writer = RdbWriter(numbered(version), compress=True)
         db = keyspace.databases[0]
         parts = [writer.begin(), writer.select_db(0, len(db.values), len(db.expires))]
         walking = walk(db, writer, max_bytes, 1 << 20)
@@ -126,8 +127,8 @@ def test_fields_with_a_time_to_live() -> None:
     db.values[b"h"] = HashValue({b"f": b"v"}, {b"f": 5})
     for walker in (PlainWalk, walk):
         with pytest.raises(CannotHold, match="key b'h'"):
-            _encode(walker, db, RdbWriter(11))
-        assert len(_encode(walker, db, RdbWriter(12))) == 1
+            _encode(walker, db, RdbWriter(numbered(11)))
+        assert len(_encode(walker, db, RdbWriter(numbered(12)))) == 1
 
 
 def test_blocks_end_at_their_bounds() -> None:
@@ -141,6 +142,6 @@ def test_blocks_end_at_their_bounds() -> None:
 
 
 def test_the_compiled_form_is_used_where_it_is() -> None:
-    walking = walk(Keyspace(1).databases[0], RdbWriter(10), 1, 1)
+    walking = walk(Keyspace(1).databases[0], RdbWriter(numbered(10)), 1, 1)
     assert isinstance(walking, borrowed_walk.BorrowedWalk if borrowed_walk.COMPILED else PlainWalk)
-    assert isinstance(walk(Keyspace(1).databases[0], RdbWriter(9), 1, 1), PlainWalk)
+    assert isinstance(walk(Keyspace(1).databases[0], RdbWriter(numbered(9)), 1, 1), PlainWalk)

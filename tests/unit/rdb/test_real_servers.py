@@ -17,6 +17,7 @@ from pyrepl.rdb.packed.listpack import encode_listpack
 from pyrepl.rdb.payload import decode_payload, encode_payload
 from pyrepl.rdb.types.row import Form
 from pyrepl.rdb.values import HashWithTtls, StreamValue
+from pyrepl.rdb.versions import numbered
 from pyrepl.rdb.writer import RdbWriter
 from tests.peers import finder
 from tests.peers.lab import Lab, Node
@@ -29,7 +30,7 @@ DATA = Path(__file__).parents[2] / "data"
 def write(loaded: Loaded, version: int, compress: bool, without: Iterable[type] = ()) -> bytes:
     """The same data in another version, values of some types left out."""
     left_out = tuple(without)
-    writer = RdbWriter(version, compress=compress)
+    writer = RdbWriter(numbered(version), compress=compress)
     parts = [writer.begin([(b"redis-ver", b"7.0.15")])]
     if version >= 10:
         parts.append(writer.functions([event.text for event in loaded.others if isinstance(event, FunctionLibrary)]))
@@ -104,7 +105,7 @@ def test_redis_check_rdb_accepts(tmp_path: Path, version: int, checksum: bool) -
     values = {
         name: value for name, value in loaded.values[0].items() if version >= 9 or not isinstance(value, StreamValue)
     }
-    writer = RdbWriter(version, checksum)
+    writer = RdbWriter(numbered(version), checksum)
     path = tmp_path / "dump.rdb"
     expires = {b"expiring": 2_000_000_000_000}
     path.write_bytes(
@@ -167,7 +168,7 @@ def test_payloads_go_both_ways(lab: Lab, kind: str, name: str, version: int) -> 
         payload = node.call("DUMP", found)
         assert isinstance(payload, bytes)
         assert decode_payload(payload) == value
-        assert node.call("RESTORE", b"copy", "0", encode_payload(value, Form(version)), "REPLACE") == "OK"
+        assert node.call("RESTORE", b"copy", "0", encode_payload(value, Form(numbered(version))), "REPLACE") == "OK"
         [was, copy] = node.call("DEBUG", "DIGEST-VALUE", found, b"copy")
         if found != b"expiring":
             assert was == copy

@@ -6,26 +6,44 @@ import pytest
 
 from pyrepl.rdb.cursor import Malformed
 from pyrepl.rdb.versions import (
-    MAX_REDIS_VERSION,
+    VERSIONS,
     WRITABLE_VERSIONS,
+    Vendor,
+    Version,
+    both,
     decode_magic,
     encode_magic,
-    is_known_version,
+    is_readable,
     lowest_version,
+    newest,
+    numbered,
+    redis_only,
+    valkey_only,
+    version_name,
 )
+
+FIELDS, IDS = both(12), redis_only(13)
 
 
 @pytest.mark.parametrize("version", WRITABLE_VERSIONS)
-def test_magic_there_and_back(version: int) -> None:
+def test_magic_there_and_back(version: Version) -> None:
     magic = encode_magic(version)
     assert len(magic) == 9
-    assert decode_magic(magic, MAX_REDIS_VERSION) == version
-    assert is_known_version(version, MAX_REDIS_VERSION)
+    assert decode_magic(magic) == version
+    assert is_readable(version)
+    assert numbered(version.number) == version
 
 
 def test_magics_spelled_out() -> None:
-    assert encode_magic(10) == b"REDIS0010"
-    assert encode_magic(80) == b"VALKEY080"
+    assert encode_magic(numbered(10)) == b"REDIS0010"
+    assert encode_magic(numbered(80)) == b"VALKEY080"
+
+
+def test_the_lines_are_whole() -> None:
+    assert {vendor: newest(vendor).number for vendor in Vendor} == {Vendor.REDIS: 13, Vendor.VALKEY: 80}
+    assert len({row.version for row in VERSIONS}) == len(VERSIONS)
+    assert [row.version.number for row in VERSIONS] == sorted(row.version.number for row in VERSIONS)
+    assert all(row.writers and row.brought for row in VERSIONS)
 
 
 @pytest.mark.parametrize(
@@ -44,38 +62,48 @@ def test_magics_spelled_out() -> None:
 )
 def test_refused(magic: bytes, message: str) -> None:
     with pytest.raises(Malformed, match=message):
-        decode_magic(magic, MAX_REDIS_VERSION)
+        decode_magic(magic)
 
 
-def test_a_lower_limit_holds_for_both_vendors() -> None:
-    assert decode_magic(b"REDIS0011", 11) == 11
-    for magic in (b"REDIS0012", b"VALKEY080"):
-        with pytest.raises(Malformed, match="Can't handle"):
-            decode_magic(magic, 11)
-    assert not is_known_version(12, 11)
-    assert not is_known_version(80, 11)
-    assert not is_known_version(0, 12)
-    assert is_known_version(13, 99)
-    assert not is_known_version(14, 99)
-
-
-def test_relaxed_takes_what_is_newer_of_its_own_dialect() -> None:
-    assert decode_magic(b"REDIS0014", MAX_REDIS_VERSION, relaxed=True) == 14
-    assert decode_magic(b"REDIS0079", MAX_REDIS_VERSION, relaxed=True) == 79
-    assert decode_magic(b"VALKEY081", MAX_REDIS_VERSION, relaxed=True) == 81
+def test_relaxed_takes_what_is_newer_of_its_own_line() -> None:
+    assert decode_magic(b"REDIS0014", relaxed=True) == Version(Vendor.REDIS, 14)
+    assert decode_magic(b"REDIS0079", relaxed=True) == Version(Vendor.REDIS, 79)
+    assert decode_magic(b"VALKEY081", relaxed=True) == Version(Vendor.VALKEY, 81)
     for magic in (b"REDIS0080", b"REDIS0000", b"VALKEY079", b"VALKEY012"):
         with pytest.raises(Malformed, match="Can't handle RDB format version"):
-            decode_magic(magic, MAX_REDIS_VERSION, relaxed=True)
-    assert [version for version in (0, 1, 13, 14, 79, 80, 81, 65535) if is_known_version(version, 13, True)] == [
-        *(1, 13, 14, 79, 80, 81, 65535)
-    ]
+            decode_magic(magic, relaxed=True)
+    numbers = (0, 1, 13, 14, 79, 80, 81, 65535)
+    assert [number for number in numbers if is_readable(numbered(number), True)] == [1, 13, 14, 79, 80, 81, 65535]
+    assert [number for number in numbers if is_readable(numbered(number))] == [1, 13, 80]
+
+
+def test_names() -> None:
+    assert version_name(numbered(13)) == "REDIS RDB version 13"
+    assert version_name(numbered(79)) == "REDIS RDB version 79, which is tried as version 13"
+    assert version_name(numbered(81)) == "VALKEY RDB version 81, which is tried as version 80"
+
+
+def test_sets_by_vendor() -> None:
+    numbers = (1, 9, 10, 12, 13, 79, 80, 81, 65535)
+    assert [number for number in numbers if numbered(number) in both(10)] == [10, 12, 13, 79, 80, 81, 65535]
+    assert [number for number in numbers if numbered(number) in redis_only(10)] == [10, 12, 13, 79]
+    assert [number for number in numbers if numbered(number) in redis_only(10, until=12)] == [10, 12]
+    assert [number for number in numbers if numbered(number) in valkey_only(80)] == [80, 81, 65535]
+    assert [number for number in numbers if numbered(number) in valkey_only(80, until=80)] == [80]
+    assert None not in both(1)
+
+
+def test_the_first_version_of_a_set() -> None:
+    assert both(10).since(Vendor.REDIS) == numbered(10)
+    assert both(10).since(Vendor.VALKEY) == numbered(80)
+    assert redis_only(10).since(Vendor.VALKEY) is valkey_only(80).since(Vendor.REDIS) is None
 
 
 def test_lowest_version() -> None:
-    assert lowest_version() == 10
-    assert lowest_version(field_ttls=True) == 12
-    assert lowest_version(field_ttls=True, valkey=True) == 80
-    assert lowest_version(valkey=True) == 10
-    assert lowest_version(idmp=True) == lowest_version(idmp=True, field_ttls=True) == 13
-    assert lowest_version(idmp=True, valkey=True) == 10
-    assert lowest_version(idmp=True, field_ttls=True, valkey=True) == 80
+    assert lowest_version([]) == lowest_version([both(9)]) == numbered(10)
+    assert lowest_version([FIELDS]) == numbered(12)
+    assert lowest_version([FIELDS], Vendor.VALKEY) == numbered(80)
+    assert lowest_version([], Vendor.VALKEY) == numbered(10)
+    assert lowest_version([IDS]) == lowest_version([IDS, FIELDS]) == lowest_version([FIELDS, IDS]) == numbered(13)
+    assert lowest_version([IDS], Vendor.VALKEY) == numbered(10)
+    assert lowest_version([IDS, FIELDS], Vendor.VALKEY) == numbered(80)

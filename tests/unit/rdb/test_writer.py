@@ -9,7 +9,7 @@ from pyrepl.rdb.lzf import COMPRESSOR_IS_NATIVE
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.row import CannotHold
 from pyrepl.rdb.values import HashWithTtls, StreamValue
-from pyrepl.rdb.versions import WRITABLE_VERSIONS
+from pyrepl.rdb.versions import WRITABLE_VERSIONS, Version, numbered
 from pyrepl.rdb.writer import RdbWriter
 from tests.unit.rdb.loading import load
 
@@ -17,7 +17,7 @@ FAR_MS = 4102444800123
 
 
 def test_a_whole_file_spelled_out() -> None:
-    writer = RdbWriter(10)
+    writer = RdbWriter(numbered(10))
     data = writer.begin([(b"redis-ver", b"7.0.15"), (b"redis-bits", b"64")])
     data += writer.functions([b"code"])
     data += writer.select_db(3, 2, 1)
@@ -35,23 +35,23 @@ def test_a_whole_file_spelled_out() -> None:
 
 
 @pytest.mark.parametrize("version", WRITABLE_VERSIONS)
-def test_head_and_end_by_version(version: int) -> None:
+def test_head_and_end_by_version(version: Version) -> None:
     writer = RdbWriter(version)
     data = writer.begin([(b"repl-id", b"x")]) + writer.select_db(20000, 1, 0)
     data += writer.encode_strings([(b"a", b"b")]) + writer.end()
     loaded = load(data)
     expected: list[object] = [Header(version)]
-    if version >= 7:
+    if version.number >= 7:
         expected += [Aux(b"repl-id", b"x"), ResizeDb(20000, 1, 0)]
     assert loaded.others[:-1] == expected
     end = loaded.others[-1]
     assert isinstance(end, End)
-    assert bool(end.checksum) == (version >= 5)
+    assert bool(end.checksum) == (version.number >= 5)
     assert loaded.values == {20000: {b"a": b"b"}}
 
 
 def test_without_checksum_it_ends_in_zeros() -> None:
-    writer = RdbWriter(10, checksum=False)
+    writer = RdbWriter(numbered(10), checksum=False)
     writer.begin()
     assert writer.end() == b"\xff" + bytes(8)
 
@@ -59,7 +59,7 @@ def test_without_checksum_it_ends_in_zeros() -> None:
 @pytest.mark.parametrize("version", [0, 14, 79, 81])
 def test_versions_nobody_knows(version: int) -> None:
     with pytest.raises(ValueError, match=f"cannot write RDB version {version}"):
-        RdbWriter(version)
+        RdbWriter(numbered(version))
 
 
 TEXTS = [
@@ -73,8 +73,8 @@ TEXTS = [
 def test_both_ways_to_write_strings_write_the_same(compress: bool) -> None:
     """Also: every boundary of the fast path, in keys and in values."""
     items = [(text, text) for text in TEXTS] + [(b"key:" + text, text) for text in TEXTS]
-    fast = RdbWriter(10, compress=compress)
-    slow = RdbWriter(10, compress=compress)
+    fast = RdbWriter(numbered(10), compress=compress)
+    slow = RdbWriter(numbered(10), compress=compress)
     data = fast.begin() + fast.encode_strings(items)
     assert data == slow.begin() + slow.encode_keys(items, {})
     assert load(data + fast.end()).values[0] == dict(items)
@@ -85,7 +85,7 @@ def test_both_ways_to_write_strings_write_the_same(compress: bool) -> None:
 @pytest.mark.parametrize("strings", [False, True])
 def test_a_batch_ends_at_its_limit_and_the_rest_stays(strings: bool) -> None:
     items = {b"%d" % i: b"x" * 100 for i in range(25)}
-    writer = RdbWriter(10)
+    writer = RdbWriter(numbered(10))
     data = writer.begin()
     keys = iter(items.items())
     sizes = []
@@ -101,31 +101,31 @@ def test_a_batch_ends_at_its_limit_and_the_rest_stays(strings: bool) -> None:
 
 
 def test_settings_reach_the_types() -> None:
-    writer = RdbWriter(10, packing=PackingSettings(hash_max_listpack_entries=1))
+    writer = RdbWriter(numbered(10), packing=PackingSettings(hash_max_listpack_entries=1))
     assert writer.encode_keys([(b"h", {b"a": b"1", b"b": b"2"})], {})[0] == 4
-    assert RdbWriter(10).encode_keys([(b"h", {b"a": b"1", b"b": b"2"})], {})[0] == 16
+    assert RdbWriter(numbered(10)).encode_keys([(b"h", {b"a": b"1", b"b": b"2"})], {})[0] == 16
 
 
 def test_what_a_version_cannot_hold_is_named() -> None:
     hash_value = HashWithTtls({b"f": b"v"}, {b"f": FAR_MS})
     with pytest.raises(CannotHold, match=r"key b'the hash': .* 12 or 80, not 11"):
-        RdbWriter(11).encode_keys([(b"the hash", hash_value)], {})
+        RdbWriter(numbered(11)).encode_keys([(b"the hash", hash_value)], {})
     with pytest.raises(CannotHold, match="key b'the stream': a stream needs RDB version 9, not 8"):
-        RdbWriter(8).encode_keys([(b"the stream", StreamValue())], {})
+        RdbWriter(numbered(8)).encode_keys([(b"the stream", StreamValue())], {})
     with pytest.raises(CannotHold, match="function libraries need RDB version 10, not 9: b'#!lua name=x'"):
-        RdbWriter(9).functions([b"#!lua name=x"])
-    assert RdbWriter(9).functions([]) == b""
+        RdbWriter(numbered(9)).functions([b"#!lua name=x"])
+    assert RdbWriter(numbered(9)).functions([]) == b""
 
 
 def test_expiries_before_milliseconds_are_rounded_up() -> None:
-    writer = RdbWriter(2)
+    writer = RdbWriter(numbered(2))
     data = writer.begin() + writer.encode_keys([(b"a", b""), (b"b", [b"x"])], {b"a": 1001, b"b": 2000}) + writer.end()
     assert load(data).expires == {0: {b"a": 2000, b"b": 2000}}
     with pytest.raises(CannotHold, match="key b'k': RDB version 2 has no expiry at 4102444800123 ms"):
-        RdbWriter(2).encode_keys([(b"k", b"")], {b"k": FAR_MS})
+        RdbWriter(numbered(2)).encode_keys([(b"k", b"")], {b"k": FAR_MS})
 
 
 def test_functions_keep_their_text() -> None:
-    writer = RdbWriter(10, compress=True)
+    writer = RdbWriter(numbered(10), compress=True)
     text = b"#!lua name=x\n" + b"redis.call('x')\n" * 50
     assert FunctionLibrary(text) in load(writer.begin() + writer.functions([text]) + writer.end()).others

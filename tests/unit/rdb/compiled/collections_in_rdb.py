@@ -7,6 +7,7 @@ from pyrepl.keyspace.loader import Loader
 from pyrepl.keyspace.values import Value
 from pyrepl.rdb.reader import RdbLimits
 from pyrepl.rdb.strings import encode_string
+from pyrepl.rdb.versions import numbered
 from pyrepl.rdb.writer import RdbWriter
 
 
@@ -19,7 +20,7 @@ def keys(kind: int, *values: bytes, name: bytes = b"k", before: bytes = b"") -> 
 
 def whole(body: bytes, version: int = 11) -> bytes:
     """A snapshot of the keys in `body`."""
-    writer = RdbWriter(version, checksum=False)
+    writer = RdbWriter(numbered(version), checksum=False)
     return b"".join((writer.begin(), writer.select_db(0, 1, 0), body, writer.end()))
 
 

@@ -9,13 +9,16 @@ import pytest
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.values import ListValue, SetValue, Value, ZsetValue
 from pyrepl.keyspace.walk import PlainWalk, walk
+from pyrepl.rdb.versions import numbered
 from pyrepl.rdb.writer import RdbWriter
 
 
 def _same_in_both(value: Value) -> bool:
     db = Keyspace(1).databases[0]
     db.values[b"k"] = value
-    return walk(db, RdbWriter(11), 1, 1).block() == PlainWalk(db, RdbWriter(11), 1, 1).block() != b""
+    return (
+        walk(db, RdbWriter(numbered(11)), 1, 1).block() == PlainWalk(db, RdbWriter(numbered(11)), 1, 1).block() != b""
+    )
 
 
 @pytest.mark.parametrize("count", [1, 62, 63, 64, 65, 128, 1000])

@@ -14,6 +14,7 @@ from pyrepl.rdb.strings import decode_string
 from pyrepl.rdb.types.hash import encode_hash, encode_hash_with_ttls
 from pyrepl.rdb.types.row import CannotHold, Form
 from pyrepl.rdb.values import HashWithTtls
+from pyrepl.rdb.versions import numbered
 from tests.unit.rdb.loading import load
 from tests.unit.rdb.old_encodings import key, snapshot, text, ziplist, zipmap
 
@@ -42,22 +43,22 @@ def test_old_encodings() -> None:
     ],
 )
 def test_choice(fields: dict[bytes, bytes], kind: int) -> None:
-    written, body = encode_hash(fields, Form(10))
+    written, body = encode_hash(fields, Form(numbered(10)))
     assert written == kind
     assert value_of(10, written, body) == fields
-    assert encode_hash(fields, Form(9))[0] == 4
+    assert encode_hash(fields, Form(numbered(9)))[0] == 4
 
 
 @pytest.mark.parametrize(("version", "entries", "kind"), [(12, 512, 25), (12, 2, 24), (80, 512, 22)])
 def test_field_expiries(version: int, entries: int, kind: int) -> None:
-    form = Form(version, packing=PackingSettings(hash_max_listpack_entries=entries))
+    form = Form(numbered(version), packing=PackingSettings(hash_max_listpack_entries=entries))
     written, body = encode_hash_with_ttls(SMALL, form)
     assert written == kind
     assert value_of(version, written, body) == SMALL
 
 
 def test_the_listpack_with_expiries_is_in_their_order() -> None:
-    _, body = encode_hash_with_ttls(SMALL, Form(12))
+    _, body = encode_hash_with_ttls(SMALL, Form(numbered(12)))
     assert body[:8] == struct.pack("<q", 1000)
     cursor = Cursor(1 << 20, 100)
     cursor.load(body[8:])
@@ -75,13 +76,13 @@ def test_pre_release_forms() -> None:
 def test_without_expiries_it_is_a_plain_hash() -> None:
     assert value_of(12, 24, bytes(8) + b"\x01\x00\x01f\x01v") == {b"f": b"v"}
     assert value_of(80, 22, b"\x01\x01f\x01v" + b"\xff" * 8) == {b"f": b"v"}
-    assert encode_hash_with_ttls(HashWithTtls({b"f": b"v"}, {}), Form(10))[0] == 16
+    assert encode_hash_with_ttls(HashWithTtls({b"f": b"v"}, {}), Form(numbered(10)))[0] == 16
 
 
 @pytest.mark.parametrize("version", [1, 10, 11])
 def test_a_version_without_them_says_so(version: int) -> None:
     with pytest.raises(CannotHold, match=f"12 or 80, not {version}: 2 of its 3 fields expire"):
-        encode_hash_with_ttls(SMALL, Form(version))
+        encode_hash_with_ttls(SMALL, Form(numbered(version)))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pyrepl.errors import CorruptData
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.list import encode_list
 from pyrepl.rdb.types.row import Form
+from pyrepl.rdb.versions import numbered
 from tests.unit.rdb.loading import load
 from tests.unit.rdb.old_encodings import key, snapshot, text, ziplist
 
@@ -41,7 +42,7 @@ def test_refused(version: int, kind: int, data: bytes, message: str) -> None:
 
 def nodes_of(items: list[bytes], size: int) -> list[tuple[int, int]]:
     """(container, bytes) of each node written with list-max-listpack-size `size`."""
-    kind, body = encode_list(deque(items), Form(10, packing=PackingSettings(list_max_listpack_size=size)))
+    kind, body = encode_list(deque(items), Form(numbered(10), packing=PackingSettings(list_max_listpack_size=size)))
     assert kind == 18
     assert value_of(10, kind, body) == items
     nodes = []
@@ -74,4 +75,4 @@ def test_nodes_are_filled_by_elements() -> None:
 
 
 def test_before_listpacks_element_by_element() -> None:
-    assert encode_list([b"a", b"5"], Form(9)) == (1, b"\x02\x01a\xc0\x05")
+    assert encode_list([b"a", b"5"], Form(numbered(9))) == (1, b"\x02\x01a\xc0\x05")

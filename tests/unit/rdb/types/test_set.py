@@ -9,6 +9,7 @@ from pyrepl.rdb.packed.listpack import encode_listpack
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.row import Form
 from pyrepl.rdb.types.set import encode_set
+from pyrepl.rdb.versions import numbered
 from tests.unit.rdb.loading import load
 from tests.unit.rdb.old_encodings import key, snapshot, text
 
@@ -35,16 +36,16 @@ def value_of(version: int, kind: int, data: bytes) -> object:
     ],
 )
 def test_choice(members: set[bytes], version: int, kind: int) -> None:
-    written, body = encode_set(members, Form(version))
+    written, body = encode_set(members, Form(numbered(version)))
     assert written == kind
     assert value_of(12, written, body) == members
 
 
 def test_limits_are_settings() -> None:
     packing = PackingSettings(set_max_intset_entries=1, set_max_listpack_entries=2, set_max_listpack_value=3)
-    assert encode_set({b"1", b"2"}, Form(11, packing=packing))[0] == 20
-    assert encode_set({b"1", b"2", b"3"}, Form(11, packing=packing))[0] == 2
-    assert encode_set({b"abcd"}, Form(11, packing=packing))[0] == 2
+    assert encode_set({b"1", b"2"}, Form(numbered(11), packing=packing))[0] == 20
+    assert encode_set({b"1", b"2", b"3"}, Form(numbered(11), packing=packing))[0] == 2
+    assert encode_set({b"abcd"}, Form(numbered(11), packing=packing))[0] == 2
 
 
 @pytest.mark.parametrize(

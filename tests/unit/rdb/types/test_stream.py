@@ -13,6 +13,7 @@ from pyrepl.rdb.types.row import CannotHold, Form
 from pyrepl.rdb.types.stream import encode_stream, estimate_entries_read
 from pyrepl.rdb.types.stream_node import encode_id
 from pyrepl.rdb.values import IdmpState, PendingEntry, StreamConsumer, StreamGroup, StreamId, StreamValue
+from pyrepl.rdb.versions import numbered
 from tests.unit.rdb.loading import load
 from tests.unit.rdb.old_encodings import key, snapshot, text
 
@@ -47,7 +48,7 @@ def remembering() -> StreamValue:
 
 @pytest.mark.parametrize(("version", "kind"), [(9, 15), (10, 19), (11, 21), (12, 21), (80, 21)])
 def test_each_type_carries_what_it_can(version: int, kind: int) -> None:
-    written, body = encode_stream(full(), Form(version))
+    written, body = encode_stream(full(), Form(numbered(version)))
     assert written == kind
     expected = full()
     if kind != 21:
@@ -62,7 +63,7 @@ def test_each_type_carries_what_it_can(version: int, kind: int) -> None:
 
 
 def test_version_13_carries_the_idempotency_ids() -> None:
-    written, body = encode_stream(remembering(), Form(13))
+    written, body = encode_stream(remembering(), Form(numbered(13)))
     assert written == 26
     assert value_of(13, written, body) == remembering()
     value = value_of(13, written, body)
@@ -73,11 +74,11 @@ def test_version_13_carries_the_idempotency_ids() -> None:
 
 @pytest.mark.parametrize("version", [9, 10, 11, 12, 80])
 def test_older_versions_lose_the_idempotency_ids_alone(version: int) -> None:
-    assert encode_stream(remembering(), Form(version)) == encode_stream(full(), Form(version))
+    assert encode_stream(remembering(), Form(numbered(version))) == encode_stream(full(), Form(numbered(version)))
 
 
 def test_version_13_without_idempotency_ids() -> None:
-    written, body = encode_stream(full(), Form(13))
+    written, body = encode_stream(full(), Form(numbered(13)))
     assert written == 26
     value = value_of(13, written, body)
     assert value == full()
@@ -85,7 +86,7 @@ def test_version_13_without_idempotency_ids() -> None:
     assert value.idmp is None
 
 
-EMPTY_13 = encode_stream(StreamValue(), Form(13))[1][:-7]
+EMPTY_13 = encode_stream(StreamValue(), Form(numbered(13)))[1][:-7]
 """An empty stream of type 26 up to its idempotency ids: duration, entries, producers and two counters are cut off."""
 
 
@@ -120,12 +121,12 @@ def test_an_idempotency_id_that_comes_twice() -> None:
 
 def test_before_streams() -> None:
     with pytest.raises(CannotHold, match="a stream needs RDB version 9, not 8"):
-        encode_stream(full(), Form(8))
+        encode_stream(full(), Form(numbered(8)))
 
 
 def test_empty_stream() -> None:
     value = StreamValue([], (9, 9), (0, 0), (9, 9), 1)
-    written, body = encode_stream(value, Form(10))
+    written, body = encode_stream(value, Form(numbered(10)))
     assert value_of(10, written, body) == value
 
 

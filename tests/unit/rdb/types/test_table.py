@@ -6,24 +6,24 @@ import pytest
 
 from pyrepl.rdb.types.row import Form
 from pyrepl.rdb.types.table import VALUE_TYPES, encode_value, types_of
-from pyrepl.rdb.versions import WRITABLE_VERSIONS
+from pyrepl.rdb.versions import WRITABLE_VERSIONS, Version, numbered
 
 
 def test_types_by_version() -> None:
-    assert set(types_of(1)) == {0, 1, 2, 3, 4, 9, 10, 11, 12, 13}
-    assert set(types_of(7)) - set(types_of(1)) == {14}
-    assert set(types_of(8)) - set(types_of(7)) == {5, 6, 7}
-    assert set(types_of(9)) - set(types_of(8)) == {15}
-    assert set(types_of(10)) - set(types_of(9)) == {16, 17, 18, 19}
-    assert set(types_of(11)) - set(types_of(10)) == {20, 21}
-    assert set(types_of(12)) - set(types_of(11)) == {22, 23, 24, 25}
-    assert set(types_of(80)) - set(types_of(11)) == {22}
-    assert types_of(80)[22].name != types_of(12)[22].name
+    assert set(types_of(numbered(1))) == {0, 1, 2, 3, 4, 9, 10, 11, 12, 13}
+    assert set(types_of(numbered(7))) - set(types_of(numbered(1))) == {14}
+    assert set(types_of(numbered(8))) - set(types_of(numbered(7))) == {5, 6, 7}
+    assert set(types_of(numbered(9))) - set(types_of(numbered(8))) == {15}
+    assert set(types_of(numbered(10))) - set(types_of(numbered(9))) == {16, 17, 18, 19}
+    assert set(types_of(numbered(11))) - set(types_of(numbered(10))) == {20, 21}
+    assert set(types_of(numbered(12))) - set(types_of(numbered(11))) == {22, 23, 24, 25}
+    assert set(types_of(numbered(80))) - set(types_of(numbered(11))) == {22}
+    assert types_of(numbered(80))[22].name != types_of(numbered(12))[22].name
 
 
 @pytest.mark.parametrize("version", WRITABLE_VERSIONS)
-def test_no_version_has_a_number_twice(version: int) -> None:
-    numbers = [row.number for row in VALUE_TYPES if row.since <= version <= row.until]
+def test_no_version_has_a_number_twice(version: Version) -> None:
+    numbers = [row.number for row in VALUE_TYPES if version in row.versions]
     assert len(numbers) == len(set(numbers))
 
 

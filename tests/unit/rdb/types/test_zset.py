@@ -13,6 +13,7 @@ from pyrepl.rdb.packed.listpack import decode_listpack, encode_listpack
 from pyrepl.rdb.strings import decode_string
 from pyrepl.rdb.types.row import Form
 from pyrepl.rdb.types.zset import encode_zset, format_score, parse_score
+from pyrepl.rdb.versions import numbered
 from tests.unit.rdb.loading import load
 from tests.unit.rdb.old_encodings import key, snapshot, text, ziplist
 
@@ -34,7 +35,7 @@ def test_old_encodings() -> None:
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("version", [7, 8, 10])
 def test_scores_in_every_form(score: float, version: int) -> None:
-    kind, body = encode_zset({b"m": score}, Form(version))
+    kind, body = encode_zset({b"m": score}, Form(numbered(version)))
     assert kind == {7: 3, 8: 5, 10: 17}[version]
     value = value_of(10, kind, body)
     assert isinstance(value, dict)
@@ -56,7 +57,7 @@ def test_text_of_scores() -> None:
 
 def test_a_listpack_is_in_order() -> None:
     scores = {b"z": 1.0, b"a": 2.0, b"b": 1.0, b"y": -INF, b"x": INF}
-    kind, body = encode_zset(scores, Form(10))
+    kind, body = encode_zset(scores, Form(numbered(10)))
     cursor = Cursor(1 << 20, 100)
     cursor.load(body)
     assert kind == 17
@@ -73,7 +74,7 @@ def test_a_listpack_is_in_order() -> None:
     ],
 )
 def test_choice(scores: dict[bytes, float], kind: int) -> None:
-    written, body = encode_zset(scores, Form(10))
+    written, body = encode_zset(scores, Form(numbered(10)))
     assert written == kind
     assert value_of(10, written, body) == scores
 
