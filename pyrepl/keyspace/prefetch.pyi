@@ -1,0 +1,13 @@
+from collections.abc import Callable
+from typing import Any, Final
+
+WINDOW: Final = 32
+
+def prefetch_commands(
+    values: dict[bytes, Any], expires: dict[bytes, int], commands: list[list[bytes]], start: int
+) -> int: ...
+def prefetch_words(
+    values: dict[bytes, Any], expires: dict[bytes, int], words: list[bytes], start: int, step: int
+) -> None: ...
+def draw_last(order: list[bytes], count: int, below: Callable[[int], int]) -> None: ...
+def prefetch_members(members: set[bytes], order: list[bytes], start: int) -> None: ...

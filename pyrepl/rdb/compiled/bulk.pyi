@@ -1,0 +1,18 @@
+from typing import Final, final
+
+COMPILED: Final[bool]
+
+@final
+class Bulk:
+    position: int
+    keys: int
+    def __init__(self, classes: dict[int, type[bytes]], max_string_bytes: int, reads_ms: bool) -> None: ...
+    def foresee(self, table: dict[bytes, bytes], count: int) -> None: ...
+    def run(
+        self,
+        buf: bytes,
+        start: int,
+        values: dict[bytes, bytes],
+        also: dict[bytes, object],
+        expires: dict[bytes, int],
+    ) -> None: ...

@@ -1,0 +1,6 @@
+from typing import Final
+
+COMPILED: Final[bool]
+
+def compress(data: bytes) -> bytes | None: ...
+def decompress(data: bytes, size: int) -> bytes | None: ...
