@@ -18,27 +18,33 @@ from __future__ import annotations
 import asyncio
 from errno import EIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 from pyrepl.aof.manifest import Entry, FileType, Manifest
 from pyrepl.aof.place import Place
+from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.commands.gates import MISCONF_AOF
 from pyrepl.daemon.aof_files import AofFiles
 from pyrepl.daemon.aof_load import AofLoad
 from pyrepl.daemon.aof_place import AofPlace, FoundPlace, find_place
 from pyrepl.daemon.aof_rewrite import AofRewrite
 from pyrepl.daemon.aof_writer import AofWriter
+from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.faults import Faults
+from pyrepl.daemon.files import Files
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.saver import Saver
+from pyrepl.daemon.signals import Signals
 from pyrepl.daemon.snapshot import Outcome
 from pyrepl.errors import ConfigError
+from pyrepl.node.node import Node
 from pyrepl.node.persistence import RETRY_S
 from pyrepl.observability import events
 from pyrepl.rdb.types.row import CannotHold
 from pyrepl.replication.backlog import Cursor
 from pyrepl.resp.encoder import encode_command
 from pyrepl.units import Offset, ReplId
-
-if TYPE_CHECKING:
-    from pyrepl.daemon.app import App
 
 _CHUNK_BYTES: Final = 1 << 20
 _FSYNC_EVERY_S: Final = 1.0
@@ -53,13 +59,32 @@ class AofKeeper:
     """Invariants: `_writer` and `_cursor` are set together, and then `_incr` is the file written; `_manifest` is what
     is on disk; `_cursor.at` is the cut behind the last byte written."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
-        self._node = app.node
-        self._state = app.node.persistence.aof
-        self._backlog = app.node.replication.backlog
-        self._history = app.node.replication.history
-        self._rewrite = AofRewrite(app.saver, self._rewritten)
+    def __init__(
+        self,
+        node: Node,
+        dispatcher: Dispatcher,
+        clients: Clients,
+        saver: Saver,
+        loads: Files,
+        signals: Signals,
+        faults: Faults,
+        clock: Clock,
+        log: Log,
+    ) -> None:
+        """`loads` tells the node that it loads."""
+        self._node = node
+        self._dispatcher = dispatcher
+        self._clients = clients
+        self._saver = saver
+        self._loads = loads
+        self._signals = signals
+        self._faults = faults
+        self._clock = clock
+        self._log = log
+        self._state = node.persistence.aof
+        self._backlog = node.replication.backlog
+        self._history = node.replication.history
+        self._rewrite = AofRewrite(saver, self._rewritten)
         self._files = self._new_files()
         self._manifest = Manifest()
         self._incr: Entry | None = None
@@ -81,10 +106,6 @@ class AofKeeper:
         self._is_over = False
 
     @property
-    def is_rewriting(self) -> bool:
-        return self._rewrite.child is not None
-
-    @property
     def is_on(self) -> bool:
         """The files on disk follow the data."""
         return self._cursor is not None and self._incr in self._manifest.incrs
@@ -103,22 +124,22 @@ class AofKeeper:
         if manifest is None or not manifest.loaded:
             return None
         self._manifest = manifest
-        started_at = self._app.clock.now()
+        started_at = self._clock.now()
         total = sum(self._files.size(entry.name) for entry in manifest.loaded)
-        loading = self._app.files.begin_loading(total, asynchronous=False)
+        loading = self._loads.begin_loading(total, asynchronous=False)
         load = self._new_load()
         try:
             for _ in load.steps(manifest):
                 loading.loaded_bytes = load.loaded_bytes
                 await asyncio.sleep(0)
         finally:
-            self._app.files.end_loading(None)
+            self._loads.end_loading(None)
         node.persistence.dirty_at_last_save = node.keyspace.dirty
-        self._app.log(events.AofLoaded(self._app.clock.now() - started_at))
+        self._log(events.AofLoaded(self._clock.now() - started_at))
         found = self._found = find_place(self._files, manifest, load.end)
         if found is None:
             return {}
-        self._app.log(events.AofPlaceFound(found.place.replid, found.cut))
+        self._log(events.AofPlaceFound(found.place.replid, found.cut))
         return found.fields(load.db)
 
     def start(self, *, from_snapshot: bool) -> None:
@@ -132,7 +153,7 @@ class AofKeeper:
             base = self._manifest.base
             if not self._manifest.loaded:
                 if from_snapshot:
-                    self._app.log(events.AofFromSnapshot(str(self._app.saver.dump_path)))
+                    self._log(events.AofFromSnapshot(str(self._saver.dump_path)))
                 base = self._write_base_here()
             self._open_last(base)
         except (OSError, CannotHold) as error:
@@ -186,7 +207,7 @@ class AofKeeper:
                 self._note_synced(cursor.at)
         except OSError as error:
             self._failed(error.strerror or str(error))
-            self._app.clients.take_back(cursor.at, MISCONF_AOF + self._state.write_error)
+            self._clients.take_back(cursor.at, MISCONF_AOF + self._state.write_error)
             return
         self._state.current_bytes = self._other_bytes + writer.size
         self._recovered()
@@ -200,7 +221,7 @@ class AofKeeper:
         self._state.buffer_bytes = self._backlog.end - cursor.at if cursor is not None else 0
         self._sync_if_due()
         self._rewrite_if_due()
-        self._app.waitaof.look()
+        self._signals.fsynced.tell()
 
     def _flush_planned(self) -> None:
         self._planned = False
@@ -210,7 +231,7 @@ class AofKeeper:
         if not writer.is_syncing or self._node.settings.appendfsync != "everysec":
             self._postponed_at = None
             return False
-        now = self._app.clock.now()
+        now = self._clock.now()
         if self._postponed_at is None:
             self._postponed_at = now
         if now - self._postponed_at < _POSTPONE_S:
@@ -224,9 +245,9 @@ class AofKeeper:
         settings = self._node.settings
         if writer is None or cursor is None or not self._unsynced or writer.is_syncing:
             return
-        if settings.appendfsync == "no" or (settings.no_appendfsync_on_rewrite and self._app.saver.is_busy):
+        if settings.appendfsync == "no" or (settings.no_appendfsync_on_rewrite and self._saver.is_busy):
             return
-        now = self._app.clock.now()
+        now = self._clock.now()
         if now - self._synced_at < _FSYNC_EVERY_S:
             return
         self._synced_at = now
@@ -242,7 +263,7 @@ class AofKeeper:
             elif self._writer is writer:
                 self._note_synced(cut)
                 self.flush()
-                self._app.waitaof.look()
+                self._signals.fsynced.tell()
 
         writer.sync_aside(done)
 
@@ -255,10 +276,10 @@ class AofKeeper:
 
     def _failed(self, error: str) -> None:
         if self._node.settings.appendfsync == "always":
-            self._app.log(events.AofFatal(error))
-            self._app.die()
+            self._log(events.AofFatal(error))
+            self._faults.die()
         if not self._state.write_error:
-            self._app.log(events.AofWriteFailed(error))
+            self._log(events.AofWriteFailed(error))
         self._state.write_error = error
         self._node.review_guard()
         if self._cursor is not None and self._backlog.end - self._cursor.at > MOST_BEHIND_BYTES:
@@ -268,16 +289,16 @@ class AofKeeper:
         """A replica's stream goes on while the disk takes nothing, and the backlog cannot keep it all: what is on disk
         stays as it is, and a rewrite follows when there is room. (Redis ends such a replica.)"""
         assert self._cursor is not None
-        self._app.log(events.AofFellBehind(self._backlog.end - self._cursor.at))
+        self._log(events.AofFellBehind(self._backlog.end - self._cursor.at))
         self._let_go()
         self._state.write_error = error
-        self._rewrite_at = self._app.clock.now() + RETRY_S
+        self._rewrite_at = self._clock.now() + RETRY_S
         self._node.review_guard()
 
     def _recovered(self) -> None:
         if self._state.write_error:
             self._state.write_error = ""
-            self._app.log(events.AofWriteRecovered())
+            self._log(events.AofWriteRecovered())
             self._node.review_guard()
 
     # ------------------------------------------------------------------ changes of stream and settings
@@ -291,7 +312,7 @@ class AofKeeper:
             self._state.enabled = False
             self._state.rewrite_scheduled = False
             self._let_go()
-            self._app.waitaof.look()
+            self._signals.fsynced.tell()
             return
         self._files = self._new_files()
         self._manifest = self._files.open_manifest() or Manifest()
@@ -330,7 +351,7 @@ class AofKeeper:
             try:
                 writer.close()
             except OSError as error:
-                self._app.log(events.AofWriteFailed(error.strerror or str(error)))
+                self._log(events.AofWriteFailed(error.strerror or str(error)))
         self._state.write_error = ""
         self._node.review_guard()
 
@@ -341,7 +362,7 @@ class AofKeeper:
         self._state.rewrite_scheduled = False
         # The base is of this moment: what a running fsync or a full disk still kept back would come behind it, twice.
         self.flush(at_once=True)
-        self._rewrite_at = self._app.clock.now() + RETRY_S
+        self._rewrite_at = self._clock.now() + RETRY_S
         if self._cursor is not None and self._cursor.at != self._backlog.end:
             self._state.last_rewrite_ok = False
             raise OSError(EIO, self._state.write_error or "the file lacks what was written last")
@@ -362,10 +383,10 @@ class AofKeeper:
             if not self.is_on:
                 self._give_up_fresh()
             raise
-        self._state.rewrite_started_at = self._app.clock.now()
+        self._state.rewrite_started_at = self._clock.now()
         self._node.stats.total_forks += 1
-        self._app.saver.on_child(True)
-        self._app.log(events.AofRewriteStarted(pid))
+        self._signals.other_child.tell(True)
+        self._log(events.AofRewriteStarted(pid))
 
     def _open_fresh(self) -> None:
         """A new incr, from this cut on. If the files were in step, the manifest names it at once, as the last."""
@@ -406,7 +427,7 @@ class AofKeeper:
                 self._persist(base, (self._incr,) if self._incr is not None else ())
             except OSError as failure:
                 error = failure.strerror or str(failure)
-        self._app.saver.on_child(False)
+        self._signals.other_child.tell(False)
         if outcome.is_unwanted:
             # No failure, and nothing to wait for before the next one.
             self._forget_base(base)
@@ -420,14 +441,14 @@ class AofKeeper:
         state.rewrites += 1
         state.consecutive_failures = 0
         self._recovered()
-        self._app.log(events.AofRewriteSucceeded())
+        self._log(events.AofRewriteSucceeded())
         self._measure(as_base=True)
 
     def _rewrite_failed(self, error: str, base: Entry | None) -> None:
         state = self._state
         state.consecutive_failures += 1
-        self._rewrite_at = self._app.clock.now() + state.retry_delay_s
-        self._app.log(events.AofRewriteFailed(error))
+        self._rewrite_at = self._clock.now() + state.retry_delay_s
+        self._log(events.AofRewriteFailed(error))
         self._forget_base(base)
 
     def _forget_base(self, base: Entry | None) -> None:
@@ -450,18 +471,18 @@ class AofKeeper:
         settings = self._node.settings
         if self._node.persistence.loading is not None or self._is_over:
             return
-        if self._app.saver.is_busy:
+        if self._saver.is_busy:
             # It comes next, whatever the other child is for (Redis 7.0).
             state.rewrite_scheduled |= state.enabled and self._cursor is None and self._node.replication.ensure_stream()
             return
         wanted = state.rewrite_scheduled
-        if state.enabled and self._app.clock.now() >= self._rewrite_at:
+        if state.enabled and self._clock.now() >= self._rewrite_at:
             if self._cursor is None:
                 wanted = wanted or self._node.replication.ensure_stream()
             elif settings.auto_aof_rewrite_percentage and state.current_bytes > settings.auto_aof_rewrite_min_size:
                 percent = state.current_bytes * 100 // max(1, state.base_bytes) - 100
                 if percent >= settings.auto_aof_rewrite_percentage:
-                    self._app.log(events.AofAutoRewrite(percent))
+                    self._log(events.AofAutoRewrite(percent))
                     wanted = True
         if wanted:
             try:
@@ -546,5 +567,4 @@ class AofKeeper:
         return AofFiles(Path(settings.appenddirname).absolute(), settings.appendfilename)
 
     def _new_load(self) -> AofLoad:
-        app = self._app
-        return AofLoad(self._node, app.dispatcher, self._files, app.clock, app.log)
+        return AofLoad(self._node, self._dispatcher, self._files, self._clock, self._log)

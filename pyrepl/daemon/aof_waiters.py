@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from pyrepl.commands.aof import WAITAOF_WITHOUT_AOF
-from pyrepl.daemon.replicas import UNBLOCKED
+from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.replicas import UNBLOCKED, Replicas
 from pyrepl.node.client import Client
+from pyrepl.node.node import Node
 from pyrepl.resp.reply import NO_REPLY, Reply
-
-if TYPE_CHECKING:
-    from pyrepl.daemon.app import App
 
 
 @dataclass(slots=True)
@@ -28,8 +27,10 @@ class _Waiter:
 class AofWaiters:
     """Each waiting client is answered exactly once: [1 if fsynced here, replicas that have fsynced it]."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, node: Node, clients: Clients, replicas: Replicas) -> None:
+        self._node = node
+        self._clients = clients
+        self._replicas = replicas
         self._waiting: dict[int, _Waiter] = {}
 
     def wait(self, client: Client, local: int, replicas: int, timeout_ms: int) -> Reply:
@@ -38,23 +39,23 @@ class AofWaiters:
         reached = self._reached(waiter.cut)
         if client.in_exec or (reached[0] >= local and reached[1] >= replicas):
             return list(reached)
-        self._app.clients.conns[client.id].hold()
+        self._clients.conns[client.id].hold()
         client.is_blocked = True
         if timeout_ms:
             waiter.timer = asyncio.get_running_loop().call_later(timeout_ms / 1000, self._answer, client.id)
         self._waiting[client.id] = waiter
         if replicas:
-            self._app.replicas.ask_for_acks()
+            self._replicas.ask_for_acks()
         return NO_REPLY
 
     def look(self) -> None:
         """Something was fsynced, here or there, or the file is kept no more: answer those who have enough, or who would
         wait in vain, and forget those who left."""
         for client_id, waiter in list(self._waiting.items()):
-            if client_id not in self._app.clients.conns:
+            if client_id not in self._clients.conns:
                 self._take(client_id)
                 continue
-            if waiter.local and not self._app.node.settings.appendonly:
+            if waiter.local and not self._node.settings.appendonly:
                 self.unblock(client_id, error=WAITAOF_WITHOUT_AOF)
                 continue
             reached = self._reached(waiter.cut)
@@ -70,7 +71,7 @@ class AofWaiters:
             return True
         waiter = self._take(client_id)
         waiter.client.is_blocked = False
-        conn = self._app.clients.conns.get(client_id)
+        conn = self._clients.conns.get(client_id)
         if conn is not None:
             conn.fail(error)
         return True
@@ -81,7 +82,7 @@ class AofWaiters:
             self.unblock(client_id, error=UNBLOCKED)
 
     def _reached(self, cut: int) -> tuple[int, int]:
-        node = self._app.node
+        node = self._node
         here = node.settings.appendonly and node.persistence.aof.synced_cut >= cut
         sessions = node.replication.roster.sessions.values()
         return int(here), sum(1 for session in sessions if session.is_replica and session.fack_cut >= cut)
@@ -94,7 +95,7 @@ class AofWaiters:
 
     def _answer(self, client_id: int) -> None:
         waiter = self._take(client_id)
-        conn = self._app.clients.conns.get(client_id)
+        conn = self._clients.conns.get(client_id)
         if conn is not None:
             waiter.client.is_blocked = False
             conn.answer(list(self._reached(waiter.cut)))

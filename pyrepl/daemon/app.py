@@ -8,7 +8,7 @@ import platform
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, final
+from typing import TYPE_CHECKING, Final, final
 
 from pyrepl import VERSION
 from pyrepl.commands.dispatch import Dispatcher
@@ -24,6 +24,7 @@ from pyrepl.daemon.ending import Ending
 from pyrepl.daemon.event_log import EventLog
 from pyrepl.daemon.event_sampler import EventSampler
 from pyrepl.daemon.failovers import Failovers
+from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.files import Files, remove_leftovers
 from pyrepl.daemon.listener import Listener
 from pyrepl.daemon.log_sink import Log
@@ -33,6 +34,7 @@ from pyrepl.daemon.repl_pauses import ReplPauses
 from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
 from pyrepl.daemon.saver import Saver
+from pyrepl.daemon.signals import Signals
 from pyrepl.daemon.supervision import Supervision
 from pyrepl.errors import ConfigError
 from pyrepl.node.node import Node, Process
@@ -74,13 +76,14 @@ class App:
         self.node = Node(settings, process, replication)
         self.log = Log(self.clock, lambda: "S" if replication.is_replica else "M")
         self.event_log = EventLog(self.node, self.clock, self.log)
+        self.faults = Faults(self.log, self.event_log)
+        self.signals = Signals()
         self._performer = Performer(self)
         self.dispatcher = Dispatcher(
             self.node, renamed_table(settings), self.randomness, self._performer.perform, self.clock.precise
         )
-        self.clients = Clients(self.node, self.dispatcher, self.clock, self.log)
-        self.saver = Saver(self.node, self.clock, self.log)
-        self.saver.tell = self.event_log
+        self.clients = Clients(self.node, self.dispatcher, self.signals, self.clock, self.log)
+        self.saver = Saver(self.node, self.signals, self.clock, self.log, self.event_log)
         self.files = Files(self.node, self.clock, self.log)
         self.repl_pauses = ReplPauses(self.log)
         self.replicas = Replicas(
@@ -88,6 +91,7 @@ class App:
             self.clients,
             self.saver,
             self.repl_pauses,
+            self.signals,
             self.clock,
             self.randomness,
             self.log,
@@ -100,6 +104,8 @@ class App:
             self.repl_pauses,
             self.dispatcher,
             self.files,
+            self.signals,
+            self.faults,
             self.clock,
             self.randomness,
             self.log,
@@ -110,12 +116,21 @@ class App:
         self.failovers = Failovers(
             self.node, self.clients, self.replicas, self.roles, self.clock, self.log, self.event_log
         )
-        self.aof = AofKeeper(self)
-        self.waitaof = AofWaiters(self)
-        self._feed_aof()
-        self.roles.on_panic = self.die
-        self.sampler = EventSampler(self)
+        self.aof = AofKeeper(
+            self.node,
+            self.dispatcher,
+            self.clients,
+            self.saver,
+            self.files,
+            self.signals,
+            self.faults,
+            self.clock,
+            self.log,
+        )
+        self.waitaof = AofWaiters(self.node, self.clients, self.replicas)
+        self.sampler = EventSampler(self.node, self.replicas.story, self.event_log, self.clock)
         self.streams = self._stream_server()
+        self._subscribe()
         self.cron = Cron(self)
         self._tcp = Listener()
         self._unix = Listener()
@@ -189,15 +204,6 @@ class App:
         assert self.config_file is not None
         rewrite_file(self.config_file, self.node.settings)
 
-    def die(self) -> NoReturn:
-        """End at once, as it stands: what is on disk is right, and nothing may be added to it or answered."""
-        self.event_log.close()
-        os._exit(1)
-
-    def survived(self, where: str, error: Exception) -> None:
-        """Log a defect of ours that did not end the node."""
-        self.log(events.InternalError(where, f"{type(error).__name__}: {error}"))
-
     # ------------------------------------------------------------------ inside
 
     async def _begin(self) -> None:
@@ -247,57 +253,33 @@ class App:
         if self.ending.ended:
             self.log(events.ByeBye())
 
-    def _feed_aof(self) -> None:
-        """Let the append-only file know whenever the stream grows, ends or begins, and before replies go out."""
-        after_batch, on_ack = self.clients.after_batch, self.replicas.on_ack
-
-        def grown() -> None:
-            after_batch()
-            self.aof.plan()
-
-        def acked() -> None:
-            on_ack()
-            self.waitaof.look()
-
-        self.clients.after_batch = grown
-        self.clients.before_replies = self.aof.flush
-        self.replicas.before_feed = self.aof.flush
-        self.replicas.on_role_change = self.waitaof.unblock_all
-        self.replicas.on_ack = acked
-        self.roles.on_stream = self.aof.plan
-        self.roles.on_stream_ends = self.aof.stream_ends
-        self.roles.on_stream_begins = self.aof.stream_begins
-        self.saver.is_rewriting = lambda: self.aof.is_rewriting
-
     def _stream_server(self) -> StreamServer | None:
-        """The stream port, if one is wanted; it hears of the stream as the append-only file does."""
+        """The stream port, if one is wanted."""
         if not self.node.settings.stream_port:
             return None
         from pyrepl.daemon.stream_server import StreamServer
 
-        streams = StreamServer(self)
-        after_batch, on_stream = self.clients.after_batch, self.roles.on_stream
-        ends, begins = self.roles.on_stream_ends, self.roles.on_stream_begins
+        return StreamServer(self)
 
-        def grown() -> None:
-            after_batch()
-            streams.plan()
-
-        def applied() -> None:
-            on_stream()
-            streams.plan()
-
-        def stream_ends() -> None:
-            ends()
-            streams.stream_ends()
-
-        def stream_begins() -> None:
-            begins()
-            streams.stream_begins()
-
-        self.clients.after_batch, self.roles.on_stream = grown, applied
-        self.roles.on_stream_ends, self.roles.on_stream_begins = stream_ends, stream_begins
-        return streams
+    def _subscribe(self) -> None:
+        """Who hears of what, in this order."""
+        signals = self.signals
+        self.clients.lost.subscribe(self.replicas.lost)
+        signals.stream_grew.subscribe(self.replicas.plan_pump, self.aof.plan)
+        signals.stream_ends.subscribe(self.aof.stream_ends)
+        signals.stream_begins.subscribe(self.aof.stream_begins)
+        signals.before_replies.subscribe(self.aof.flush)
+        signals.before_feed.subscribe(self.aof.flush)
+        signals.acked.subscribe(self.replicas.look_at_waiting, self.failovers.tick, self.waitaof.look)
+        signals.fsynced.subscribe(self.waitaof.look)
+        signals.role_changes.subscribe(self.replicas.unblock_waiting, self.waitaof.unblock_all)
+        signals.take_over.subscribe(self.roles.take_over)
+        signals.handed_over.subscribe(self.failovers.handed_over)
+        signals.other_child.subscribe(self.replicas.other_child)
+        if self.streams is not None:
+            signals.stream_grew.subscribe(self.streams.plan)
+            signals.stream_ends.subscribe(self.streams.stream_ends)
+            signals.stream_begins.subscribe(self.streams.stream_begins)
 
     def _progress_bar(self) -> ProgressBar | None:
         """Somebody watches: show how a sync goes."""
@@ -366,13 +348,9 @@ class App:
         except OSError as error:
             self.log(events.PidFileFailed(path, error.strerror or str(error)))
 
-    def _survived_callback(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        self.survived(str(context.get("message", "a callback")), error if isinstance(error, Exception) else Exception())
-
     def _watch_signals(self) -> None:
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(self._survived_callback)
+        loop.set_exception_handler(self.faults.survived_callback)
         # A terminal that closes, and a peer that goes, end no daemon.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT")):

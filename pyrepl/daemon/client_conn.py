@@ -94,7 +94,7 @@ class ClientConn:
     def resume_writing(self) -> None:
         """The transport takes more: of interest to a replica, which is fed piece by piece."""
         if self.replica is not None:
-            self._clients.on_drained(self)
+            self.replica.drained()
 
     def hold(self) -> None:
         """Execute nothing more of this client until `release`. Reading goes on, so that its end is noticed."""
@@ -140,7 +140,7 @@ class ClientConn:
     def flush(self) -> None:
         """Hand the replies collected so far to the transport."""
         if self._out:
-            self._clients.before_replies()
+            self._clients.before_replies.tell()
             self.write_out()
 
     def write_out(self) -> None:
@@ -256,8 +256,9 @@ class ClientConn:
 
     def _refuse_to_answer(self, reply: Reply, argv: list[bytes]) -> None:
         """The stream flows here, or is about to: a reply would be taken for a part of it."""
-        if reply is not NO_REPLY and (self.client.reply_mode != "off" or _is_heard(reply)):
-            self._clients.on_replica_reply(self, argv)
+        is_heard = reply is not NO_REPLY and (self.client.reply_mode != "off" or _is_heard(reply))
+        if is_heard and self.replica is not None:
+            self.replica.refuse_to_answer(argv)
 
     def _encode(self, reply: Reply, out: list[bytes]) -> None:
         """CLIENT REPLY OFF silences replies."""

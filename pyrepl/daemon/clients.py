@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Callable
 from typing import Final, final
 
 from pyrepl.commands.dispatch import Dispatcher
@@ -19,6 +18,7 @@ from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.outbox import Outbox
 from pyrepl.daemon.polled_socket import PolledSocket
 from pyrepl.daemon.poller import Poller
+from pyrepl.daemon.signals import SignalOf, Signals
 from pyrepl.node.client import NORMAL, Client
 from pyrepl.node.node import Node
 from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
@@ -43,17 +43,14 @@ class Clients:
     Invariant: `conns` and `node.clients` have the same ids, but for the link to a master, which is no connection here.
     """
 
-    def __init__(self, node: Node, dispatcher: Dispatcher, clock: Clock, log: Log) -> None:
+    def __init__(self, node: Node, dispatcher: Dispatcher, signals: Signals, clock: Clock, log: Log) -> None:
         self.node = node
         self.dispatcher = dispatcher
         self.conns: dict[int, ClientConn] = {}
-        self.on_lost: Callable[[ClientConn], None] = lambda conn: None
-        self.on_drained: Callable[[ClientConn], None] = lambda conn: None
-        self.on_replica_reply: Callable[[ClientConn, list[bytes]], None] = lambda conn, argv: None
-        """A replica sent a command that has a reply, [] for a message nobody asked for: it is to be cut."""
-        self.after_batch: Callable[[], None] = lambda: None
-        self.before_replies: Callable[[], None] = lambda: None
-        """Called before replies go out: what they acknowledge may have to be on disk."""
+        self.lost = SignalOf[ClientConn]()
+        """A connection has ended."""
+        self._stream_grew: Final = signals.stream_grew
+        self.before_replies: Final = signals.before_replies
         self.limits_normal = False
         """client-output-buffer-limit bounds what normal clients leave unread."""
         self._review_limits()
@@ -64,7 +61,7 @@ class Clients:
         self._in_turn = False
         self._unix_offset_ms = 0.0
         """Unix ms minus monotonic ms, as of this turn."""
-        self.outbox = Outbox(self._before_replies)
+        self.outbox = Outbox(signals.before_replies)
         self.poller = Poller(self)
         self._paused: set[int] = set()
         self._pause_timer: asyncio.TimerHandle | None = None
@@ -111,7 +108,7 @@ class Clients:
         self.conns.pop(client.id, None)
         self.node.clients.pop(client.id, None)
         self._paused.discard(client.id)
-        self.on_lost(conn)
+        self.lost.tell(conn)
         if client.watching:
             unwatch(client, self.node.keyspace)
         if client.channels or client.patterns:
@@ -133,7 +130,7 @@ class Clients:
     def end_turn(self) -> None:
         """What the turn means for others goes out, then the replies."""
         self._in_turn = False
-        self.after_batch()
+        self._stream_grew.tell()
         self.outbox.end_turn()
 
     def begin_batch(self, client: Client, commands: int) -> int:
@@ -157,13 +154,10 @@ class Clients:
         if self.node.deliveries:
             self.deliver()
         if not self._in_turn:
-            self.after_batch()
+            self._stream_grew.tell()
 
     def _read_clocks(self) -> None:
         self._unix_offset_ms = self._clock.unix_ms_exact() - self._now() * 1000.0
-
-    def _before_replies(self) -> None:
-        self.before_replies()
 
     def take_back(self, cut: int, text: str) -> None:
         """What was written behind this cut of the stream was not kept: who is about to be told that it was gets an

@@ -108,7 +108,7 @@ class Cron:
         try:
             work()
         except Exception as error:
-            self._app.survived(f"background work {work.__qualname__}", error)
+            self._app.faults.survived(f"background work {work.__qualname__}", error)
 
     def _expire(self) -> None:
         """Delete what nobody asks for any more, for a slice of time; a replica only what its own clients wrote."""

@@ -49,8 +49,6 @@ class Failovers:
         self._log = log
         self._tell = tell
         self._machine = node.replication.failover
-        replicas.on_ack = self.tick
-        roles.on_hand_over = self._handed_over
 
     def begin(self, target: tuple[str, int] | None, *, force: bool, timeout_ms: int | None) -> None:
         """FAILOVER. Raises CommandError when it cannot begin."""
@@ -75,7 +73,8 @@ class Failovers:
             self._machine.tick(self._clock.now())
             self._carry_out()
 
-    def _handed_over(self, refusal: str) -> None:
+    def handed_over(self, refusal: str) -> None:
+        """The link to our former replica says how it went; `refusal` is empty when that is the master now."""
         self._machine.ended(refusal)
         if not refusal:
             self._log(events.FailoverDone())

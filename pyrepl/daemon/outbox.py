@@ -10,8 +10,9 @@ out in the middle of a turn. Replies that no request of this turn caused (WAIT, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Final, Protocol, final
+
+from pyrepl.daemon.signals import Signal
 
 MOST: Final = 24
 
@@ -31,8 +32,8 @@ class Outbox:
 
     __slots__ = ("_before", "_in_turn", "_loop", "_planned", "_waiting")
 
-    def __init__(self, before: Callable[[], None]) -> None:
-        """`before` is called before replies go out."""
+    def __init__(self, before: Signal) -> None:
+        """`before` is told before replies go out."""
         self._before = before
         self._loop = asyncio.get_running_loop()
         self._waiting: list[Writer] = []
@@ -62,7 +63,7 @@ class Outbox:
             return
         waiting = self._waiting
         self._waiting = []
-        self._before()
+        self._before.tell()
         for conn in waiting:
             conn.write_out()
 

@@ -97,7 +97,7 @@ class Performer:
 
     def _bgsave(self, call: Call, effect: effects.BgSave) -> Reply:
         saver = self._app.saver
-        if self._app.aof.is_rewriting:
+        if call.node.persistence.aof.is_rewriting:
             if len(call.argv) < 2:
                 raise CommandError(AOF_CHILD_RUNS)
             return self._schedule_bgsave(call, effects.ScheduleBgSave())

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, final
+from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, final
 
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.session import Session
@@ -32,6 +32,16 @@ _MOST_CHUNKS: Final = 8
 """Of a file in one turn of the loop, if the replica reads as fast as we send."""
 
 
+class ReplicaOwner(Protocol):
+    """What a replica's connection tells whoever keeps all of them."""
+
+    def drained(self) -> None:
+        """The transport takes more."""
+
+    def refuse_to_answer(self, replica: ReplicaConn, argv: list[bytes]) -> None:
+        """It sent a command that has a reply, [] for a message nobody asked for: it is to be cut."""
+
+
 @final
 class ReplicaConn:
     """The outgoing side of one replica.
@@ -40,7 +50,12 @@ class ReplicaConn:
     """
 
     def __init__(
-        self, conn: ClientConn, session: Session, backlog: Backlog, now: Callable[[], float] = time.monotonic
+        self,
+        conn: ClientConn,
+        session: Session,
+        backlog: Backlog,
+        owner: ReplicaOwner,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.conn = conn
         self.session = session
@@ -49,6 +64,7 @@ class ReplicaConn:
         self.file_bytes = 0
         """Its size."""
         self._backlog = backlog
+        self._owner = owner
         self._file: BinaryIO | None = None
         self._file_since = 0.0
         self._max_bytes_per_s = 0
@@ -79,6 +95,14 @@ class ReplicaConn:
         self._file = path.open("rb")
         self.file_bytes = os.fstat(self._file.fileno()).st_size
         self.sent_bytes = 0
+
+    def drained(self) -> None:
+        """The transport takes more."""
+        self._owner.drained()
+
+    def refuse_to_answer(self, argv: list[bytes]) -> None:
+        """The replica sent `argv`, which has a reply: that would be taken for a part of the stream."""
+        self._owner.refuse_to_answer(self, argv)
 
     def push(self) -> int:
         """Write what may go out now; the bytes of stream handed to the transport.

@@ -20,9 +20,10 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.repl_pauses import ReplPauses
-from pyrepl.daemon.replica_conn import HIGH_WATER_BYTES, ReplicaConn
+from pyrepl.daemon.replica_conn import HIGH_WATER_BYTES, ReplicaConn, ReplicaOwner
 from pyrepl.daemon.saver import Saver
 from pyrepl.daemon.shared_seconds import SharedSeconds
+from pyrepl.daemon.signals import Signals
 from pyrepl.daemon.snapshot import Outcome, Target, ToFile, ToSockets
 from pyrepl.daemon.snapshot_sinks import TIMED_OUT
 from pyrepl.daemon.snapshot_version import version_for
@@ -47,7 +48,7 @@ _FLUSH_TRIES: Final = 200
 
 
 @final
-class Replicas:
+class Replicas(ReplicaOwner):
     """The replicas of a node.
 
     Invariant: `_replicas` has each connection that ever sent REPLCONF, PSYNC or SYNC, until it ends.
@@ -59,6 +60,7 @@ class Replicas:
         clients: Clients,
         saver: Saver,
         pauses: ReplPauses,
+        signals: Signals,
         clock: Clock,
         randomness: Randomness,
         log: Log,
@@ -69,6 +71,7 @@ class Replicas:
         self._clients = clients
         self._saver = saver
         self._pauses = pauses
+        self._signals = signals
         self._clock = clock
         self._randomness = randomness
         self._log = log
@@ -78,13 +81,6 @@ class Replicas:
         self.story = MasterEnd(tell, self._backlog)
         self._loop = asyncio.get_running_loop()
         self._replicas: dict[int, ReplicaConn] = {}
-        self.on_ack: Callable[[], None] = lambda: None
-        self.on_role_change: Callable[[], None] = lambda: None
-        """Called with WAITing clients unblocked: others may wait for our replicas too."""
-        self.before_feed: Callable[[], None] = lambda: None
-        """Called before the stream or its name goes out: what replicas have, we are to have after a crash."""
-        self.on_take_over: Callable[[Request], str | None] = lambda request: None
-        """Our master hands over to us: be the master, or say why not."""
         self._waiters = Waiters(self._roster, self._answer_wait)
         self._pump_planned = False
         self._sync_file = saver.dump_path
@@ -105,11 +101,6 @@ class Replicas:
             machine.BacklogCreated: self._on_backlog_created,
             machine.BacklogFreed: self._on_backlog_freed,
         }
-        clients.on_lost = self.lost
-        clients.on_drained = self.drained
-        clients.on_replica_reply = self.refuse_to_answer
-        clients.after_batch = self.plan_pump
-        saver.on_child = self._other_child
 
     def settings_changed(self) -> None:
         """Let a child that writes to sockets already go by the present repl-timeout."""
@@ -128,20 +119,18 @@ class Replicas:
             self.story.went_online(session, self._clock.now(), full=True)
         elif streamed:
             self.story.acked(session, self._clock.now())
-        if self._waiters.waiting:
-            self._waiters.look()
-        self.on_ack()
+        self._signals.acked.tell()
         self._plan_pump_now()
         # What a replica's session has to say goes out with the stream, in its place.
         return NO_REPLY if was_replica else _raw(session.data_to_send())
 
-    def refuse_to_answer(self, conn: ClientConn, argv: list[bytes]) -> None:
+    def refuse_to_answer(self, replica: ReplicaConn, argv: list[bytes]) -> None:
         """A replica sent a command that has a reply: its connection has the stream in it, and is cut."""
-        replica = self._replica(conn)
-        name = self._clients.dispatcher.table.name_of(argv) if argv else conn.client.last_command
+        client = replica.conn.client
+        name = self._clients.dispatcher.table.name_of(argv) if argv else client.last_command
         replica.session.close_for_reply(name)
         self._carry_out(replica)
-        conn.client.closing = True
+        client.closing = True
 
     def sync(self, conn: ClientConn, argv: list[bytes]) -> Reply:
         """PSYNC or SYNC: the decision, whose line goes out in its place; all else follows in the next pump."""
@@ -170,10 +159,11 @@ class Replicas:
     def _request_sync(self, session: Session, request: Request) -> None:
         """Let the roster decide; before that, a master that hands over to us is obeyed, or refused."""
         if request.failover:
-            refusal = self.on_take_over(request)
+            refusal = self._node.replication.role.why_not_take_over(request)
             if refusal is not None:
                 session.refuse(refusal)
                 return
+            self._signals.take_over.tell()
             request = request.with_failover(False)
         addr = self._replicas[session.id].conn.client.addr
         link_client = self._node.replication.link_client
@@ -220,7 +210,7 @@ class Replicas:
             cause = str(session.end_reason) if session.end_reason is not None else "closed"
             self._log(events.ReplicaLost(session.address, cause))
 
-    def drained(self, conn: ClientConn) -> None:
+    def drained(self) -> None:
         """The transport of a replica takes more."""
         self._plan_pump_now()
 
@@ -252,7 +242,6 @@ class Replicas:
         """We are no master any more, or again: whoever WAITs is told, as nobody will acknowledge to us."""
         for client_id in self._waiters.drop_all():
             self._fail(client_id, UNBLOCKED)
-        self.on_role_change()
 
     def _fail(self, client_id: int, error: str) -> None:
         conn = self._clients.conns.get(client_id)
@@ -271,6 +260,11 @@ class Replicas:
             for session in self._roster.sessions.values()
             if session.state is machine.SessionState.ONLINE and session.ack_cut < end
         ]
+
+    def look_at_waiting(self) -> None:
+        """A replica has acknowledged something: who WAITs may have enough."""
+        if self._waiters.waiting:
+            self._waiters.look()
 
     def ask_for_acks(self) -> None:
         self._roster.ask_acks()
@@ -298,7 +292,7 @@ class Replicas:
         self._pump_planned = False
         for event in self._roster.events():
             self._handlers[type(event)](event)
-        self.before_feed()
+        self._signals.before_feed.tell()
         sent = 0
         for replica in list(self._replicas.values()):
             sent += replica.push()
@@ -389,7 +383,7 @@ class Replicas:
         stream_db = 0 if link_client is None else link_client.db_index
         sessions = self._roster.snapshot_started(self._clock.now(), stream_db=stream_db)
         if sessions:
-            self.before_feed()
+            self._signals.before_feed.tell()
             self._fork(event.target, sessions)
 
     def _fork(self, kind: machine.SnapshotTarget, sessions: list[Session]) -> None:
@@ -473,7 +467,8 @@ class Replicas:
         self._log(events.NobodyWaitsForSnapshot())
         self._saver.stop("every replica waiting for the snapshot is gone")
 
-    def _other_child(self, runs: bool) -> None:
+    def other_child(self, runs: bool) -> None:
+        """A child that is not for replicas has begun, or ended."""
         self._roster.set_other_child(runs, self._clock.now())
         self._plan_pump_now()
 
@@ -523,7 +518,7 @@ class Replicas:
         if replica is None:
             ip = conn.client.addr.rpartition(":")[0].strip("[]")
             session = self._roster.open_session(conn.client.id, ip, self._clock.now())
-            replica = ReplicaConn(conn, session, self._backlog, self._clock.now)
+            replica = ReplicaConn(conn, session, self._backlog, self, self._clock.now)
             self._replicas[conn.client.id] = replica
             conn.replica = replica
         return replica

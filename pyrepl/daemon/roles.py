@@ -15,12 +15,14 @@ from pyrepl.config.kinds import MasterAddress, to_text
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clients import Clients
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.files import Files
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.master_link import LinkOwner, MasterLink
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.repl_pauses import ReplPauses
 from pyrepl.daemon.replicas import Replicas
+from pyrepl.daemon.signals import Signals
 from pyrepl.keyspace.database import Expiry
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
@@ -35,7 +37,7 @@ from pyrepl.replication import events as machine
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.history import is_replid
 from pyrepl.replication.link import Link, LinkOptions
-from pyrepl.replication.psync import Cause, Request
+from pyrepl.replication.psync import Cause
 from pyrepl.replication.syncbuffer import sync_buffer_limit
 from pyrepl.units import Offset, ReplId
 
@@ -57,6 +59,8 @@ class Roles(LinkOwner):
         pauses: ReplPauses,
         dispatcher: Dispatcher,
         files: Files,
+        signals: Signals,
+        faults: Faults,
         clock: Clock,
         randomness: Randomness,
         log: Log,
@@ -69,6 +73,8 @@ class Roles(LinkOwner):
         self.pauses = pauses
         self._dispatcher = dispatcher
         self._files = files
+        self._signals = signals
+        self._faults = faults
         self._clock = clock
         self._randomness = randomness
         self._log = log
@@ -77,16 +83,6 @@ class Roles(LinkOwner):
         self._options = LinkOptions()
         self._shell: MasterLink | None = None
         self._handing_over = False
-        self.on_hand_over: Callable[[str], None] = lambda refusal: None
-        """Told how a hand-over went: empty when the other end is the master now, else why it is not."""
-        self.on_stream_ends: Callable[[], None] = lambda: None
-        """Called before our stream is dropped for another one."""
-        self.on_stream_begins: Callable[[], None] = lambda: None
-        self.on_stream: Callable[[], None] = lambda: None
-        """Called after our master's stream brought something."""
-        self.on_panic: Callable[[], None] = lambda: None
-        """The process is to end at once."""
-        replicas.on_take_over = self.take_over
         self.settings_changed()
 
     @property
@@ -99,7 +95,7 @@ class Roles(LinkOwner):
         if not self._role.is_replica:
             self._log(events.OwnStreamOffered())
         self._log(events.ReplicaOfEnabled(f"{host}:{port}", self._name(by)))
-        self._replicas.unblock_waiting()
+        self._signals.role_changes.tell()
         stream_db = self._stream_db
         self._stop_link()
         self._follow(host, port, stream_db)
@@ -165,9 +161,9 @@ class Roles(LinkOwner):
         self._log(events.MasterModeEnabled(self._name(by)))
 
     def hand_over(self, host: str, port: int) -> None:
-        """FAILOVER: follow our replica, which is to be the master. How that goes is told to `on_hand_over`."""
+        """FAILOVER: follow our replica, which is to be the master. The signal `handed_over` tells how it went."""
         self._handing_over = True
-        self._replicas.unblock_waiting()
+        self._signals.role_changes.tell()
         self._follow(host, port, self._stream_db, takes_over=True)
 
     def take_back(self) -> None:
@@ -175,16 +171,12 @@ class Roles(LinkOwner):
         self._handing_over = False
         self._lead("failover_given_up")
 
-    def take_over(self, request: Request) -> str | None:
-        """Our master wants us in its place; why not, or None when we are the master now."""
-        refusal = self._role.why_not_take_over(request)
-        if refusal is None:
-            self._log(
-                events.FailoverAsked(f"{self._node.replication.master_host}:{self._node.replication.master_port}")
-            )
-            self._tell(FailoverStep("taken_over"))
-            self._lead("failover")
-        return refusal
+    def take_over(self) -> None:
+        """Our master wants us in its place, and nothing stands against it: be the master."""
+        replication = self._node.replication
+        self._log(events.FailoverAsked(f"{replication.master_host}:{replication.master_port}"))
+        self._tell(FailoverStep("taken_over"))
+        self._lead("failover")
 
     def _lead(self, cause: str) -> None:
         node = self._node
@@ -206,7 +198,7 @@ class Roles(LinkOwner):
         if self._handing_over:
             self._handing_over = False
             # Later, as the link is in the middle of telling us.
-            asyncio.get_running_loop().call_soon(self.on_hand_over, refusal)
+            asyncio.get_running_loop().call_soon(self._signals.handed_over.tell, refusal)
 
     def hurry(self) -> None:
         """What may have stood in the way is mended: try the master now, not when the backoff says."""
@@ -268,27 +260,26 @@ class Roles(LinkOwner):
     def data_goes(self) -> None:
         # A master that sends its data has taken over, whatever we had hoped to keep.
         self._tell_hand_over("")
-        self.on_stream_ends()
+        self._signals.stream_ends.tell()
         with self._backlog_told():
             self._role.stream_lost(self._randomness.replid(), self._clock.now())
         self._replicas.plan_pump()
 
     def snapshot_loaded(self, replid: str, cut: int) -> None:
-        self.on_stream_ends()
+        self._signals.stream_ends.tell()
         with self._backlog_told():
             self._role.snapshot_loaded(ReplId(replid), Offset(cut), self._clock.now())
-        self.on_stream_begins()
+        self._signals.stream_begins.tell()
         self._replicas.plan_pump()
 
     def stream_applied(self, raw: bytes) -> None:
         self._role.receive_stream(raw)
-        self.on_stream()
-        self._replicas.plan_pump()
+        self._signals.stream_grew.tell()
         if self._node.deliveries:
             self._clients.deliver()
 
     def panic(self) -> None:
-        self.on_panic()
+        self._faults.die()
 
     # ------------------------------------------------------------------ inside
 

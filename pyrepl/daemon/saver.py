@@ -11,6 +11,7 @@ from typing import final
 
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.signals import Signals
 from pyrepl.daemon.snapshot import Outcome, Snapshot, Target, ToFile, save_to_file
 from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.snapshot import SnapshotJob, needs_version
@@ -35,16 +36,13 @@ class Saver:
     Invariant: `_child` is set exactly while a child process exists.
     """
 
-    def __init__(self, node: Node, clock: Clock, log: Log) -> None:
+    def __init__(self, node: Node, signals: Signals, clock: Clock, log: Log, tell: Callable[[Record], None]) -> None:
+        """`tell` is the event log."""
         self._node = node
+        self._signals = signals
         self._clock = clock
         self._log = log
-        self.on_child: Callable[[bool], None] = lambda runs: None
-        """Told when a child that is not for replicas begins (True) or ends."""
-        self.is_rewriting: Callable[[], bool] = lambda: False
-        """Does the child of the append-only file run?"""
-        self.tell: Callable[[Record], None] = lambda record: None
-        """The event log."""
+        self._tell = tell
         self.number = 0
         """Of the snapshot begun last, from 1."""
         self._child: Snapshot | None = None
@@ -62,7 +60,7 @@ class Saver:
 
     @property
     def is_busy(self) -> bool:
-        return self._child is not None or self.is_rewriting()
+        return self._child is not None or self._node.persistence.aof.is_rewriting
 
     @property
     def niceness(self) -> int:
@@ -118,7 +116,7 @@ class Saver:
         self._for_replicas = for_replicas
         self._tell_started(child)
         if not for_replicas:
-            self.on_child(True)
+            self._signals.other_child.tell(True)
         return True
 
     @property
@@ -130,10 +128,10 @@ class Saver:
         node = self._node
         target, keys = node.persistence.bgsave_target, node.persistence.child_keys_total
         cut = node.stream_end
-        self.tell(SnapshotStarted(self.number, self._purpose, target, child.pid, keys, child.fork_us, cut))
+        self._tell(SnapshotStarted(self.number, self._purpose, target, child.pid, keys, child.fork_us, cut))
 
     def _tell_ended(self, outcome: Outcome) -> None:
-        self.tell(
+        self._tell(
             SnapshotEnded(
                 self.number,
                 self._purpose,
@@ -275,7 +273,7 @@ class Saver:
             self._note_file(outcome)
         self._node.review_guard()
         if not self._for_replicas:
-            self.on_child(False)
+            self._signals.other_child.tell(False)
         if on_end is not None:
             on_end(outcome)
 

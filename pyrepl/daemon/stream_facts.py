@@ -121,7 +121,7 @@ class StreamFacts:
             if isinstance(result, TableError):
                 result = CommandError(f"ERR the table of streams cannot be used: {result}")
             elif isinstance(result, Exception) and not isinstance(result, CommandError):
-                self._app.survived("STREAMS command", result)
+                self._app.faults.survived("STREAMS command", result)
                 result = CommandError(f"ERR internal error, see the log: {result}")
             if self._app.clients.conns.get(call.client.id) is conn:
                 conn.answer(result)
@@ -237,7 +237,7 @@ class StreamFacts:
                 self._failed = True
                 self._app.log(events.StreamTableFailed(str(result)))
             if not isinstance(result, TableError):
-                self._app.survived("looking into the table of streams", result)
+                self._app.faults.survived("looking into the table of streams", result)
             elif self.source is None:
                 self._loop.call_later(_RETRY_S, self._look)
             return

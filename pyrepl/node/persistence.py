@@ -74,6 +74,11 @@ class AofState:
         """The cut of our stream up to which the file is fsynced (WAITAOF)."""
 
     @property
+    def is_rewriting(self) -> bool:
+        """Does a child write a new base?"""
+        return self.rewrite_started_at is not None
+
+    @property
     def retry_delay_s(self) -> float:
         """Until the next try after a rewrite that failed: the longer, the more have failed (Redis 7.0)."""
         doublings = min(10, max(0, self.consecutive_failures - _PATIENT_FAILURES))

@@ -174,7 +174,7 @@ async def test_it_is_rewritten_by_itself_when_it_has_grown(tmp_path: Path) -> No
         for _ in range(200):
             await node.say("SET a " + "x" * 50)
         node.app.aof.tick()
-        assert not node.app.aof.is_rewriting
+        assert not node.app.node.persistence.aof.is_rewriting
 
 
 @pytest.mark.parametrize("never", [False, True])
@@ -189,7 +189,7 @@ async def test_no_fsync_while_a_child_writes_if_so_wished(tmp_path: Path, never:
         await peer.say("BGREWRITEAOF")
         await peer.say("SET k 1")
         reply = await peer.say(f"WAITAOF 1 0 {2000 if never else 0}")
-        assert node.app.aof.is_rewriting
+        assert node.app.node.persistence.aof.is_rewriting
         assert reply == [0 if never else 1, 0]
 
 

@@ -148,19 +148,6 @@ class TestConfigSet:
             assert len(node.lines) == lines, "notices are not logged any more"
 
 
-class TestSurvival:
-    @in_loop
-    async def test_a_defect_is_one_line(self, tmp_path: Path) -> None:
-        async with running(tmp_path) as node:
-
-            def broken() -> None:
-                raise ValueError("a defect")
-
-            asyncio.get_running_loop().call_soon(broken)
-            await until(lambda: node.logged("ValueError: a defect"), "the line")
-            assert await node.say("PING") == "PONG"
-
-
 class TestLeave:
     @in_loop
     async def test_replies_under_way_are_sent(self, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from pyrepl.daemon.signals import SignalOf
 from tests.unit.daemon.rig import RunningNode, in_loop, link_up, running, same_data, until
 
 
@@ -72,7 +73,8 @@ async def test_a_node_that_is_no_replica_refuses(tmp_path: Path) -> None:
         await new.say("REPLICAOF NO ONE")
         old.app.roles.hand_over("127.0.0.1", new.port)
         refused: list[str] = []
-        old.app.roles.on_hand_over = refused.append
+        old.app.signals.handed_over = SignalOf()
+        old.app.signals.handed_over.subscribe(refused.append)
         await until(lambda: bool(refused), "the refusal")
         assert "PSYNC FAILOVER can't be sent to a master" in refused[0]
         old.app.roles.take_back()

@@ -208,13 +208,15 @@ class TestFault:
         [("ignore", True, False), ("panic", True, True), ("panic-on-replicas", True, True), ("panic", False, False)],
     )
     @in_loop
-    async def test_propagation_error_behavior(self, tmp_path: Path, behavior: str, read_only: bool, dies: bool) -> None:
+    async def test_propagation_error_behavior(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behavior: str, read_only: bool, dies: bool
+    ) -> None:
         stream = encode(["SELECT", 0]) + encode(["SET", "a", 1]) + encode(["LPUSH", "a", 1])
         settings = {"propagation_error_behavior": behavior, "replica_read_only": read_only}
         async with followed(tmp_path, full(snapshot(0)), **settings) as (node, master):
             await link_up(node)
             deaths: list[int] = []
-            node.app.roles.on_panic = lambda: deaths.append(node.app.node.stream_end)
+            monkeypatch.setattr(node.app.faults, "die", lambda: deaths.append(node.app.node.stream_end))
             master.writers[0].write(stream)
             await until(lambda: link(node).held == 100 + len(stream))
             assert deaths == ([100] if dies else []), "nothing of it was kept by then"

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from pyrepl.daemon.outbox import MOST, Outbox
+from pyrepl.daemon.signals import Signal
 from tests.unit.daemon.rig import in_loop, running
 
 
@@ -21,7 +22,7 @@ class Flushed:
 
 @in_loop
 async def test_outside_a_turn_they_go_in_the_next() -> None:
-    outbox, one = Outbox(lambda: None), Flushed()
+    outbox, one = Outbox(Signal()), Flushed()
     outbox.add(one)
     assert one.count == 0
     await asyncio.sleep(0)
@@ -33,7 +34,7 @@ async def test_outside_a_turn_they_go_in_the_next() -> None:
 
 @in_loop
 async def test_those_of_a_turn_go_at_its_end() -> None:
-    outbox, one, two = Outbox(lambda: None), Flushed(), Flushed()
+    outbox, one, two = Outbox(Signal()), Flushed(), Flushed()
     outbox.begin_turn()
     outbox.add(one)
     outbox.add(two)
@@ -46,7 +47,7 @@ async def test_those_of_a_turn_go_at_its_end() -> None:
 
 @in_loop
 async def test_many_do_not_wait_for_its_end() -> None:
-    outbox = Outbox(lambda: None)
+    outbox = Outbox(Signal())
     conns = [Flushed() for _ in range(MOST + 1)]
     outbox.begin_turn()
     for conn in conns:
@@ -58,7 +59,7 @@ async def test_many_do_not_wait_for_its_end() -> None:
 
 @in_loop
 async def test_flush_at_once() -> None:
-    outbox, one = Outbox(lambda: None), Flushed()
+    outbox, one = Outbox(Signal()), Flushed()
     outbox.add(one)
     outbox.flush()
     assert one.count == 1
@@ -75,7 +76,9 @@ async def test_what_comes_before_replies_is_done_once() -> None:
         def write_out(self) -> None:
             deeds.append("written")
 
-    outbox = Outbox(lambda: deeds.append("before"))
+    before = Signal()
+    before.subscribe(lambda: deeds.append("before"))
+    outbox = Outbox(before)
     outbox.flush()
     assert deeds == []
     outbox.add(Written())

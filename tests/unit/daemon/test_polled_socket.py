@@ -12,7 +12,7 @@ import pytest
 
 from pyrepl.daemon.client_conn import ClientConn
 from pyrepl.daemon.polled_socket import HIGH_BYTES, READ_BYTES, PolledSocket
-from pyrepl.daemon.replica_conn import ReplicaConn
+from pyrepl.daemon.replica_conn import ReplicaConn, ReplicaOwner
 from pyrepl.resp.encoder import encode_command
 from tests.unit.daemon.rig import RunningNode, in_loop, running, soon, until
 
@@ -72,6 +72,19 @@ class TestWriting:
         run()
 
 
+class Owner(ReplicaOwner):
+    """Notes that a replica's transport takes more."""
+
+    def __init__(self, told: asyncio.Event) -> None:
+        self._told = told
+
+    def drained(self) -> None:
+        self._told.set()
+
+    def refuse_to_answer(self, replica: ReplicaConn, argv: list[bytes]) -> None:
+        raise AssertionError(argv)
+
+
 class TestFile:
     def test_out_in_parts_behind_what_waits(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
         @in_loop
@@ -82,10 +95,9 @@ class TestFile:
                 conn, transport = served(node, ends[0])
                 replication = node.app.node.replication
                 session = replication.roster.open_session(999, "h", 0.0)
-                conn.replica = ReplicaConn(conn, session, replication.backlog)
-                sent: list[int] = []
                 told = asyncio.Event()
-                node.app.clients.on_drained = lambda who: told.set()
+                conn.replica = ReplicaConn(conn, session, replication.backlog, Owner(told))
+                sent: list[int] = []
                 with (tmp_path / "file").open("rb") as file:
                     transport.write(first)
                     assert transport.get_write_buffer_size() > 0

@@ -26,7 +26,7 @@ class Bench:
         (conn,) = node.app.clients.conns.values()
         self.now = node.app.clock.now()
         self.session = replication.roster.open_session(999, "h", self.now)
-        self.replica = ReplicaConn(conn, self.session, self.backlog, lambda: self.now)
+        self.replica = ReplicaConn(conn, self.session, self.backlog, node.app.replicas, lambda: self.now)
         self.roster = replication.roster
         self.replid = replication.history.replid
         self.peer = peer
@@ -92,7 +92,9 @@ class TestBehindASnapshot:
         async with running(tmp_path) as node:
             subject = await bench(node)
             at_s = 0.0
-            replica = ReplicaConn(subject.replica.conn, subject.session, subject.backlog, lambda: at_s)
+            replica = ReplicaConn(
+                subject.replica.conn, subject.session, subject.backlog, node.app.replicas, lambda: at_s
+            )
             subject.session.stream_behind_snapshot(subject.backlog.attach(Offset(0)), subject.now)
             subject.backlog.append(b"a" * 10)
             assert replica.push() == 0, "few and fresh"

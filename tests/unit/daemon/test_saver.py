@@ -12,6 +12,7 @@ import pytest
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.saver import Saver, packing_of
+from pyrepl.daemon.signals import Signals
 from pyrepl.daemon.snapshot import Outcome, ToFile
 from pyrepl.node.node import Node
 from pyrepl.node.persistence import Loading
@@ -33,9 +34,10 @@ class Desk:
         self.node: Node = bare_node(**settings)
         self.node.keyspace.databases[0].values.update({b"key:%d" % number: b"v" for number in range(keys)})
         self.kept = KeptLog()
-        self.saver = Saver(self.node, Clock(), self.kept.log)
+        signals = Signals()
+        self.saver = Saver(self.node, signals, Clock(), self.kept.log, lambda record: None)
         self.others: list[bool] = []
-        self.saver.on_child = self.others.append
+        signals.other_child.subscribe(self.others.append)
 
     async def done(self) -> None:
         await until(lambda: not self.saver.is_busy, "the end of the child")
