@@ -22,12 +22,16 @@ from pyrepl.temporary import create
 
 @final
 class AofFiles:
-    """One folder. Methods raise OSError."""
+    """One folder. Methods raise OSError.
+
+    Invariant: `manifest` is what is on disk, once it was read and taken over; before, it names nothing.
+    """
 
     def __init__(self, folder: Path, stem: str) -> None:
         """`folder` absolute, as `dir` may change; it need not exist."""
         self.folder = folder
         self.names = Names(stem)
+        self.manifest = Manifest()
 
     def path(self, name: str) -> Path:
         return self.folder / name
@@ -80,6 +84,22 @@ class AofFiles:
 
     def write_manifest(self, manifest: Manifest) -> None:
         self._write(self.names.manifest, manifests.render(manifest))
+
+    def persist(self, base: Entry | None, incrs: tuple[Entry, ...]) -> None:
+        """Name these files in the manifest, and remove those that it named before."""
+        before = self.manifest
+        place = (self.place_entry(incrs[-1]),) if incrs else ()
+        after = Manifest(base, incrs, place)
+        kept = {entry.name for entry in (*after.loaded, *place)}
+        gone = tuple(entry for entry in (*before.loaded, *before.history) if entry.name not in kept)
+        if gone:
+            history = (*place, *(Entry(entry.name, entry.seq, FileType.HISTORY) for entry in gone))
+            self.write_manifest(Manifest(base, incrs, history))
+            self.manifest = Manifest(base, incrs, history)
+            self.remove({entry.name for entry in gone})
+        if self.manifest != after:
+            self.write_manifest(after)
+            self.manifest = after
 
     def read_place(self, incr: Entry) -> Place | None:
         path = self.path(self.names.place(incr.seq))

@@ -56,8 +56,8 @@ MOST_BEHIND_BYTES: Final = 64 << 20
 
 @final
 class AofKeeper:
-    """Invariants: `_writer` and `_cursor` are set together, and then `_incr` is the file written; `_manifest` is what
-    is on disk; `_cursor.at` is the cut behind the last byte written."""
+    """Invariants: `_writer` and `_cursor` are set together, and then `_incr` is the file written; `_cursor.at` is the
+    cut behind the last byte written."""
 
     def __init__(
         self,
@@ -86,7 +86,6 @@ class AofKeeper:
         self._history = node.replication.history
         self._rewrite = AofRewrite(saver, self._rewritten)
         self._files = self._new_files()
-        self._manifest = Manifest()
         self._incr: Entry | None = None
         self._base: Entry | None = None
         """The base that the child writes."""
@@ -108,7 +107,7 @@ class AofKeeper:
     @property
     def is_on(self) -> bool:
         """The files on disk follow the data."""
-        return self._cursor is not None and self._incr in self._manifest.incrs
+        return self._cursor is not None and self._incr in self._files.manifest.incrs
 
     # ------------------------------------------------------------------ start
 
@@ -123,7 +122,7 @@ class AofKeeper:
         self._files.remove_leftovers(manifest or Manifest())
         if manifest is None or not manifest.loaded:
             return None
-        self._manifest = manifest
+        self._files.manifest = manifest
         started_at = self._clock.now()
         total = sum(self._files.size(entry.name) for entry in manifest.loaded)
         loading = self._loads.begin_loading(total, asynchronous=False)
@@ -150,8 +149,8 @@ class AofKeeper:
         if not settings.appendonly or not self._node.replication.ensure_stream():
             return
         try:
-            base = self._manifest.base
-            if not self._manifest.loaded:
+            base = self._files.manifest.base
+            if not self._files.manifest.loaded:
                 if from_snapshot:
                     self._log(events.AofFromSnapshot(str(self._saver.dump_path)))
                 base = self._write_base_here()
@@ -165,12 +164,11 @@ class AofKeeper:
         """DEBUG LOADAOF; files from before `appendonly no` too. Raises ConfigError and OSError, and keeps the data."""
         self.flush()
         if not self._state.enabled:
-            self._files = self._new_files()
-            self._manifest = self._files.open_manifest() or Manifest()
-        if not self._manifest.loaded or (self._state.enabled and not self.is_on):
+            self._open_files()
+        if not self._files.manifest.loaded or (self._state.enabled and not self.is_on):
             raise ConfigError(f"there is no complete append only file in {self._files.folder}")
         self._node.keyspace.clear()
-        for _ in self._new_load().steps(self._manifest):
+        for _ in self._new_load().steps(self._files.manifest):
             pass
         self._node.persistence.dirty_at_last_save = self._node.keyspace.dirty
 
@@ -314,8 +312,7 @@ class AofKeeper:
             self._let_go()
             self._signals.fsynced.tell()
             return
-        self._files = self._new_files()
-        self._manifest = self._files.open_manifest() or Manifest()
+        self._open_files()
         self._state.enabled = True
         self._rewrite_at = 0.0
         self._rewrite_if_due()
@@ -367,10 +364,9 @@ class AofKeeper:
             self._state.last_rewrite_ok = False
             raise OSError(EIO, self._state.write_error or "the file lacks what was written last")
         if not self._state.enabled:
-            self._files = self._new_files()
-            self._manifest = self._files.open_manifest() or Manifest()
+            self._open_files()
         preamble = self._uses_preamble
-        seq = self._manifest.next_base_seq
+        seq = self._files.manifest.next_base_seq
         self._base = Entry(self._files.names.base(seq, preamble=preamble), seq, FileType.BASE)
         try:
             self._files.make_folder()
@@ -391,7 +387,7 @@ class AofKeeper:
     def _open_fresh(self) -> None:
         """A new incr, from this cut on. If the files were in step, the manifest names it at once, as the last."""
         was_on = self.is_on
-        seq = max(self._manifest.next_incr_seq, (self._incr.seq + 1) if self._incr is not None else 1)
+        seq = max(self._files.manifest.next_incr_seq, (self._incr.seq + 1) if self._incr is not None else 1)
         incr = Entry(self._files.names.incr(seq), seq, FileType.INCR)
         writer = AofWriter(self._files.path(incr.name), is_new=True)
         db = self._node.replication.stream_db
@@ -403,7 +399,7 @@ class AofKeeper:
             if was_on:
                 assert self._writer is not None
                 self._writer.sync()
-                self._persist(self._manifest.base, (*self._manifest.incrs, incr))
+                self._files.persist(self._files.manifest.base, (*self._files.manifest.incrs, incr))
         except OSError:
             writer.close()
             self._files.remove({incr.name, self._files.names.place(seq)})
@@ -424,7 +420,7 @@ class AofKeeper:
         error = outcome.error
         if not error and base is not None:
             try:
-                self._persist(base, (self._incr,) if self._incr is not None else ())
+                self._files.persist(base, (self._incr,) if self._incr is not None else ())
             except OSError as failure:
                 error = failure.strerror or str(failure)
         self._signals.other_child.tell(False)
@@ -454,7 +450,7 @@ class AofKeeper:
     def _forget_base(self, base: Entry | None) -> None:
         """The base that was being written comes to nothing."""
         if base is not None:
-            self._files.remove({base.name} - {entry.name for entry in self._manifest.loaded})
+            self._files.remove({base.name} - {entry.name for entry in self._files.manifest.loaded})
         if not self.is_on:
             self._give_up_fresh()
 
@@ -463,7 +459,7 @@ class AofKeeper:
         incr = self._incr
         if self._cursor is not None and self._rewrite.child is None:
             self._let_go()
-        if incr is not None and incr not in self._manifest.incrs:
+        if incr is not None and incr not in self._files.manifest.incrs:
             self._files.remove({incr.name, self._files.names.place(incr.seq)})
 
     def _rewrite_if_due(self) -> None:
@@ -507,8 +503,8 @@ class AofKeeper:
 
     def _open_last(self, base: Entry | None) -> None:
         """Go on in the last incr of the manifest; in a new one if it has none."""
-        is_new = not self._manifest.incrs
-        incr = Entry(self._files.names.incr(1), 1, FileType.INCR) if is_new else self._manifest.incrs[-1]
+        is_new = not self._files.manifest.incrs
+        incr = Entry(self._files.names.incr(1), 1, FileType.INCR) if is_new else self._files.manifest.incrs[-1]
         writer = self._writer = AofWriter(self._files.path(incr.name), is_new=is_new)
         self._incr = incr
         if not self._takes_up(incr):
@@ -519,7 +515,7 @@ class AofKeeper:
             stands = Place(self._history.replid, self._backlog.end, incr.name, at)
             self._place = AofPlace.note(self._files, incr, stands)
             writer.append(select)
-        self._persist(base, (*self._manifest.incrs[:-1], incr))
+        self._files.persist(base, (*self._files.manifest.incrs[:-1], incr))
         self._cursor = self._backlog.attach(Offset(self._backlog.end))
         self._state.synced_cut = self._backlog.end
 
@@ -539,25 +535,9 @@ class AofKeeper:
         named = self._place is None or self._place.place.replid == self._history.replid
         return not named and bool(replication.roster.sessions)
 
-    def _persist(self, base: Entry | None, incrs: tuple[Entry, ...]) -> None:
-        """Name these files in the manifest, and remove those that it named before."""
-        before = self._manifest
-        place = (self._files.place_entry(incrs[-1]),) if incrs else ()
-        after = Manifest(base, incrs, place)
-        kept = {entry.name for entry in (*after.loaded, *place)}
-        gone = tuple(entry for entry in (*before.loaded, *before.history) if entry.name not in kept)
-        if gone:
-            history = (*place, *(Entry(entry.name, entry.seq, FileType.HISTORY) for entry in gone))
-            self._files.write_manifest(Manifest(base, incrs, history))
-            self._manifest = Manifest(base, incrs, history)
-            self._files.remove({entry.name for entry in gone})
-        if self._manifest != after:
-            self._files.write_manifest(after)
-            self._manifest = after
-
     def _measure(self, *, as_base: bool) -> None:
         state = self._state
-        state.current_bytes = sum(self._files.size(entry.name) for entry in self._manifest.loaded)
+        state.current_bytes = sum(self._files.size(entry.name) for entry in self._files.manifest.loaded)
         self._other_bytes = state.current_bytes - (self._writer.size if self._writer is not None else 0)
         if as_base:
             state.base_bytes = state.current_bytes
@@ -565,6 +545,11 @@ class AofKeeper:
     def _new_files(self) -> AofFiles:
         settings = self._node.settings
         return AofFiles(Path(settings.appenddirname).absolute(), settings.appendfilename)
+
+    def _open_files(self) -> None:
+        files = self._new_files()
+        files.manifest = files.open_manifest() or Manifest()
+        self._files = files
 
     def _new_load(self) -> AofLoad:
         return AofLoad(self._node, self._dispatcher, self._files, self._clock, self._log)
