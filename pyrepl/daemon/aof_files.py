@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import final
+from typing import Self, final
 
 from pyrepl.aof import manifest as manifests
 from pyrepl.aof import place as places
 from pyrepl.aof.manifest import Entry, FileType, Manifest
 from pyrepl.aof.naming import Names
 from pyrepl.aof.place import Place
+from pyrepl.config.settings import Settings
 from pyrepl.daemon.files import remove_leftovers, sync_directory
 from pyrepl.errors import ConfigError, CorruptData
 from pyrepl.temporary import create
@@ -32,6 +33,11 @@ class AofFiles:
         self.folder = folder
         self.names = Names(stem)
         self.manifest = Manifest()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The folder that the directives name, in the working directory."""
+        return cls(Path(settings.appenddirname).absolute(), settings.appendfilename)
 
     def path(self, name: str) -> Path:
         return self.folder / name

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 from errno import EIO
-from pathlib import Path
 from typing import Final, final
 
 from pyrepl.aof.manifest import Entry, FileType, Manifest
@@ -85,7 +84,7 @@ class AofKeeper:
         self._backlog = node.replication.backlog
         self._history = node.replication.history
         self._rewrite = AofRewrite(saver, self._rewritten)
-        self._files = self._new_files()
+        self._files = AofFiles.of(self._node.settings)
         self._incr: Entry | None = None
         self._base: Entry | None = None
         """The base that the child writes."""
@@ -117,7 +116,7 @@ class AofKeeper:
         node = self._node
         if not node.settings.appendonly:
             return None
-        self._files = self._new_files()
+        self._files = AofFiles.of(self._node.settings)
         manifest = self._files.open_manifest()
         self._files.remove_leftovers(manifest or Manifest())
         if manifest is None or not manifest.loaded:
@@ -542,12 +541,8 @@ class AofKeeper:
         if as_base:
             state.base_bytes = state.current_bytes
 
-    def _new_files(self) -> AofFiles:
-        settings = self._node.settings
-        return AofFiles(Path(settings.appenddirname).absolute(), settings.appendfilename)
-
     def _open_files(self) -> None:
-        files = self._new_files()
+        files = AofFiles.of(self._node.settings)
         files.manifest = files.open_manifest() or Manifest()
         self._files = files
 
