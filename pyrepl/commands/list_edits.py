@@ -5,8 +5,6 @@ All of them are O(n), as in Redis. Replies and texts are Redis 7.0's.
 
 from __future__ import annotations
 
-from collections import deque
-from itertools import islice
 from typing import Final, final
 
 from pyrepl.commands.arguments import (
@@ -19,7 +17,7 @@ from pyrepl.commands.arguments import (
 from pyrepl.commands.call import Call
 from pyrepl.commands.table import DENYOOM, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.values import ListValue
+from pyrepl.keyspace import list_verbs
 from pyrepl.resp.numbers import INT64_MAX
 from pyrepl.resp.reply import OK, Simple
 
@@ -32,14 +30,11 @@ _RANK_ZERO: Final = (
 @command("LSET", arity=4, flags=WRITE | DENYOOM, keys=FIRST_ARG, group="list")
 def lset(call: Call, key: bytes, index: bytes, element: bytes) -> Simple:
     """Replace the element at an index."""
-    value = call.db.find_as(ListValue, key)
+    value = list_verbs.find(call.db, key)
     if value is None:
         raise no_such_key()
-    position = integer_argument(index)
-    size = len(value.items)
-    if not -size <= position < size:
+    if not value.replace(integer_argument(index), element):
         raise CommandError("ERR index out of range")
-    value.items[position] = element
     call.db.changed(key, 1)
     return OK
 
@@ -50,47 +45,13 @@ def linsert(call: Call, key: bytes, where: bytes, pivot: bytes, element: bytes) 
     side = where.upper()
     if side not in (b"BEFORE", b"AFTER"):
         raise syntax_error()
-    value = call.db.find_as(ListValue, key)
-    if value is None:
-        return 0
-    try:
-        position = value.items.index(pivot)
-    except ValueError:
-        return -1
-    value.items.insert(position + (side == b"AFTER"), element)
-    call.db.changed(key, 1)
-    return len(value.items)
+    return list_verbs.insert(call.db, key, pivot, element, side == b"AFTER")
 
 
 @command("LREM", arity=4, flags=WRITE, keys=FIRST_ARG, group="list")
 def lrem(call: Call, key: bytes, count: bytes, element: bytes) -> int:
     """Remove elements equal to one: the first `count`, the last when it is negative, all when it is 0; how many."""
-    limit = integer_argument(count)
-    value = call.db.find_as(ListValue, key)
-    if value is None:
-        return 0
-    found = value.items.count(element)
-    if found == 0:
-        return 0
-    removed = min(found, abs(limit)) if limit else found
-    value.items = _without(value.items, element, removed, limit < 0)
-    if not value.items:
-        call.db.delete(key)
-    call.db.changed(key, removed)
-    return removed
-
-
-def _without(items: deque[bytes], element: bytes, count: int, from_right: bool) -> deque[bytes]:
-    """`items` without `count` of the elements equal to `element`; there are at least as many."""
-    kept: deque[bytes] = deque()
-    walk = reversed(items) if from_right else iter(items)
-    keep = kept.appendleft if from_right else kept.append
-    for item in walk:
-        if count and item == element:
-            count -= 1
-        else:
-            keep(item)
-    return kept
+    return list_verbs.remove(call.db, key, element, integer_argument(count))
 
 
 @final
@@ -129,28 +90,8 @@ def _position_query(options: tuple[bytes, ...]) -> PositionQuery:
 def lpos(call: Call, key: bytes, element: bytes, *options: bytes) -> int | list[int] | None:
     """The index of an element in a list, or the indices of several matches."""
     query = _position_query(options)
-    value = call.db.read_as(ListValue, key)
     wanted = 1 if query.count is None else query.count
-    found = [] if value is None else _positions(value.items, element, query, wanted)
+    found = list_verbs.positions(call.db, key, element, query.rank, wanted, query.maxlen)
     if query.count is not None:
         return found
     return found[0] if found else None
-
-
-def _positions(items: deque[bytes], element: bytes, query: PositionQuery, wanted: int) -> list[int]:
-    """Indices from the left of at most `wanted` (0: all) matches, in the direction of the search."""
-    size = len(items)
-    from_right = query.rank < 0
-    skipped = abs(query.rank) - 1
-    found: list[int] = []
-    walk = reversed(items) if from_right else iter(items)
-    for i, item in enumerate(islice(walk, query.maxlen) if 0 < query.maxlen < size else walk):
-        if item != element:
-            continue
-        if skipped:
-            skipped -= 1
-            continue
-        found.append(size - 1 - i if from_right else i)
-        if len(found) == wanted:
-            break
-    return found

@@ -42,6 +42,19 @@ class ListValue:
     def __init__(self, items: deque[bytes] | None = None) -> None:
         self.items: deque[bytes] = deque() if items is None else items
 
+    def at(self, index: int) -> bytes | None:
+        """The element at an index, negative ones from the end; None beyond the ends."""
+        size = len(self.items)
+        return self.items[index] if -size <= index < size else None
+
+    def replace(self, index: int, element: bytes) -> bool:
+        """Put an element in place of the one at an index, as in `at`; False beyond the ends."""
+        size = len(self.items)
+        if not -size <= index < size:
+            return False
+        self.items[index] = element
+        return True
+
 
 @final
 class SetValue:

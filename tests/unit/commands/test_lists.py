@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import pytest
 
 from pyrepl.commands import lists
-from pyrepl.commands.lists import multi_pop_arguments, slice_of
+from pyrepl.commands.lists import multi_pop_arguments
 from pyrepl.errors import CommandError
 from pyrepl.resp.reply import NULL_ARRAY, OK
 from tests.unit.commands.desk import Desk
@@ -80,15 +78,6 @@ def test_wrong_types_are_left_alone(desk: Desk) -> None:
 def test_indices(desk: Desk) -> None:
     desk.say("RPUSH k a b c")
     assert [desk.run("LINDEX", "k", index) for index in (0, 2, -1, -3, 3, -4)] == [b"a", b"c", b"c", b"a", None, None]
-
-
-@pytest.mark.parametrize("size", [1, 5, 200])
-def test_slices_agree_with_a_list(size: int) -> None:
-    items = deque(b"%d" % i for i in range(size))
-    plain = list(items)
-    for start in range(0, size + 1, max(1, size // 7)):
-        for end in range(0, size + 1, max(1, size // 7)):
-            assert slice_of(items, start, end) == plain[start:end]
 
 
 def test_trims(desk: Desk) -> None:

@@ -1,0 +1,55 @@
+"""Commands know no representation: whether a collection is packed, plain or absent is known in `keyspace` alone.
+
+A command calls a verb of `keyspace` (`list_verbs` and its like), which takes a database and a key.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from tests.house.source import ROOT, python, shown
+
+FORBIDDEN: Final = ("pyrepl.keyspace.packed.Packed", "pyrepl.keyspace.packed.unpacked", "pyrepl.rdb.compiled")
+VALUES: Final = frozenset({"ListValue", "SetValue", "HashValue", "ZsetValue"})
+YET: Final = frozenset({"hashes", "sets", "zsets", "dump", "debug", "objects"})
+"""Modules whose families have no verbs yet."""
+
+
+def test_commands_know_no_representation() -> None:
+    guilty = [
+        f"{shown(path)}:{line}"
+        for path in python("pyrepl")
+        if path.is_relative_to(ROOT / "pyrepl" / "commands") and path.stem not in YET
+        for line in leaks(path.read_text())
+    ]
+    assert guilty == []
+
+
+def leaks(source: str) -> Iterator[int]:
+    """Lines that import what packs collections, or ask for a collection's very class."""
+    for node in ast.walk(ast.parse(source)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        if any(name.startswith(FORBIDDEN) for name in names) or _asks_class(node):
+            yield getattr(node, "lineno", 0)
+
+
+def _asks_class(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Call):
+        return False
+    words = {
+        name.id for part in (node.left.func, *node.comparators) for name in ast.walk(part) if isinstance(name, ast.Name)
+    }
+    return "type" in words and not words.isdisjoint(VALUES)
+
+
+def test_the_test_sees_a_leak() -> None:
+    assert list(leaks("from pyrepl.rdb.compiled import edits")) == [1]
+    assert list(leaks("from pyrepl.keyspace.packed import PackedList")) == [1]
+    assert list(leaks("\nif type(value) is not ListValue: pass")) == [2]
+    assert list(leaks("if type(reply) is CommandError: pass")) == []
