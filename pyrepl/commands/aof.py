@@ -9,12 +9,12 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.effects import RewriteAof, WaitAof
 from pyrepl.commands.table import ADMIN, BLOCKING, NOSCRIPT, command
 from pyrepl.errors import CommandError
+from pyrepl.node.waits import WAITAOF_WITHOUT_AOF
 
 WAITAOF_ON_REPLICA: Final = (
     "ERR WAITAOF cannot be used with replica instances. Please also note that writes to replicas are just local and "
     "are not propagated."
 )
-WAITAOF_WITHOUT_AOF: Final = "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."
 
 
 @command("BGREWRITEAOF", arity=1, flags=ADMIN | NOSCRIPT, group="server", since="1.0.0")

@@ -15,7 +15,6 @@ from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.commands.renaming import renamed_table
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.aof_keeper import AofKeeper
-from pyrepl.daemon.aof_waiters import AofWaiters
 from pyrepl.daemon.clients import Clients
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.config_files import remove_unfinished, rewrite_file
@@ -127,7 +126,6 @@ class App:
             self.clock,
             self.log,
         )
-        self.waitaof = AofWaiters(self.node, self.clients, self.replicas)
         self.sampler = EventSampler(self.node, self.replicas.story, self.event_log, self.clock)
         self.streams = self._stream_server()
         self._subscribe()
@@ -270,9 +268,10 @@ class App:
         signals.stream_begins.subscribe(self.aof.stream_begins)
         signals.before_replies.subscribe(self.aof.flush)
         signals.before_feed.subscribe(self.aof.flush)
-        signals.acked.subscribe(self.replicas.look_at_waiting, self.failovers.tick, self.waitaof.look)
-        signals.fsynced.subscribe(self.waitaof.look)
-        signals.role_changes.subscribe(self.replicas.unblock_waiting, self.waitaof.unblock_all)
+        # A failover may end what clients wait for, so they are told before it hears of an ACK.
+        signals.acked.subscribe(self.clients.waits.acked, self.failovers.tick)
+        signals.fsynced.subscribe(self.clients.waits.fsynced)
+        signals.role_changes.subscribe(self.clients.waits.role_changed)
         signals.take_over.subscribe(self.roles.take_over)
         signals.handed_over.subscribe(self.failovers.handed_over)
         signals.other_child.subscribe(self.replicas.other_child)

@@ -1,9 +1,9 @@
 """One client's connection: bytes in, commands executed batch by batch, replies out in one write. Hot.
 
 What a command does is `commands`'; who may come in, and what goes to other clients, is `clients`. A connection may be
-held (`hold`): an answer is owed later (WAIT) or commands are paused (CLIENT PAUSE); what it sent meanwhile waits, and
-nothing more is read. After PSYNC it is a replica's: its REPLCONFs still come in here, its stream goes out by
-`replica_conn`.
+held (`hold`), mostly by `waits`: an answer is owed later (WAIT) or commands are paused (CLIENT PAUSE); what it sent
+meanwhile waits, and nothing more is read. After PSYNC it is a replica's: its REPLCONFs still come in here, its stream
+goes out by `replica_conn`.
 """
 
 from __future__ import annotations
@@ -133,10 +133,6 @@ class ClientConn:
         if not self.client.closing:
             self.release()
 
-    def fail(self, text: str) -> None:
-        """As `answer`, with an error."""
-        self.answer(CommandError(text))
-
     def flush(self) -> None:
         """Hand the replies collected so far to the transport."""
         if self._out:
@@ -210,8 +206,7 @@ class ClientConn:
         while index < size:
             limited = self._is_limited()
             if client.guarded or node.guarded:
-                if self._must_pause(commands[index]):
-                    self._clients.wait_for_pause(self)
+                if node.pause.until_ms() and self._is_paused(commands[index]):
                     break
                 self._serve_guarded(batch, index, out)
                 index += 1
@@ -273,16 +268,20 @@ class ClientConn:
         if before <= HELD_BYTES < self._unparsed_bytes:
             self.transport.pause_reading()
 
-    def _must_pause(self, argv: list[bytes]) -> bool:
-        """CLIENT PAUSE holds clients, not replicas; `WRITE` mode holds what may change something."""
+    def _is_paused(self, argv: list[bytes]) -> bool:
+        """Hold the client before this command if a pause wants that: of clients, not of replicas; `WRITE` mode holds
+        what may change something."""
         client = self.client
-        if client.is_replica or not self._node.pause.until_ms():
+        if client.is_replica:
             return False
         row = self._clients.dispatcher.table.find(argv[0])
         may_write = row is not None and (
             bool(row.flags & _CHANGES and client.queue is None) or (row.name == "EXEC" and client.queue_writes)
         )
-        return self._node.pause.holds(self._node.keyspace.now_ms, may_write=may_write)
+        if not self._node.pause.holds(self._node.keyspace.now_ms, may_write=may_write):
+            return False
+        self._clients.waits.pause(client, may_write=may_write)
+        return True
 
     def _write(self, pieces: list[bytes], *, limited: bool) -> None:
         """Add to what goes out with the next flush, unless that is too much: then it is the end of the connection."""

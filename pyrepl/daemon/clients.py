@@ -19,6 +19,7 @@ from pyrepl.daemon.outbox import Outbox
 from pyrepl.daemon.polled_socket import PolledSocket
 from pyrepl.daemon.poller import Poller
 from pyrepl.daemon.signals import SignalOf, Signals
+from pyrepl.daemon.waits import Waits
 from pyrepl.node.client import NORMAL, Client
 from pyrepl.node.node import Node
 from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
@@ -63,8 +64,7 @@ class Clients:
         """Unix ms minus monotonic ms, as of this turn."""
         self.outbox = Outbox(signals.before_replies)
         self.poller = Poller(self)
-        self._paused: set[int] = set()
-        self._pause_timer: asyncio.TimerHandle | None = None
+        self.waits = Waits(node, self.conns, clock)
 
     def accept(self, sock: socket.socket) -> None:
         """A connection came in."""
@@ -107,7 +107,7 @@ class Clients:
         client = conn.client
         self.conns.pop(client.id, None)
         self.node.clients.pop(client.id, None)
-        self._paused.discard(client.id)
+        self.waits.forget(client.id)
         self.lost.tell(conn)
         if client.watching:
             unwatch(client, self.node.keyspace)
@@ -204,38 +204,6 @@ class Clients:
         self.node.stats.count_error("ERR")
         text = error.decode("utf-8", "replace").removeprefix("ERR ").removeprefix("Protocol error: ")
         self._log(events.ClientProtocolError(self.line_of(conn), text))
-
-    def wait_for_pause(self, conn: ClientConn) -> None:
-        """Hold a client until the pause ends."""
-        conn.hold()
-        self._paused.add(conn.client.id)
-        self.pause_changed()
-
-    def pause_changed(self) -> None:
-        """CLIENT PAUSE or UNPAUSE: see to it that held clients go on at the right time."""
-        self.node.review_guard()
-        if self._pause_timer is not None:
-            self._pause_timer.cancel()
-            self._pause_timer = None
-        now_ms = self._clock.unix_ms()
-        loop = asyncio.get_running_loop()
-        next_ms = self.node.pause.next_end_ms(now_ms)
-        if next_ms is not None:
-            self._pause_timer = loop.call_later((next_ms - now_ms) / 1000, self._pause_over)
-        elif self.node.pause.until_ms() <= now_ms:
-            loop.call_soon(self._pause_over)
-
-    def _pause_over(self) -> None:
-        """A pause has ended: whoever is held looks again, and waits on if another pause holds it."""
-        pause = self.node.pause
-        if 0 < pause.until_ms() <= self._clock.unix_ms():
-            pause.end()
-        self.node.review_guard()
-        paused, self._paused = self._paused, set()
-        for client_id in sorted(paused):
-            conn = self.conns.get(client_id)
-            if conn is not None:
-                conn.release()
 
     def close_idle(self) -> None:
         """`timeout`: end clients that were silent too long; not replicas, subscribers and monitors, as in Redis."""

@@ -14,12 +14,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.commands.effects import SaveMode
+from pyrepl.errors import CommandError
 from pyrepl.node.pause import Holder
+from pyrepl.node.waits import Kind
 from pyrepl.observability import events
 
 if TYPE_CHECKING:
     from pyrepl.daemon.app import App
 
+SHUTDOWN_FAILED: Final = "ERR Errors trying to SHUTDOWN. Check logs."
 SIGNAL_TIMEOUT_S: Final = 8.0
 """A supervisor that sent SIGTERM loses patience after ten seconds, so a signal waits no longer than this."""
 
@@ -39,15 +42,12 @@ class Ending:
         self._app = app
         self._stop = stop
         self._task: asyncio.Task[None] | None = None
-        self._waiting: list[int] = []
         self._signalled = False
         self.ended = False
 
-    def begin(self, mode: SaveMode, *, now: bool, force: bool, waiting: int | None, timeout_s: float = -1) -> bool:
-        """Begin to end; False when it failed at once. `waiting` is the client that is owed an answer on failure."""
+    def begin(self, mode: SaveMode, *, now: bool, force: bool, timeout_s: float = -1) -> bool:
+        """Begin to end; False when it failed at once. Who waits for it (ShutdownWait) is told if it fails later."""
         app = self._app
-        if waiting is not None:
-            self._waiting.append(waiting)
         if self._task is not None:
             return True
         limit_s = timeout_s if timeout_s >= 0 else float(app.node.settings.shutdown_timeout)
@@ -69,7 +69,7 @@ class Ending:
         self._app.log(events.SignalReceived(name))
         self._app.log(events.ShutdownRequested())
         limit_s = min(SIGNAL_TIMEOUT_S, float(self._app.node.settings.shutdown_timeout))
-        if not self.begin(SaveMode.DEFAULT, now=False, force=False, waiting=None, timeout_s=limit_s):
+        if not self.begin(SaveMode.DEFAULT, now=False, force=False, timeout_s=limit_s):
             # Saving failed: the node goes on, and the next signal is a first one again.
             self._signalled = False
 
@@ -95,15 +95,10 @@ class Ending:
             self._give_up()
 
     def _give_up(self) -> None:
-        app = self._app
         self._task = None
         self._signalled = False
         self._go_on()
-        waiting, self._waiting = self._waiting, []
-        for client_id in waiting:
-            conn = app.clients.conns.get(client_id)
-            if conn is not None and conn.held:
-                conn.fail("ERR Errors trying to SHUTDOWN. Check logs.")
+        self._app.clients.waits.finish_all(Kind.SHUTDOWN, CommandError(SHUTDOWN_FAILED))
 
     def _hold_writes(self) -> None:
         """From here on nothing changes: what is saved is what the replicas have."""
@@ -116,7 +111,7 @@ class Ending:
         app.node.pause.let_go(Holder.SHUTDOWN)
         app.node.replication.roster.is_quiet = False
         app.roles.listen_again()
-        app.clients.pause_changed()
+        app.clients.waits.pause_changed()
 
     def _finish(self, mode: SaveMode, *, force: bool) -> bool:
         """Save if that is wanted, and stop. False when saving failed and the node must go on."""

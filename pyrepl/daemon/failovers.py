@@ -104,4 +104,4 @@ class Failovers:
         self._node.pause.let_go(Holder.FAILOVER)
         if not replication.is_replica:
             self._node.keyspace.expiry = Expiry.DELETE
-        self._clients.pause_changed()
+        self._clients.waits.pause_changed()

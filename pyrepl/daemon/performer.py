@@ -12,9 +12,11 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.effect import Effect
 from pyrepl.config.loading import without_effect
 from pyrepl.config.settings import why_without_effect
+from pyrepl.daemon.ending import SHUTDOWN_FAILED
 from pyrepl.daemon.slices import Slices
 from pyrepl.errors import CommandError, ConfigError, CorruptData
 from pyrepl.node.client import Client
+from pyrepl.node.waits import AckedWait, FsyncedWait, ShutdownWait, WorkWait
 from pyrepl.observability import events
 from pyrepl.resp.reply import NO_REPLY, OK, Reply, Simple
 
@@ -25,7 +27,6 @@ AOF_CHILD_RUNS: Final = (
     "ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE in order to schedule a "
     "BGSAVE whenever possible."
 )
-UNBLOCKED_BY_CLIENT: Final = "UNBLOCKED client unblocked via CLIENT UNBLOCK"
 _LOAD_SLICE_BYTES: Final = 1 << 20
 
 
@@ -75,11 +76,9 @@ class Performer:
     def _shutdown(self, call: Call, effect: effects.Shutdown) -> Reply:
         app = self._app
         app.log(events.ShutdownRequested())
-        if not app.ending.begin(effect.mode, now=effect.now, force=effect.force, waiting=call.client.id):
-            raise CommandError("ERR Errors trying to SHUTDOWN. Check logs.")
-        if not call.client.in_exec:
-            app.clients.conns[call.client.id].hold()
-        return NO_REPLY
+        if not app.ending.begin(effect.mode, now=effect.now, force=effect.force):
+            raise CommandError(SHUTDOWN_FAILED)
+        return app.clients.waits.wait(ShutdownWait(call.client))
 
     def _abort_shutdown(self, call: Call, effect: effects.AbortShutdown) -> Reply:
         if not self._app.ending.abort():
@@ -132,7 +131,12 @@ class Performer:
         return OK
 
     def _wait(self, call: Call, effect: effects.Wait) -> Reply:
-        return self._app.replicas.wait(call.client, effect.replicas, effect.timeout_ms)
+        waits = self._app.clients.waits
+        roster = call.node.replication.roster
+        reply = waits.wait(AckedWait(call.client, waits.deadline(effect.timeout_ms), roster, effect.replicas))
+        if reply is NO_REPLY:
+            self._app.replicas.ask_for_acks()
+        return reply
 
     def _replconf(self, call: Call, effect: effects.Replconf) -> Reply:
         conn = self._app.clients.conns.get(call.client.id)
@@ -149,14 +153,10 @@ class Performer:
         return effect.reply
 
     def _unblock_client(self, call: Call, effect: effects.UnblockClient) -> Reply:
-        error = UNBLOCKED_BY_CLIENT if effect.with_error else ""
-        app = self._app
-        return int(
-            app.replicas.unblock(effect.client_id, error=error) or app.waitaof.unblock(effect.client_id, error=error)
-        )
+        return int(self._app.clients.waits.unblock(effect.client_id, with_error=effect.with_error))
 
     def _pause_changed(self, call: Call, effect: effects.PauseChanged) -> Reply:
-        self._app.clients.pause_changed()
+        self._app.clients.waits.pause_changed()
         return OK
 
     def _settings_changed(self, call: Call, effect: effects.SettingsChanged) -> Reply:
@@ -232,7 +232,21 @@ class Performer:
         return Simple(b"Background append only file rewriting started")
 
     def _wait_aof(self, call: Call, effect: effects.WaitAof) -> Reply:
-        return self._app.waitaof.wait(call.client, effect.local, effect.replicas, effect.timeout_ms)
+        node = call.node
+        waits = self._app.clients.waits
+        wait = FsyncedWait(
+            call.client,
+            waits.deadline(effect.timeout_ms),
+            node.settings,
+            node.persistence.aof,
+            node.replication.roster,
+            here=effect.local,
+            replicas=effect.replicas,
+        )
+        reply = waits.wait(wait)
+        if reply is NO_REPLY and effect.replicas:
+            self._app.replicas.ask_for_acks()
+        return reply
 
     def _in_slices(self, call: Call, effect: effects.InSlices) -> Reply:
         conn = self._app.clients.conns.get(call.client.id)
@@ -240,10 +254,11 @@ class Performer:
             while not effect.job.step():
                 pass
             return effect.job.reply()
-        conn.hold()
+        waits = self._app.clients.waits
         call.client.in_slices = True
-        Slices(effect.job, conn, self._app.clock, partial(self._sliced, call.client, list(call.argv))).start()
-        return NO_REPLY
+        done = partial(self._sliced, call.client, list(call.argv))
+        Slices(effect.job, conn, waits, self._app.clock, done).start()
+        return waits.hold(WorkWait(call.client))
 
     def _sliced(self, client: Client, argv: list[bytes], elapsed_s: float) -> None:
         client.in_slices = False

@@ -1,7 +1,7 @@
 """Our replicas: the shell of `replication.roster` and its sessions.
 
 Requests come in through client connections (REPLCONF, PSYNC, ACKs); what goes out is `replica_conn`'s. This module
-carries out what roster and sessions ask for: snapshots, files, closing; and answers WAIT.
+carries out what roster and sessions ask for: snapshots, files, closing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from pyrepl.daemon.signals import Signals
 from pyrepl.daemon.snapshot import Outcome, Target, ToFile, ToSockets
 from pyrepl.daemon.snapshot_sinks import TIMED_OUT
 from pyrepl.daemon.snapshot_version import version_for
-from pyrepl.daemon.waiters import Waiters
-from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability import events, sync_lines
 from pyrepl.observability.client_line import client_line
@@ -42,7 +40,6 @@ from pyrepl.replication.role import FOLLOWS_ITSELF
 from pyrepl.replication.session import Session
 from pyrepl.resp.reply import NO_REPLY, Raw, Reply
 
-UNBLOCKED: Final = "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
 _FLUSH_RETRY_S: Final = 0.01
 _FLUSH_TRIES: Final = 200
 
@@ -81,7 +78,6 @@ class Replicas(ReplicaOwner):
         self.story = MasterEnd(tell, self._backlog)
         self._loop = asyncio.get_running_loop()
         self._replicas: dict[int, ReplicaConn] = {}
-        self._waiters = Waiters(self._roster, self._answer_wait)
         self._pump_planned = False
         self._sync_file = saver.dump_path
         """The snapshot file made last for replicas."""
@@ -184,7 +180,6 @@ class Replicas(ReplicaOwner):
 
     def lost(self, conn: ClientConn) -> None:
         """A connection has ended."""
-        self._waiters.forget(conn.client.id)
         replica = self._replicas.pop(conn.client.id, None)
         conn.replica = None
         if replica is None:
@@ -214,40 +209,7 @@ class Replicas(ReplicaOwner):
         """The transport of a replica takes more."""
         self._plan_pump_now()
 
-    # ------------------------------------------------------------------ WAIT and the end of the node
-
-    def wait(self, client: Client, wanted: int, timeout_ms: int) -> Reply:
-        """WAIT: at once, or later through the held connection."""
-        acked = self._roster.acked_at_least(client.write_cut)
-        if acked >= wanted or client.in_exec:
-            return acked
-        self._clients.conns[client.id].hold()
-        client.is_blocked = True
-        self._waiters.add(client.id, wanted, client.write_cut, timeout_ms)
-        self.ask_for_acks()
-        return NO_REPLY
-
-    def unblock(self, client_id: int, *, error: str) -> bool:
-        """End one client's WAIT, as if its time were over if `error` is empty; False if it does not wait."""
-        if client_id not in self._waiters.waiting:
-            return False
-        if error:
-            self._waiters.forget(client_id)
-            self._fail(client_id, error)
-        else:
-            self._waiters.time_is_over(client_id)
-        return True
-
-    def unblock_waiting(self) -> None:
-        """We are no master any more, or again: whoever WAITs is told, as nobody will acknowledge to us."""
-        for client_id in self._waiters.drop_all():
-            self._fail(client_id, UNBLOCKED)
-
-    def _fail(self, client_id: int, error: str) -> None:
-        conn = self._clients.conns.get(client_id)
-        if conn is not None:
-            conn.client.is_blocked = False
-            conn.fail(error)
+    # ------------------------------------------------------------------ who has how much
 
     def lagging(self) -> list[events.LaggingReplica]:
         """The replicas that have not acknowledged all of the stream."""
@@ -260,11 +222,6 @@ class Replicas(ReplicaOwner):
             for session in self._roster.sessions.values()
             if session.state is machine.SessionState.ONLINE and session.ack_cut < end
         ]
-
-    def look_at_waiting(self) -> None:
-        """A replica has acknowledged something: who WAITs may have enough."""
-        if self._waiters.waiting:
-            self._waiters.look()
 
     def ask_for_acks(self) -> None:
         self._roster.ask_acks()
@@ -522,12 +479,6 @@ class Replicas(ReplicaOwner):
             self._replicas[conn.client.id] = replica
             conn.replica = replica
         return replica
-
-    def _answer_wait(self, client_id: int, acked: int) -> None:
-        conn = self._clients.conns.get(client_id)
-        if conn is not None:
-            conn.client.is_blocked = False
-            conn.answer(acked)
 
 
 def _raw(out: list[bytes]) -> Reply:

@@ -9,6 +9,7 @@ from typing import Final, final
 from pyrepl.commands.slices import Job
 from pyrepl.daemon.client_conn import ClientConn
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.waits import Waits
 from pyrepl.resp.reply import Reply
 
 _SLICE_S: Final = 0.002
@@ -18,10 +19,11 @@ _SLICE_S: Final = 0.002
 class Slices:
     """One job of one client, which is held; it ends with the client."""
 
-    def __init__(self, job: Job, conn: ClientConn, clock: Clock, done: Callable[[float], None]) -> None:
+    def __init__(self, job: Job, conn: ClientConn, waits: Waits, clock: Clock, done: Callable[[float], None]) -> None:
         """`done` is called before the reply goes out, with the seconds of all slices together."""
         self._job = job
         self._conn = conn
+        self._waits = waits
         self._clock = clock
         self._done = done
         self._worked_s = 0.0
@@ -44,7 +46,7 @@ class Slices:
             # By a timer, as what is ready in the sockets goes before that.
             self._loop.call_later(0, self._run)
             return
-        self._conn.answer(reply[0])
+        self._waits.finish(self._conn.client.id, reply[0])
         self._conn.flush()
 
     def _slice(self) -> tuple[Reply] | None:

@@ -19,8 +19,9 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.effects import FactDeed, WriteFact
 from pyrepl.daemon.keyspace_table import KeyspaceTable
 from pyrepl.errors import CommandError, ConfigError
+from pyrepl.node.waits import WorkWait
 from pyrepl.observability import events
-from pyrepl.resp.reply import NO_REPLY, Reply
+from pyrepl.resp.reply import Reply
 from pyrepl.streams.block import Block
 from pyrepl.streams.fact_source import FactSource, Fetched
 from pyrepl.streams.sqlite_table import SqliteTable
@@ -109,10 +110,9 @@ class StreamFacts:
                 raise CommandError(str(error)) from None
             finally:
                 self._look()
-        conn = self._app.clients.conns.get(call.client.id)
-        if conn is None:
+        waits = self._app.clients.waits
+        if call.client.id not in self._app.clients.conns:
             raise CommandError("ERR STREAMS commands need a connection of their own")
-        conn.hold()
 
         def answer(results: tuple[Any, Any]) -> None:
             result, news = results
@@ -123,11 +123,10 @@ class StreamFacts:
             elif isinstance(result, Exception) and not isinstance(result, CommandError):
                 self._app.faults.survived("STREAMS command", result)
                 result = CommandError(f"ERR internal error, see the log: {result}")
-            if self._app.clients.conns.get(call.client.id) is conn:
-                conn.answer(result)
+            waits.finish(call.client.id, result)
 
         self._run(lambda: (_outcome(lambda: self._act(effect)), _outcome(self._fetch)), answer)
-        return NO_REPLY
+        return waits.hold(WorkWait(call.client))
 
     def _act(self, effect: WriteFact) -> Reply:
         """On the thread: the deed and its reply. Raises CommandError, TableError."""

@@ -102,7 +102,7 @@ class Client:
         """It takes the snapshot for another connection of the same replica."""
         self.is_master_link: bool = False
         self.is_blocked: bool = False
-        """A reply is owed later (WAIT)."""
+        """A reply is owed later (WAIT); `waiting` keeps it up to date."""
         self.in_slices: bool = False
         """Its command is executed between the turns of the loop: how long it took is known at its end."""
         self.no_evict: bool = False

@@ -21,6 +21,7 @@ from pyrepl.node.replication import Replication
 from pyrepl.node.slowlog import Slowlog
 from pyrepl.node.stats import Stats
 from pyrepl.node.streams import StreamState
+from pyrepl.node.waiting import Waiting
 from pyrepl.resp.reply import Reply, Simple
 from pyrepl.words import quote_word
 
@@ -86,6 +87,7 @@ class Node:
         self.event_log = EventLogUse()
         self.pubsub = PubSub()
         self.pause = Pause()
+        self.waiting = Waiting()
         self.streams = StreamState()
         self.clients: dict[int, Client] = {}
         self.monitors: set[int] = set()

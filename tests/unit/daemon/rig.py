@@ -240,7 +240,7 @@ class RunningNode:
         if self.life is None:
             return
         if not self.life.done():
-            self.app.ending.begin(SaveMode.NOSAVE, now=True, force=True, waiting=None)
+            self.app.ending.begin(SaveMode.NOSAVE, now=True, force=True)
         for peer in self._peers:
             peer.close()
         try:

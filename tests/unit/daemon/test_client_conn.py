@@ -132,7 +132,7 @@ class TestHold:
             (conn,) = node.app.clients.conns.values()
             assert conn._unparsed_bytes < HELD_BYTES + (1 << 20)
             node.app.node.pause.end()
-            node.app.clients.pause_changed()
+            node.app.clients.waits.pause_changed()
             assert [await peer.read() for _ in range(200)] == [100_000 * (turn + 1) for turn in range(200)]
 
     @in_loop

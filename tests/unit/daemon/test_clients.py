@@ -1,4 +1,4 @@
-"""Who may come in, messages to other clients, limits on what waits for them, pauses, and the end of the silent."""
+"""Who may come in, messages to other clients, limits on what waits for them, and the end of the silent."""
 
 from __future__ import annotations
 
@@ -296,44 +296,6 @@ class TestQueryBuffer:
             assert await peer.rest() == b"-ERR Protocol error: invalid bulk length\r\n"
 
 
-class TestPause:
-    @in_loop
-    async def test_all_go_on_in_their_order(self, tmp_path: Path) -> None:
-        async with running(tmp_path) as node:
-            peers = [await node.peer() for _ in range(3)]
-            operator = await node.peer()
-            assert await operator.say("CLIENT PAUSE 100000 WRITE") == "OK"
-            for number, peer in enumerate(peers, 1):
-                peer.send("RPUSH", "order", "x")
-                await until(lambda number=number: len(node.app.clients._paused) == number)  # type: ignore[misc]
-            assert await peers[0].is_silent(0.02)
-            assert await operator.say("CLIENT UNPAUSE") == "OK"
-            assert [await peer.read() for peer in peers] == [1, 2, 3]
-            assert not node.app.node.guarded
-
-    @in_loop
-    async def test_unpause(self, tmp_path: Path) -> None:
-        async with running(tmp_path) as node:
-            operator, peer = await node.peer(), await node.peer()
-            assert await operator.say("CLIENT PAUSE 100000 WRITE") == "OK"
-            peer.send("SET", "a", "1")
-            assert await peer.is_silent(0.02)
-            assert await operator.say("CLIENT UNPAUSE") == "OK"
-            assert await peer.read() == "OK"
-
-    @in_loop
-    async def test_transactions_wait_at_exec(self, tmp_path: Path) -> None:
-        async with running(tmp_path) as node:
-            operator, peer = await node.peer(), await node.peer()
-            await operator.say("CLIENT PAUSE 100000 WRITE")
-            for line in ("MULTI", "SET a 1", "EXEC"):
-                peer.send(*line.split())
-            assert [await peer.read(), await peer.read()] == ["OK", "QUEUED"]
-            assert await peer.is_silent(0.02)
-            await operator.say("CLIENT UNPAUSE")
-            assert await peer.read() == ["OK"]
-
-
 class TestSilence:
     @in_loop
     async def test_timeout(self, tmp_path: Path) -> None:
@@ -363,14 +325,3 @@ async def test_sizes_for_client_list(tmp_path: Path) -> None:
         node.app.clients.measure()
         (conn,) = node.app.clients.conns.values()
         assert conn.client.query_buffer_bytes >= 50
-
-
-@in_loop
-async def test_reads_go_on_when_their_pause_ends_before_that_of_writes(tmp_path: Path) -> None:
-    async with running(tmp_path) as node:
-        await node.say("CLIENT PAUSE 60000 WRITE")
-        await node.say("CLIENT PAUSE 100 ALL")
-        assert await soon(node.say("GET a")) is None
-        assert node.app.node.pause.until_ms() > 0
-        await node.say("CLIENT UNPAUSE")
-        assert await soon(node.say("SET a 1")) == "OK"

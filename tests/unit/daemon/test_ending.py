@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pyrepl.node.waits import Kind
 from tests.unit.daemon.rig import (
     Peer,
     RunningNode,
@@ -170,7 +171,7 @@ class TestWaiting:
             operators = [await node.peer() for _ in range(2)]
             for operator in operators:
                 operator.send("SHUTDOWN")
-            await until(lambda: len(node.app.ending._waiting) == 2)
+            await until(lambda: len(node.app.node.waiting.waits_of(Kind.SHUTDOWN)) == 2)
             assert await node.say("SHUTDOWN ABORT") == "OK"
             for operator in operators:
                 assert str(await operator.read()) == "ERR Errors trying to SHUTDOWN. Check logs."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import signal
@@ -357,16 +356,6 @@ class TestWait:
             assert [await writer.read(), await writer.read()] == [1, "PONG"]
 
     @in_loop
-    async def test_whoever_waits_and_goes_is_forgotten(self, tmp_path: Path) -> None:
-        async with running(tmp_path) as node:
-            writer = await node.peer()
-            writer.send("WAIT", "1", "0")
-            await until(lambda: node.app.replicas._waiters.waiting)
-            writer.close()
-            await until(lambda: not node.app.clients.conns, "the end of the connection")
-            assert node.app.replicas._waiters.waiting == {}
-
-    @in_loop
     async def test_a_replica_that_hangs_up_with_bytes_on_their_way(self, tmp_path: Path) -> None:
         """It is not listed until a timeout, though it neither reads nor closes its end."""
         async with running(tmp_path) as node:
@@ -380,30 +369,3 @@ class TestWait:
             await until(lambda: replica.conn.transport.get_write_buffer_size())
             peer.writer.write_eof()
             await until(lambda: roster(node) == [], "its end")
-
-    @in_loop
-    async def test_a_client_that_another_unblocks(self, tmp_path: Path) -> None:
-        async with running(tmp_path) as node:
-            writer = await node.peer()
-            number = await writer.say("CLIENT ID")
-            assert await node.say(f"CLIENT UNBLOCK {number}") == 0
-            writer.send("WAIT", "1", "0")
-            await until(lambda: node.app.replicas._waiters.waiting)
-            assert await node.say(f"CLIENT UNBLOCK {number}") == 1
-            assert await writer.read() == 0
-            writer.send("WAIT", "1", "0")
-            await until(lambda: node.app.replicas._waiters.waiting)
-            assert await node.say(f"CLIENT UNBLOCK {number} ERROR") == 1
-            assert str(await writer.read()) == "UNBLOCKED client unblocked via CLIENT UNBLOCK"
-            assert await node.say(f"CLIENT UNBLOCK {number}") == 0
-            assert await writer.say("PING") == "PONG"
-
-    @in_loop
-    async def test_a_node_that_becomes_a_replica(self, tmp_path: Path) -> None:
-        async with running(tmp_path) as node:
-            writer = await node.peer()
-            writer.send("WAIT", "1", "0")
-            await until(lambda: node.app.replicas._waiters.waiting)
-            assert await node.say("REPLICAOF 127.0.0.1 1") == "OK"
-            assert str(await writer.read()).startswith("UNBLOCKED force unblock from blocking operation")
-            await asyncio.sleep(0)

@@ -1,0 +1,177 @@
+"""Clients that wait: the shell of `node.waiting`. Holds their connections, keeps the timer, carries the answers out.
+
+Answers that a command causes (an ACK, CLIENT UNBLOCK, a change of role, the end of a pause) are carried out in the next
+turn of the loop, as Redis does in `beforeSleep`: a client that goes on executes what it has sent meanwhile, which may
+not happen in the middle of another client's command or transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final, Protocol, final
+
+from pyrepl.daemon.clock import Clock
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node
+from pyrepl.node.waiting import Answer
+from pyrepl.node.waits import Kind, PausedWait, Wait
+from pyrepl.resp.reply import NO_REPLY, Reply
+
+_LONGEST_SLEEP_S: Final = 3600.0
+_SHORTEST_SLEEP_S: Final = 0.001
+"""The loop's timers count whole milliseconds; a shorter sleep would be none."""
+
+
+class Held(Protocol):
+    """A connection that can be stopped between two commands."""
+
+    def hold(self) -> None: ...
+
+    def release(self) -> None: ...
+
+    def answer(self, reply: Reply) -> None: ...
+
+
+@final
+class Waits:
+    """The waiting clients of a node.
+
+    Invariant: while the next deadline is known, `_timer` is set and comes no later.
+    """
+
+    def __init__(self, node: Node, conns: Mapping[int, Held], clock: Clock) -> None:
+        """`conns` are the open connections by their clients' ids."""
+        self._node = node
+        self._waiting = node.waiting
+        self._conns = conns
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._planned = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._pause_ends_at: float | None = None
+        """Monotonic seconds: when the next of CLIENT PAUSE's ends comes."""
+
+    def deadline(self, timeout_ms: int) -> float | None:
+        """Monotonic seconds; 0 waits without end."""
+        return self._clock.now() + timeout_ms / 1000 if timeout_ms else None
+
+    def wait(self, wait: Wait) -> Reply:
+        """The reply at once if there is nothing to wait for, or inside EXEC, where nobody waits; else as `hold`."""
+        ready = wait.ready()
+        if ready is not None:
+            return ready[0]
+        return wait.late() if wait.client.in_exec else self.hold(wait)
+
+    def hold(self, wait: Wait) -> Reply:
+        """Let the client execute nothing more until its wait ends: NO_REPLY."""
+        self._conns[wait.client.id].hold()
+        self._waiting.begin(wait)
+        self._arm()
+        return NO_REPLY
+
+    def pause(self, client: Client, *, may_write: bool) -> None:
+        """Hold a client before a command, which may write, until no pause is in its way."""
+        self.hold(PausedWait(client, may_write=may_write))
+
+    def forget(self, client_id: int) -> None:
+        """A connection has ended."""
+        self._waiting.forget(client_id)
+
+    def fsynced(self) -> None:
+        """Something was fsynced here, or the append-only file is kept no more."""
+        self._waiting.look(Kind.FSYNCED)
+        self._plan()
+
+    def acked(self) -> None:
+        """A replica has told how far it is."""
+        self._waiting.look(Kind.ACKED)
+        self._waiting.look(Kind.FSYNCED)
+        self._plan()
+
+    def finish(self, client_id: int, reply: Reply) -> None:
+        """The work for this client is done. Not for use from within a command: the answer goes out at once."""
+        self._waiting.finish(client_id, reply)
+        self._carry_out()
+
+    def finish_all(self, kind: Kind, reply: Reply) -> None:
+        """All waits of a kind end with the same reply."""
+        self._waiting.finish_all(kind, reply)
+        self._plan()
+
+    def unblock(self, client_id: int, *, with_error: bool) -> bool:
+        """CLIENT UNBLOCK; False if that client does not wait."""
+        found = self._waiting.unblock(client_id, with_error=with_error)
+        self._plan()
+        return found
+
+    def role_changed(self) -> None:
+        """This node is about to follow another."""
+        self._waiting.role_changed()
+        self._plan()
+
+    def pause_changed(self) -> None:
+        """A pause has begun or ended, or one of CLIENT PAUSE's ends has come: see to it that clients go on in time."""
+        node = self._node
+        now_ms = self._clock.unix_ms()
+        if 0 < node.pause.until_ms() <= now_ms:
+            node.pause.end()
+        node.review_guard()
+        self._waiting.pause_changed(node.pause, now_ms)
+        next_ms = node.pause.next_end_ms(now_ms)
+        self._pause_ends_at = None if next_ms is None else self._clock.now() + (next_ms - now_ms) / 1000
+        self._plan()
+        self._arm()
+
+    def _arm(self) -> None:
+        """Be woken at the next deadline, by one timer for all."""
+        at = self._waiting.next_deadline()
+        if self._pause_ends_at is not None and (at is None or self._pause_ends_at < at):
+            at = self._pause_ends_at
+        if at is None:
+            return
+        if self._timer is not None:
+            if self._timer_at <= at:
+                return
+            self._timer.cancel()
+        self._timer_at = at
+        delay = min(_LONGEST_SLEEP_S, max(_SHORTEST_SLEEP_S, at - self._clock.now()))
+        self._timer = self._loop.call_later(delay, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        now = self._clock.now()
+        self._waiting.tick(now)
+        if self._pause_ends_at is not None and self._pause_ends_at <= now:
+            self.pause_changed()
+        self._arm()
+        self._carry_out()
+
+    def _plan(self) -> None:
+        """Carry out what there is in the next turn of the loop."""
+        if self._waiting.answers and not self._planned:
+            self._planned = True
+            self._loop.call_soon(self._planned_turn)
+
+    def _planned_turn(self) -> None:
+        self._planned = False
+        self._carry_out()
+
+    def _carry_out(self) -> None:
+        answers = self._waiting.answers
+        try:
+            while answers:
+                self._let_go_on(answers.popleft())
+        finally:
+            # A defect of ours in what one client does next leaves the others their answers.
+            self._plan()
+
+    def _let_go_on(self, answer: Answer) -> None:
+        conn = self._conns.get(answer.client_id)
+        if conn is None:
+            return
+        if answer.reply is NO_REPLY:
+            conn.release()
+        else:
+            conn.answer(answer.reply)

@@ -1,0 +1,227 @@
+"""Who waits for what, until when, and what each is told: the one owner of replies that are owed later.
+
+A client waits for one thing at a time. A wait ends in exactly one of these ways, and what its client is told then is
+the business of its kind (`waits`):
+
+| ends because | call | told |
+|---|---|---|
+| what it waits for has come | `look`, `serve_keys`, `pause_changed`, `finish`, `finish_all` | the reply |
+| its deadline has passed | `tick` | `Wait.late` |
+| CLIENT UNBLOCK ... TIMEOUT | `unblock` | `Wait.late` |
+| CLIENT UNBLOCK ... ERROR | `unblock` | UNBLOCKED_BY_CLIENT |
+| this node's role changes | `role_changed` | UNBLOCKED, if the kind depends on the role; else it waits on |
+| the connection is gone | `forget` | nothing |
+
+Order: whoever came first is told first, at each key as well. A client that waits for several keys is served once.
+
+Not here: sockets, timers and who carries the answers out (the daemon's `waits`), and until when CLIENT PAUSE, FAILOVER
+and SHUTDOWN hold which commands (`pause`). Source of the rules: Redis 8.2, `blocked.c` and `replication.c`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from typing import Final, NamedTuple, final
+
+from pyrepl.errors import CommandError
+from pyrepl.node.client import Client
+from pyrepl.node.pause import Pause
+from pyrepl.node.waits import KeysWait, Kind, PausedWait, Wait
+from pyrepl.resp.reply import NO_REPLY, Reply
+
+UNBLOCKED_BY_CLIENT: Final = "UNBLOCKED client unblocked via CLIENT UNBLOCK"
+UNBLOCKED: Final = "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
+_FEW_DEADLINES: Final = 64
+
+
+class Answer(NamedTuple):
+    """A wait has ended. NO_REPLY: nothing is owed, and the client goes on with the command it was stopped before."""
+
+    client_id: int
+    reply: Reply
+
+
+@final
+class Waiting:
+    """The waits of one node.
+
+    The shell's contract: begin a wait when its client is held; after every other call carry out `answers`, each of
+    which lets a client go on; call `tick` at `next_deadline()`.
+
+    Invariants: `_waits` has the present wait of each client, in the order in which they came; `Client.is_blocked` is
+    True exactly while its client has a wait whose kind says so, and is written here alone; `_by_key` has exactly the
+    KeysWaits of `_waits`, and no key without one; each wait with a deadline is in `_deadlines`, where those that have
+    ended may still be, never more of them than _FEW_DEADLINES and as many again as wait.
+    """
+
+    def __init__(self) -> None:
+        self.answers: Final[deque[Answer]] = deque()
+        """What the shell has still to carry out; it takes them from the left."""
+        self._waits: dict[int, Wait] = {}
+        self._by_key: dict[tuple[int, bytes], dict[int, KeysWait]] = {}
+        self._ready_keys: dict[tuple[int, bytes], None] = {}
+        """Keys that became ready and were not looked at since, in their order."""
+        self._serving = False
+        self._deadlines: list[tuple[float, int, Wait]] = []
+        """A heap of (deadline, number, wait)."""
+        self._begun = 0
+
+    def begin(self, wait: Wait) -> None:
+        """From now on the client waits."""
+        client = wait.client
+        assert client.id not in self._waits, "a client waits for one thing at a time"
+        self._waits[client.id] = wait
+        client.is_blocked = wait.blocks
+        self._begun += 1
+        if wait.deadline is not None:
+            heapq.heappush(self._deadlines, (wait.deadline, self._begun, wait))
+        if isinstance(wait, KeysWait):
+            for place in wait.places:
+                self._by_key.setdefault(place, {})[client.id] = wait
+
+    def forget(self, client_id: int) -> None:
+        """The client is gone; harmless if it did not wait."""
+        wait = self._waits.get(client_id)
+        if wait is not None:
+            self._remove(wait)
+
+    def waits_of(self, kind: Kind) -> list[Wait]:
+        """Those that wait for things of this kind, in the order in which they came."""
+        return [wait for wait in self._waits.values() if wait.kind is kind]
+
+    # ------------------------------------------------------------------ what they wait for has come
+
+    def look(self, kind: Kind) -> None:
+        """Something of this kind has moved: answer those that have what they wait for."""
+        if not self._waits:
+            return
+        for wait in self.waits_of(kind):
+            ready = wait.ready()
+            if ready is not None:
+                self._end(wait, ready[0])
+
+    def finish(self, client_id: int, reply: Reply) -> None:
+        """The work that this client waits for is done; harmless if the client is gone."""
+        wait = self._waits.get(client_id)
+        if wait is not None:
+            self._end(wait, reply)
+
+    def finish_all(self, kind: Kind, reply: Reply) -> None:
+        """All waits of a kind end with the same reply."""
+        for wait in self.waits_of(kind):
+            self._end(wait, reply)
+
+    def pause_changed(self, pause: Pause, now_ms: int) -> None:
+        """A pause has begun, ended or changed, at Unix time `now_ms`: whoever it holds no longer goes on."""
+        for wait in self.waits_of(Kind.PAUSED):
+            assert isinstance(wait, PausedWait)
+            if not pause.holds(now_ms, may_write=wait.may_write):
+                self._end(wait, NO_REPLY)
+
+    # ------------------------------------------------------------------ keys
+
+    @property
+    def has_keys(self) -> bool:
+        """Does anybody wait for a key? While nobody does, `key_ready` need not be called."""
+        return bool(self._by_key)
+
+    def key_ready(self, db_index: int, key: bytes) -> None:
+        """A key may now have what somebody waits for, or never get it (it came, grew, changed its type, was deleted).
+
+        Who is served is decided by `serve_keys`, once the command or transaction that changed it is over.
+        """
+        if (db_index, key) in self._by_key:
+            self._ready_keys[db_index, key] = None
+
+    def database_ready(self, db_index: int) -> None:
+        """As `key_ready`, for all keys of a database: its content was exchanged (SWAPDB, a load)."""
+        for place in self._by_key:
+            if place[0] == db_index:
+                self._ready_keys[place] = None
+
+    def serve_keys(self) -> None:
+        """Serve those who wait for the keys that became ready: key after key, at each in the order in which they came.
+
+        Serving one may make other keys ready (BLMOVE); these are looked at afterwards. It comes to an end, as each
+        round but the first follows somebody's having been served.
+        """
+        assert not self._serving, "what serves a client may not serve others"
+        self._serving = True
+        try:
+            while self._ready_keys:
+                place = next(iter(self._ready_keys))
+                del self._ready_keys[place]
+                self._serve_at(place)
+        finally:
+            self._serving = False
+
+    def _serve_at(self, place: tuple[int, bytes]) -> None:
+        for wait in list(self._by_key.get(place, {}).values()):
+            if self._waits.get(wait.client.id) is not wait:
+                continue
+            served = wait.serve(*place)
+            if served is not None:
+                self._end(wait, served[0])
+
+    # ------------------------------------------------------------------ it has not come
+
+    def next_deadline(self) -> float | None:
+        """Monotonic seconds: when `tick` is due next; None while nobody waits with a deadline."""
+        self._drop_ended()
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def tick(self, now: float) -> None:
+        """Answer those whose time is over at `now`, the earliest first."""
+        self._drop_ended()
+        while self._deadlines and self._deadlines[0][0] <= now:
+            wait = self._deadlines[0][2]
+            self._end(wait, wait.late())
+            self._drop_ended()
+
+    def unblock(self, client_id: int, *, with_error: bool) -> bool:
+        """CLIENT UNBLOCK: end one client's wait with an error, or as if its time were over; False if it does not wait,
+        or not for anything that a client may be woken from."""
+        wait = self._waits.get(client_id)
+        if wait is None or not wait.blocks:
+            return False
+        self._end(wait, CommandError(UNBLOCKED_BY_CLIENT) if with_error else wait.late())
+        return True
+
+    def role_changed(self) -> None:
+        """This node is about to follow another: what depends on its being a master comes no more."""
+        for wait in list(self._waits.values()):
+            if wait.ends_with_role:
+                self._end(wait, CommandError(UNBLOCKED))
+
+    # ------------------------------------------------------------------ inside
+
+    def _end(self, wait: Wait, reply: Reply) -> None:
+        self._remove(wait)
+        self.answers.append(Answer(wait.client.id, reply))
+
+    def _remove(self, wait: Wait) -> None:
+        client = wait.client
+        del self._waits[client.id]
+        client.is_blocked = False
+        if isinstance(wait, KeysWait):
+            self._leave_keys(client, wait)
+        if len(self._deadlines) > _FEW_DEADLINES + 2 * len(self._waits):
+            self._deadlines = [entry for entry in self._deadlines if self._is_present(entry[2])]
+            heapq.heapify(self._deadlines)
+
+    def _leave_keys(self, client: Client, wait: KeysWait) -> None:
+        for place in wait.places:
+            waiting = self._by_key[place]
+            del waiting[client.id]
+            if not waiting:
+                del self._by_key[place]
+                self._ready_keys.pop(place, None)
+
+    def _is_present(self, wait: Wait) -> bool:
+        return self._waits.get(wait.client.id) is wait
+
+    def _drop_ended(self) -> None:
+        """Let a wait that lasts be first among the deadlines."""
+        while self._deadlines and not self._is_present(self._deadlines[0][2]):
+            heapq.heappop(self._deadlines)
