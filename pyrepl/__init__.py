@@ -29,7 +29,7 @@ Where do I add ...?
     a log line         one record in observability/events.py
     a metric           one column in metrics/results.py, and its expression beside its table's others
     a reply to master or replica
-                       replication/handshake.py, link.py (replica's end), session.py, roster.py (master's end)
+                       replication/handshake.py, conversation.py (replica's end), session.py, roster.py (master's)
 
 Words: an offset is a cut, the count of stream bytes to its left; ranges are half-open. `held` is what a replica has,
 `replid` names a stream, `replid2` and `fork` the stream before it and where the two part. `now` is monotonic seconds,

@@ -5,7 +5,8 @@ Bytes in at the left, bytes out at the right; `now` is monotonic seconds:
     history, backlog     the stream's identity and its newest bytes
     psync, dialects      continue or full resync, and why
     feed, spans          commands -> stream bytes; stream bytes -> whole units of commands
-    link, link_base      the replica's machine; its table of moves is link_states, its settings link_options
+    link, link_life      the replica's machine; its table of moves is link_states, its settings link_options
+    conversation         what is said over its present connection
     handshake            its part before a sync: PING, AUTH, REPLCONF, PSYNC
     snapshot_in, transfer, stream_in
                          its parts for what comes then

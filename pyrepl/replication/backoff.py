@@ -1,6 +1,6 @@
 """How long a replica waits before it connects again: longer after each failure, and much longer where haste is harm.
 
-Not here: when it connects (link.py). A snapshot that cannot be loaded costs the master a fork and the network its
+Not here: when it connects (link_life.py). A snapshot that cannot be loaded costs the master a fork and the network its
 size, and real servers ask for it again at once, some ten times a second; a command that cannot be applied comes
 back with the next partial resync. Such causes get the slow row, and only lasting success makes us forget them.
 """

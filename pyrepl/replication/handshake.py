@@ -1,6 +1,7 @@
 """What a replica says before the sync, one row a step, and what it makes of each answer.
 
-Not here: the connection's life and timeouts (link.py), the meaning of the answer to PSYNC (psync.py).
+Not here: the connection's life and timeouts (link_life.py, conversation.py), the meaning of the answer to PSYNC
+(psync.py).
 
 Theory: PING goes out alone, so that a master that is busy or wants a password says so first. All REPLCONF steps go
 out at once behind its answer, PSYNC behind theirs: three round trips (Redis 7.0 `syncWithMaster`). A step's error is

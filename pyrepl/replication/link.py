@@ -1,35 +1,11 @@
 """The replica's machine: from "follow this master" over handshake and snapshot to the stream, and again after a loss.
 
 Not here: the socket (daemon/master_link), loading and applying (the shell does both and tells), what we call our
-stream (role.py), connecting and trying again (link_base.py), the parts: handshake.py, snapshot_in.py, stream_in.py,
-two_channels.py, backoff.py, progress.py.
+stream (role.py).
 
-                 start, due            connected           +CONTINUE
-    IDLE/WAITING ----------> CONNECTING ---------> HANDSHAKE ----------------------------> CONNECTED
-         ^                               two channels |  | +FULLRESYNC                         ^  ^
-         |                                            v  |                                     |  | caught up
-         |                                       PAIRING |          last byte        loaded    |  |
-         |   any failure, from any state         cut +-> TRANSFER -------> LOADING ------------+  |
-         +---------------------------------                            (two channels) v           |
-                                                                                 CATCHING_UP -----+
-
-The table of all moves is in link_states.py.
-
-Position: `replid` and `held` name the stream bytes that our data holds; PSYNC asks for what follows. A full resync
-replaces the data, so the position is given up when the old data goes (`OldData`): a load that then fails leaves
-nothing to go on from. A link that breaks while a complete snapshot is loaded does not spoil it: the load is
-finished, and the next PSYNC continues behind it.
-
-Two channels: the answer to PSYNC (`+RDBCHANNELSYNC id`, `+DUALCHANNELSYNC`) makes us open a second connection, over
-which the snapshot comes as it would over the first, while the first brings the stream into a buffer. In CATCHING_UP
-that buffer is applied in slices, one a tick, so that the node answers in between; what comes meanwhile queues behind
-it. While the snapshot is not whole, the loss of either connection ends both. Afterwards the second is not needed any
-more, and the loss of the first lets us apply what we hold before we come back and ask for the rest.
-
-Keep-alives: `\\n` each second during transfer and loading, which no offset counts; `REPLCONF ACK held` each second,
-on GETACK, at once when the stream begins and when a snapshot is loaded. Only bytes that the shell reported as applied
-are acknowledged.
-Source: Redis 7.0 `syncWithMaster`, `readSyncBulkPayload`, `replicationCron`.
+This is the door to it, the windows that the shell calls. Behind it stand the life of the link over all its connections
+(link_life.py: state, position, losses, the next try) and what is said over the present one (conversation.py). The table
+of moves is in link_states.py, drawn in docs/machines.md.
 """
 
 from __future__ import annotations
@@ -38,46 +14,20 @@ from collections.abc import Callable
 from typing import Final, final
 
 from pyrepl.errors import PeerError
-from pyrepl.replication.events import (
-    CatchUpBegins,
-    CloseRdbChannel,
-    Continued,
-    FullResyncAnnounced,
-    LinkState,
-    LinkUp,
-    OpenRdbChannel,
-    SyncAsked,
-    SyncBufferFull,
-    Tolerated,
-)
-from pyrepl.replication.handshake import Handshake
-from pyrepl.replication.link_base import LinkBase
+from pyrepl.replication.conversation import Conversation
+from pyrepl.replication.events import FullResyncAnnounced, LinkEvent, LinkState
+from pyrepl.replication.link_life import LinkLife
 from pyrepl.replication.link_options import LinkOptions as LinkOptions
-from pyrepl.replication.link_states import BUSY, LINK, TAKING, LinkTrigger
+from pyrepl.replication.link_states import BUSY, ROLE_STATES, SYNCING, LinkTrigger
 from pyrepl.replication.link_states import OldData as OldData
-from pyrepl.replication.psync import (
-    Cause,
-    ContinueGranted,
-    FullResyncGranted,
-    Reason,
-    Request,
-    TryLater,
-    TwoChannelsGranted,
-    guess_refusal,
-)
-from pyrepl.replication.snapshot_in import SnapshotIn
-from pyrepl.replication.stream_in import StreamIn
+from pyrepl.replication.progress import LinkProgress
+from pyrepl.replication.psync import Cause, Reason, Request
 from pyrepl.replication.syncbuffer import BufferUse
-from pyrepl.replication.two_channels import TwoChannels
-from pyrepl.resp.encoder import encode_command
 from pyrepl.units import Offset, ReplId
-
-ACK_PERIOD_S: Final = 1.0
-_KEEP_ALIVE: Final = b"\n"
 
 
 @final
-class Link(LinkBase):
+class Link:
     """The connection to our master, whether it stands or not.
 
     Shell's contract: call `start`, carry out `events()` and send `data_to_send()` after every call, call `tick` at
@@ -85,10 +35,8 @@ class Link(LinkBase):
     `rdb_receive`, `rdb_lost`, and send `rdb_data_to_send()` there; that connection is always read. One call may bring
     events and, behind them, the end of what they belong to: look at `may_load` and `may_apply` before each.
 
-    Invariants: `held` is None exactly when we have no data to go on from; in CATCHING_UP and CONNECTED it is the
-    applied cut, and `held <= read_offset`. `_handshake` is set in HANDSHAKE, `_snapshot` in TRANSFER and LOADING (on
-    two channels once the cut is stated), `_stream` in CATCHING_UP and CONNECTED. `_two` is set exactly from the answer
-    that names two channels until CATCHING_UP ends.
+    Invariant: `held` is None exactly when we have no data to go on from; in CATCHING_UP and CONNECTED it is the
+    applied cut.
     """
 
     def __init__(
@@ -104,35 +52,90 @@ class Link(LinkBase):
 
         `buffer_use` counts what is held of the stream while a snapshot comes; give all links of a node the same.
         """
-        super().__init__(host, port, options, position, jitter)
-        self._handshake: Handshake | None = None
-        self._snapshot: SnapshotIn | None = None
-        self._stream: StreamIn | None = None
-        self._early = b""
+        self.host: Final = host
+        self.port: Final = port
+        self.options: Final = options
         self.buffer_use: Final = buffer_use if buffer_use is not None else BufferUse()
-        self._two: TwoChannels | None = None
+        self._life: Final[LinkLife[Conversation]] = LinkLife(host, port, options, position, jitter)
+        self.progress: Final[LinkProgress] = self._life.progress
 
     # ------------------------------------------------------------------ what INFO and ROLE ask
 
     @property
+    def state(self) -> LinkState:
+        return self._life.state
+
+    @property
+    def replid(self) -> ReplId | None:
+        """The stream that our data is of; None if there is none."""
+        return self._life.replid
+
+    @property
+    def held(self) -> Offset | None:
+        """How much of that stream our data holds."""
+        return self._life.held
+
+    @property
+    def takes_over(self) -> bool:
+        """The other end is our replica yet, and is to become our master: PSYNC asks it to, until it has."""
+        return self._life.takes_over
+
+    @property
+    def position(self) -> Request:
+        """What the next PSYNC asks for."""
+        return self._life.position
+
+    @property
+    def is_up(self) -> bool:
+        """master_link_status."""
+        return self._life.state is LinkState.CONNECTED
+
+    @property
+    def is_syncing(self) -> bool:
+        """master_sync_in_progress."""
+        return self._life.state in SYNCING
+
+    @property
+    def may_apply(self) -> bool:
+        """Are Apply events to be carried out? Those of a link that was given up since must be thrown away."""
+        state = self._life.state
+        return state is LinkState.CONNECTED or state is LinkState.CATCHING_UP
+
+    @property
+    def may_load(self) -> bool:
+        """Is a snapshot's event to be carried out? Those of a sync that was given up since must be thrown away: what
+        they bring would be data that `position` does not speak of."""
+        state = self._life.state
+        return state is LinkState.TRANSFER or state is LinkState.LOADING
+
+    @property
+    def role_state(self) -> str:
+        """The word in ROLE: connect, connecting, handshake, sync, connected; none if stopped."""
+        return ROLE_STATES[self._life.state]
+
+    @property
     def uses_two_channels(self) -> bool:
         """Is a sync on two connections under way?"""
-        return self._two is not None
+        talk = self._life.connection
+        return talk is not None and talk.uses_two_channels
 
     @property
     def announced(self) -> FullResyncAnnounced | None:
         """The full resync under way, once its cut is known and until it is loaded."""
-        return self._snapshot.announced if self._snapshot is not None else None
+        talk = self._life.connection
+        return talk.announced if talk is not None else None
 
     @property
     def sync_buffer_bytes(self) -> int:
         """What is held of the stream until the snapshot is loaded: replica_full_sync_buffer_size."""
-        return self._two.main.buffer.size_bytes if self._two is not None else 0
+        talk = self._life.connection
+        return talk.buffer_bytes if talk is not None else 0
 
     @property
     def read_offset(self) -> int | None:
         """The cut up to which bytes have come: slave_read_repl_offset. None without a stream."""
-        return self.held if self._stream is None else self._stream.read_offset + self.sync_buffer_bytes
+        talk = self._life.connection
+        return talk.read_offset if talk is not None else self._life.held
 
     @property
     def wants_data(self) -> bool:
@@ -140,411 +143,143 @@ class Link(LinkBase):
 
         Not while a snapshot loads, on two channels not while the buffer is full: what the master sends stays with it.
         """
-        return not self._two.main.buffer.is_full if self._two is not None else self.state is not LinkState.LOADING
+        talk = self._life.connection
+        return talk is None or talk.wants_data
 
     # ------------------------------------------------------------------ life
 
+    def start(self, now: float) -> None:
+        """Begin to follow: Connect comes at once. Raises PeerError if it was started already."""
+        self._life.forget_failures()
+        self.progress.note_down(now)
+        self._connect(LinkTrigger.START, now)
+
+    def stop(self, now: float) -> None:
+        """End it for good (REPLICAOF, shutdown). No event comes of it but Lost, and which connections to close."""
+        self._life.stop(now)
+
+    def hurry(self, now: float) -> None:
+        """An operator changed what may have stood in the way (masterauth, for one): forget failures, try at once."""
+        self._life.forget_failures()
+        if self._life.state is LinkState.WAITING:
+            self.progress.next_try_at = now
+
     def connected(self, now: float) -> None:
         """The connection that Connect asked for stands."""
-        self._move(LinkTrigger.ESTABLISHED, now)
-        self._last_io_at = now
-        self._handshake = Handshake(self.options.introduction, self.position, self.options.offers)
-        self._out.extend(self._handshake.data_to_send())
+        self._talk("established is not expected").connected(now)
 
     def lost(self, now: float, text: str) -> None:
         """The connection could not be had, or is gone; `text` says how. No effect if we have given it up ourselves."""
-        if self.state not in BUSY:
-            return
-        cause = Cause.CONNECT_FAILED if self.state is LinkState.CONNECTING else Cause.CONNECTION_LOST
-        self._lose(Reason(cause), text, now, disconnect=False)
+        state = self._life.state
+        if state in BUSY:
+            cause = Cause.CONNECT_FAILED if state is LinkState.CONNECTING else Cause.CONNECTION_LOST
+            self._life.lose(Reason(cause), text, now, disconnect=False)
+
+    # ------------------------------------------------------------------ the second connection
 
     def rdb_connected(self, now: float) -> None:
         """The connection that OpenRdbChannel asked for stands. Raises PeerError if none is awaited."""
-        if self._two is None or self._two.rdb is None:
-            raise PeerError(f"no second connection is expected in state {self.state}")
-        self._two.rdb.connected(now)
+        self._talk("no second connection is expected").rdb_connected(now)
 
     def rdb_receive(self, data: bytes, now: float) -> None:
         """The next bytes of the second connection. What breaks the protocol ends both, with Lost(protocol)."""
-        two = self._two
-        if two is None or two.rdb is None or self.state not in TAKING:
-            return
-        two.rdb.last_io_at = self.progress.last_io_at = now
-        try:
-            self._take_from_rdb_channel(two, data, now)
-        except PeerError as error:
-            self._fail(Reason(Cause.PROTOCOL, detail=self._phase()), str(error), now, disconnect=True)
+        if self._life.connection is not None:
+            self._life.connection.rdb_receive(data, now)
 
     def rdb_data_to_send(self) -> list[bytes]:
         """What is to be written to the second connection now; each byte is returned once."""
-        two = self._two
-        return two.rdb.data_to_send() if two is not None and two.rdb is not None else []
+        return self._life.connection.rdb_data_to_send() if self._life.connection is not None else []
 
     def rdb_lost(self, now: float, text: str) -> None:
         """The second connection could not be had, or is gone. No effect once the snapshot is whole."""
-        two = self._two
-        if two is None:
-            return
-        cause = Cause.CONNECT_FAILED if two.is_connecting else Cause.CONNECTION_LOST
-        if two.close_rdb() and self.state in TAKING:
-            self._fail(Reason(cause, detail="rdb_channel"), text, now, disconnect=True)
+        if self._life.connection is not None:
+            self._life.connection.rdb_lost(now, text)
+
+    # ------------------------------------------------------------------ what became of a snapshot, or of the stream
 
     def keep_old_data(self, until: OldData) -> None:
         """How the shell loads the snapshot that FullResyncBegins announced; call it while handling that event.
 
         Without this call the position is given up at once, which is always safe. No effect if the sync broke since.
         """
-        if self._snapshot is not None:
-            self._snapshot.old_data = until
+        if self._life.connection is not None:
+            self._life.connection.keep_old_data(until)
 
     def loaded(self, now: float) -> None:
         """The snapshot is loaded and is our data now."""
-        announced = self.announced
-        if announced is None:
-            raise PeerError(f"no snapshot is being loaded in state {self.state}")
-        LINK.after(self.state, LinkTrigger.LOADED)
-        self.replid = announced.replid
-        self.held = announced.cut
-        self._snapshot = None
-        if self._two is not None:
-            self._begin_catch_up(self._two, now)
-            return
-        if self._gone is not None:
-            self._used_up(now)
-            return
-        self._begin_stream(LinkTrigger.LOADED, now, full=True)
-        early, self._early = self._early, b""
-        if early:
-            self._guarded(early, now)
+        self._talk("no snapshot is being loaded").loaded(now)
 
     def load_failed(self, detail: str, now: float, text: str = "") -> None:
         """The snapshot cannot be loaded; `detail` is one word (rdb_version, corrupt, memory, disk, ...).
 
         May be called from FullResyncBegins on.
         """
-        self._refuse_unless(self.state in (LinkState.TRANSFER, LinkState.LOADING), "no snapshot is being loaded")
-        self._fail_here(Reason(Cause.LOAD_FAILED, detail=detail), text or detail, now)
+        if not self.may_load:
+            raise PeerError(f"no snapshot is being loaded in state {self._life.state}")
+        self._life.fail_here(Reason(Cause.LOAD_FAILED, detail=detail), text or detail, now)
 
     def applied(self, cut: int) -> None:
         """Stream bytes left of `cut` are applied. Raises PeerError for a cut that never came or goes back."""
-        held, stream = self.held, self._stream
-        if held is None or stream is None or not held <= cut <= stream.end:
-            raise PeerError(f"applied up to {cut}, but the stream goes from {held} to {self.read_offset}")
-        self.held = Offset(cut)
-        if stream.wants_ack(cut) and self._gone is None:
-            self._send_ack()
+        self._talk(f"nothing up to {cut} is being applied").applied(cut)
 
     def apply_failed(self, detail: str, now: float, text: str = "") -> None:
         """A command of the stream cannot be applied (`applied` told up to where it could). The link is ended."""
-        self._refuse_unless(self.may_apply, "nothing is being applied")
-        self._fail_here(Reason(Cause.APPLY_FAILED, detail=detail), text or detail, now)
+        if not self.may_apply:
+            raise PeerError(f"nothing is being applied in state {self._life.state}")
+        self._life.fail_here(Reason(Cause.APPLY_FAILED, detail=detail), text or detail, now)
 
     # ------------------------------------------------------------------ the five windows
 
     def take_back(self) -> bytes | None:
         """The beginning of a command, to be received again before what follows; None where nothing may be cut off."""
-        return self._stream.take_back() if self._stream is not None and self.is_up else None
+        talk = self._life.connection
+        return talk.take_back() if talk is not None else None
 
     def receive(self, data: bytes, now: float, beginning: bytes = b"") -> None:
         """The next bytes of the connection. What breaks the protocol ends the connection, with Lost(protocol).
 
         After `take_back` the shell may cut off a `beginning` behind them (`resp.scan.whole_bytes`).
         """
-        if self.state not in BUSY or self._gone is not None:
-            return
-        self._last_io_at = now
-        self.progress.last_io_at = now
-        self._guarded(data, now, beginning)
+        talk = self._life.connection
+        if talk is not None:
+            talk.receive(data, now, beginning)
+
+    def data_to_send(self) -> list[bytes]:
+        """What is to be written to the connection now; each byte is returned once."""
+        life = self._life
+        out, life.out = life.out, []
+        return out
+
+    def events(self) -> list[LinkEvent]:
+        """What has happened since the last call, in order."""
+        life = self._life
+        events, life.events = life.events, []
+        return events
 
     def next_deadline(self) -> float | None:
         """When `tick` is due (monotonic seconds), None if nothing is awaited."""
-        state = self.state
-        if state is LinkState.IDLE or state is LinkState.WAITING:
-            return self.progress.next_try_at
-        if state is LinkState.CONNECTING or state is LinkState.HANDSHAKE:
-            return self._last_io_at + self.options.timeout_s
-        if self._may_take_slice:
-            return self._last_io_at
-        next_sign = self._last_sent_at + ACK_PERIOD_S
-        silent_at = self._silent_at
-        return next_sign if silent_at is None else min(next_sign, silent_at)
+        talk = self._life.connection
+        return talk.next_deadline() if talk is not None else self.progress.next_try_at
 
     def tick(self, now: float) -> None:
         """Do what is due: connect, time out, send a keep-alive or an ACK. Calling it early or often does no harm."""
-        state = self.state
-        if state is LinkState.IDLE:
-            return
-        if state is LinkState.WAITING:
+        life = self._life
+        if life.connection is not None:
+            life.connection.tick(now)
+        elif life.state is LinkState.WAITING:
             at = self.progress.next_try_at
             if at is not None and now >= at:
                 self._connect(LinkTrigger.DUE, now)
-            return
-        if self._may_take_slice:
-            self._take_slice(now)
-        silent_at = self._silent_at
-        if silent_at is not None and now >= silent_at:
-            reason = Reason(Cause.TIMEOUT, detail=self._phase())
-            text = f"nothing came for {self.options.timeout_s:g} seconds in phase {reason.detail}"
-            self._fail(reason, text, now, disconnect=True)
-            return
-        if now >= self._last_sent_at + ACK_PERIOD_S:
-            self._send_sign(now)
 
     # ------------------------------------------------------------------ inside
 
-    @property
-    def _silent_at(self) -> float | None:
-        """When the silence has been too long; None while no sign is expected.
+    def _connect(self, trigger: LinkTrigger, now: float) -> None:
+        life = self._life
+        life.begin(trigger, Conversation(life, self.buffer_use, now), now)
 
-        While a snapshot comes over the second connection only that one counts: on the first there may be nothing to
-        say. Whoever applies what it holds has no time to listen.
-        """
-        timeout_s = self.options.timeout_s
-        if self.state is LinkState.LOADING:
-            return None
-        if self.state in TAKING and self._two is not None and self._two.rdb is not None:
-            return self._two.rdb.last_io_at + timeout_s
-        return None if self._gone is not None else self._last_io_at + timeout_s
-
-    def _guarded(self, data: bytes, now: float, beginning: bytes = b"") -> None:
-        try:
-            self._take(data, now, beginning)
-        except PeerError as error:
-            self._lose(Reason(Cause.PROTOCOL, detail=self._phase()), str(error), now, disconnect=True)
-
-    def _take(self, data: bytes, now: float, beginning: bytes) -> None:
-        """Hand the bytes to the part of the present state, and what it left over to the next one's."""
-        if self.state is LinkState.HANDSHAKE:
-            data = self._take_handshake(data, now)
-        if self._two is not None:
-            self._take_from_main_channel(self._two, data, now)
-            return
-        if self.state is LinkState.TRANSFER and data:
-            data = self._take_snapshot(data, now)
-        if self.state is LinkState.LOADING:
-            self._early += data
-        elif self.state is LinkState.CONNECTED and (data or beginning):
-            self._take_stream(data, beginning)
-        elif self.state is LinkState.CONNECTING:
-            raise PeerError("bytes came before the connection was reported")
-
-    def _take_handshake(self, data: bytes, now: float) -> bytes:
-        handshake = self._handshake
-        assert handshake is not None
-        was_asked = handshake.asked
-        handshake.receive(data)
-        self._out.extend(handshake.data_to_send())
-        self._events.extend(Tolerated(step, text) for step, text in handshake.tolerated)
-        handshake.tolerated.clear()
-        if handshake.asked and not was_asked:
-            self._events.append(SyncAsked(handshake.request))
-        answer = handshake.answer
-        if answer is None:
-            return b""
-        self._handshake = None
-        if isinstance(answer, TryLater):
-            self._fail(self._reason_to_try_again(answer), answer.text, now, disconnect=True)
-        elif isinstance(answer, ContinueGranted):
-            self._take_continue(answer, handshake.request, now)
-        elif isinstance(answer, TwoChannelsGranted):
-            self._open_rdb_channel(answer, handshake.request, now)
-        else:
-            self._take_full_resync(answer, handshake.request, now)
-        return handshake.rest
-
-    def _take_continue(self, answer: ContinueGranted, request: Request, now: float) -> None:
-        if request.replid is None or self.held is None:
-            raise PeerError("the master answered +CONTINUE, but we asked for a full resync")
-        new_replid = answer.replid if answer.replid is not None and answer.replid != request.replid else None
-        if new_replid is not None:
-            self.replid = new_replid
-        assert self.replid is not None
-        self.takes_over = False
-        self._events.append(Continued(self.replid, self.held, new_replid))
-        self._begin_stream(LinkTrigger.CONTINUE, now, full=False)
-
-    def _take_full_resync(self, answer: FullResyncGranted, request: Request, now: float) -> None:
-        self.takes_over = False
-        self._announce(answer.replid, answer.cut, request, now)
-
-    def _announce(self, replid: ReplId, cut: Offset, request: Request, now: float) -> None:
-        """The snapshot's cut is known, and its bytes come next."""
-        self._move(LinkTrigger.FULL_RESYNC, now)
-        announced = FullResyncAnnounced(replid, cut, guess_refusal(request, replid, cut))
-        self._events.append(announced)
-        self._snapshot = SnapshotIn(announced, now)
-        self.progress.transfer = self._snapshot.progress
-
-    def _take_snapshot(self, data: bytes, now: float) -> bytes:
-        """The next bytes of the snapshot; what lies behind it."""
-        snapshot = self._snapshot
-        assert snapshot is not None
-        events = snapshot.receive(data, now)
-        if not snapshot.ended:
-            self._events.extend(events)
-            return b""
-        self._events.extend(events[:-1])
-        self._move(LinkTrigger.LAST_BYTE, now)
-        self._events.append(events[-1])
-        return snapshot.rest
-
-    # ------------------------------------------------------------------ inside, on two channels
-
-    def _open_rdb_channel(self, answer: TwoChannelsGranted, request: Request, now: float) -> None:
-        if answer.dialect not in self.options.offers:
-            raise PeerError("the master wants to sync on two connections, which we did not offer")
-        self.takes_over = False
-        self._move(LinkTrigger.TWO_CHANNELS, now)
-        self._two = TwoChannels(answer, request, self.options, self.buffer_use, now)
-        self._events.append(OpenRdbChannel(self.host, self.port, answer.dialect.name))
-
-    def _take_from_rdb_channel(self, two: TwoChannels, data: bytes, now: float) -> None:
-        """Its handshake first, then the snapshot."""
-        rdb = two.rdb
-        assert rdb is not None
-        if rdb.start is None:
-            start = two.rdb_receive(data, now, self._events)
-            if self._is_refused(two, now) or start is None:
-                return
-            data = rdb.rest
-            self._announce(start.replid, start.cut, two.request, now)
-            self._out.extend(two.main.data_to_send())
-        if data and self._take_snapshot(data, now):
-            raise PeerError("bytes came behind the snapshot on its connection")
-
-    def _take_from_main_channel(self, two: TwoChannels, data: bytes, now: float) -> None:
-        """The stream, or before it the answers that lead to it: held until the snapshot is loaded."""
-        buffer, streamed = two.main.buffer, two.streams
-        was_full = buffer.is_full
-        two.main.receive(data)
-        self._out.extend(two.main.data_to_send())
-        if self._is_refused(two, now):
-            return
-        if buffer.is_full and not was_full:
-            self._events.append(SyncBufferFull(buffer.limit_bytes))
-        if two.streams and not streamed and self.state is LinkState.CATCHING_UP:
-            self._send_ack()
-
-    def _is_refused(self, two: TwoChannels, now: float) -> bool:
-        refusal = two.refusal
-        if refusal is not None:
-            self._lose(refusal.reason, refusal.text, now, disconnect=True)
-        return refusal is not None
-
-    def _begin_catch_up(self, two: TwoChannels, now: float) -> None:
-        """The snapshot is our data now; the stream behind it follows slice by slice."""
-        self._move(LinkTrigger.SNAPSHOT_LOADED, now)
-        if two.close_rdb():
-            self._events.append(CloseRdbChannel())
-        self.progress.transfer = None
-        self._stream = StreamIn(self._known_held)
-        self._last_io_at = now
-        self._events.append(CatchUpBegins(two.main.buffer.size_bytes))
-        if two.streams and self._gone is None:
-            self._send_ack()
-            self._last_sent_at = now
-
-    @property
-    def _may_take_slice(self) -> bool:
-        """Is there more to apply, or nothing left to wait for, and everything given out so far applied?"""
-        two, stream = self._two, self._stream
-        if self.state is not LinkState.CATCHING_UP or two is None or stream is None or self.held != stream.end:
-            return False
-        return two.streams or self._gone is not None
-
-    def _take_slice(self, now: float) -> None:
-        """Give out the next piece of the buffer; once it is empty, catching up is over."""
-        assert self._two is not None
-        data = self._two.main.buffer.take(self.options.slice_bytes)
-        self._last_io_at = now
-        if not data:
-            self._end_catch_up(now)
-            return
-        try:
-            self._take_stream(data)
-        except PeerError as error:
-            self._fail_here(Reason(Cause.PROTOCOL, detail=self._phase()), str(error), now)
-
-    def _end_catch_up(self, now: float) -> None:
-        self._two = None
-        if self._gone is not None:
-            self._used_up(now)
-            return
-        self._move(LinkTrigger.CAUGHT_UP, now)
-        self._note_up(now, full=True)
-
-    # ------------------------------------------------------------------ inside, the stream
-
-    def _take_stream(self, data: bytes, beginning: bytes = b"") -> None:
-        stream = self._stream
-        assert stream is not None
-        apply = stream.receive(data, beginning)
-        if apply is not None:
-            self._events.append(apply)
-        if stream.error:
-            raise PeerError(stream.error)
-
-    def _begin_stream(self, trigger: LinkTrigger, now: float, *, full: bool) -> None:
-        self._move(trigger, now)
-        self.progress.transfer = None
-        self._stream = StreamIn(self._known_held)
-        self._note_up(now, full=full)
-
-    @property
-    def _known_held(self) -> Offset:
-        assert self.held is not None
-        return self.held
-
-    def _note_up(self, now: float, *, full: bool) -> None:
-        self.progress.note_up(now)
-        self._last_io_at = now
-        self._events.append(LinkUp(full))
-        self._send_ack()
-        self._last_sent_at = now
-
-    def _send_sign(self, now: float) -> None:
-        """The sign of life of the present state."""
-        self._last_sent_at = now
-        if self._gone is not None:
-            return
-        if self.state is LinkState.CONNECTED or (
-            self._two is not None and self._stream is not None and self._two.streams
-        ):
-            self._send_ack()
-        elif self.is_syncing or self.state is LinkState.PAIRING:
-            self._out.append(_KEEP_ALIVE)
-
-    def _send_ack(self) -> None:
-        fsynced = self.options.fsynced_cut
-        fack = [] if fsynced is None else [b"FACK", b"%d" % fsynced()]
-        self._out.append(encode_command([b"REPLCONF", b"ACK", b"%d" % self._known_held, *fack]))
-
-    def _phase(self) -> str:
-        """Where we are, as precisely as a timeout or an error should say it."""
-        if self._handshake is not None:
-            return f"handshake:{self._handshake.step}"
-        if self.state in TAKING and self._two is not None and self._two.rdb is not None:
-            return f"rdb_channel:{self._two.rdb.state}"
-        if self.state is LinkState.TRANSFER and self._snapshot is not None and not self._snapshot.began:
-            return "waiting_for_snapshot"
-        return self.state.value
-
-    @property
-    def _awaits_verdict(self) -> bool:
-        return self._handshake is not None and self._handshake.asked
-
-    def _settle_position(self) -> None:
-        if self._snapshot is not None and self._snapshot.old_data_is_gone:
-            self.replid = None
-            self.held = None
-
-    def _give_up_connection(self) -> None:
-        self._out.clear()
-        self._early = b""
-        self._handshake = None
-        self._snapshot = None
-        self._stream = None
-        if self._two is not None and self._two.end():
-            self._events.append(CloseRdbChannel())
-        self._two = None
-        self.progress.transfer = None
+    def _talk(self, fault: str) -> Conversation:
+        """The present conversation. Raises PeerError where there is none, `fault` first."""
+        talk = self._life.connection
+        if talk is None:
+            raise PeerError(f"{fault} in state {self._life.state}")
+        return talk

@@ -1,6 +1,6 @@
 """What may be set on a link, and which ways to sync on two connections follow from it.
 
-Not here: what they do (link.py), and the words of the handshake (handshake.py).
+Not here: what they do (conversation.py), and the words of the handshake (handshake.py).
 """
 
 from __future__ import annotations

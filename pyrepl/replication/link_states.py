@@ -1,6 +1,6 @@
 """The states of the link to a master: which follows which, by what trigger, and what ROLE calls them.
 
-Not here: what is done on the way (link.py has the picture).
+Not here: what is done on the way (conversation.py, link_life.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The replica's first connection while the snapshot comes on the second: the way to the stream, then the stream itself.
 
-Not here: the second connection (rdb_channel.py), applying what was held back (link.py).
+Not here: the second connection (rdb_channel.py), applying what was held back (conversation.py).
 
     Redis    STREAM at once: the master streams by itself, from the snapshot's cut on
     Valkey   RECEIVE_START --paired--> RECEIVE_PAIRING_REPLY --ok--> RECEIVE_PSYNC_REPLY --continue--> STREAM

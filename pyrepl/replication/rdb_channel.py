@@ -1,6 +1,6 @@
 """The replica's second connection: what it says before its snapshot, and what it makes of each answer.
 
-Not here: the connection's life (link.py), the snapshot's framing (transfer.py), the first connection meanwhile
+Not here: the connection's life (conversation.py), the snapshot's framing (transfer.py), the first connection meanwhile
 (main_channel.py).
 
     SEND_HANDSHAKE --established--> RECEIVE_AUTH_REPLY ----ok----> RECEIVE_REPLCONF_REPLY

@@ -1,6 +1,6 @@
 """A snapshot on its way into a replica: announced, begun, whole; and what becomes of the old data meanwhile.
 
-Not here: its framing (transfer.py), loading it (the shell), and which connection it comes over (link.py).
+Not here: its framing (transfer.py), loading it (the shell), and which connection it comes over (conversation.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The stream on its way into a replica: bytes to whole units of commands, and how far it has been read.
 
-Not here: parsing (resp/parser.py), the cutting into units (spans.py), what is applied and acknowledged (link.py).
+Not here: parsing (resp/parser.py), the cutting into units (spans.py), what is applied and acknowledged
+(conversation.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The stream that comes while a snapshot does: held on the replica until the snapshot is loaded, then given out again.
 
-Not here: what is done with it (link.py), and the same on the master, which is its output buffer (limits.py).
+Not here: what is done with it (conversation.py), and the same on the master, which is its output buffer (limits.py).
 
 At the limit nothing fails: the replica stops reading the main connection, what the master sends then stays with it, and
 there its own limit decides. Source: Redis 8.0's replica-full-sync-buffer-limit.

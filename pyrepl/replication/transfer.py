@@ -1,6 +1,6 @@
 """A snapshot on the wire: `$<len>` or `$EOF:<mark>`, the bytes, and where they end. Reads in pieces of any size.
 
-Not here: what the bytes are (rdb/) and what happens when they are complete (link.py).
+Not here: what the bytes are (rdb/) and what happens when they are complete (conversation.py).
 
     header      "\\n" (keep-alives, ignored) | "-text" (the master gave up) | "$<len>\\r\\n" | "$EOF:<40 bytes>\\r\\n"
     payload     len bytes, nothing after them | bytes up to the 40 bytes of the mark

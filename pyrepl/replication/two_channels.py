@@ -1,6 +1,6 @@
 """A sync on two connections, the replica's side: the two channels and what they have to tell each other.
 
-Not here: the connections' lives (link.py), each channel's own steps (main_channel.py, rdb_channel.py).
+Not here: the connections' lives (link_life.py), each channel's own steps (main_channel.py, rdb_channel.py).
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def test_two_channels(bench: Bench) -> None:
     bench.end.delivery_ended(5, 3.0)
     bench.end.loaded(1, 0, 3.0)
     bench.end.catch_up_started(33, 3.0)
-    bench.link.held = Offset(40)
+    bench.link._life.advance(Offset(40))
     bench.end.up(3.5)
     assert bench.names()[2:] == [
         "rdb_channel_opened",
