@@ -17,12 +17,14 @@ tolerated where its row says so, as older masters do not know every option; othe
 
 from __future__ import annotations
 
+import enum
 from collections import deque
 from dataclasses import dataclass
 from typing import Final, final
 
 from pyrepl.errors import PeerError
 from pyrepl.frozen import Frozen
+from pyrepl.machines import Table
 from pyrepl.replication.dialects import RDB_CAPABILITY, Dialect
 from pyrepl.replication.psync import Answer, Cause, Reason, Request, TryLater, decode_answer, encode_request
 from pyrepl.resp.encoder import encode_command
@@ -84,14 +86,51 @@ def _replconf(option: str, *values: bytes) -> Step:
     return Step(option, [b"REPLCONF", option.encode(), *values], (b"-",))
 
 
+class HandshakeState(enum.StrEnum):
+    """What was sent last, and whether it is answered."""
+
+    PING = "ping"
+    OPTIONS = "options"
+    """AUTH and the REPLCONF steps."""
+    ASKED = "asked"
+    """PSYNC."""
+    ANSWERED = "answered"
+    REFUSED = "refused"
+    """A step before PSYNC was answered with an error that ends it."""
+
+
+class HandshakeTrigger(enum.StrEnum):
+    """What moves it on."""
+
+    ALL_ANSWERED = "all_answered"
+    ANSWER = "answer"
+    REFUSAL = "refusal"
+
+
+_S = HandshakeState
+_T = HandshakeTrigger
+HANDSHAKE: Final = Table(
+    "The handshake",
+    (_S.PING,),
+    {
+        (_S.PING, _T.ALL_ANSWERED): _S.OPTIONS,
+        (_S.PING, _T.REFUSAL): _S.REFUSED,
+        (_S.OPTIONS, _T.ALL_ANSWERED): _S.ASKED,
+        (_S.OPTIONS, _T.REFUSAL): _S.REFUSED,
+        (_S.ASKED, _T.ANSWER): _S.ANSWERED,
+    },
+    where=" in the handshake",
+)
+
+
 @final
 class Handshake:
     """One run of the steps on one connection.
 
     `answer` is None until the master has answered PSYNC, or refused an earlier step (then it is a TryLater).
-    `asked` tells that PSYNC is out. `tolerated` holds (step, error text), `rest` the bytes behind the answer.
-    Invariant: `_awaited` holds the steps that were sent and not answered, in order; while it is empty we wait for
-    the answer to PSYNC.
+    `tolerated` holds (step, error text), `rest` the bytes behind the answer.
+    Invariants: `_awaited` holds the steps that were sent and not answered, in order, and is empty from ASKED on;
+    `answer` is set exactly in ANSWERED and REFUSED.
     """
 
     __slots__ = (
@@ -101,16 +140,16 @@ class Handshake:
         "_out",
         "_steps",
         "answer",
-        "asked",
         "request",
         "rest",
+        "state",
         "tolerated",
     )
 
     def __init__(self, introduction: Introduction, request: Request, offers: tuple[Dialect, ...] = ()) -> None:
         self.request: Final = request
         self.answer: Answer | None = None
-        self.asked = False
+        self.state = HandshakeState.PING
         self.tolerated: list[tuple[str, str]] = []
         self.rest = b""
         self._has_password: Final = bool(introduction.password)
@@ -118,6 +157,11 @@ class Handshake:
         self._awaited: deque[Step] = deque([Step("ping", [b"PING"], _PING_TOLERATED)])
         self._out: list[bytes] = [encode_command(self._awaited[0].argv)]
         self._line = b""
+
+    @property
+    def asked(self) -> bool:
+        """Is PSYNC out?"""
+        return self.state is HandshakeState.ASKED or self.state is HandshakeState.ANSWERED
 
     @property
     def step(self) -> str:
@@ -150,8 +194,9 @@ class Handshake:
             self.rest = data[at:]
 
     def _receive_line(self, line: bytes) -> None:
-        if not self._awaited:
+        if self.state is HandshakeState.ASKED:
             answer = decode_answer(line)
+            self._move(HandshakeTrigger.ANSWER)
             self.answer = self._advised(answer.text, answer.reason) if isinstance(answer, TryLater) else answer
             return
         step = self._awaited[0]
@@ -169,8 +214,10 @@ class Handshake:
         if line.startswith(step.tolerates):
             self.tolerated.append((step.name, text))
         elif line.startswith((b"-LOADING", b"-NOMASTERLINK", b"-MASTERDOWN", b"-BUSY")):
+            self._move(HandshakeTrigger.REFUSAL)
             self.answer = TryLater(text, Reason(Cause.NOT_READY))
         else:
+            self._move(HandshakeTrigger.REFUSAL)
             self.answer = self._advised(text, Reason(Cause.REFUSED, detail=step.name))
 
     def _advised(self, text: str, reason: Reason) -> TryLater:
@@ -181,13 +228,15 @@ class Handshake:
     def _send_next(self) -> None:
         """All the REPLCONF steps behind PING's answer; PSYNC behind theirs."""
         assert not self._awaited
-        if self._steps:
+        self._move(HandshakeTrigger.ALL_ANSWERED)
+        if self.state is HandshakeState.ASKED:
+            self._out.append(encode_command(encode_request(self.request)))
+        else:
             self._awaited.extend(self._steps)
             self._out.extend(encode_command(step.argv) for step in self._steps)
-            self._steps.clear()
-            return
-        self._out.append(encode_command(encode_request(self.request)))
-        self.asked = True
+
+    def _move(self, trigger: HandshakeTrigger) -> None:
+        self.state = HANDSHAKE.after(self.state, trigger)
 
 
 def why_no_access(error: str, *, has_password: bool) -> str:

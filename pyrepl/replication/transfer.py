@@ -12,9 +12,11 @@ nothing after it until they are acknowledged; here it may be followed by anythin
 
 from __future__ import annotations
 
+import enum
 from typing import Final, final
 
 from pyrepl.errors import PeerError
+from pyrepl.machines import Table
 from pyrepl.resp.numbers import parse_integer
 
 MARK_BYTES: Final = 40
@@ -33,26 +35,68 @@ def encode_mark_header(mark: bytes) -> bytes:
     return b"$EOF:%b\r\n" % mark
 
 
+class TransferState(enum.StrEnum):
+    """What comes next."""
+
+    HEADER = "header"
+    SIZED = "sized"
+    """The rest of a payload of known size."""
+    MARKED = "marked"
+    """A payload that a mark ends."""
+    ENDED = "ended"
+
+
+class TransferTrigger(enum.StrEnum):
+    """What was read."""
+
+    SIZE = "size"
+    MARK = "mark"
+    END = "end"
+
+
+_S = TransferState
+_T = TransferTrigger
+TRANSFER: Final = Table(
+    "A snapshot on the wire",
+    (_S.HEADER,),
+    {
+        (_S.HEADER, _T.SIZE): _S.SIZED,
+        (_S.HEADER, _T.MARK): _S.MARKED,
+        (_S.SIZED, _T.END): _S.ENDED,
+        (_S.MARKED, _T.END): _S.ENDED,
+    },
+    where=" in a snapshot",
+)
+
+
 @final
 class Transfer:
     """Reads one snapshot off the wire.
 
-    `total_bytes` is None while the header is incomplete and with a mark. `began` tells that the header is complete,
-    `ended` that the payload is; then `rest` holds what followed it.
+    `total_bytes` is None while the header is incomplete and with a mark. Once it has ended, `rest` holds what followed.
     Invariants: read_bytes <= total_bytes if that is known; with a mark fewer than MARK_BYTES bytes are held back.
     """
 
-    __slots__ = ("_line", "_mark", "_tail", "began", "ended", "read_bytes", "rest", "total_bytes")
+    __slots__ = ("_line", "_mark", "_tail", "read_bytes", "rest", "state", "total_bytes")
 
     def __init__(self) -> None:
-        self.began = False
-        self.ended = False
+        self.state = TransferState.HEADER
         self.total_bytes: int | None = None
         self.read_bytes = 0
         self.rest = b""
         self._line = b""
         self._mark = b""
         self._tail = b""
+
+    @property
+    def began(self) -> bool:
+        """Is the header complete?"""
+        return self.state is not TransferState.HEADER
+
+    @property
+    def ended(self) -> bool:
+        """Is the payload?"""
+        return self.state is TransferState.ENDED
 
     def receive(self, data: bytes) -> list[bytes]:
         """The payload among the next bytes of the connection, in order; [] if there is none yet.
@@ -64,7 +108,7 @@ class Transfer:
             data = self._read_header(data)
             if not self.began:
                 return []
-        if self._mark:
+        if self.state is TransferState.MARKED:
             return self._read_to_mark(data)
         return self._read_sized(data)
 
@@ -92,13 +136,16 @@ class Transfer:
             raise PeerError(f"the master gave the sync up: {_text(line[1:])}")
         if line[1 : 1 + len(_EOF)] == _EOF and len(line) == 1 + len(_EOF) + MARK_BYTES and line[:1] == b"$":
             self._mark = line[1 + len(_EOF) :]
-            self.began = True
+            self._move(TransferTrigger.MARK)
             return
         size = parse_integer(line[1:])
         if line[:1] != b"$" or size is None or size < 0:
             raise PeerError(f"expected $<size> or $EOF:<mark>, got {_text(line)!r}")
         self.total_bytes = size
-        self.began = True
+        self._move(TransferTrigger.SIZE)
+
+    def _move(self, trigger: TransferTrigger) -> None:
+        self.state = TRANSFER.after(self.state, trigger)
 
     def _read_sized(self, data: bytes) -> list[bytes]:
         assert self.total_bytes is not None
@@ -107,7 +154,7 @@ class Transfer:
             self.read_bytes += len(data)
             return [data] if data else []
         self.read_bytes = self.total_bytes
-        self.ended = True
+        self._move(TransferTrigger.END)
         self.rest = data[left:]
         return [data[:left]] if left else []
 
@@ -118,7 +165,7 @@ class Transfer:
             self._tail = b""
         end = data.find(self._mark)
         if end >= 0:
-            self.ended = True
+            self._move(TransferTrigger.END)
             self.rest = data[end + MARK_BYTES :]
         else:
             end = max(0, len(data) - MARK_BYTES + 1)
