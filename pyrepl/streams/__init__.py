@@ -8,7 +8,7 @@ Both ends:
     refusals             the words that begin an ERROR, and what they mean to a subscriber
 
 A node's end:
-    subscription         one subscriber's connection; catalog: what it asks of the node
+    subscription         one subscriber's connection; following: a stream on it; catalog: what it asks of the node
     block                facts on their way to many
     source               what every kind of stream answers
     replicated_source    keys, commands and caches, made of the replication stream by checkpoints, units,

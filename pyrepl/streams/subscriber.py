@@ -25,11 +25,13 @@ PING, so the node counts ours neither.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.errors import PeerError
+from pyrepl.machines import Table
 from pyrepl.streams.batches import Batch
 from pyrepl.streams.codec import LineSplitter, parse_line, render
 from pyrepl.streams.holdings import Holdings
@@ -97,6 +99,36 @@ class Ended(NamedTuple):
 SubscriberEvent: TypeAlias = Greeted | Batch | Ended
 
 
+class SubscriberState(enum.StrEnum):
+    """How far the conversation is."""
+
+    CONNECTED = "connected"
+    """The node has not named itself."""
+    GREETED = "greeted"
+    OVER = "over"
+
+
+class SubscriberTrigger(enum.StrEnum):
+    """What moves it on."""
+
+    SERVER = "server"
+    END = "end"
+
+
+_S = SubscriberState
+_T = SubscriberTrigger
+SUBSCRIBER: Final = Table(
+    "A subscriber's connection",
+    (_S.CONNECTED,),
+    {
+        (_S.CONNECTED, _T.SERVER): _S.GREETED,
+        (_S.GREETED, _T.SERVER): _S.GREETED,
+        (_S.CONNECTED, _T.END): _S.OVER,
+        (_S.GREETED, _T.END): _S.OVER,
+    },
+)
+
+
 @final
 class Subscriber:
     """One connection's conversation about one stream.
@@ -132,17 +164,16 @@ class Subscriber:
         self._rows_bytes: dict[str, int] = {}
         self._out: list[bytes] = []
         self._events: list[SubscriberEvent] = []
-        self._is_greeted = False
+        self.state = SubscriberState.CONNECTED
         self._node = ""
         self._is_timed = False
         self._is_held_back = False
-        self._is_over = False
         self._heard_at = 0.0
         self._sent_at = 0.0
 
     def connected(self, now: float) -> None:
         """The connection stands."""
-        assert not self._out and not self._is_greeted
+        assert not self._out and self.state is SubscriberState.CONNECTED
         self._heard_at = now
         options = self._options
         if options.name:
@@ -169,8 +200,9 @@ class Subscriber:
             return
         for line in lines:
             try:
-                if not self._took_usual(line):
-                    self._take(parse_line(line, Side.SERVER), now)
+                if self._took_usual(line):
+                    continue
+                self._take(parse_line(line, Side.SERVER), now)
             except PeerError as error:
                 self._end_broken(line, error, now)
             if self._is_over:
@@ -200,7 +232,7 @@ class Subscriber:
             return
         silent_at = self._silent_at()
         if silent_at is not None and now >= silent_at:
-            span = SILENCE_S if self._is_greeted else GREETING_S
+            span = SILENCE_S if self.state is SubscriberState.GREETED else GREETING_S
             self._send(Error(f"ping timeout: nothing came for {span:g} s"), now)
             self._end(f"the node was silent for {span:g} s")
         elif now >= self._sent_at + PING_EVERY_S:
@@ -256,7 +288,7 @@ class Subscriber:
             text = f"expected node {expected}, got {command.name}"
             self._end(text, AnotherServer(text))
             return
-        self._is_greeted = True
+        self._move(SubscriberTrigger.SERVER)
         self._node = command.name
 
     def _on_history(self, command: History) -> None:
@@ -315,11 +347,15 @@ class Subscriber:
 
     # ------------------------------------------------------------------ the rest
 
+    @property
+    def _is_over(self) -> bool:
+        return self.state is SubscriberState.OVER
+
     def _silent_at(self) -> float | None:
         """When silence is too long; None while it may last."""
         if self._is_held_back:
             return None
-        if not self._is_greeted:
+        if self.state is SubscriberState.CONNECTED:
             return self._heard_at + GREETING_S
         return self._heard_at + SILENCE_S if self._is_timed else None
 
@@ -329,7 +365,7 @@ class Subscriber:
 
     def _end_broken(self, line: bytes, error: PeerError, now: float) -> None:
         """What came is no line of a node. Before SERVER it is no node at all, and will not become one."""
-        if self._is_greeted:
+        if self.state is SubscriberState.GREETED:
             self._send(Error(str(error)), now)
             self._end(f"the node broke the protocol: {error}")
             return
@@ -343,10 +379,12 @@ class Subscriber:
         self._end(text, BatchTooLarge(text))
 
     def _end(self, why: str, refusal: Refused | None = None) -> None:
-        assert not self._is_over
-        self._is_over = True
+        self._move(SubscriberTrigger.END)
         self._forget_rows()
         self._events.append(Ended(why, refusal))
+
+    def _move(self, trigger: SubscriberTrigger) -> None:
+        self.state = SUBSCRIBER.after(self.state, trigger)
 
 
 def _parsed(row: str) -> Json:

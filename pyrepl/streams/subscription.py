@@ -4,7 +4,7 @@ Not here: sockets, where rows come from (the shell answers `Wanted` with `rows`,
 meaning (catalog.py). Time is an argument; the machine has the five windows of every connection. Places are what the
 stream counts in, offsets or ids; tokens stand only on the wire.
 
-What is followed goes through two phases, each for itself:
+What is followed goes through two phases, each for itself (following.py, drawn in docs/machines.md):
 
 | phase | on | then |
 |---|---|---|
@@ -34,6 +34,7 @@ from pyrepl.errors import PeerError
 from pyrepl.streams.block import Block
 from pyrepl.streams.catalog import Catalog
 from pyrepl.streams.codec import DEFAULT_LINE_BYTES, LineSplitter, parse_line, render
+from pyrepl.streams.following import Following
 from pyrepl.streams.verbs import (
     Auth,
     ClearUserSync,
@@ -123,24 +124,6 @@ class Ended:
 SubscriptionEvent: TypeAlias = Wanted | Heard | Subscribed | Ended
 
 
-@final
-class _Following:
-    """A stream that is followed; `at` is where the subscriber is."""
-
-    __slots__ = ("asked", "at", "is_live", "named", "since", "told")
-
-    def __init__(self, at: int, *, named: bool) -> None:
-        self.at = at
-        self.told = at
-        """The place of the last RDATA or POSITION sent."""
-        self.since = at
-        """Where the subscription, or the catching up, began."""
-        self.named = named
-        self.is_live = False
-        self.asked = False
-        """Rows are wanted and did not come yet."""
-
-
 _Key: TypeAlias = tuple[str, str | None]
 
 
@@ -158,7 +141,7 @@ class Subscription:
         self._options = options
         self._splitter = LineSplitter(options.line_bytes)
         self._unix_offset_ms = unix_ms - int(now * 1000)
-        self._following: dict[_Key, _Following] = {}
+        self._following: dict[_Key, Following] = {}
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._unsent_bytes = 0
@@ -243,13 +226,13 @@ class Subscription:
         following = self._following.get((block.stream, writer))
         if self.ended or following is None or following.is_live or block.previous != following.at:
             return
-        following.asked = False
+        following.took_rows()
         self._emit(block, following, now)
         if self.ended:
             return
         head = self._catalog.head(block.stream, writer)
         if head is not None and following.at >= head:
-            following.is_live = True
+            following.reached_head()
             self._tell((block.stream, writer), following)
         self._want((block.stream, writer), following)
 
@@ -274,8 +257,7 @@ class Subscription:
             self._emit(block, following, now)
         elif following.at < block.upto:
             # It was told of late, or came with a token that this node had not reached yet.
-            following.is_live = False
-            following.since = following.at
+            following.fell_behind()
             self._want((block.stream, writer), following)
 
     def note_unsent(self, unsent_bytes: int) -> None:
@@ -307,7 +289,7 @@ class Subscription:
     def wants(self, wanted: Wanted) -> bool:
         """Is this question still open? It is not when the client has gone elsewhere, or was answered meanwhile."""
         following = self._following.get((wanted.stream, wanted.writer))
-        return following is not None and not following.is_live and following.asked and following.at == wanted.after
+        return following is not None and following.is_asked and following.at == wanted.after
 
     def is_live(self, stream: str, writer: str | None) -> bool:
         following = self._following.get((stream, writer))
@@ -341,7 +323,7 @@ class Subscription:
                 self._following[stream, replid] = self._following.pop((stream, writer))
                 following.since = following.at
                 self._tell((stream, replid), following)
-                following.asked = False
+                following.renamed()
                 self._want((stream, replid), following)
             elif stream in streams and writer is None and following.is_live:
                 # So that it holds a token of the new name before there is a third.
@@ -360,8 +342,7 @@ class Subscription:
         """Nobody is fed live any more of these streams: who was catches up by itself."""
         for (stream, writer), following in self._following.items():
             if stream in streams and following.is_live:
-                following.is_live = False
-                following.since = following.at
+                following.fell_behind()
                 self._want((stream, writer), following)
 
     def history_lost(self, streams: list[str], reason: str) -> None:
@@ -452,17 +433,17 @@ class Subscription:
         self._follow((command.stream, command.writer), at, named=command.writer is not None)
 
     def _follow(self, key: _Key, at: int, *, named: bool) -> None:
-        following = self._following[key] = _Following(at, named=named)
+        following = self._following[key] = Following(at, named=named)
         self._events.append(Subscribed(*key, self._catalog.token_at(key[0], at)))
         self._want(key, following)
 
-    def _want(self, key: _Key, following: _Following) -> None:
-        if following.is_live or following.asked or self.ended or self.unsent_bytes >= LOW_WATER_BYTES:
+    def _want(self, key: _Key, following: Following) -> None:
+        if not following.may_ask or self.ended or self.unsent_bytes >= LOW_WATER_BYTES:
             return
-        following.asked = True
+        following.ask()
         self._events.append(Wanted(*key, following.at))
 
-    def _emit(self, block: Block, following: _Following, now: float) -> None:
+    def _emit(self, block: Block, following: Following, now: float) -> None:
         following.at = block.upto
         if not block.facts:
             return
@@ -478,7 +459,7 @@ class Subscription:
         following.told = block.facts[-1][0]
         self.rows_sent += block.rows
 
-    def _tell(self, key: _Key, following: _Following) -> None:
+    def _tell(self, key: _Key, following: Following) -> None:
         self._send(self._position(*key, following))
         following.told = following.since = following.at
 
@@ -489,7 +470,7 @@ class Subscription:
                 self._tell(key, following)
                 self._sent_at = now
 
-    def _position(self, stream: str, writer: str | None, following: _Following) -> Position:
+    def _position(self, stream: str, writer: str | None, following: Following) -> Position:
         token = self._catalog.token_at(stream, following.at)
         if not following.named:
             return Position(stream, token)
