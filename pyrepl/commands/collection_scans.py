@@ -13,7 +13,7 @@ from pyrepl.commands.scan import scan_elements
 from pyrepl.commands.slices import ElementsJob
 from pyrepl.commands.table import FIRST_ARG, READONLY, command
 from pyrepl.commands.zset_replies import flat_scores
-from pyrepl.keyspace.field_expiry import read_hash
+from pyrepl.keyspace import hash_verbs
 from pyrepl.keyspace.values import SetValue, ZsetValue
 
 ScanReply = list[bytes | list[bytes]]
@@ -28,7 +28,7 @@ def hscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply |
 
 def _hscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
-    value = read_hash(call.db, key)
+    value = hash_verbs.read(call.db, key)
     if value is None:
         return [b"0", []]
     shared, names_only = _without_flag(options, b"NOVALUES")

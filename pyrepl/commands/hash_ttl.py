@@ -20,15 +20,8 @@ from typing import Final
 from pyrepl.commands.call import Call
 from pyrepl.commands.hash_fields import counted_fields, field_expiry_argument
 from pyrepl.commands.table import FAST, FIRST_ARG, READONLY, WRITE, command
-from pyrepl.keyspace.database import Expiry
-from pyrepl.keyspace.field_expiry import find_hash, read_hash
-from pyrepl.keyspace.values import HashValue
-
-NO_FIELD: Final = -2
-NO_TTL: Final = -1
-NOT_MET: Final = 0
-DONE: Final = 1
-DELETED: Final = 2
+from pyrepl.keyspace import hash_verbs
+from pyrepl.keyspace.hash_verbs import DELETED, DONE, NO_FIELD
 
 _CONDITIONS: Final = (b"NX", b"XX", b"GT", b"LT")
 _SECOND_MS: Final = 1000
@@ -63,21 +56,18 @@ def _expire(
     call: Call, key: bytes, text: bytes, options: tuple[bytes, ...], name: str, unit_ms: int, base_ms: int
 ) -> list[int]:
     """Propagates as HPEXPIREAT for the fields that changed, or as HDEL for each whose time is already past."""
-    value = find_hash(call.db, key)
+    value = hash_verbs.find(call.db, key)
     at_ms = field_expiry_argument(text, name, unit_ms, base_ms)
     condition = options[0].upper() if options[0].upper() in _CONDITIONS else b""
     names = counted_fields(options[1:] if condition else options, _COUNT_COMPLAINT)
     if value is None:
         return [NO_FIELD] * len(names)
-    outcomes = [expire_field(call, value, field, at_ms, condition) for field in names]
+    outcomes = hash_verbs.expire(call.db, key, value, names, at_ms, condition)
     expired = [field for field, outcome in zip(names, outcomes) if outcome == DONE]
     if expired:
         head = [b"HPEXPIREAT", key, b"%d" % at_ms, *([condition] if condition else [])]
         call.rewrite(*head, b"FIELDS", b"%d" % len(expired), *expired)
-        call.db.volatile_hashes.add(key)
-    deleted = [field for field, outcome in zip(names, outcomes) if outcome == DELETED]
-    propagate_deletions(call, key, deleted)
-    note_change(call, key, value, len(expired) + len(deleted))
+    propagate_deletions(call, key, [field for field, outcome in zip(names, outcomes) if outcome == DELETED])
     return outcomes
 
 
@@ -87,59 +77,12 @@ def propagate_deletions(call: Call, key: bytes, fields: Iterable[bytes]) -> None
         call.rewrite(b"HDEL", key, field)
 
 
-def note_change(call: Call, key: bytes, value: HashValue, count: int) -> None:
-    """After `count` fields changed: drop the hash with its last field, and record the change."""
-    if not value.fields:
-        call.db.delete(key)
-    if count:
-        call.db.changed(key, count)
-
-
-def expire_field(call: Call, value: HashValue, field: bytes, at_ms: int, condition: bytes = b"") -> int:
-    """Set one field's time if `condition` (NX, XX, GT, LT or empty) holds; the field goes when that time is past.
-
-    A replica leaves the deletion to its master's HDEL. The caller propagates.
-    """
-    if field not in value.fields:
-        return NO_FIELD
-    if condition and not _holds(condition, value.expiry(field), at_ms):
-        return NOT_MET
-    if at_ms <= call.now_ms and call.keyspace.expiry is Expiry.DELETE:
-        value.discard(field)
-        return DELETED
-    value.expire_at(field, at_ms)
-    return DONE
-
-
-def _holds(condition: bytes, old_ms: int | None, at_ms: int) -> bool:
-    """No time to live counts as an infinite one, as for keys."""
-    if condition == b"NX":
-        return old_ms is None
-    if condition == b"XX":
-        return old_ms is not None
-    if condition == b"GT":
-        return old_ms is not None and at_ms > old_ms
-    return old_ms is None or at_ms < old_ms
-
-
 @command("HPERSIST", arity=-5, flags=WRITE | FAST, keys=FIRST_ARG, group="hash", since="7.4.0")
 def hpersist(call: Call, key: bytes, *options: bytes) -> list[int]:
     """Take away the times to live of hash fields."""
-    value = find_hash(call.db, key)
+    value = hash_verbs.find(call.db, key)
     names = counted_fields(options)
-    if value is None:
-        return [NO_FIELD] * len(names)
-    outcomes = [_persist(value, field) for field in names]
-    changed = outcomes.count(DONE)
-    if changed:
-        call.db.changed(key, changed)
-    return outcomes
-
-
-def _persist(value: HashValue, field: bytes) -> int:
-    if field not in value.fields:
-        return NO_FIELD
-    return DONE if value.persist(field) else NO_TTL
+    return [NO_FIELD] * len(names) if value is None else hash_verbs.persist(call.db, key, value, names)
 
 
 @command("HTTL", arity=-5, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="7.4.0")
@@ -168,15 +111,9 @@ def hpexpiretime(call: Call, key: bytes, *options: bytes) -> list[int]:
 
 def _times(call: Call, key: bytes, options: tuple[bytes, ...], base_ms: int, unit_ms: int) -> list[int]:
     """When each field expires, in units from `base_ms` on, rounded up."""
-    value = read_hash(call.db, key)
+    value = hash_verbs.read(call.db, key)
     names = counted_fields(options)
     if value is None:
         return [NO_FIELD] * len(names)
-    times: list[int] = []
-    for field in names:
-        at_ms = value.expiry(field)
-        if at_ms is not None:
-            times.append((at_ms - base_ms + unit_ms - 1) // unit_ms)
-        else:
-            times.append(NO_TTL if field in value.fields else NO_FIELD)
-    return times
+    times = hash_verbs.expiries(value, names)
+    return [at_ms if at_ms < 0 else (at_ms - base_ms + unit_ms - 1) // unit_ms for at_ms in times]

@@ -10,11 +10,11 @@ from typing import Final, final
 from pyrepl.commands.arguments import INT32_MAX
 from pyrepl.commands.call import Call
 from pyrepl.commands.hash_fields import counted_fields, field_count, field_expiry_argument
-from pyrepl.commands.hash_ttl import DELETED, DONE, expire_field, note_change, propagate_deletions
-from pyrepl.commands.hashes import writable_hash
+from pyrepl.commands.hash_ttl import propagate_deletions
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, WRITE, command
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.field_expiry import find_hash
+from pyrepl.keyspace import hash_verbs
+from pyrepl.keyspace.hash_verbs import DELETED, DONE, NO_FIELD
 from pyrepl.keyspace.values import HashValue
 
 _UNITS: Final[dict[bytes, tuple[int, bool]]] = {
@@ -38,18 +38,13 @@ def hgetdel(call: Call, key: bytes, *options: bytes) -> list[bytes | None]:
 
     Propagates as HDEL.
     """
-    value = find_hash(call.db, key)
+    value = hash_verbs.find(call.db, key)
     names = counted_fields(options)
     if value is None:
         return [None] * len(names)
-    found: list[bytes | None] = []
-    removed = 0
-    for field in names:
-        found.append(value.fields.get(field))
-        removed += value.discard(field)
-    if removed:
+    found = hash_verbs.take(call.db, key, value, names)
+    if found.count(None) < len(found):
         call.rewrite(b"HDEL", key, *names)
-    note_change(call, key, value, removed)
     return found
 
 
@@ -59,7 +54,7 @@ def hgetex(call: Call, key: bytes, *options: bytes) -> list[bytes | None]:
 
     Propagates as HPEXPIREAT, HPERSIST or HDEL.
     """
-    value = find_hash(call.db, key)
+    value = hash_verbs.find(call.db, key)
     word = options[0].upper()
     at_ms: int | None = None
     if word in _UNITS:
@@ -79,25 +74,17 @@ def hgetex(call: Call, key: bytes, *options: bytes) -> list[bytes | None]:
 
 def _expire_read(call: Call, key: bytes, value: HashValue, names: tuple[bytes, ...], at_ms: int) -> list[bytes | None]:
     """Answer each field, then set its time; one named twice may be gone the second time."""
-    found: list[bytes | None] = []
-    outcomes: list[int] = []
-    for field in names:
-        found.append(value.fields.get(field))
-        outcomes.append(expire_field(call, value, field, at_ms))
+    contents = [value.fields.get(field) for field in names]
+    outcomes = hash_verbs.expire(call.db, key, value, names, at_ms, b"")
     if DONE in outcomes:
         call.rewrite(b"HPEXPIREAT", key, b"%d" % at_ms, b"FIELDS", b"%d" % len(names), *names)
-        call.db.volatile_hashes.add(key)
-    deleted = [field for field, outcome in zip(names, outcomes) if outcome == DELETED]
-    propagate_deletions(call, key, deleted)
-    note_change(call, key, value, outcomes.count(DONE) + len(deleted))
-    return found
+    propagate_deletions(call, key, [field for field, outcome in zip(names, outcomes) if outcome == DELETED])
+    return [None if outcome == NO_FIELD else content for content, outcome in zip(contents, outcomes)]
 
 
 def _persist_read(call: Call, key: bytes, value: HashValue, names: tuple[bytes, ...]) -> None:
-    persisted = sum([value.persist(field) for field in names])
-    if persisted:
+    if DONE in hash_verbs.persist(call.db, key, value, names):
         call.rewrite(b"HPERSIST", key, b"FIELDS", b"%d" % len(names), *names)
-        call.db.changed(key, persisted)
 
 
 @final
@@ -163,29 +150,20 @@ def hsetex(call: Call, key: bytes, *arguments: bytes) -> int:
     Propagates with PXAT, or as HDEL when the time is already past.
     """
     options = _set_options(call, arguments)
-    names = options.pairs[::2]
-    value = find_hash(call.db, key)
-    present = value.fields if value is not None else {}
-    if options.condition and any((field in present) != (options.condition == b"FXX") for field in names):
+    must_exist = options.condition == b"FXX" if options.condition else None
+    outcomes = hash_verbs.put_timed(call.db, key, options.pairs, must_exist, options.at_ms, options.keep_ttl)
+    if outcomes is None:
         return 0
-    value = writable_hash(call, key)
-    for field, content in zip(names, options.pairs[1::2]):
-        if options.keep_ttl:
-            value.fields[field] = content
-        else:
-            value.put(field, content)
     if options.at_ms is not None:
-        _expire_written(call, key, value, options, options.at_ms)
-    note_change(call, key, value, len(names))
+        _propagate_written(call, key, options, options.at_ms, outcomes)
     return 1
 
 
-def _expire_written(call: Call, key: bytes, value: HashValue, options: SetOptions, at_ms: int) -> None:
+def _propagate_written(call: Call, key: bytes, options: SetOptions, at_ms: int, outcomes: list[int]) -> None:
     names = options.pairs[::2]
-    if DELETED in [expire_field(call, value, field, at_ms) for field in names]:
+    if DELETED in outcomes:
         propagate_deletions(call, key, dict.fromkeys(names))
         return
     condition = [options.condition] if options.condition else []
     time = [b"PXAT", b"%d" % at_ms]
     call.rewrite(b"HSETEX", key, *condition, *time, b"FIELDS", b"%d" % len(names), *options.pairs)
-    call.db.volatile_hashes.add(key)

@@ -1,5 +1,4 @@
-"""Commands on hashes. Times to live of fields stand in `hash_ttl`; fields that expired are gone before any command but
-HLEN and HDEL sees the hash (`keyspace.field_expiry`).
+"""Commands on hashes. What is done with a hash is `keyspace.hash_verbs`; times to live of fields stand in `hash_ttl`.
 
 Replies are copies, as a transaction's later commands may change the hash before the reply is sent. Setting a field
 takes away its time to live, incrementing keeps it (Redis 7.4). Dirty counts, replies and texts are Redis 7.0's.
@@ -15,11 +14,8 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import check_pick_count, pick_count_argument
 from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, Words, command
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.field_expiry import find_hash, read_field, read_hash, visible_hash
-from pyrepl.keyspace.packed import PackedHash
+from pyrepl.keyspace import hash_verbs
 from pyrepl.keyspace.sampling import Below, distinct_positions
-from pyrepl.keyspace.values import HashValue, Value, wrong_type
-from pyrepl.rdb.compiled import edits
 from pyrepl.resp.doubles import LongDouble, format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, parse_integer
 from pyrepl.resp.reply import OK, Reply, Simple
@@ -28,16 +24,9 @@ from pyrepl.resp.reply import OK, Reply, Simple
 @final
 class _Hset(Words):
     def run(self, call: Call, argv: list[bytes]) -> object:
-        db = call.db
-        key = argv[1]
-        value = db.find_kept(key)
-        if type(value) is HashValue and value.expires is None and len(argv) == 4:
-            fields = value.fields
-            before = len(fields)
-            fields[argv[2]] = argv[3]
-            db.changed(key, 1)
-            return len(fields) - before
-        return _set_pairs(call, key, value, tuple(argv[2:]), "hset")
+        if len(argv) == 4:
+            return hash_verbs.put(call.db, argv[1], argv[2], argv[3])
+        return _put_pairs(call, argv[1], tuple(argv[2:]), "hset")
 
 
 _HSET: Final = _Hset()
@@ -52,170 +41,83 @@ def hset(call: Call, key: bytes, *pairs: bytes) -> object:
 @command("HMSET", arity=-4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hmset(call: Call, key: bytes, *pairs: bytes) -> Simple:
     """Set several fields of a hash, creating it if need be."""
-    _set_pairs(call, key, call.db.find_kept(key), pairs, "hmset")
+    _put_pairs(call, key, pairs, "hmset")
     return OK
 
 
-def _set_pairs(call: Call, key: bytes, kept: Value | None, pairs: tuple[bytes, ...], name: str) -> int:
-    """`kept` is what `find_kept` gave. A new hash is packed if it is small, and stays so as long as it is."""
-    count = len(pairs)
-    if count & 1:
+def _put_pairs(call: Call, key: bytes, pairs: tuple[bytes, ...], name: str) -> int:
+    if len(pairs) & 1:
         raise CommandError(f"ERR wrong number of arguments for '{name}' command")
-    db = call.db
-    created = edits.NO
-    if kept is None:
-        made = edits.packed_hash(PackedHash, pairs)
-        if made is not None:
-            db.put(key, made)
-            created = edits.element_count(made) >> 1
-    elif type(kept) is PackedHash:
-        created = edits.set_fields(db.values, key, kept, pairs)
-    if created >= 0:
-        db.changed(key, count >> 1)
-        return created
-    value = find_hash(db, key)
-    if value is None:
-        value = HashValue()
-        db.put(key, value)
-    fields = value.fields
-    before = len(fields)
-    if count == 2:
-        fields[pairs[0]] = pairs[1]
-    else:
-        fields.update(zip(pairs[::2], pairs[1::2]))
-    if value.expires is not None:
-        for field in pairs[::2]:
-            value.persist(field)
-    db.changed(key, count >> 1)
-    return len(fields) - before
-
-
-def writable_hash(call: Call, key: bytes) -> HashValue:
-    """The hash to write to, stored anew and empty when there is none: the caller puts a field into it."""
-    value = find_hash(call.db, key)
-    if value is None:
-        value = HashValue()
-        call.db.put(key, value)
-    return value
+    return hash_verbs.put_pairs(call.db, key, pairs)
 
 
 @command("HSETNX", arity=4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hsetnx(call: Call, key: bytes, field: bytes, content: bytes) -> int:
     """Set a field of a hash unless it exists; 1 if set, 0 if not."""
-    value = writable_hash(call, key)
-    if field in value.fields:
-        return 0
-    value.fields[field] = content
-    call.db.changed(key, 1)
-    return 1
+    return int(hash_verbs.put_new(call.db, key, field, content))
 
 
 @command("HGET", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hget(call: Call, key: bytes, field: bytes) -> bytes | None:
     """The value of a field."""
-    return read_field(call.db, key, field)
+    return hash_verbs.get(call.db, key, field)
 
 
 @command("HMGET", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hmget(call: Call, key: bytes, *names: bytes) -> list[bytes | None]:
     """The values of several fields."""
-    kept = call.db.read_kept(key)
-    if type(kept) is PackedHash:
-        return [edits.field_value(kept, name) for name in names]
-    value = _visible(call, key, kept)
-    if value is None:
-        return [None] * len(names)
-    fields = value.fields
-    return [fields.get(name) for name in names]
+    return hash_verbs.get_several(call.db, key, names)
 
 
 @command("HGETALL", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hgetall(call: Call, key: bytes) -> list[bytes] | dict[bytes, bytes]:
     """All fields and values of a hash."""
-    kept = call.db.read_kept(key)
-    if type(kept) is PackedHash:
-        return edits.elements(kept, 0, len(kept)) if call.client.proto < 3 else kept.unpack().fields
-    value = _visible(call, key, kept)
-    fields = {} if value is None else value.fields
-    if call.client.proto > 2:
-        return dict(fields)
-    flat: list[bytes] = [b""] * (2 * len(fields))
-    flat[::2] = fields
-    flat[1::2] = fields.values()
-    return flat
-
-
-def _visible(call: Call, key: bytes, kept: Value | None) -> HashValue | None:
-    """What `read_hash` gives for a value that `read_kept` gave and that is no packed hash."""
-    if kept is None:
-        return None
-    if not isinstance(kept, HashValue):
-        raise wrong_type()
-    return visible_hash(call.db, key, kept)
+    return hash_verbs.flat(call.db, key) if call.client.proto < 3 else hash_verbs.everything(call.db, key)
 
 
 @command("HKEYS", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hkeys(call: Call, key: bytes) -> list[bytes]:
     """All fields of a hash."""
-    value = read_hash(call.db, key)
+    value = hash_verbs.read(call.db, key)
     return [] if value is None else list(value.fields)
 
 
 @command("HVALS", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hvals(call: Call, key: bytes) -> list[bytes]:
     """All values of a hash."""
-    value = read_hash(call.db, key)
+    value = hash_verbs.read(call.db, key)
     return [] if value is None else list(value.fields.values())
 
 
 @command("HLEN", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hlen(call: Call, key: bytes) -> int:
     """The number of fields of a hash, with those that have expired and are still there (Redis 8.2)."""
-    kept = call.db.read_kept(key)
-    if type(kept) is PackedHash:
-        return edits.element_count(kept) >> 1
-    if kept is None:
-        return 0
-    if not isinstance(kept, HashValue):
-        raise wrong_type()
-    return len(kept.fields)
+    return hash_verbs.size(call.db, key)
 
 
 @command("HEXISTS", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hexists(call: Call, key: bytes, field: bytes) -> int:
     """Whether a field exists: 1 or 0."""
-    return 0 if read_field(call.db, key, field) is None else 1
+    return 0 if hash_verbs.get(call.db, key, field) is None else 1
 
 
 @command("HSTRLEN", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="3.2.0")
 def hstrlen(call: Call, key: bytes, field: bytes) -> int:
     """The length of a field's value in bytes, 0 without the field."""
-    return len(read_field(call.db, key, field) or b"")
+    return len(hash_verbs.get(call.db, key, field) or b"")
 
 
 @command("HDEL", arity=-3, flags=WRITE | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hdel(call: Call, key: bytes, *names: bytes) -> int:
     """Remove fields of a hash; how many were there, those among them that have expired (Redis 8.2)."""
-    db = call.db
-    value = db.find_as(HashValue, key)
-    if value is None:
-        return 0
-    removed = 0
-    for name in names:
-        if value.discard(name):
-            removed += 1
-    if removed:
-        if not value.fields:
-            db.delete(key)
-        db.changed(key, removed)
-    return removed
+    return hash_verbs.discard(call.db, key, names)
 
 
 @command("HINCRBY", arity=4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hincrby(call: Call, key: bytes, field: bytes, increment: bytes) -> int:
     """Add to the integer in a field, 0 if it is not there; the sum."""
     step = integer_argument(increment)
-    value = find_hash(call.db, key)
+    value = hash_verbs.find(call.db, key)
     text = None if value is None else value.fields.get(field)
     number = 0 if text is None else parse_integer(text)
     if number is None:
@@ -223,8 +125,7 @@ def hincrby(call: Call, key: bytes, field: bytes, increment: bytes) -> int:
     total = number + step
     if not INT64_MIN <= total <= INT64_MAX:
         raise CommandError("ERR increment or decrement would overflow")
-    writable_hash(call, key).fields[field] = b"%d" % total
-    call.db.changed(key, 1)
+    hash_verbs.put_keeping(call.db, key, field, b"%d" % total)
     return total
 
 
@@ -240,15 +141,12 @@ def hincrbyfloat(call: Call, key: bytes, field: bytes, increment: bytes) -> byte
         raise CommandError("ERR value is not a valid float")
     if not step.is_finite():
         raise CommandError("ERR value is NaN or Infinity")
-    value = find_hash(call.db, key)
+    value = hash_verbs.find(call.db, key)
     total = _sum(None if value is None else value.fields.get(field), step)
-    value = writable_hash(call, key)
-    value.fields[field] = total
+    at_ms = hash_verbs.put_keeping(call.db, key, field, total)
     call.rewrite(b"HSET", key, field, total)
-    at_ms = value.expiry(field)
     if at_ms is not None:
         call.rewrite(b"HPEXPIREAT", key, b"%d" % at_ms, b"FIELDS", b"1", field)
-    call.db.changed(key, 1)
     return total
 
 
@@ -269,7 +167,7 @@ def hrandfield(call: Call, key: bytes, *options: bytes) -> Reply:
     O(size) beyond a handful of fields: a dict has no positions.
     """
     count = _random_count(options) if options else 0
-    value = read_hash(call.db, key)
+    value = hash_verbs.read(call.db, key)
     below = call.random.below
     if not options:
         return None if value is None else next(islice(value.fields, below(len(value.fields)), None))

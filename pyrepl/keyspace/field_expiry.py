@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.keyspace.database import Database, Expiry, Keyspace
-from pyrepl.keyspace.packed import PackedHash
-from pyrepl.keyspace.values import HashValue, wrong_type
-from pyrepl.rdb.compiled import edits
+from pyrepl.keyspace.values import HashValue
 
 LOOKS: Final = 2000
 """Most hashes that one slice looks at: below a millisecond when none has anything due."""
@@ -46,26 +44,6 @@ def visible_hash(db: Database, key: bytes, value: HashValue) -> HashValue | None
         return _purged(db, key, value)
     visible = value.without_due(db.keyspace.now_ms)
     return visible if visible.fields else None
-
-
-def read_field(db: Database, key: bytes, field: bytes) -> bytes | None:
-    """One field's content from the hash that `read_hash` gives, without the copy that a replica would make.
-
-    A packed hash has no times to live, and stays packed.
-    """
-    kept = db.read_kept(key)
-    if type(kept) is PackedHash:
-        content: bytes | None = edits.field_value(kept, field)
-        return content
-    if kept is None:
-        return None
-    if not isinstance(kept, HashValue):
-        raise wrong_type()
-    if db.keyspace.expiry is not Expiry.HIDE:
-        value = visible_hash(db, key, kept)
-        return None if value is None else value.fields.get(field)
-    at_ms = kept.expiry(field)
-    return None if at_ms is not None and at_ms <= db.keyspace.now_ms else kept.fields.get(field)
 
 
 def _purged(db: Database, key: bytes, value: HashValue) -> HashValue | None:

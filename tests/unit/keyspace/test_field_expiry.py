@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Database, Expiry, Keyspace
-from pyrepl.keyspace.field_expiry import LOOKS, FieldExpiryCycle, find_hash, read_field, read_hash
+from pyrepl.keyspace.field_expiry import LOOKS, FieldExpiryCycle, find_hash, read_hash
 from pyrepl.keyspace.values import HashValue
 
 
@@ -97,19 +97,6 @@ def test_reading_counts_hits_and_misses() -> None:
     assert (keyspace.hits, keyspace.misses) == (1, 1)
 
 
-@pytest.mark.parametrize(("expiry", "due"), [(Expiry.DELETE, None), (Expiry.HIDE, None), (Expiry.IGNORE, b"v")])
-def test_one_field_is_read_by_the_same_rule(expiry: Expiry, due: bytes | None) -> None:
-    keyspace = keyspace_at(100, expiry)
-    db = keyspace.databases[0]
-    put_hash(db, b"h", early=50, now=100, late=101, never=0)
-    assert read_field(db, b"h", b"early") == read_field(db, b"h", b"now") == due
-    assert read_field(db, b"h", b"late") == read_field(db, b"h", b"never") == b"v"
-    assert read_field(db, b"h", b"nosuch") is None
-    assert read_field(db, b"nosuch", b"f") is None
-    assert (keyspace.hits, keyspace.misses) == (5, 1)
-    assert len(keyspace.expired_fields) == (2 if expiry is Expiry.DELETE else 0)
-
-
 def test_other_types_are_refused() -> None:
     db = keyspace_at(100).databases[0]
     db.put(b"s", b"text")
@@ -117,10 +104,6 @@ def test_other_types_are_refused() -> None:
         find_hash(db, b"s")
     with pytest.raises(CommandError, match="WRONGTYPE"):
         read_hash(db, b"s")
-    for expiry in Expiry:
-        db.keyspace.expiry = expiry
-        with pytest.raises(CommandError, match="WRONGTYPE"):
-            read_field(db, b"s", b"f")
 
 
 def test_the_cycle_goes_round_all_databases() -> None:

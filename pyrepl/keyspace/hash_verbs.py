@@ -1,0 +1,321 @@
+"""What is done with hashes: put, get, remove, and times to live of fields. Parsing and replies are `commands.hashes`'s.
+
+A verb takes the database and the key. It alone knows whether the hash there is packed, plain or absent; it notes the
+change, counts hits and misses where it only reads, removes the key with the last field, and raises CommandError
+WRONGTYPE when another type is stored. A new hash is packed if it is small, and stays so as long as only `put`,
+`put_pairs`, `get`, `get_several`, `flat`, `everything` and `size` meet it; a packed hash has no times to live.
+
+Fields whose time has passed are gone before any verb but `size` and `discard` sees the hash (`field_expiry`). Verbs
+that take a HashValue want the one that `find` gave just before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pyrepl.keyspace.database import Database, Expiry
+from pyrepl.keyspace.field_expiry import find_hash, read_hash, visible_hash
+from pyrepl.keyspace.packed import PackedHash
+from pyrepl.keyspace.values import HashValue, Value, wrong_type
+from pyrepl.rdb.compiled import edits
+
+NO_FIELD: Final = -2
+NO_TTL: Final = -1
+NOT_MET: Final = 0
+DONE: Final = 1
+DELETED: Final = 2
+"""What became of a field, or is known of it, as Redis's commands on times to live answer it."""
+
+# ------------------------------------------------------------------ putting
+
+
+def put(db: Database, key: bytes, field: bytes, content: bytes) -> int:
+    """Set a field, which loses its time to live, making the hash if there is none; 1 if the field is new."""
+    value = db.find_kept(key)
+    if type(value) is HashValue and value.expires is None:
+        fields = value.fields
+        before = len(fields)
+        fields[field] = content
+        db.changed(key, 1)
+        return len(fields) - before
+    return _put_pairs(db, key, value, (field, content))
+
+
+def put_pairs(db: Database, key: bytes, pairs: tuple[bytes, ...]) -> int:
+    """As `put`, for field, value, ... (at least one pair); how many fields are new."""
+    return _put_pairs(db, key, db.find_kept(key), pairs)
+
+
+def _put_pairs(db: Database, key: bytes, kept: Value | None, pairs: tuple[bytes, ...]) -> int:
+    """`kept` is what `find_kept` gave."""
+    count = len(pairs)
+    created = edits.NO
+    if kept is None:
+        made = edits.packed_hash(PackedHash, pairs)
+        if made is not None:
+            db.put(key, made)
+            created = edits.element_count(made) >> 1
+    elif type(kept) is PackedHash:
+        created = edits.set_fields(db.values, key, kept, pairs)
+    if created >= 0:
+        db.changed(key, count >> 1)
+        return created
+    value = _writable(db, key)
+    fields = value.fields
+    before = len(fields)
+    if count == 2:
+        fields[pairs[0]] = pairs[1]
+    else:
+        fields.update(zip(pairs[::2], pairs[1::2]))
+    if value.expires is not None:
+        for field in pairs[::2]:
+            value.persist(field)
+    db.changed(key, count >> 1)
+    return len(fields) - before
+
+
+def _writable(db: Database, key: bytes) -> HashValue:
+    """The hash to write to, stored anew and empty when there is none: the caller puts a field into it."""
+    value = find_hash(db, key)
+    if value is None:
+        value = HashValue()
+        db.put(key, value)
+    return value
+
+
+def put_new(db: Database, key: bytes, field: bytes, content: bytes) -> bool:
+    """Set a field unless it exists; True if it was set."""
+    value = _writable(db, key)
+    if field in value.fields:
+        return False
+    value.fields[field] = content
+    db.changed(key, 1)
+    return True
+
+
+def put_keeping(db: Database, key: bytes, field: bytes, content: bytes) -> int | None:
+    """Set a field, which keeps its time to live; that (Unix ms), None if it has none."""
+    value = _writable(db, key)
+    value.fields[field] = content
+    db.changed(key, 1)
+    return value.expiry(field)
+
+
+def put_timed(
+    db: Database, key: bytes, pairs: tuple[bytes, ...], must_exist: bool | None, at_ms: int | None, keep_ttl: bool
+) -> list[int] | None:
+    """Set field, value, ... with their time to live, if all fields exist, or none does (None: whatever there is).
+
+    What became of each field's time as `expire` tells it, nothing without `at_ms`; None if nothing was set.
+    """
+    names = pairs[::2]
+    value = find_hash(db, key)
+    if must_exist is not None:
+        for field in names:
+            if (value is not None and field in value.fields) != must_exist:
+                return None
+    if value is None:
+        value = _writable(db, key)
+    for field, content in zip(names, pairs[1::2]):
+        if keep_ttl:
+            value.fields[field] = content
+        else:
+            value.put(field, content)
+    outcomes: list[int] = []
+    if at_ms is not None:
+        outcomes = [_expire_field(db, value, field, at_ms, b"") for field in names]
+        if DELETED not in outcomes:
+            db.volatile_hashes.add(key)
+    _settle(db, key, value, len(names))
+    return outcomes
+
+
+def _settle(db: Database, key: bytes, value: HashValue, count: int) -> None:
+    """After `count` fields changed: drop the hash with its last field, and note the change."""
+    if not value.fields:
+        db.delete(key)
+    if count:
+        db.changed(key, count)
+
+
+# ------------------------------------------------------------------ getting
+
+
+def find(db: Database, key: bytes) -> HashValue | None:
+    """The hash to write to; None without one."""
+    return find_hash(db, key)
+
+
+def read(db: Database, key: bytes) -> HashValue | None:
+    """The hash to ask questions of; None without one. It may be a copy: never change it."""
+    return read_hash(db, key)
+
+
+def get(db: Database, key: bytes, field: bytes) -> bytes | None:
+    """One field's content, without the copy that a replica would make of a hash with expired fields."""
+    kept = db.read_kept(key)
+    if type(kept) is PackedHash:
+        content: bytes | None = edits.field_value(kept, field)
+        return content
+    if kept is None:
+        return None
+    if not isinstance(kept, HashValue):
+        raise wrong_type()
+    if db.keyspace.expiry is not Expiry.HIDE:
+        value = visible_hash(db, key, kept)
+        return None if value is None else value.fields.get(field)
+    at_ms = kept.expiry(field)
+    return None if at_ms is not None and at_ms <= db.keyspace.now_ms else kept.fields.get(field)
+
+
+def get_several(db: Database, key: bytes, names: tuple[bytes, ...]) -> list[bytes | None]:
+    """The contents of several fields."""
+    kept = db.read_kept(key)
+    if type(kept) is PackedHash:
+        return [edits.field_value(kept, name) for name in names]
+    value = _visible(db, key, kept)
+    if value is None:
+        return [None] * len(names)
+    fields = value.fields
+    return [fields.get(name) for name in names]
+
+
+def _visible(db: Database, key: bytes, kept: Value | None) -> HashValue | None:
+    """What `read` gives for a value that `read_kept` gave and that is no packed hash."""
+    if kept is None:
+        return None
+    if not isinstance(kept, HashValue):
+        raise wrong_type()
+    return visible_hash(db, key, kept)
+
+
+def flat(db: Database, key: bytes) -> list[bytes]:
+    """Field, value, ... of the whole hash: a copy."""
+    kept = db.read_kept(key)
+    if type(kept) is PackedHash:
+        return edits.elements(kept, 0, len(kept))
+    value = _visible(db, key, kept)
+    if value is None:
+        return []
+    fields = value.fields
+    parts: list[bytes] = [b""] * (2 * len(fields))
+    parts[::2] = fields
+    parts[1::2] = fields.values()
+    return parts
+
+
+def everything(db: Database, key: bytes) -> dict[bytes, bytes]:
+    """The fields with their values: a copy."""
+    kept = db.read_kept(key)
+    if type(kept) is PackedHash:
+        return kept.unpack().fields
+    value = _visible(db, key, kept)
+    return {} if value is None else dict(value.fields)
+
+
+def size(db: Database, key: bytes) -> int:
+    """How many fields there are, with those that have expired and are still there (Redis 8.2); 0 without a hash."""
+    kept = db.read_kept(key)
+    if type(kept) is PackedHash:
+        return edits.element_count(kept) >> 1
+    if kept is None:
+        return 0
+    if not isinstance(kept, HashValue):
+        raise wrong_type()
+    return len(kept.fields)
+
+
+# ------------------------------------------------------------------ removing
+
+
+def discard(db: Database, key: bytes, names: tuple[bytes, ...]) -> int:
+    """Remove fields; how many were there, those among them that have expired (Redis 8.2)."""
+    value = db.find_as(HashValue, key)
+    if value is None:
+        return 0
+    removed = 0
+    for name in names:
+        if value.discard(name):
+            removed += 1
+    if removed:
+        _settle(db, key, value, removed)
+    return removed
+
+
+def take(db: Database, key: bytes, value: HashValue, names: tuple[bytes, ...]) -> list[bytes | None]:
+    """Remove fields; the contents that they had."""
+    found: list[bytes | None] = []
+    removed = 0
+    for field in names:
+        found.append(value.fields.get(field))
+        if value.discard(field):
+            removed += 1
+    _settle(db, key, value, removed)
+    return found
+
+
+# ------------------------------------------------------------------ times to live
+
+
+def expire(
+    db: Database, key: bytes, value: HashValue, names: Sequence[bytes], at_ms: int, condition: bytes
+) -> list[int]:
+    """Set when fields expire if `condition` (NX, XX, GT, LT or empty) holds; a field goes when that time is past.
+
+    What became of each: NO_FIELD, NOT_MET, DONE or DELETED. Telling the replicas is the caller's.
+    """
+    outcomes = [_expire_field(db, value, field, at_ms, condition) for field in names]
+    if DONE in outcomes:
+        db.volatile_hashes.add(key)
+    _settle(db, key, value, outcomes.count(DONE) + outcomes.count(DELETED))
+    return outcomes
+
+
+def _expire_field(db: Database, value: HashValue, field: bytes, at_ms: int, condition: bytes) -> int:
+    """A replica leaves the deletion to its master's HDEL."""
+    if field not in value.fields:
+        return NO_FIELD
+    if condition and not _holds(condition, value.expiry(field), at_ms):
+        return NOT_MET
+    if at_ms <= db.keyspace.now_ms and db.keyspace.expiry is Expiry.DELETE:
+        value.discard(field)
+        return DELETED
+    value.expire_at(field, at_ms)
+    return DONE
+
+
+def _holds(condition: bytes, old_ms: int | None, at_ms: int) -> bool:
+    """No time to live counts as an infinite one, as for keys."""
+    if condition == b"NX":
+        return old_ms is None
+    if condition == b"XX":
+        return old_ms is not None
+    if condition == b"GT":
+        return old_ms is not None and at_ms > old_ms
+    return old_ms is None or at_ms < old_ms
+
+
+def persist(db: Database, key: bytes, value: HashValue, names: Sequence[bytes]) -> list[int]:
+    """Take away fields' times to live; NO_FIELD, NO_TTL or DONE for each."""
+    outcomes: list[int] = []
+    for field in names:
+        if field not in value.fields:
+            outcomes.append(NO_FIELD)
+        else:
+            outcomes.append(DONE if value.persist(field) else NO_TTL)
+    if DONE in outcomes:
+        db.changed(key, outcomes.count(DONE))
+    return outcomes
+
+
+def expiries(value: HashValue, names: Sequence[bytes]) -> list[int]:
+    """When fields expire (Unix ms, not negative), NO_FIELD or NO_TTL."""
+    times: list[int] = []
+    for field in names:
+        at_ms = value.expiry(field)
+        if at_ms is not None:
+            times.append(at_ms)
+        else:
+            times.append(NO_TTL if field in value.fields else NO_FIELD)
+    return times
