@@ -13,8 +13,8 @@ from pyrepl.commands.scan import scan_elements
 from pyrepl.commands.slices import ElementsJob
 from pyrepl.commands.table import FIRST_ARG, READONLY, command
 from pyrepl.commands.zset_replies import flat_scores
-from pyrepl.keyspace import hash_verbs
-from pyrepl.keyspace.values import SetValue, ZsetValue
+from pyrepl.keyspace import hash_verbs, set_verbs
+from pyrepl.keyspace.values import ZsetValue
 
 ScanReply = list[bytes | list[bytes]]
 """[next cursor, elements]; a next cursor of 0 is the end."""
@@ -65,13 +65,13 @@ def sscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply |
 
 def _sscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
-    value = call.db.read_as(SetValue, key)
-    if value is None:
+    everyone = set_verbs.read_members(call.db, key)
+    if everyone is None:
         return [b"0", []]
     chosen = scan_options(options)
-    if call.keyspace.scans.is_far(call.db.index, key, value.members, place, chosen.count):
-        return InSlices(ElementsJob(call.keyspace, value.members, lambda: _sscan(call, key, cursor, options)))
-    next_cursor, members = scan_elements(call, key, value.members, place, chosen)
+    if call.keyspace.scans.is_far(call.db.index, key, everyone, place, chosen.count):
+        return InSlices(ElementsJob(call.keyspace, everyone, lambda: _sscan(call, key, cursor, options)))
+    next_cursor, members = scan_elements(call, key, everyone, place, chosen)
     return [next_cursor, members]
 
 

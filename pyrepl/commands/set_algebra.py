@@ -12,7 +12,7 @@ from pyrepl.commands.arguments import syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import counted_keys, limit_argument
 from pyrepl.commands.table import ALL_ARGS, DENYOOM, MOVABLE_KEYS, READONLY, WRITE, command, numkeys_at
-from pyrepl.keyspace.values import SetValue
+from pyrepl.keyspace import set_verbs
 
 SetOperation = Callable[[list[set[bytes] | None]], set[bytes]]
 """From the members of each key, None where there is none, to a new set. The list is not empty."""
@@ -55,12 +55,7 @@ def _subtract(result: set[bytes], members: set[bytes]) -> None:
 
 def _inputs(call: Call, keys: tuple[bytes, ...]) -> list[set[bytes] | None]:
     """The members of each key."""
-    db = call.db
-    inputs: list[set[bytes] | None] = []
-    for key in keys:
-        value = db.read_as(SetValue, key)
-        inputs.append(None if value is None else value.members)
-    return inputs
+    return [set_verbs.read_members(call.db, key) for key in keys]
 
 
 def _answer(call: Call, keys: tuple[bytes, ...], operation: SetOperation) -> Sequence[bytes] | Set[bytes]:
@@ -70,13 +65,8 @@ def _answer(call: Call, keys: tuple[bytes, ...], operation: SetOperation) -> Seq
 
 def _store(call: Call, destination: bytes, keys: tuple[bytes, ...], operation: SetOperation) -> int:
     """Put the result in place of whatever `destination` holds; an empty result only deletes. Its size."""
-    db = call.db
     result = operation(_inputs(call, keys))
-    if result:
-        db.put(destination, SetValue(result))
-        db.changed(destination, 1)
-    elif db.delete(destination):
-        db.changed(destination, 1)
+    set_verbs.store(call.db, destination, result)
     return len(result)
 
 

@@ -1,0 +1,148 @@
+"""What is done with sets: add, remove, move, pop, ask. Parsing arguments and shaping replies is `commands.sets`'s.
+
+A verb takes the database and the key. It alone knows whether the set there is packed, plain or absent; it notes the
+change, counts hits and misses where it only reads, removes the key with the last member, and raises CommandError
+WRONGTYPE when another type is stored. A set is packed only as a snapshot brought it: whatever verb meets it unpacks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyrepl.keyspace.database import Database
+from pyrepl.keyspace.sampling import Below
+from pyrepl.keyspace.values import SetValue, wrong_type
+
+# ------------------------------------------------------------------ changing
+
+
+def add(db: Database, key: bytes, member: bytes) -> int:
+    """Add a member, making the set if there is none; 1 if it is new."""
+    value = db.find(key)
+    if value is None:
+        db.put(key, SetValue({member}))
+    elif type(value) is not SetValue:
+        raise wrong_type()
+    elif not value.add(member):
+        return 0
+    db.changed(key, 1)
+    return 1
+
+
+def add_several(db: Database, key: bytes, members: Sequence[bytes]) -> int:
+    """As `add`, for several; how many are new."""
+    value = db.find_as(SetValue, key)
+    if value is None:
+        value = SetValue(set(members))
+        db.put(key, value)
+        added = len(value.members)
+    else:
+        added = value.update(members)
+    if added:
+        db.changed(key, added)
+    return added
+
+
+def discard(db: Database, key: bytes, members: Sequence[bytes]) -> int:
+    """Remove members; how many were there."""
+    value = db.find_as(SetValue, key)
+    if value is None:
+        return 0
+    removed = 0
+    for member in members:
+        if value.discard(member):
+            removed += 1
+    if removed:
+        if not value.members:
+            db.delete(key)
+        db.changed(key, removed)
+    return removed
+
+
+def move(db: Database, source: bytes, destination: bytes, member: bytes) -> bool:
+    """Move a member from one set to another; True if it was there."""
+    value = db.find_as(SetValue, source)
+    if value is None:
+        return False
+    target = db.find_as(SetValue, destination)
+    if value is target:
+        return member in value.members
+    if not value.discard(member):
+        return False
+    if not value.members:
+        db.delete(source)
+    db.changed(source, 1)
+    if target is None:
+        db.put(destination, SetValue({member}))
+        db.changed(destination, 1)
+    elif target.add(member):
+        db.changed(destination, 1)
+    return True
+
+
+def pop(db: Database, key: bytes, below: Below) -> bytes | None:
+    """Take a uniformly random member; None without a set."""
+    value = db.find_as(SetValue, key)
+    if value is None:
+        return None
+    member = value.pop_random(below)
+    if not value.members:
+        db.delete(key)
+    db.changed(key, 1)
+    return member
+
+
+def take_whole(db: Database, key: bytes, count: int) -> set[bytes] | None:
+    """Take all members, and the key, if they are no more than `count`; None if they are, or without a set."""
+    value = db.find_as(SetValue, key)
+    if value is None or count < len(value.members):
+        return None
+    db.delete(key)
+    db.changed(key, len(value.members))
+    return value.members
+
+
+def pop_several(db: Database, key: bytes, count: int, below: Below) -> list[bytes]:
+    """Take `count` random members, fewer than there are (see `take_whole`); none without a set."""
+    value = db.find_as(SetValue, key)
+    if value is None or count == 0:
+        return []
+    assert count < len(value.members)
+    taken = [value.pop_random(below) for _ in range(count)]
+    db.changed(key, count)
+    return taken
+
+
+def store(db: Database, key: bytes, members: set[bytes]) -> None:
+    """Put a set, which is taken over, in place of whatever is stored there; an empty one only deletes."""
+    if members:
+        db.put(key, SetValue(members))
+        db.changed(key, 1)
+    elif db.delete(key):
+        db.changed(key, 1)
+
+
+# ------------------------------------------------------------------ asking
+
+
+def read(db: Database, key: bytes) -> SetValue | None:
+    """The set to pick members from; None without one."""
+    return db.read_as(SetValue, key)
+
+
+def read_members(db: Database, key: bytes) -> set[bytes] | None:
+    """The members as they are stored: never change them. None without a set."""
+    value = db.read_as(SetValue, key)
+    return None if value is None else value.members
+
+
+def contains(db: Database, key: bytes, member: bytes) -> bool:
+    """Is this a member?"""
+    value = db.read_as(SetValue, key)
+    return value is not None and member in value.members
+
+
+def size(db: Database, key: bytes) -> int:
+    """How many members there are, 0 without a set."""
+    value = db.read_as(SetValue, key)
+    return 0 if value is None else len(value.members)
