@@ -15,13 +15,12 @@ from pyrepl.commands.debug_protocol import protocol_sample
 from pyrepl.commands.effect import Effect
 from pyrepl.commands.effects import DebugLoadAof, DebugReload, DebugSleep, InSlices, Log, ReplPause, ReplPausePoint
 from pyrepl.commands.help import help_reply, subcommand_syntax_error
-from pyrepl.commands.objects import encoding
 from pyrepl.commands.slices import FEW_KEYS, DigestJob
 from pyrepl.commands.table import ADMIN, LOADING, NOSCRIPT, STALE, command
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.digest import key_digest, keyspace_digest
-from pyrepl.keyspace.packed import unpacked
-from pyrepl.keyspace.values import plain_value
+from pyrepl.keyspace.encoding import encoding
+from pyrepl.keyspace.packed import kept_plain
 from pyrepl.observability.client_line import is_local
 from pyrepl.observability.events import DebugLog, ReplicationIdsChanged
 from pyrepl.rdb.payload import encode_payload
@@ -77,10 +76,9 @@ def _object(call: Call, key: bytes) -> Outcome:
     kept = call.db.find_kept(key)
     if kept is None:
         raise no_such_key()
-    value = unpacked(kept)
-    size = len(encode_payload(plain_value(value), Form(_SIZED_VERSION))) - _PAYLOAD_FRAME_BYTES
+    size = len(encode_payload(kept_plain(kept), Form(_SIZED_VERSION))) - _PAYLOAD_FRAME_BYTES
     clock = call.now_ms // 1000 & 0xFFFFFF
-    text = f"Value at:{id(kept):#x} refcount:1 encoding:{encoding(value, call.node.settings)}"
+    text = f"Value at:{id(kept):#x} refcount:1 encoding:{encoding(kept, call.node.settings)}"
     return Simple(f"{text} serializedlength:{size} lru:{clock} lru_seconds_idle:0".encode())
 
 

@@ -12,15 +12,15 @@ from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.access import Tracking
 from pyrepl.keyspace.idmp import limits_of_new
-from pyrepl.keyspace.packed import unpacked
-from pyrepl.keyspace.values import HashValue, Value, from_plain, plain_value
+from pyrepl.keyspace.packed import kept_plain
+from pyrepl.keyspace.values import from_plain
 from pyrepl.rdb.payload import decode_payload, encode_payload, version_of
 from pyrepl.rdb.reader import RdbLimits
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.hash import FIELD_TTL_VERSIONS
 from pyrepl.rdb.types.row import CannotHold, Form
 from pyrepl.rdb.types.stream import IDMP_VERSIONS
-from pyrepl.rdb.values import IdmpState, StreamValue
+from pyrepl.rdb.values import HashWithTtls, IdmpState, StreamValue
 from pyrepl.rdb.versions import Version, VersionSet, lowest_version, numbered
 from pyrepl.resp.numbers import INT64_MAX
 from pyrepl.resp.reply import OK, Simple
@@ -37,25 +37,25 @@ def dump(call: Call, key: bytes) -> bytes | None:
     kept = call.db.read_kept(key)
     if kept is None:
         return None
-    value = unpacked(kept)
+    plain = kept_plain(kept)
     try:
-        return encode_payload(plain_value(value), _form(value, call.node.settings))
+        return encode_payload(plain, _form(plain, call.node.settings))
     except CannotHold as error:
         raise CommandError(f"ERR {error}") from None
 
 
-def _form(value: Value, settings: Settings) -> Form:
+def _form(plain: object, settings: Settings) -> Form:
     packing = PackingSettings(**{name: getattr(settings, name) for name in PackingSettings._fields})
-    version = _needed(value) if settings.rdb_version is None else numbered(settings.rdb_version)
+    version = _needed(plain) if settings.rdb_version is None else numbered(settings.rdb_version)
     return Form(version, settings.rdbcompression, packing)
 
 
-def _needed(value: Value) -> Version:
+def _needed(plain: object) -> Version:
     """The lowest version that holds all of a value."""
     needs: list[VersionSet] = []
-    if isinstance(value, HashValue) and value.expires:
+    if isinstance(plain, HashWithTtls):
         needs.append(FIELD_TTL_VERSIONS)
-    if isinstance(value, StreamValue) and value.idmp is not None and not value.idmp.tells_nothing:
+    if isinstance(plain, StreamValue) and plain.idmp is not None and not plain.idmp.tells_nothing:
         needs.append(IDMP_VERSIONS)
     return lowest_version(needs)
 

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import ClassVar, Final, final
 
-from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue, type_name
+from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue, plain_value, type_name
 from pyrepl.rdb.compiled import edits
 from pyrepl.rdb.packed.intset import decode_intset
 from pyrepl.rdb.packed.listpack import decode_listpack
@@ -104,6 +104,11 @@ def _elements(packed: bytes) -> list[bytes]:
 def unpacked(value: Value) -> Value:
     """What a value that `Database.find_kept` gave stands for; the database keeps it as it is."""
     return value.unpack() if isinstance(value, Packed) else value
+
+
+def kept_plain(value: Value) -> object:
+    """As `plain_value`, for a value that may be packed and stays so."""
+    return plain_value(unpacked(value))
 
 
 def kept_type_name(value: Value) -> str:
