@@ -13,8 +13,7 @@ from pyrepl.commands.scan import scan_elements
 from pyrepl.commands.slices import ElementsJob
 from pyrepl.commands.table import FIRST_ARG, READONLY, command
 from pyrepl.commands.zset_replies import flat_scores
-from pyrepl.keyspace import hash_verbs, set_verbs
-from pyrepl.keyspace.values import ZsetValue
+from pyrepl.keyspace import hash_verbs, set_verbs, zset_verbs
 
 ScanReply = list[bytes | list[bytes]]
 """[next cursor, elements]; a next cursor of 0 is the end."""
@@ -83,7 +82,7 @@ def zscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply |
 
 def _zscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
-    value = call.db.read_as(ZsetValue, key)
+    value = zset_verbs.read(call.db, key)
     if value is None:
         return [b"0", []]
     scores = value.scores

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Final, final
 
@@ -10,8 +9,8 @@ from pyrepl.commands.arguments import integer_argument, syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.table import DENYOOM, FIRST_ARG, MOVABLE_KEYS, READONLY, WRITE, Keys, command
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.database import Expiry
-from pyrepl.keyspace.values import HashValue, ListValue, SetValue, ZsetValue, wrong_type
+from pyrepl.keyspace import list_verbs
+from pyrepl.keyspace.elements import read_elements, read_field, read_string
 from pyrepl.resp.doubles import parse_double
 
 _SPACES: Final = b" \t\n\v\f\r"
@@ -93,24 +92,13 @@ class _Options:
 
 
 def _sorted(call: Call, key: bytes, options: _Options) -> list[bytes | None]:
-    value = call.db.read(key)
-    elements: list[bytes]
-    if value is None:
-        elements = []
-    elif isinstance(value, ListValue):
-        elements = list(value.items)
-    elif isinstance(value, SetValue):
-        elements = list(value.members)
-    elif isinstance(value, ZsetValue):
-        elements = [member for _, member in value.order]
-    else:
-        raise wrong_type()
+    elements, is_ordered = read_elements(call.db, key)
     if not options.keeps_order:
         elements = _in_order(call, elements, options)
-    elif isinstance(value, SetValue) and options.store is not None:
+    elif not is_ordered and options.store is not None:
         # A set has no order of its own, and what is stored must be the same on every replica.
         elements.sort(reverse=options.descending)
-    elif options.descending and not isinstance(value, SetValue):
+    elif options.descending and is_ordered:
         elements.reverse()
     chosen = elements[options.window(len(elements))]
     if not options.gets:
@@ -157,24 +145,14 @@ def _look_up(call: Call, pattern: bytes, element: bytes) -> bytes | None:
         return None
     arrow = pattern.find(b"->", star + 1)
     if arrow < 0 or arrow + 2 == len(pattern):
-        value = call.db.read(pattern[:star] + element + pattern[star + 1 :])
-        return value if isinstance(value, bytes) else None
-    found = call.db.read(pattern[:star] + element + pattern[star + 1 : arrow])
-    return _field(call, found, pattern[arrow + 2 :]) if isinstance(found, HashValue) else None
-
-
-def _field(call: Call, value: HashValue, field: bytes) -> bytes | None:
-    """A field's content, unless its time has passed."""
-    at_ms = value.expiry(field)
-    if at_ms is not None and at_ms <= call.now_ms and call.keyspace.expiry is not Expiry.IGNORE:
-        return None
-    return value.fields.get(field)
+        return read_string(call.db, pattern[:star] + element + pattern[star + 1 :])
+    return read_field(call.db, pattern[:star] + element + pattern[star + 1 : arrow], pattern[arrow + 2 :])
 
 
 def _store(call: Call, key: bytes, found: list[bytes | None]) -> int:
     db = call.db
     if found:
-        db.put(key, ListValue(deque(b"" if item is None else item for item in found)))
+        list_verbs.store(db, key, [b"" if item is None else item for item in found])
         db.changed(key, len(found))
     elif db.delete(key):
         db.changed(key)

@@ -16,6 +16,7 @@ from pyrepl.commands.table import DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY,
 from pyrepl.commands.zset_bounds import LexRange, RankRange, ScoreRange, lex_range, rank_range, score_range
 from pyrepl.commands.zset_replies import scored_reply
 from pyrepl.errors import CommandError
+from pyrepl.keyspace import zset_verbs
 from pyrepl.keyspace.values import ZsetValue
 from pyrepl.resp.reply import Reply
 
@@ -106,7 +107,7 @@ def _set_range(query: RangeQuery, ends: tuple[bytes, bytes]) -> None:
 
 
 def _answer(call: Call, key: bytes, query: RangeQuery) -> Reply:
-    value = call.db.read_as(ZsetValue, key)
+    value = zset_verbs.read(call.db, key)
     if value is None:
         return []
     entries = query.entries(value)
@@ -155,26 +156,14 @@ def zrevrangebylex(call: Call, key: bytes, high: bytes, low: bytes, *options: by
 def zrangestore(call: Call, destination: bytes, source: bytes, start: bytes, stop: bytes, *options: bytes) -> int:
     """Store the members that ZRANGE would answer, with their scores; how many they are."""
     query = _range_query((start, stop), options, None, None, store=True)
-    value = call.db.read_as(ZsetValue, source)
+    value = zset_verbs.read(call.db, source)
     entries = [] if value is None else query.entries(value)
-    store_scores(call, destination, {member: score for score, member in entries})
+    zset_verbs.store(call.db, destination, {member: score for score, member in entries})
     return len(entries)
 
 
-def store_scores(call: Call, destination: bytes, scores: dict[bytes, float]) -> None:
-    """Put a new sorted set in place of whatever `destination` holds; an empty one only deletes."""
-    db = call.db
-    if scores:
-        value = ZsetValue(scores)
-        value.drop_negative_zeros()
-        db.put(destination, value)
-        db.changed(destination, 1)
-    elif db.delete(destination):
-        db.changed(destination, 1)
-
-
 def _count(call: Call, key: bytes, asked: ScoreRange | LexRange) -> int:
-    value = call.db.read_as(ZsetValue, key)
+    value = zset_verbs.read(call.db, key)
     if value is None:
         return 0
     start, end = asked.positions(value, False)
@@ -194,16 +183,13 @@ def zlexcount(call: Call, key: bytes, low: bytes, high: bytes) -> int:
 
 
 def _remove(call: Call, key: bytes, asked: RankRange | ScoreRange | LexRange) -> int:
-    value = call.db.find_as(ZsetValue, key)
+    value = zset_verbs.find(call.db, key)
     if value is None:
         return 0
     start, end = asked.positions(value, False)
     if start >= end:
         return 0
-    value.remove_slice(start, end)
-    if not value.scores:
-        call.db.delete(key)
-    call.db.changed(key, end - start)
+    zset_verbs.remove_slice(call.db, key, value, start, end)
     return end - start
 
 

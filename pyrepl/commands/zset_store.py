@@ -6,17 +6,17 @@ or sum that is not a number counts as 0. Replies and texts are Redis 7.0's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, final
 
 from pyrepl.commands.arguments import float_argument, integer_argument, syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.key_counts import limit_argument
 from pyrepl.commands.table import DENYOOM, MOVABLE_KEYS, READONLY, WRITE, command, numkeys_at
-from pyrepl.commands.zset_ranges import store_scores
 from pyrepl.commands.zset_replies import scored_reply
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.values import SetValue, ZsetValue, wrong_type
+from pyrepl.keyspace import zset_verbs
+from pyrepl.keyspace.scores import read_scores
 from pyrepl.resp.reply import Reply
 
 Aggregate = Callable[[float, float], float]
@@ -36,30 +36,6 @@ def _greater(one: float, other: float) -> float:
 
 
 AGGREGATES: Final[dict[bytes, Aggregate]] = {b"SUM": _sum, b"MIN": _lesser, b"MAX": _greater}
-
-
-@final
-class UnitScores(Mapping[bytes, float]):
-    """A plain set as if each member had the score 1; shares the set."""
-
-    __slots__ = ("_members",)
-
-    def __init__(self, members: set[bytes]) -> None:
-        self._members = members
-
-    def __getitem__(self, member: bytes) -> float:
-        if member not in self._members:
-            raise KeyError(member)
-        return 1.0
-
-    def __contains__(self, member: object) -> bool:
-        return member in self._members
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._members)
-
-    def __len__(self) -> int:
-        return len(self._members)
 
 
 @final
@@ -100,18 +76,7 @@ def _inputs(call: Call, arguments: tuple[bytes, ...], name: str) -> list[Input]:
         raise CommandError(f"ERR at least 1 input key is needed for '{name}' command")
     if count > len(arguments) - 1:
         raise syntax_error()
-    return [Input(_scores_of(call, key)) for key in arguments[1 : 1 + count]]
-
-
-def _scores_of(call: Call, key: bytes) -> Mapping[bytes, float]:
-    value = call.db.read(key)
-    if value is None:
-        return {}
-    if isinstance(value, ZsetValue):
-        return value.scores
-    if isinstance(value, SetValue):
-        return UnitScores(value.members)
-    raise wrong_type()
+    return [Input(read_scores(call.db, key)) for key in arguments[1 : 1 + count]]
 
 
 def _request(
@@ -203,7 +168,7 @@ def _answer(call: Call, request: Request, result: dict[bytes, float]) -> Reply:
 
 
 def _store(call: Call, destination: bytes, result: dict[bytes, float]) -> int:
-    store_scores(call, destination, result)
+    zset_verbs.store(call.db, destination, result)
     return len(result)
 
 

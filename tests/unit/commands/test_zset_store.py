@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrepl.commands import sets, zset_ranges, zset_store, zsets
-from pyrepl.commands.zset_store import AGGREGATES, Input, Request, UnitScores, difference, intersection, union
+from pyrepl.commands.zset_store import AGGREGATES, Input, Request, difference, intersection, union
 from tests.unit.commands.desk import Desk
 
 MAPS = st.dictionaries(st.sampled_from([b"a", b"b", b"c"]), st.integers(-3, 3).map(float))
@@ -41,16 +41,6 @@ def test_operations_agree_with_a_plain_model(sources: list[tuple[dict[bytes, flo
         for member, score in sources[0][0].items()
         if not any(member in scores for scores, _ in sources[1:])
     }
-
-
-def test_a_plain_set_counts_as_scores_of_one() -> None:
-    scores = UnitScores({b"a", b"b"})
-    assert dict(scores) == {b"a": 1.0, b"b": 1.0}
-    assert scores.get(b"a") == 1.0
-    assert scores.get(b"c") is None
-    assert b"a" in scores
-    assert b"c" not in scores
-    assert len(scores) == 2
 
 
 @pytest.fixture

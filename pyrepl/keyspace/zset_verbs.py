@@ -1,0 +1,231 @@
+"""What is done with sorted sets: add, increment, remove, pop, ask. Parsing and replies are `commands.zsets`'s.
+
+A verb takes the database and the key. It alone knows whether the sorted set there is packed, plain or absent; it notes
+the change, counts hits and misses where it only reads, removes the key with the last member, and raises CommandError
+WRONGTYPE when another type is stored. A new sorted set is packed if it is small, and stays so as long as only `add`,
+`increment`, `score`, `scores` and `size` meet it; `add_several` packs a small one that was, or that it made.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.database import Database
+from pyrepl.keyspace.packed import PackedZset
+from pyrepl.keyspace.values import Value, ZsetValue, wrong_type
+from pyrepl.rdb.compiled import edits
+
+NOT_A_NUMBER: Final = "ERR resulting score is not a number (NaN)"
+
+# ------------------------------------------------------------------ changing
+
+
+@final
+class Condition:
+    """What ZADD's options allow: new members only (`nx`), old ones only (`xx`), to go up (`gt`) or down (`lt`) only."""
+
+    __slots__ = ("gt", "lt", "nx", "xx")
+
+    def __init__(self) -> None:
+        self.nx: bool = False
+        self.xx: bool = False
+        self.gt: bool = False
+        self.lt: bool = False
+
+    def allows(self, old: float | None, score: float) -> bool:
+        """May a member that has the score `old` (None: is not there) get `score`?"""
+        if old is None:
+            return not self.xx
+        if self.nx:
+            return False
+        return not (self.gt and score <= old) and not (self.lt and score >= old)
+
+
+def add(db: Database, key: bytes, member: bytes, score: float) -> int:
+    """Give a member a score, which is not nan, making the sorted set if there is none; 1 if the member is new."""
+    value = db.find_kept(key)
+    if value is None:
+        made = edits.packed_zset(PackedZset, member, score)
+        db.put(key, ZsetValue({member: score or 0.0}) if made is None else made)
+        db.changed(key, 1)
+        return 1
+    if type(value) is PackedZset:
+        done = edits.set_score(db.values, key, value, member, score)
+        if done > 0:
+            db.changed(key, 1)
+        if done >= 0:
+            return done & 1
+        value = db.find(key)
+    if type(value) is not ZsetValue:
+        raise wrong_type()
+    assert isinstance(value, ZsetValue)
+    old = value.scores.get(member)
+    if old != score:
+        value.put(member, score)
+        db.changed(key, 1)
+    return 1 if old is None else 0
+
+
+def add_several(
+    db: Database, key: bytes, members: tuple[bytes, ...], scores: list[float], condition: Condition
+) -> tuple[int, int]:
+    """As `add`, for as many members as scores, where the condition allows it; how many are new, how many changed."""
+    kept = db.find_kept(key)
+    value = db.find_as(ZsetValue, key)
+    if value is None:
+        if condition.xx:
+            return 0, 0
+        value = ZsetValue()
+        db.put(key, value)
+    added = updated = 0
+    for score, member in zip(scores, members):
+        old = value.scores.get(member)
+        if not condition.allows(old, score) or old == score:
+            continue
+        value.put(member, score)
+        if old is None:
+            added += 1
+        else:
+            updated += 1
+    if kept is None or type(kept) is PackedZset:
+        made = edits.packed_scores(PackedZset, value.scores)
+        if made is not None:
+            db.replace(key, made)
+    if added + updated:
+        db.changed(key, added + updated)
+    return added, updated
+
+
+def increment(db: Database, key: bytes, member: bytes, step: float, condition: Condition) -> float | None:
+    """Add to a member's score, 0 if it is not there; the sum, or None when the condition forbids it.
+
+    Raises CommandError when the sum is no number.
+    """
+    old = _score_in(db.find_kept(key), member)
+    if old is not None and condition.nx:
+        return None
+    score = step if old is None else old + step
+    if score != score:
+        raise CommandError(NOT_A_NUMBER)
+    if not condition.allows(old, score):
+        return None
+    if old != score:
+        add(db, key, member, score)
+    return score
+
+
+def discard(db: Database, key: bytes, members: tuple[bytes, ...]) -> int:
+    """Remove members; how many were there."""
+    value = db.find_as(ZsetValue, key)
+    if value is None:
+        return 0
+    removed = 0
+    for member in members:
+        if value.discard(member):
+            removed += 1
+    if removed:
+        _settle(db, key, value, removed)
+    return removed
+
+
+def _settle(db: Database, key: bytes, value: ZsetValue, removed: int) -> None:
+    """After members were removed: drop the sorted set with its last member, and note the change."""
+    if not value.scores:
+        db.delete(key)
+    db.changed(key, removed)
+
+
+def pop_several(db: Database, key: bytes, count: int, highest: bool) -> list[tuple[float, bytes]] | None:
+    """Take up to `count` (at least 0) members with the lowest or highest scores; (score, member) in that order.
+
+    None without a sorted set.
+    """
+    value = db.find_as(ZsetValue, key)
+    if value is None or count == 0:
+        return None if value is None else []
+    if count >= len(value.scores):
+        taken = list(value.order)
+        if highest:
+            taken.reverse()
+        db.delete(key)
+    else:
+        end = -1 if highest else 0
+        taken = [value.pop(end) for _ in range(count)]
+    db.changed(key, len(taken))
+    return taken
+
+
+def remove_slice(db: Database, key: bytes, value: ZsetValue, start: int, end: int) -> None:
+    """Remove the half-open range [start, end) of positions, not empty, of what `find` gave just before."""
+    value.remove_slice(start, end)
+    _settle(db, key, value, end - start)
+
+
+def store(db: Database, key: bytes, scores: dict[bytes, float]) -> None:
+    """Put a sorted set, which is taken over, in place of whatever is stored there; an empty one only deletes."""
+    if scores:
+        value = ZsetValue(scores)
+        value.drop_negative_zeros()
+        db.put(key, value)
+        db.changed(key, 1)
+    elif db.delete(key):
+        db.changed(key, 1)
+
+
+# ------------------------------------------------------------------ asking
+
+
+def find(db: Database, key: bytes) -> ZsetValue | None:
+    """The sorted set of which a verb is to remove something; None without one."""
+    return db.find_as(ZsetValue, key)
+
+
+def read(db: Database, key: bytes) -> ZsetValue | None:
+    """The sorted set to ask for ranges; None without one."""
+    return db.read_as(ZsetValue, key)
+
+
+def size(db: Database, key: bytes) -> int:
+    """How many members there are, 0 without a sorted set."""
+    kept = db.read_kept(key)
+    if type(kept) is PackedZset:
+        return edits.element_count(kept) >> 1
+    if kept is None:
+        return 0
+    if not isinstance(kept, ZsetValue):
+        raise wrong_type()
+    return len(kept.scores)
+
+
+def score(db: Database, key: bytes, member: bytes) -> float | None:
+    """The score of a member, None without it."""
+    return _score_in(db.read_kept(key), member)
+
+
+def scores(db: Database, key: bytes, members: tuple[bytes, ...]) -> list[float | None]:
+    """The scores of several members."""
+    kept = db.read_kept(key)
+    return [_score_in(kept, member) for member in members]
+
+
+def _score_in(kept: Value | None, member: bytes) -> float | None:
+    """The score of a member in what `find_kept` gave."""
+    if kept is None:
+        return None
+    if type(kept) is PackedZset:
+        found: float | None = edits.member_score(kept, member)
+        return found
+    if not isinstance(kept, ZsetValue):
+        raise wrong_type()
+    return kept.scores.get(member)
+
+
+def rank(db: Database, key: bytes, member: bytes, reverse: bool) -> tuple[int, float] | None:
+    """A member's rank, the lowest score being 0 (the highest when `reverse`), and its score; None without it."""
+    value = db.read_as(ZsetValue, key)
+    found = None if value is None else value.scores.get(member)
+    if value is None or found is None:
+        return None
+    position: int = value.order.bisect_left((found, member))
+    return (len(value.scores) - 1 - position if reverse else position), found
