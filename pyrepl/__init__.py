@@ -26,6 +26,7 @@ Where do I add ...?
     a directive        one row in config/directives.py
     an INFO field      one row in observability/info/<section>.py
     an RDB type        one pair in rdb/types/
+    an RDB version     one row in rdb/versions.py, and its number in the directive rdb-version
     a log line         one record in observability/events.py
     a metric           one column in metrics/results.py, and its expression beside its table's others
     a reply to master or replica

@@ -21,10 +21,11 @@ from pyrepl.rdb.events import (
     SlotInfo,
 )
 from pyrepl.rdb.reader import RdbLimits, RdbReader, duplicate_key_error
-from pyrepl.rdb.versions import numbered
+from pyrepl.rdb.versions import Vendor, newest, numbered
 from tests.unit.rdb.loading import load
 from tests.unit.rdb.old_encodings import key, snapshot, text
 
+BEYOND = newest(Vendor.REDIS).number + 1
 MODULE_ID = b"\x81" + struct.pack(">Q", 0x8A0A6A9DDD8CE001)
 
 
@@ -241,8 +242,8 @@ def test_metadata_of_keys_refused() -> None:
 @pytest.mark.parametrize(
     ("magic", "version", "number", "dialect"),
     [
-        (b"REDIS0014", 14, 27, "REDIS RDB version 14, which is tried as version 13"),
-        (b"REDIS0079", 79, 200, "REDIS RDB version 79, which is tried as version 13"),
+        (b"REDIS%04d" % BEYOND, BEYOND, 200, f"REDIS RDB version {BEYOND}, which is tried as version {BEYOND - 1}"),
+        (b"REDIS0079", 79, 200, f"REDIS RDB version 79, which is tried as version {BEYOND - 1}"),
         (b"VALKEY081", 81, 26, "VALKEY RDB version 81, which is tried as version 80"),
     ],
 )
