@@ -42,6 +42,7 @@ from pyrepl.observability import events
 from pyrepl.observability.event import Event, Level
 from pyrepl.observability.eventlog.records import BacklogResized, NodeReady, NodeStarted, NodeStopped
 from pyrepl.observability.eventlog.state import settings_in_force
+from pyrepl.replication.dialects import dialects_of
 from pyrepl.replication.roster import RosterOptions
 
 if TYPE_CHECKING:
@@ -363,8 +364,7 @@ class App:
         options.diskless_delay_s = float(settings.repl_diskless_sync_delay)
         options.diskless_max_replicas = settings.repl_diskless_sync_max_replicas
         options.max_concurrent_syncs = settings.repl_max_concurrent_syncs
-        options.rdb_channel = settings.repl_rdb_channel
-        options.dual_channel = settings.dual_channel_replication_enabled
+        options.dialects = dialects_of(settings)
         options.ping_period_s = float(settings.repl_ping_replica_period)
         # The append-only file and subscribers are readers of the stream, so it stays while there may be one.
         kept = settings.appendonly or bool(settings.stream_port)

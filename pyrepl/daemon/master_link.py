@@ -257,7 +257,7 @@ class MasterLink:
     def _on_open_rdb_channel(self, event: machine.OpenRdbChannel) -> None:
         self._buffer_was_full = False
         self.story.rdb_channel_opened(event.dialect)
-        self._log(events.RdbChannelOpened(event.dialect))
+        self._log(events.RdbChannelOpened(event.dialect.name))
         self._rdb = self._conn(self._rdb_made, self._rdb_data, self._rdb_lost)
         self._rdb.gathers = True
         self._rdb.open(event.host, event.port)

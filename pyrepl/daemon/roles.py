@@ -34,6 +34,7 @@ from pyrepl.observability.eventlog.syncs import role_name
 from pyrepl.observability.version import VALKEY_VERSION
 from pyrepl.rdb.versions import Vendor, newest
 from pyrepl.replication import events as machine
+from pyrepl.replication.dialects import dialects_of
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.history import is_replid
 from pyrepl.replication.link import Link, LinkOptions
@@ -232,8 +233,7 @@ class Roles(LinkOwner):
         self._options.timeout_s = float(settings.repl_timeout)
         aof = self._node.persistence.aof
         self._options.fsynced_cut = (lambda: aof.synced_cut) if settings.appendonly else None
-        self._options.rdb_channel = settings.repl_rdb_channel
-        self._options.dual_channel = settings.dual_channel_replication_enabled
+        self._options.dialects = dialects_of(settings)
         self._options.sync_buffer_limit_bytes = sync_buffer_limit(settings, self._node.process.total_system_bytes)
         if self._shell is not None:
             # What it awaits next was reckoned by the repl-timeout of before.

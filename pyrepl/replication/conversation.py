@@ -339,7 +339,7 @@ class Conversation(Connection):
         self._life.accepted()
         self._life.move(LinkTrigger.TWO_CHANNELS, now)
         self._two = TwoChannels(answer, request, self._life.options, self._buffer_use, now)
-        self._life.events.append(OpenRdbChannel(self._life.host, self._life.port, answer.dialect.name))
+        self._life.events.append(OpenRdbChannel(self._life.host, self._life.port, answer.dialect))
 
     def _take_from_rdb_channel(self, two: TwoChannels, data: bytes, now: float) -> None:
         """Its handshake first, then the snapshot."""

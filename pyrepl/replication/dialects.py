@@ -1,9 +1,10 @@
 """What the vendors' ways to sync on two connections differ in, and the capabilities a replica announces, as data.
 
 Not here: the sync on one connection, which all speak alike, and the machines: pairs.py and session.py on the master,
-rdb_channel.py and main_channel.py on the replica.
+rdb_channel.py and main_channel.py on the replica. A third dialect that is a mixture of these is one more row.
 
                             Redis 8, RDB channel                    Valkey 8, dual channel
+    allowed by              repl-rdb-channel                        dual-channel-replication-enabled
     announced by            capa rdb-channel-repl                   capa dual-channel
     answer to PSYNC         +RDBCHANNELSYNC <id of c1>              +DUALCHANNELSYNC
     pairing                 c2: REPLCONF main-ch-client-id <c1>     c1: REPLCONF set-rdb-client-id <c2>
@@ -20,8 +21,9 @@ import enum
 import functools
 import operator
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
+from pyrepl.config.settings import Settings
 from pyrepl.errors import PeerError
 from pyrepl.frozen import Frozen
 from pyrepl.replication.history import is_replid
@@ -48,14 +50,6 @@ class Capability(enum.Flag):
     """Reads RDB version 80 (Valkey 9), and then no Redis version above 11."""
     NO_COMPRESSION = enum.auto()
     """Loads the snapshot as it comes and wants strings that need no unpacking (Redis 8.6)."""
-
-
-CAPABILITY_WORDS: Final[dict[bytes, Capability]] = {
-    b"eof": Capability.EOF,
-    b"psync2": Capability.PSYNC2,
-    b"rdb-channel-repl": Capability.RDB_CHANNEL,
-    b"dual-channel": Capability.DUAL_CHANNEL,
-}
 
 
 ABOUT_SNAPSHOTS: Final = Capability.READS_13 | Capability.READS_80 | Capability.NO_COMPRESSION
@@ -107,6 +101,12 @@ class Dialect(Frozen):
     """What the replica sends on the second connection after its REPLCONF, as on the wire."""
     replica_asks_for_stream: bool
     """Does the replica send a second PSYNC on the main connection, or does the master stream there by itself?"""
+    states_version: bool
+    """Does the RDB connection state what RDB version the replica reads? Else the first one has said it for both."""
+    mode: str
+    """What the event log calls a sync of this kind."""
+    setting: str
+    """The directive that lets us speak it, with the dashes of its name as underscores."""
 
 
 REDIS_RDB_CHANNEL: Final = Dialect(
@@ -117,11 +117,37 @@ REDIS_RDB_CHANNEL: Final = Dialect(
     True,
     encode_command([b"PSYNC", b"?", b"-1"]),
     False,
+    False,
+    "rdb_channel",
+    "repl_rdb_channel",
 )
 VALKEY_DUAL_CHANNEL: Final = Dialect(
-    "valkey", Capability.DUAL_CHANNEL, b"dual-channel", b"+DUALCHANNELSYNC", False, b"SYNC\r\n", True
+    "valkey",
+    Capability.DUAL_CHANNEL,
+    b"dual-channel",
+    b"+DUALCHANNELSYNC",
+    False,
+    b"SYNC\r\n",
+    True,
+    True,
+    "dual_channel",
+    "dual_channel_replication_enabled",
 )
 DIALECTS: Final = (REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL)
+"""In the order in which they are announced, and preferred by a master."""
+CAPABILITY_WORDS: Final[dict[bytes, Capability]] = {
+    b"eof": Capability.EOF,
+    b"psync2": Capability.PSYNC2,
+    **{dialect.capa_word: dialect.capability for dialect in DIALECTS},
+}
+Dialects: TypeAlias = frozenset[Dialect]
+NO_DIALECTS: Final[Dialects] = frozenset()
+"""Syncs take one connection."""
+
+
+def dialects_of(settings: Settings) -> Dialects:
+    """Those that the directives let us speak, as master and as replica."""
+    return frozenset(dialect for dialect in DIALECTS if getattr(settings, dialect.setting))
 
 
 class SnapshotStart(Frozen):

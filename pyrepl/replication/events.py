@@ -10,6 +10,7 @@ import enum
 from typing import NamedTuple
 
 from pyrepl.frozen import Frozen
+from pyrepl.replication.dialects import Dialect
 from pyrepl.replication.psync import Reason, Request
 from pyrepl.units import Offset, ReplId
 
@@ -64,12 +65,12 @@ class SyncAsked(Frozen):
 class OpenRdbChannel(Frozen):
     """Open a second connection to the same master, for the snapshot; then call `rdb_connected`, or `rdb_lost`.
 
-    Its bytes go through `rdb_receive` and `rdb_data_to_send`. `dialect` is redis or valkey, for the log.
+    Its bytes go through `rdb_receive` and `rdb_data_to_send`. `dialect` is for the log.
     """
 
     host: str
     port: int
-    dialect: str
+    dialect: Dialect
 
 
 class SnapshotAsked(Frozen):
@@ -289,10 +290,11 @@ class SyncDecided(Frozen):
 class RdbChannelAsks(Frozen):
     """For the log: the second connection of a replica wants its snapshot, which waits as in SyncDecided.
 
-    `main_id` is the replica's first connection, None where it has not said so yet (Valkey's dialect).
+    `main_id` is the replica's first connection, None where it has not said so yet.
     """
 
     session_id: int
+    dialect: Dialect
     main_id: int | None
     wait: str
 

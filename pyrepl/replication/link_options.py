@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from pyrepl.replication.dialects import REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL, Dialect
+from pyrepl.replication.dialects import DIALECTS, NO_DIALECTS, Dialect, Dialects
 from pyrepl.replication.handshake import Introduction
 
 TIMEOUT_S: Final = 60.0
@@ -25,10 +25,8 @@ class LinkOptions:
     introduction: Introduction = field(default_factory=Introduction)
     timeout_s: float = TIMEOUT_S
     """repl-timeout: the longest silence in any phase but LOADING."""
-    rdb_channel: bool = False
-    """Offer Redis's sync on two connections (repl-rdb-channel)."""
-    dual_channel: bool = False
-    """Offer Valkey's sync on two connections (dual-channel-replication-enabled)."""
+    dialects: Dialects = NO_DIALECTS
+    """The ways to sync on two connections that are offered."""
     sync_buffer_limit_bytes: int = 256 * 1024 * 1024
     """With so much of the stream held, the main connection is not read; above 0. The shell puts in here what
     `syncbuffer.sync_buffer_limit` makes of the directives."""
@@ -38,6 +36,5 @@ class LinkOptions:
 
     @property
     def offers(self) -> tuple[Dialect, ...]:
-        """The ways to sync on two connections that are announced, in the order of the words."""
-        ways = ((self.rdb_channel, REDIS_RDB_CHANNEL), (self.dual_channel, VALKEY_DUAL_CHANNEL))
-        return tuple(dialect for wanted, dialect in ways if wanted)
+        """`dialects`, in the order in which they are announced."""
+        return tuple(dialect for dialect in DIALECTS if dialect in self.dialects)

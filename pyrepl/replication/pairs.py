@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, final
 
 from pyrepl.errors import CommandError
-from pyrepl.replication.dialects import DIALECTS, Capability, Dialect
+from pyrepl.replication.dialects import DIALECTS, Capability, Dialect, Dialects
 from pyrepl.replication.events import SessionState
 from pyrepl.replication.limits import Excess, OutputWatch
 from pyrepl.replication.psync import Cause, Reason
@@ -37,8 +37,7 @@ class PairOptions(Protocol):
     """The part of RosterOptions that counts here."""
 
     diskless: bool
-    rdb_channel: bool
-    dual_channel: bool
+    dialects: Dialects
     session: SessionOptions
 
 
@@ -92,7 +91,7 @@ class Pairs(Introducer):
 
     @property
     def is_open(self) -> bool:
-        return self._options.rdb_channel or self._options.dual_channel
+        return bool(self._options.dialects)
 
     def dialect_for(self, session: Session) -> Dialect | None:
         """The way in which a full resync of `session` takes two connections; None if it takes one, as with a snapshot
@@ -100,11 +99,8 @@ class Pairs(Introducer):
         options = self._options
         if not options.diskless or session.told.excluded:
             return None
-        offered = Capability.RDB_CHANNEL if options.rdb_channel else Capability.NONE
-        if options.dual_channel:
-            offered |= Capability.DUAL_CHANNEL
-        common = offered & session.told.capabilities
-        return next((dialect for dialect in DIALECTS if dialect.capability in common), None)
+        spoken = (dialect for dialect in DIALECTS if dialect in options.dialects)
+        return next((dialect for dialect in spoken if dialect.capability in session.told.capabilities), None)
 
     def expect(self, main: Session) -> None:
         """`main` was sent to a second connection that will not name it: remember what only the first one tells."""
@@ -114,13 +110,18 @@ class Pairs(Introducer):
             del self._expected[next(iter(self._expected))]
 
     def why_not_serve(self, rdb: Session) -> str:
-        """Why this RDB connection cannot have a snapshot, as an error line without its dash; "" if it can."""
+        """Why this RDB connection cannot have a snapshot, as an error line without its dash; "" if it can.
+
+        One that has named no main connection speaks the dialect in which the main one names it, later.
+        """
         if rdb.partner is not None:
             return ""
         if not rdb.uses_sync:
             return "ERR the RDB channel has not named its main channel"
-        if not self._options.dual_channel:
+        dialect = next((dialect for dialect in self._options.dialects if dialect.replica_asks_for_stream), None)
+        if dialect is None:
             return "ERR dual channel replication is not enabled"
+        rdb.serve_in(dialect)
         version, capabilities = self._expected.pop((rdb.ip, rdb.told.listening_port), ("", Capability.NONE))
         rdb.told.learn(version, capabilities)
         return ""
@@ -134,6 +135,7 @@ class Pairs(Introducer):
         if main is None or unfit or main.state is not SessionState.WAIT_RDB_CHANNEL or main.partner is not None:
             raise CommandError(f"ERR Unrecognized RDB client id: {main_id}")
         main.pair_with(rdb)
+        rdb.serve_in(main.dialect)
         rdb.told.learn(main.told.version, main.told.capabilities)
 
     def pair_with_rdb(self, main: Session, rdb_id: int) -> None:

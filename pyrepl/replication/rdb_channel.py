@@ -20,7 +20,7 @@ from typing import Final, final
 
 from pyrepl.errors import PeerError
 from pyrepl.machines import Table
-from pyrepl.replication.dialects import RDB_CAPABILITY, VALKEY_DUAL_CHANNEL, Dialect, SnapshotStart, decode_end_offset
+from pyrepl.replication.dialects import RDB_CAPABILITY, Dialect, SnapshotStart, decode_end_offset
 from pyrepl.replication.handshake import Introduction, auth_step
 from pyrepl.replication.lines import Lines
 from pyrepl.replication.psync import Cause, FullResyncGranted, Reason, TryLater, decode_answer
@@ -162,7 +162,7 @@ class RdbChannel:
         words += [b"listening-port", b"%d" % self._introduction.listening_port]
         if self._introduction.announce_ip:
             words += [b"ip-address", self._introduction.announce_ip.encode()]
-        if self._dialect is VALKEY_DUAL_CHANNEL and self._introduction.version:
+        if self._dialect.states_version and self._introduction.version:
             # A Valkey chooses the RDB version by what this connection says; a pyrepl must not take us for one.
             words += [b"capa", RDB_CAPABILITY + b"%d" % self._introduction.rdb_version]
             words += [b"version", self._introduction.version.encode()]

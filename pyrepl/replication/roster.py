@@ -15,7 +15,7 @@ from typing import Final, final
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.causes import FailureMemory
 from pyrepl.replication.causes import SyncCounters as SyncCounters
-from pyrepl.replication.dialects import Capability, Dialect, encode_end_offset, encode_verdict
+from pyrepl.replication.dialects import NO_DIALECTS, Capability, Dialect, Dialects, encode_end_offset
 from pyrepl.replication.events import (
     BacklogCreated,
     BacklogFreed,
@@ -64,10 +64,8 @@ class RosterOptions:
     """repl-ping-replica-period."""
     backlog_ttl_s: int = 3600
     """repl-backlog-ttl; 0 keeps it for ever."""
-    rdb_channel: bool = False
-    """Answer Redis's sync on two connections (repl-rdb-channel); only diskless."""
-    dual_channel: bool = False
-    """Answer Valkey's sync on two connections (dual-channel-replication-enabled); only diskless."""
+    dialects: Dialects = NO_DIALECTS
+    """The ways to sync on two connections that are answered; only diskless."""
     session: SessionOptions = field(default_factory=SessionOptions)
 
 
@@ -353,12 +351,11 @@ class Roster:
     ) -> None:
         """A full resync on two connections: this is the main one. It is counted here, where its cause is known."""
         reason = self._count_full_resync(session, request, decision)
-        asks_again = dialect.replica_asks_for_stream
-        if asks_again:
+        if dialect.replica_asks_for_stream:
             self.pairs.expect(session)
         else:
             self._list(session)
-        session.send_to_rdb_channel(encode_verdict(dialect, session.id), now, waits=not asks_again)
+        session.send_to_rdb_channel(dialect, now)
         self._events.append(SyncDecided(session.id, request, reason, 0, "rdb_channel"))
 
     def _serve_rdb_channel(self, session: Session, now: float) -> None:
@@ -372,18 +369,21 @@ class Roster:
         self._list(session)
         session.wait_for_snapshot(now)
         main_id = session.partner.id if session.partner is not None else None
-        self._events.append(RdbChannelAsks(session.id, main_id, self._snapshot.why_wait(session)))
+        assert session.dialect is not None
+        self._events.append(RdbChannelAsks(session.id, session.dialect, main_id, self._snapshot.why_wait(session)))
         self._snapshot.plan(now)
 
     def _start_rdb_channel(self, rdb: Session, stream_db: int, now: float) -> None:
         """The snapshot for an RDB connection begins: its main one has the stream, or the stream is kept for it."""
         cut, replid = self._cut, self._history.replid
         cursor = self._backlog.attach(cut)
-        main = rdb.partner
-        if main is None:
+        main, dialect = rdb.partner, rdb.dialect
+        assert dialect is not None
+        if dialect.replica_asks_for_stream:
             self.pairs.keep_stream(rdb, cursor)
             rdb.rdb_snapshot_started(encode_end_offset(cut, replid, stream_db, rdb.id), now)
             return
+        assert main is not None, "a pair dies together while its snapshot is awaited"
         main.stream_behind_snapshot(cursor, now)
         rdb.rdb_snapshot_started(encode_full_resync(replid, cut), now)
         self._events.append(StreamAttached(main.id, cut))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, Protocol, final
 
 from pyrepl.errors import CommandError
 from pyrepl.replication.backlog import Cursor
-from pyrepl.replication.dialects import Capability
+from pyrepl.replication.dialects import Capability, Dialect, encode_verdict
 from pyrepl.replication.events import (
     Channel,
     CloseSession,
@@ -102,6 +102,8 @@ class Session:
         """It asked by SYNC and need not send ACKs."""
         self.is_rdb_channel = False
         """It takes the snapshot for another connection (REPLCONF rdb-channel): flag C in CLIENT LIST."""
+        self.dialect: Dialect | None = None
+        """In which of them it syncs on two connections; None until that is decided, or on one."""
         self.partner: Session | None = None
         """The other connection of its pair, while the snapshot is on its way."""
         self.snapshot_is_out = False
@@ -239,12 +241,13 @@ class Session:
         self._begin(SessionTrigger.FULL_RESYNC, now)
         self.waiting_since = now
 
-    def send_to_rdb_channel(self, verdict: bytes, now: float, *, waits: bool) -> None:
-        """Full resync on two connections decided: `verdict` says so. `waits`: the stream comes here by itself."""
+    def send_to_rdb_channel(self, dialect: Dialect, now: float) -> None:
+        """Full resync on two connections decided, of which this is the main one."""
         assert self.state is SessionState.HANDSHAKE and not self.is_rdb_channel
-        self._out.append(verdict)
+        self.dialect = dialect
+        self._out.append(encode_verdict(dialect, self.id))
         self.waiting_since = now
-        if waits:
+        if not dialect.replica_asks_for_stream:
             self._begin(SessionTrigger.TWO_CHANNELS, now)
 
     def rdb_snapshot_started(self, line: bytes, now: float) -> None:
@@ -267,6 +270,11 @@ class Session:
         self.partner = None
         self.snapshot_is_out = True
         self.ack_at = now
+
+    def serve_in(self, dialect: Dialect | None) -> None:
+        """An RDB connection: the dialect of the main one that it takes its snapshot for."""
+        assert self.is_rdb_channel
+        self.dialect = dialect
 
     def pair_with(self, other: Session) -> None:
         """The two are the connections of one sync from here on."""

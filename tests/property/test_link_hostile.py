@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyrepl.replication.dialects import DIALECTS
 from pyrepl.replication.events import (
     Apply,
     CloseRdbChannel,
@@ -83,7 +84,7 @@ class Shell:
 
     def __init__(self, old_data: OldData, *, fails: bool) -> None:
         options = LinkOptions(
-            Introduction(6380), 30.0, rdb_channel=True, dual_channel=True, sync_buffer_limit_bytes=60, slice_bytes=20
+            Introduction(6380), 30.0, dialects=frozenset(DIALECTS), sync_buffer_limit_bytes=60, slice_bytes=20
         )
         self.link = Link("m", 1, options, Request(B, 57), lambda: 0.5)
         self.held: Request = Request(B, 57)

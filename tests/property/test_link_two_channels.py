@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pyrepl.errors import PeerError
+from pyrepl.replication.dialects import DIALECTS
 from pyrepl.replication.events import (
     Apply,
     CloseRdbChannel,
@@ -51,7 +52,7 @@ class Run:
     """One link that is fed, loads when the snapshot is whole (if told to) and applies at once."""
 
     def __init__(self, slice_bytes: int) -> None:
-        options = LinkOptions(Introduction(6380), rdb_channel=True, dual_channel=True, slice_bytes=slice_bytes)
+        options = LinkOptions(Introduction(6380), dialects=frozenset(DIALECTS), slice_bytes=slice_bytes)
         self.link = Link("m", 1, options, ASK_FOR_ALL, lambda: 0.5)
         self.link.start(0.0)
         self.link.connected(0.0)
@@ -143,7 +144,7 @@ class AnyOrder(RuleBasedStateMachine):
         super().__init__()
         self.now = 0.0
         options = LinkOptions(
-            Introduction(6380), 30.0, rdb_channel=True, dual_channel=True, sync_buffer_limit_bytes=60, slice_bytes=20
+            Introduction(6380), 30.0, dialects=frozenset(DIALECTS), sync_buffer_limit_bytes=60, slice_bytes=20
         )
         self.link = Link("m", 1, options, Request(B, 57), lambda: 0.5)
         self.is_open = [False, False]
@@ -163,7 +164,7 @@ class AnyOrder(RuleBasedStateMachine):
             elif isinstance(event, OpenRdbChannel):
                 assert self.is_open == [True, False]
                 self.is_open[RDB] = True
-                valkey = event.dialect == "valkey"
+                valkey = event.dialect.replica_asks_for_stream
                 self.main_script = [b"+OK\r\n", CONTINUE] if valkey else []
                 start = VALKEY_START if valkey else REDIS_START
                 self.rdb_script = [b"", b"+OK\r\n", start, encode_mark_header(MARK) + b"R", MARK]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.dialects import DIALECTS
 from pyrepl.replication.events import (
     CloseSession,
     SessionState,
@@ -41,8 +42,7 @@ class Master(RuleBasedStateMachine):
         options = RosterOptions(
             diskless_delay_s=0.0,
             backlog_ttl_s=50,
-            rdb_channel=True,
-            dual_channel=True,
+            dialects=frozenset(DIALECTS),
             session=SessionOptions(20.0, HARD_LIMIT, 500, 5.0, rdb_channel_grace_s=15.0),
         )
         self.roster = Roster(self.history, self.backlog, self.feed, options, self.new_replid, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.dialects import DIALECTS
 from pyrepl.replication.events import (
     Apply,
     CloseRdbChannel,
@@ -127,7 +128,7 @@ class ReplicaSide(Side):
     def happen(self, words: list[str]) -> None:
         match words:
             case ["offers", *dialects]:
-                self.options.rdb_channel, self.options.dual_channel = "redis" in dialects, "valkey" in dialects
+                self.options.dialects = frozenset(one for one in DIALECTS if one.name in dialects)
             case ["buffer_limit", size]:
                 self.options.sync_buffer_limit_bytes = int(size)
             case ["slice", size]:
@@ -329,7 +330,7 @@ class MasterSide(Side):
             case ["child", "writes"]:
                 self._write_half()
             case ["offers", *dialects]:
-                self.options.rdb_channel, self.options.dual_channel = "redis" in dialects, "valkey" in dialects
+                self.options.dialects = frozenset(one for one in DIALECTS if one.name in dialects)
             case ["grace", seconds]:
                 self.options.session.rdb_channel_grace_s = float(seconds)
             case ["snapshot", "fails"]:

@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.dialects import DIALECTS
 from pyrepl.replication.events import (
     Apply,
     CloseRdbChannel,
@@ -113,7 +114,7 @@ class Node:
         self.link_wire: Wire | None = None
         self.rdb_wire: Wire | None = None
         self.rdb_attempt = 0
-        self.two_channels = self.rng.choice([(False, False), (True, False), (False, True), (True, True)])
+        self.dialects = frozenset(self.rng.choice([(), DIALECTS[:1], DIALECTS[1:], DIALECTS]))
         """Which ways a link of this node offers: Redis's, Valkey's."""
         self.old_data = OldData.GOES_AT_LAST_BYTE
         self.fails_loads = False
@@ -202,12 +203,10 @@ class Node:
         position = position.with_failover(takes_over)
         if was_master and self.feed.db >= 0:
             self.data.stream_db = self.feed.db
-        redis, valkey = self.two_channels
         options = LinkOptions(
             Introduction(listening_port=self.world.port_of(self.name)),
             TIMEOUT_S,
-            rdb_channel=redis,
-            dual_channel=valkey,
+            dialects=self.dialects,
             sync_buffer_limit_bytes=self.rng.choice([1_000, 5_000, 1_000_000_000]),
             slice_bytes=self.rng.choice([50, 5_000]),
         )
@@ -431,7 +430,7 @@ class Node:
             if wire is not None:
                 wire.close(0)
         elif isinstance(event, OpenRdbChannel):
-            self.world.seen[f"two channels of {event.dialect}"] += 1
+            self.world.seen[f"two channels of {event.dialect.name}"] += 1
             self.rdb_attempt += 1
             self.world.connect_rdb_channel(self, event.host, self.rdb_attempt)
         elif isinstance(event, CloseRdbChannel):

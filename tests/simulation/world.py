@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+from pyrepl.replication.dialects import DIALECTS
 from pyrepl.replication.link_states import OldData
 from pyrepl.replication.roster import RosterOptions
 from tests.simulation.checkers.broken import Broken
@@ -50,8 +51,7 @@ class World:
             ping_period_s=4.0,
             max_concurrent_syncs=self.rng.choice([0, 0, 1, 2]),
             backlog_ttl_s=self.rng.choice([0, 15]),
-            rdb_channel=self.rng.random() < 0.6,
-            dual_channel=self.rng.random() < 0.6,
+            dialects=frozenset(dialect for dialect in DIALECTS if self.rng.random() < 0.6),
         )
         node = Node(self, name, options, self.rng.choice([2_000, 20_000]))
         node.old_data = self.rng.choice(list(OldData))

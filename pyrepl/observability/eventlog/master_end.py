@@ -23,11 +23,9 @@ from pyrepl.observability.eventlog.records import (
 )
 from pyrepl.observability.eventlog.syncs import (
     CONTINUE,
-    DUAL_CHANNEL,
     FULL_DISK,
     FULL_DISKLESS,
     MASTER,
-    RDB_CHANNEL,
     in_ms,
     parts,
     sync_name,
@@ -149,11 +147,10 @@ class MasterEnd:
         sync = main or expected
         if sync is None:
             return
-        sync.mode = DUAL_CHANNEL if event.main_id is None else RDB_CHANNEL
+        sync.mode = event.dialect.mode
         sync.rdb_id = session.id
         self._syncs[session.id] = self._by_rdb[session.id] = sync
-        dialect = "valkey" if event.main_id is None else "redis"
-        self._emit(RdbChannelOpened(MASTER, sync.name, sync.peer, dialect, conn))
+        self._emit(RdbChannelOpened(MASTER, sync.name, sync.peer, event.dialect.name, conn))
 
     # ------------------------------------------------------------------ the snapshot
 

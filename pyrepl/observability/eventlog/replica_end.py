@@ -34,10 +34,10 @@ from pyrepl.observability.eventlog.syncs import (
     FULL_DISKLESS,
     REPLICA,
     in_ms,
-    mode_of_channels,
     parts,
     sync_name,
 )
+from pyrepl.replication.dialects import Dialect
 from pyrepl.replication.events import FullResyncAnnounced, LinkState, Lost
 from pyrepl.replication.link import Link
 from pyrepl.replication.psync import Cause, Reason, Request
@@ -100,10 +100,10 @@ class ReplicaEnd:
             )
         )
 
-    def rdb_channel_opened(self, dialect: str) -> None:
+    def rdb_channel_opened(self, dialect: Dialect) -> None:
         """The master wants the snapshot to go over a second connection."""
-        self._mode = mode_of_channels(dialect)
-        self._emit(RdbChannelOpened(REPLICA, self.sync, self._peer, dialect))
+        self._mode = dialect.mode
+        self._emit(RdbChannelOpened(REPLICA, self.sync, self._peer, dialect.name))
 
     def announced(self, event: FullResyncAnnounced) -> None:
         """The master gives a full resync, and has said where its snapshot ends."""

@@ -17,8 +17,6 @@ REPLICA: Final = "replica"
 CONTINUE: Final = "continue"
 FULL_DISK: Final = "full_disk"
 FULL_DISKLESS: Final = "full_diskless"
-RDB_CHANNEL: Final = "rdb_channel"
-DUAL_CHANNEL: Final = "dual_channel"
 
 _ID_DIGITS: Final = 8
 
@@ -34,11 +32,6 @@ def sync_name(conn: str, request: Request) -> str:
     if request.replid is None:
         return f"{conn}/?"
     return f"{conn}/{request.replid[:_ID_DIGITS].lower()}:{request.held}"
-
-
-def mode_of_channels(dialect: str) -> str:
-    """The mode of a sync on two connections; `dialect` is redis or valkey."""
-    return RDB_CHANNEL if dialect == "redis" else DUAL_CHANNEL
 
 
 def parts(reason: Reason | None) -> tuple[str | None, str | None, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.dialects import DIALECTS
 from pyrepl.replication.events import (
     CloseSession,
     RosterEvent,
@@ -26,11 +27,11 @@ class Bench:
 
     def __init__(self, *, redis: bool = True, valkey: bool = True, diskless: bool = True, **session: float) -> None:
         self.history, self.backlog, self.feed = History(A), Backlog(1000), Feed()
+        names = {"redis": redis, "valkey": valkey}
         self.options = RosterOptions(
             diskless=diskless,
             diskless_delay_s=0.0,
-            rdb_channel=redis,
-            dual_channel=valkey,
+            dialects=frozenset(dialect for dialect in DIALECTS if names[dialect.name]),
             session=SessionOptions(**session),  # type: ignore[arg-type]
         )
         self.roster = Roster(self.history, self.backlog, self.feed, self.options, lambda: B, 0.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.config.directives import ROWS
+from pyrepl.config.settings import Settings
 from pyrepl.errors import PeerError
 from pyrepl.replication.dialects import (
     CAPABILITY_WORDS,
@@ -17,6 +19,7 @@ from pyrepl.replication.dialects import (
     common_versions,
     decode_capability,
     decode_end_offset,
+    dialects_of,
     encode_end_offset,
     encode_verdict,
     no_compression,
@@ -91,3 +94,15 @@ def test_a_database_that_is_none_counts_as_the_first() -> None:
 def test_what_states_no_end_offset(line: bytes) -> None:
     with pytest.raises(PeerError, match="expected \\$ENDOFF"):
         decode_end_offset(line)
+
+
+def test_each_dialect_has_its_directive() -> None:
+    settings = Settings()
+    for dialect in DIALECTS:
+        assert dialect.setting.replace("_", "-") in ROWS
+        setattr(settings, dialect.setting, False)
+    assert dialects_of(settings) == frozenset()
+    for dialect in DIALECTS:
+        setattr(settings, dialect.setting, True)
+        assert dialect in dialects_of(settings)
+    assert dialects_of(settings) == frozenset(DIALECTS)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pyrepl.errors import PeerError
+from pyrepl.replication.dialects import DIALECTS, REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL
 from pyrepl.replication.events import (
     CatchUpBegins,
     CloseRdbChannel,
@@ -45,7 +46,7 @@ def test_redis_from_psync_to_the_stream() -> None:
     bench.asked()
     assert "REPLCONF capa eof capa psync2 capa rdb-channel-repl" in bench.said()
     bench.receive(b"+RDBCHANNELSYNC 7\r\n")
-    assert bench.of(OpenRdbChannel) == [OpenRdbChannel("master", 6379, "redis")]
+    assert bench.of(OpenRdbChannel) == [OpenRdbChannel("master", 6379, REDIS_RDB_CHANNEL)]
     assert bench.link.role_state == "handshake" and bench.rdb_said() == []
     bench.link.rdb_connected(bench.now)
     words = "REPLCONF capa eof rdb-only 1 rdb-channel 1 main-ch-client-id 7 listening-port 6380"
@@ -83,7 +84,7 @@ def test_valkey_from_psync_to_the_stream() -> None:
     bench.asked()
     assert "REPLCONF capa eof capa psync2 capa dual-channel" in bench.said()
     bench.receive(b"+DUALCHANNELSYNC\r\n")
-    assert bench.of(OpenRdbChannel) == [OpenRdbChannel("master", 6379, "valkey")]
+    assert bench.of(OpenRdbChannel) == [OpenRdbChannel("master", 6379, VALKEY_DUAL_CHANNEL)]
     bench.link.rdb_connected(bench.now)
     assert bench.rdb_said() == ["REPLCONF capa eof rdb-only 1 rdb-channel 1 listening-port 6380"]
     bench.rdb(b"+OK\r\n")
@@ -121,11 +122,11 @@ def test_valkeys_stream_may_come_after_the_load() -> None:
 def test_both_ways_are_offered_and_either_followed() -> None:
     for answer, dialect in ((b"+RDBCHANNELSYNC 7\r\n", "redis"), (b"+DUALCHANNELSYNC\r\n", "valkey")):
         bench = Bench()
-        bench.options.rdb_channel = bench.options.dual_channel = True
+        bench.options.dialects = frozenset(DIALECTS)
         bench.asked()
         assert "REPLCONF capa eof capa psync2 capa rdb-channel-repl capa dual-channel" in bench.said()
         bench.receive(answer)
-        assert bench.of(OpenRdbChannel)[0].dialect == dialect
+        assert bench.of(OpenRdbChannel)[0].dialect.name == dialect
 
 
 @pytest.mark.parametrize("answer", [b"+RDBCHANNELSYNC 7\r\n", b"+DUALCHANNELSYNC\r\n"])

@@ -29,7 +29,7 @@ def test_redis_from_the_question_to_online() -> None:
     assert rdb.is_rdb_channel and not rdb.is_replica and rdb.channel is Channel.RDB
     assert bench.say(rdb, "PSYNC ? -1") == ""
     assert rdb.is_replica and bench.roster.sessions == {1: main} and bench.roster.rdb_channels == {2: rdb}
-    assert bench.of(RdbChannelAsks) == [RdbChannelAsks(2, 1, "now")]
+    assert bench.of(RdbChannelAsks) == [RdbChannelAsks(2, REDIS_RDB_CHANNEL, 1, "now")]
     assert bench.of(StartSnapshot) == [StartSnapshot(SnapshotTarget.SOCKETS, (2,))]
     bench.backlog.append(b"0123456789")
     assert bench.roster.snapshot_started(0.0) == [rdb]
@@ -57,8 +57,8 @@ def test_valkey_from_the_question_to_online() -> None:
     rdb = bench.connect("")
     bench.say(rdb, "REPLCONF capa eof rdb-only 1 rdb-channel 1")
     bench.say(rdb, "SYNC")
-    assert bench.of(RdbChannelAsks) == [RdbChannelAsks(2, None, "now")] and rdb.told.version == "9.0.1"
-    assert Capability.READS_80 in rdb.told.capabilities
+    assert bench.of(RdbChannelAsks) == [RdbChannelAsks(2, VALKEY_DUAL_CHANNEL, None, "now")]
+    assert rdb.told.version == "9.0.1" and Capability.READS_80 in rdb.told.capabilities
     bench.backlog.append(b"0123456789")
     bench.roster.snapshot_started(0.0, stream_db=3)
     assert bench.sent(rdb) == f"$ENDOFF:10 {B} 3 2|"

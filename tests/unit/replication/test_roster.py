@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.dialects import REDIS_RDB_CHANNEL
 from pyrepl.replication.events import (
     BacklogCreated,
     BacklogFreed,
@@ -239,7 +240,7 @@ def test_an_order_for_disk_serves_nobody_filtered() -> None:
 
 
 def test_a_filtered_replica_syncs_on_one_connection() -> None:
-    bench = Bench(rdb_channel=True, diskless_delay_s=0.0)
+    bench = Bench(dialects=frozenset({REDIS_RDB_CHANNEL}), diskless_delay_s=0.0)
     session = bench.connect(capa=f"{FILTER} capa rdb-channel-repl")
     assert bench.started() == StartSnapshot(SnapshotTarget.SOCKETS, (session.id,))
 

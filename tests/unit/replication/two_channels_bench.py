@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from pyrepl.replication.dialects import DIALECTS
 from pyrepl.replication.events import (
     Apply,
     LinkEvent,
@@ -35,8 +36,7 @@ class Bench:
         self.options = LinkOptions(
             Introduction(listening_port=6380),
             60.0,
-            rdb_channel=dialect == REDIS,
-            dual_channel=dialect == VALKEY,
+            frozenset(one for one in DIALECTS if one.name == dialect),
             **options,
         )
         self.use = BufferUse()

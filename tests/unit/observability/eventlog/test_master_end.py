@@ -10,6 +10,7 @@ from pyrepl.observability.eventlog import master_end
 from pyrepl.observability.eventlog.master_end import MasterEnd
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.dialects import REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL, Dialect
 from pyrepl.replication.events import PsyncWaitOver, RdbChannelAsks, SnapshotTarget, SyncDecided
 from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Reason, Request
 from pyrepl.replication.session import Session, SessionOptions
@@ -161,14 +162,16 @@ def test_the_phase_in_which_a_replica_went(bench: Bench, steps: int, phase: str)
     assert down["lag_bytes"] == (5 if steps > 3 else 0)
 
 
-@pytest.mark.parametrize(("dialect", "mode"), [("redis", "rdb_channel"), ("valkey", "dual_channel")])
-def test_two_channels_share_one_sync(bench: Bench, dialect: str, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "main_id", "mode"), [(REDIS_RDB_CHANNEL, 1, "rdb_channel"), (VALKEY_DUAL_CHANNEL, None, "dual_channel")]
+)
+def test_two_channels_share_one_sync(bench: Bench, dialect: Dialect, main_id: int | None, mode: str) -> None:
     main, rdb = bench.session(1), bench.session(2)
     rdb.is_rdb_channel = True
     bench.decide(main, wait="rdb_channel")
     assert bench.last("psync_decided")["verdict"] == "two_channels"
-    bench.end.rdb_channel_asks(rdb, RdbChannelAsks(2, 1 if dialect == "redis" else None, "now"), "10.0.0.2:40001")
-    assert bench.last("rdb_channel_opened")["dialect"] == dialect
+    bench.end.rdb_channel_asks(rdb, RdbChannelAsks(2, dialect, main_id, "now"), "10.0.0.2:40001")
+    assert bench.last("rdb_channel_opened")["dialect"] == dialect.name
     bench.end.delivery_started(rdb, 1, 0, 2.0)
     bench.end.delivery_ended(2, 3.0, delivered_bytes=5)
     rdb.snapshot_is_out = True
@@ -183,7 +186,7 @@ def test_a_pair_that_fails_is_told_once(bench: Bench) -> None:
     main, rdb = bench.session(1), bench.session(2)
     rdb.is_rdb_channel = True
     bench.decide(main, wait="rdb_channel")
-    bench.end.rdb_channel_asks(rdb, RdbChannelAsks(2, 1, "now"), "10.0.0.2:40001")
+    bench.end.rdb_channel_asks(rdb, RdbChannelAsks(2, REDIS_RDB_CHANNEL, 1, "now"), "10.0.0.2:40001")
     bench.end.delivery_started(rdb, 1, 0, 2.0)
     bench.end.lost(rdb, None, 3.0, by_us=False)
     bench.end.lost(main, Reason(Cause.CONNECTION_LOST, detail="rdb_channel"), 3.0, by_us=True)
@@ -196,7 +199,7 @@ def test_a_stream_that_nobody_asked_for(bench: Bench) -> None:
     main, rdb = bench.session(1), bench.session(2)
     rdb.is_rdb_channel = rdb.snapshot_is_out = True
     bench.decide(main, wait="rdb_channel")
-    bench.end.rdb_channel_asks(rdb, RdbChannelAsks(2, None, "now"), "10.0.0.2:40001")
+    bench.end.rdb_channel_asks(rdb, RdbChannelAsks(2, VALKEY_DUAL_CHANNEL, None, "now"), "10.0.0.2:40001")
     bench.end.delivery_started(rdb, 1, 0, 2.0)
     bench.end.delivery_ended(2, 3.0, delivered_bytes=5)
     bench.end.lost(rdb, None, 3.0, by_us=True)
@@ -209,7 +212,7 @@ def test_a_stream_that_nobody_asked_for(bench: Bench) -> None:
 
 def test_an_rdb_channel_of_nobody_is_passed_over(bench: Bench) -> None:
     rdb = bench.session(2)
-    bench.end.rdb_channel_asks(rdb, RdbChannelAsks(2, None, "now"), CONN)
+    bench.end.rdb_channel_asks(rdb, RdbChannelAsks(2, VALKEY_DUAL_CHANNEL, None, "now"), CONN)
     bench.end.delivery_started(rdb, 1, 0, 2.0)
     bench.end.psync_wait_over(PsyncWaitOver(2, FIRST), 3.0)
     bench.end.lost(rdb, None, 3.0, by_us=False)
@@ -221,7 +224,7 @@ def test_what_is_remembered_stays_bounded(bench: Bench, monkeypatch: pytest.Monk
     for number in range(1, 5):
         bench.decide(bench.session(number, 7000 + number), wait="rdb_channel")
     late = bench.session(9, 7001)
-    bench.end.rdb_channel_asks(late, RdbChannelAsks(9, None, "now"), CONN)
+    bench.end.rdb_channel_asks(late, RdbChannelAsks(9, VALKEY_DUAL_CHANNEL, None, "now"), CONN)
     assert "rdb_channel_opened" not in bench.names()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.replica_end import ReplicaEnd
+from pyrepl.replication.dialects import VALKEY_DUAL_CHANNEL
 from pyrepl.replication.events import FullResyncAnnounced, LinkState, Lost
 from pyrepl.replication.handshake import Introduction
 from pyrepl.replication.link import Link, LinkOptions
@@ -98,7 +99,7 @@ def test_a_partial_resync(bench: Bench) -> None:
 
 def test_two_channels(bench: Bench) -> None:
     bench.ask()
-    bench.end.rdb_channel_opened("valkey")
+    bench.end.rdb_channel_opened(VALKEY_DUAL_CHANNEL)
     bench.announce()
     bench.end.delivery_started(100, None, "file", 2.0)
     bench.link.buffer_use.sync_peak_bytes = 33
