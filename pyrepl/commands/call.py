@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyrepl.keyspace.database import Database, Keyspace
     from pyrepl.node.client import Client
     from pyrepl.node.node import Node
+    from pyrepl.resp.reply import Reply
 
 V = TypeVar("V")
 
@@ -22,6 +23,14 @@ class RandomSource(Protocol):
     def below(self, n: int) -> int: ...
 
 
+class Runner(Protocol):
+    """What executes commands, for calls that run others (`nested`)."""
+
+    def run_nested(self, call: Call, argv: list[bytes], raw: bytes) -> Reply: ...
+
+    def end_unit(self, outer: Call, unit: list[tuple[int, bytes]]) -> None: ...
+
+
 @final
 class Call:
     """One execution of one command.
@@ -29,11 +38,12 @@ class Call:
     `db` is the database the client has selected. `now_ms` is the Unix time of this batch; it does not move within it.
     `propagated`: None means the command's own bytes go to the replicas when it changed something; a list replaces
     them (see `rewrite`), and an empty list means that nothing goes.
+    `unit`: None, but in a call inside another, where it collects what is propagated, (database, bytes of one command).
     """
 
-    __slots__ = ("argv", "client", "db", "keyspace", "node", "now_ms", "propagated", "random")
+    __slots__ = ("argv", "client", "db", "keyspace", "node", "now_ms", "propagated", "random", "runner", "unit")
 
-    def __init__(self, node: Node, client: Client, random: RandomSource) -> None:
+    def __init__(self, node: Node, client: Client, random: RandomSource, runner: Runner) -> None:
         self.node = node
         self.client = client
         self.keyspace: Keyspace = node.keyspace
@@ -42,6 +52,21 @@ class Call:
         self.random = random
         self.argv: list[bytes] = []
         self.propagated: list[list[bytes]] | None = None
+        self.runner = runner
+        self.unit: list[tuple[int, bytes]] | None = None
+
+    @property
+    def is_nested(self) -> bool:
+        """Does it run inside another (EXEC)? Then nothing may wait."""
+        return self.unit is not None
+
+    def nested(self) -> Call:
+        """A call for commands that run inside this one, with a unit of its own; by way of `nested.Nested`."""
+        inner = Call(self.node, self.client, self.random, self.runner)
+        inner.db = self.db
+        inner.now_ms = self.now_ms
+        inner.unit = []
+        return inner
 
     def rewrite(self, *argv: bytes) -> None:
         """Propagate this command in place of the one the client sent; several calls propagate several, in order."""

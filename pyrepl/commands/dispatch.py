@@ -4,9 +4,9 @@ What a command does stands in its family; whether it may run now is `gates`; wha
 an Effect and is performed by the daemon (`perform`). A command that raises CommandError has, by convention, changed
 nothing.
 
-Propagation (Redis 8.2, `propagatePendingCommands`): everything that one call, or one EXEC, propagates is one unit; a
-unit of several commands goes out between MULTI and EXEC, but for deletions that SCAN, RANDOMKEY and the clock bring.
-Deletions of expired keys go before the command that met them.
+Propagation (Redis 8.2, `propagatePendingCommands`): everything that one call propagates, by the commands that it runs
+(`nested`) as well, is one unit; a unit of several commands goes out between MULTI and EXEC, but for deletions that
+SCAN, RANDOMKEY and the clock bring. Deletions of expired keys go before the command that met them.
 """
 
 from __future__ import annotations
@@ -37,17 +37,16 @@ from pyrepl.commands.table import (
     unknown_command,
     unknown_subcommand,
 )
-from pyrepl.commands.transactions import EXEC_WITHOUT_MULTI, discard_queue, is_dirty, unwatch
+from pyrepl.commands.transactions import discard_queue
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Expiry
-from pyrepl.node.client import UNLIMITED, Client
+from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability.events import SecurityAttack
-from pyrepl.resp.encoder import append_reply, encode_command, encoded_size
+from pyrepl.resp.encoder import append_reply, encode_command
 from pyrepl.resp.parser import Batch
-from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY, OK, QUEUED, Reply, Simple
+from pyrepl.resp.reply import NO_REPLY, OK, QUEUED, Reply, Simple
 
-EXECABORT: Final = "EXECABORT Transaction discarded because of previous errors."
 _HTTP_WORDS: Final = frozenset({b"POST", b"HOST:"})
 """What a browser that was tricked into talking to us sends first (Redis 3.2.7: cross protocol scripting)."""
 _PROPAGATES: Final = WRITE | MAY_REPLICATE
@@ -72,7 +71,6 @@ class Dispatcher:
         "_keyspace",
         "_node",
         "_perform",
-        "_unit",
         "random",
         "table",
     )
@@ -92,8 +90,6 @@ class Dispatcher:
         self._backlog = node.replication.backlog
         self._perform = perform
         self._clock = clock
-        self._unit: list[tuple[int, bytes]] | None = None
-        """While an EXEC runs: what it propagates so far, (database, bytes of one command)."""
         self._by_name: dict[bytes, Entry] = {}
         for name, row in table.rows.items():
             self._by_name[name] = self._by_name[name.lower()] = self._entry(row, 1)
@@ -102,7 +98,7 @@ class Dispatcher:
 
     def call_for(self, client: Client) -> Call:
         """The Call that all commands of one client share."""
-        return Call(self._node, client, self.random)
+        return Call(self._node, client, self.random, self)
 
     def execute(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
         """The reply to one command; `argv` is not empty, `raw` are the exact bytes it came in."""
@@ -370,7 +366,7 @@ class Dispatcher:
             if entry.flags & DENYOOM:
                 client.queue_grows = True
             return QUEUED
-        reply = self._exec(call, entry, argv) if entry.is_exec else self._run_checked(call, entry, argv, raw)
+        reply = self._run_checked(call, entry, argv, raw)
         if self._node.monitors:
             self._show_monitors(client, argv, entry)
         return reply
@@ -425,86 +421,53 @@ class Dispatcher:
     def _propagate(self, call: Call, entry: Entry, raw: bytes, *, changed: bool) -> None:
         rewritten = call.propagated
         call.propagated = None
+        unit = call.unit
         keyspace = self._keyspace
         node = self._node
-        if not node.propagates or (self._unit is None and not self._backlog.active):
+        if not node.propagates or (unit is None and not self._backlog.active):
             # Without a backlog nobody ever asks for the stream, and its end does not move.
             keyspace.expired.clear()
             keyspace.expired_fields.clear()
             if node.propagates:
                 call.client.write_cut = self._backlog.end
             return
-        if self._unit is None and rewritten is None and not keyspace.expired and not keyspace.expired_fields:
+        if unit is None and rewritten is None and not keyspace.expired and not keyspace.expired_fields:
             if entry.flags & _PROPAGATES:
                 call.client.write_cut = node.replication.feed_one(call.db.index, raw)
             return
-        unit = self._unit if self._unit is not None else []
-        collect_expired(node, unit)
+        effects = unit if unit is not None else []
+        collect_expired(node, effects)
         if rewritten is not None:
-            unit.extend((call.db.index, encode_command(argv)) for argv in rewritten)
+            effects.extend((call.db.index, encode_command(argv)) for argv in rewritten)
         elif changed and entry.flags & _PROPAGATES:
-            unit.append((call.db.index, raw))
-        if self._unit is None:
+            effects.append((call.db.index, raw))
+        if unit is None:
             if entry.flags & ARBITRARY_KEYS:
-                send_each(node, unit)
+                send_each(node, effects)
             else:
-                send(node, unit)
+                send(node, effects)
             call.client.write_cut = node.stream_end
 
-    def _exec(self, call: Call, entry: Entry, argv: list[bytes]) -> Reply:
-        started = self._clock()
-        reply = self._exec_queue(call)
-        call.client.last_command = entry.wire_name
-        self._count(call, entry, argv, self._clock() - started)
-        if type(reply) is CommandError:
-            self._failed(call, entry, reply)
-        return reply
-
-    def _exec_queue(self, call: Call) -> Reply:
-        """The replies of the queued commands, or what stands in their place."""
-        client = call.client
-        queue = client.queue
-        if queue is None:
-            return CommandError(EXEC_WITHOUT_MULTI)
-        aborted, dirty = client.dirty_exec, is_dirty(client, self._keyspace)
-        client.queue = None
-        client.queue_writes = False
-        client.queue_grows = False
-        client.dirty_exec = False
-        unwatch(client, self._keyspace)
-        client.review_guard()
-        if aborted:
-            return CommandError(EXECABORT)
-        if dirty:
-            return NULL_ARRAY
-        replies: list[Reply] = []
-        room = client.reply_room
-        self._unit = []
-        client.in_exec = True
-        try:
-            for argv, raw in queue:
-                reply = self._execute_queued(call, argv, raw)
-                # Beyond that they are for nobody, as the connection is cut for what there is.
-                if room >= 0:
-                    replies.append(reply)
-                    if room < UNLIMITED:
-                        room -= encoded_size(reply, client.proto)
-        finally:
-            client.in_exec = False
-            unit, self._unit = self._unit, None
-        if unit:
-            send(self._node, unit)
-            client.write_cut = self._node.stream_end
-        return replies
-
-    def _execute_queued(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
+    def run_nested(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
+        """As `execute`, for a command that another one runs: `call` is `Call.nested`, and no gate is asked. Raises
+        CommandError if there is no such command, or if it takes another number of words."""
         entry = self._by_name.get(argv[0])
-        if entry is None or entry.children:
+        if entry is None or entry.children or not entry.fits(len(argv)):
             entry = self._resolve(argv)
         reply = self._run_checked(call, entry, argv, raw)
         if self._node.monitors:
             self._show_monitors(call.client, argv, entry)
         return reply
+
+    def end_unit(self, outer: Call, unit: list[tuple[int, bytes]]) -> None:
+        """The commands inside `outer` are over: what they propagate goes out, or joins the unit around."""
+        if not unit:
+            return
+        if outer.unit is not None:
+            outer.unit.extend(unit)
+            return
+        send(self._node, unit)
+        outer.client.write_cut = self._node.stream_end
 
     def _show_monitors(self, client: Client, argv: list[bytes], entry: Entry) -> None:
         if not entry.flags & (NO_MONITOR | ADMIN):

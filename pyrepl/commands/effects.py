@@ -6,7 +6,7 @@ CLIENT KILL of oneself (`Client.closing`), MONITOR (`Node.monitors`), CLIENT REP
 DEBUG DIGEST, POPULATE, SET-ACTIVE-EXPIRE, REPLICATE, CHANGE-REPL-ID.
 
 "Later" marks an effect whose reply may be sent later: `perform` returns NO_REPLY, serves no further command of that
-client, and sends the reply when it is known. Inside EXEC (`call.client.in_exec`) nothing may wait: the reply is given
+client, and sends the reply when it is known. Inside EXEC (`call.is_nested`) nothing may wait: the reply is given
 at once, from what is true then.
 """
 

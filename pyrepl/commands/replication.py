@@ -94,7 +94,7 @@ def wait(call: Call, replicas: bytes, timeout: bytes) -> Wait | int:
     wanted = int32_argument(replicas)
     timeout_ms = timeout_ms_argument(timeout, call.now_ms)
     acked = replication.roster.acked_at_least(call.client.write_cut)
-    if acked >= wanted or call.client.in_exec:
+    if acked >= wanted or call.is_nested:
         return acked
     return Wait(wanted, timeout_ms)
 

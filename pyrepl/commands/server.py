@@ -55,7 +55,7 @@ def bgsave(call: Call, *options: bytes) -> BgSave | ScheduleBgSave:
         raise syntax_error()
     if call.node.persistence.bgsave_in_progress:
         raise CommandError("ERR Background save already in progress")
-    return ScheduleBgSave() if call.client.in_exec else BgSave()
+    return ScheduleBgSave() if call.is_nested else BgSave()
 
 
 @command("SHUTDOWN", arity=-1, flags=_ADMIN | NO_MULTI, group="server")
@@ -76,7 +76,7 @@ def shutdown(call: Call, *options: bytes) -> Shutdown | AbortShutdown:
 def monitor(call: Call) -> Simple:
     """Show every command that the node executes, until RESET or QUIT"""
     client = call.client
-    if client.in_exec:
+    if call.is_nested:
         raise CommandError("ERR MONITOR isn't allowed for DENY BLOCKING client")
     client.is_monitor = True
     call.node.monitors.add(client.id)

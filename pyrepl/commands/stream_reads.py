@@ -140,7 +140,7 @@ def xread(call: Call, *words: bytes) -> Reply:
 def _check_may_be_empty(call: Call, request: _Request) -> None:
     """There is nothing to answer: CommandError when the client wants to wait for it. Within a transaction nobody waits,
     nor does the stream of a master."""
-    if request.waits and not call.client.in_exec and not call.client.is_master_link:
+    if request.waits and not call.is_nested and not call.client.is_master_link:
         name = request.name.upper()
         raise CommandError(
             f"ERR {name} found nothing, and pyrepl cannot wait for more (BLOCK) yet: ask without BLOCK, and again later"

@@ -1,4 +1,4 @@
-"""MULTI, DISCARD, WATCH and UNWATCH, and the bookkeeping of watched keys. EXEC itself is run by `dispatch`.
+"""MULTI, EXEC, DISCARD, WATCH and UNWATCH, and the bookkeeping of watched keys. `nested` runs what was queued.
 
 A database tells the watchers of a key that it changed (`Database.changed`, `expire`, `clear`) by setting their
 `dirty_cas`. Usually the watcher is the client. Redis 7 has a rule on time besides: a key whose time has passed already
@@ -9,9 +9,10 @@ has passed. `AbsentWatch` stands in for the client where the key was missing, in
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 from pyrepl.commands.call import Call
+from pyrepl.commands.nested import run_queue
 from pyrepl.commands.table import (
     ALL_ARGS,
     FAST,
@@ -26,9 +27,10 @@ from pyrepl.commands.table import (
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.node.client import Client
-from pyrepl.resp.reply import OK, Simple
+from pyrepl.resp.reply import NULL_ARRAY, OK, NullArray, Reply, Simple
 
-EXEC_WITHOUT_MULTI = "ERR EXEC without MULTI"
+EXEC_WITHOUT_MULTI: Final = "ERR EXEC without MULTI"
+EXECABORT: Final = "EXECABORT Transaction discarded because of previous errors."
 
 
 @final
@@ -168,12 +170,17 @@ def multi(call: Call) -> Simple:
     group="transactions",
     since="1.2.0",
 )
-def exec_(call: Call) -> None:
-    """Execute all commands queued since MULTI
-
-    The dispatcher runs the queue; it comes here only when there is none.
-    """
-    raise CommandError(EXEC_WITHOUT_MULTI)
+def exec_(call: Call) -> list[Reply] | NullArray:
+    """Execute all commands queued since MULTI"""
+    client = call.client
+    queue = client.queue
+    if queue is None:
+        raise CommandError(EXEC_WITHOUT_MULTI)
+    aborted, dirty = client.dirty_exec, is_dirty(client, call.keyspace)
+    discard_queue(client, call.keyspace)
+    if aborted:
+        raise CommandError(EXECABORT)
+    return NULL_ARRAY if dirty else run_queue(call, queue)
 
 
 @command(

@@ -78,7 +78,7 @@ class Performer:
         app.log(events.ShutdownRequested())
         if not app.ending.begin(effect.mode, now=effect.now, force=effect.force):
             raise CommandError(SHUTDOWN_FAILED)
-        return app.clients.waits.wait(ShutdownWait(call.client))
+        return app.clients.waits.wait(ShutdownWait(call.client), may_wait=not call.is_nested)
 
     def _abort_shutdown(self, call: Call, effect: effects.AbortShutdown) -> Reply:
         if not self._app.ending.abort():
@@ -133,7 +133,8 @@ class Performer:
     def _wait(self, call: Call, effect: effects.Wait) -> Reply:
         waits = self._app.clients.waits
         roster = call.node.replication.roster
-        reply = waits.wait(AckedWait(call.client, waits.deadline(effect.timeout_ms), roster, effect.replicas))
+        wait = AckedWait(call.client, waits.deadline(effect.timeout_ms), roster, effect.replicas)
+        reply = waits.wait(wait, may_wait=not call.is_nested)
         if reply is NO_REPLY:
             self._app.replicas.ask_for_acks()
         return reply
@@ -219,7 +220,7 @@ class Performer:
 
     def _rewrite_aof(self, call: Call, effect: effects.RewriteAof) -> Reply:
         app = self._app
-        if app.saver.is_busy or call.client.in_exec:
+        if app.saver.is_busy or call.is_nested:
             app.node.persistence.aof.rewrite_scheduled = True
             return Simple(b"Background append only file rewriting scheduled")
         try:
@@ -243,14 +244,14 @@ class Performer:
             here=effect.local,
             replicas=effect.replicas,
         )
-        reply = waits.wait(wait)
+        reply = waits.wait(wait, may_wait=not call.is_nested)
         if reply is NO_REPLY and effect.replicas:
             self._app.replicas.ask_for_acks()
         return reply
 
     def _in_slices(self, call: Call, effect: effects.InSlices) -> Reply:
         conn = self._app.clients.conns.get(call.client.id)
-        if conn is None or call.client.in_exec:
+        if conn is None or call.is_nested:
             while not effect.job.step():
                 pass
             return effect.job.reply()

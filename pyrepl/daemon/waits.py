@@ -57,12 +57,12 @@ class Waits:
         """Monotonic seconds; 0 waits without end."""
         return self._clock.now() + timeout_ms / 1000 if timeout_ms else None
 
-    def wait(self, wait: Wait) -> Reply:
-        """The reply at once if there is nothing to wait for, or inside EXEC, where nobody waits; else as `hold`."""
+    def wait(self, wait: Wait, *, may_wait: bool) -> Reply:
+        """The reply at once if there is nothing to wait for, or nobody may wait (inside EXEC); else as `hold`."""
         ready = wait.ready()
         if ready is not None:
             return ready[0]
-        return wait.late() if wait.client.in_exec else self.hold(wait)
+        return self.hold(wait) if may_wait else wait.late()
 
     def hold(self, wait: Wait) -> Reply:
         """Let the client execute nothing more until its wait ends: NO_REPLY."""

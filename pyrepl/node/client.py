@@ -34,7 +34,6 @@ class Client:
         "fd",
         "guarded",
         "id",
-        "in_exec",
         "in_slices",
         "is_blocked",
         "is_master_link",
@@ -89,7 +88,6 @@ class Client:
         """One of the queued commands may write."""
         self.queue_grows: bool = False
         """One of the queued commands may need memory."""
-        self.in_exec: bool = False
         self.dirty_cas: bool = False
         self.dirty_exec: bool = False
         self.watching: set[tuple[int, bytes]] = set()

@@ -7,14 +7,12 @@ import pytest
 from pyrepl.commands import aof
 from pyrepl.commands.call import Call
 from pyrepl.commands.effects import RewriteAof, WaitAof
-from pyrepl.daemon.randomness import Randomness
 from pyrepl.errors import CommandError
-from pyrepl.node.client import Client
-from tests.unit.daemon.rig import bare_node
+from tests.unit.commands.rig import Rig
 
 
 def call(**settings: object) -> Call:
-    return Call(bare_node(**settings), Client(1, "", "", 0.0, authenticated=True), Randomness(1))
+    return Rig(**settings).call()
 
 
 def test_bgrewriteaof_asks_for_one_rewrite_at_a_time() -> None:

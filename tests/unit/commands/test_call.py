@@ -7,14 +7,17 @@ from tests.unit.commands.rig import Dice, Rig
 
 
 def call() -> Call:
-    rig = Rig()
-    return Call(rig.node, rig.client, Dice())
+    return calling(Rig())
+
+
+def calling(rig: Rig) -> Call:
+    return Call(rig.node, rig.client, Dice(), rig.dispatcher)
 
 
 def test_it_begins_in_the_clients_database() -> None:
     rig = Rig()
     rig.client.db_index = 3
-    subject = Call(rig.node, rig.client, Dice())
+    subject = calling(rig)
     assert subject.db is rig.node.keyspace.databases[3]
 
 
@@ -34,3 +37,15 @@ def test_nothing_is_not_the_same_as_the_commands_own_bytes() -> None:
     subject.rewrite(b"DEL", b"a")
     subject.propagate_nothing()
     assert subject.propagated == []
+
+
+def test_a_call_inside_has_words_and_effects_of_its_own() -> None:
+    subject = call()
+    subject.now_ms = 5
+    subject.argv = [b"EXEC"]
+    inner = subject.nested()
+    inner.argv = [b"SET", b"a", b"1"]
+    inner.rewrite(b"DEL", b"a")
+    assert (inner.client, inner.db, inner.now_ms) == (subject.client, subject.db, 5)
+    assert inner.is_nested and not subject.is_nested
+    assert subject.argv == [b"EXEC"] and subject.propagated is None and inner.unit == []
