@@ -12,6 +12,7 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     node                                  the state of one node, put together
     replication | streams                 PSYNC, pure: history, backlog, link, session, roster, role | change streams
     keyspace | aof                        databases, value types, expiry, digest | the append-only file, its parts
+    store                                 tables of keys: what one must do, and the plain one, of dictionaries
     resp | rdb | config                   the wire, the snapshot format, the directives
     units | glob | kernels | frozen | machines | temporary
                                           kernels: whether the hot modules run compiled | records that never change |

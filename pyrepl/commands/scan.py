@@ -1,4 +1,5 @@
-"""SCAN over the keys of a database, and the walk that HSCAN, SSCAN and ZSCAN share. Cursors are `keyspace.scan`'s."""
+"""SCAN over the keys of a database, and the walk that HSCAN, SSCAN and ZSCAN share. Cursors are `store.key_order`'s, or
+`keyspace.scan`'s."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from pyrepl.commands.effect import Effect
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.digest import KeyspaceDigest
-from pyrepl.keyspace.key_round import KeyRound
 from pyrepl.keyspace.scan import HashOrder
 from pyrepl.resp.reply import Reply, Simple
+from pyrepl.store.key_round import KeyRound
 
 FEW_KEYS: Final = 10_000
 """Up to so many keys are gone through at once: a few milliseconds."""

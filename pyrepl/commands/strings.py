@@ -34,7 +34,6 @@ from pyrepl.commands.table import (
     command,
 )
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.prefetch import WINDOW
 from pyrepl.keyspace.values import wrong_type
 from pyrepl.resp.doubles import format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, format_integer, parse_integer
@@ -291,8 +290,7 @@ class _Mset(Words):
         index = 1
         while index < size:
             if index >= fetched:
-                db.prefetch_words(argv, index, 2)
-                fetched = index + 2 * WINDOW
+                fetched = db.prefetch_words(argv, index, 2)
             db.write(argv[index], argv[index + 1])
             index += 2
         return OK

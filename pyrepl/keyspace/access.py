@@ -66,7 +66,7 @@ class AccessTracker:
 
     def touch(self, db: Database, key: bytes, below: Callable[[int], int]) -> None:
         """An access to `key`, which may not be there any more; `below(n)` is random in [0, n)."""
-        if key not in db.values:
+        if not db.holds(key):
             db.accesses.pop(key, None)
         elif self.tracking is Tracking.LRU:
             second = self._keyspace.now_ms // 1000
@@ -104,9 +104,8 @@ class AccessTracker:
     def prune(self) -> None:
         """Drop numbers of keys that are gone, where there are many. O(keys) when there are, else O(databases)."""
         for db in self._keyspace.databases:
-            if len(db.accesses) > len(db.values) * 5 // 4 + _SLACK:
-                values = db.values
-                db.accesses = {key: number for key, number in db.accesses.items() if key in values}
+            if len(db.accesses) > db.key_count * 5 // 4 + _SLACK:
+                db.accesses = {key: number for key, number in db.accesses.items() if db.holds(key)}
 
     def _counted(self, db: Database, key: bytes, below: Callable[[int], int]) -> int:
         if key not in db.accesses:

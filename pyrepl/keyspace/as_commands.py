@@ -49,10 +49,10 @@ class CommandsJob:
         parts: list[bytes] = []
         size = done = 0
         for db in self.keyspace.databases:
-            if db.values:
+            if db.key_count:
                 parts.append(encode_command([b"SELECT", b"%d" % db.index]))
-            for key, value in db.values.items():
-                for command in commands_of(key, value, db.expires.get(key), self.idmp_limits):
+            for key, value in db.store.items():
+                for command in commands_of(key, value, db.expiry_of(key), self.idmp_limits):
                     encoded = encode_command(command)
                     parts.append(encoded)
                     size += len(encoded)

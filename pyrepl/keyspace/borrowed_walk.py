@@ -56,8 +56,8 @@ if cython.compiled:
     )
 
 if TYPE_CHECKING:
-    from pyrepl.keyspace.database import Database
     from pyrepl.rdb.writer import RdbWriter
+    from pyrepl.store.plain import PlainStore
 
 COMPILED = cython.compiled
 
@@ -133,10 +133,10 @@ class BorrowedWalk:
     _node_bytes: cython.Py_ssize_t
     _node_entries: cython.Py_ssize_t
 
-    def __init__(self, db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> None:
+    def __init__(self, store: PlainStore, writer: RdbWriter, max_bytes: int, max_keys: int) -> None:
         self.keys = 0
-        self._values = db.values
-        self._expires = db.expires
+        self._values = store.values
+        self._expires = store.expires
         self._writer = writer
         self._max_bytes = max_bytes
         self._max_keys = max_keys
@@ -473,29 +473,6 @@ class BorrowedWalk:
             put_little_endian(packed.data + 8 + index * width, numbers[index], width)
         packed.size = 8 + found.count * width
         return 1
-
-
-def some_keys(source: dict, place: int, last: object, count: int) -> tuple[list, int]:
-    """(up to `count` keys from `place` on, the place behind them); `last`, unless it is None, is the key before
-    `place`: if it is not there any more the dictionary may have been moved, and the place is -1."""
-    found: list = []
-    pos: cython.Py_ssize_t = place
-    left: cython.Py_ssize_t = count
-    table: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], source)
-    key: cython.pointer[Ref] = cython.NULL
-    value: cython.pointer[Ref] = cython.NULL
-    if pos and last is not None:
-        pos -= 1
-        if (
-            not next_item(table, cython.address(pos), cython.address(key), cython.address(value))
-            or key is not cython.cast(cython.pointer[Ref], last)
-            or pos != place
-        ):
-            return found, -1
-    while left > 0 and next_item(table, cython.address(pos), cython.address(key), cython.address(value)):
-        found.append(cython.cast(object, key))
-        left -= 1
-    return found, pos
 
 
 if cython.compiled:

@@ -15,12 +15,11 @@ Nobody pays for it without a limit: nothing here is called then.
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final, final
 
 from pyrepl.keyspace.database import Database, Keyspace
-from pyrepl.keyspace.key_round import KeyRound
 from pyrepl.keyspace.value_size import SAMPLES, key_bytes
+from pyrepl.store.key_round import KeyRound
 
 _FIRST_LOOK: Final = 256
 """Keys of each database that the first estimate looks at."""
@@ -67,7 +66,7 @@ class DataSize:
     def total_bytes(self) -> int:
         keys = 0
         for db in self._keyspace.databases:
-            keys += len(db.values)
+            keys += db.key_count
         if keys != self._keys:
             self._rescale(keys)
         return self.noted_bytes
@@ -75,9 +74,9 @@ class DataSize:
     def of_keys(self, db: Database, keys: list[bytes]) -> tuple[int, int]:
         """(bytes, number) of those of `keys` that are there; a key that is named twice counts twice."""
         size = count = 0
-        values = db.values
+        store = db.store
         for key in keys:
-            value = values.get(key)
+            value = store.get(key)
             if value is not None:
                 size += key_bytes(key, value, SAMPLES)
                 count += 1
@@ -98,7 +97,7 @@ class DataSize:
                 if self._round_index == len(databases):
                     self._end_round()
                     return True
-                self._left = KeyRound(databases[self._round_index].values)
+                self._left = databases[self._round_index].store.key_round()
                 self._round_index += 1
                 continue
             keys = self._left.take(max_keys)
@@ -138,5 +137,5 @@ class DataSize:
         self._keys = keys
 
     def _first_look(self, db: Database) -> int:
-        size, count = self.of_keys(db, list(islice(db.values, _FIRST_LOOK)))
-        return size * len(db.values) // count if count else 0
+        size, count = self.of_keys(db, db.store.first_keys(_FIRST_LOOK))
+        return size * db.key_count // count if count else 0

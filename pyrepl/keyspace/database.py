@@ -11,34 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from itertools import islice
 from typing import Any, Final, Protocol, TypeVar, final
 
 from pyrepl.keyspace.disposal import Disposal
-from pyrepl.keyspace.key_round import KeyRound
 from pyrepl.keyspace.packed import Packed
-from pyrepl.keyspace.prefetch import prefetch_commands, prefetch_words
-from pyrepl.keyspace.scan import ElementScans, KeyOrder, order_of, with_added, without
-from pyrepl.keyspace.values import HashValue, ListValue, Value, wrong_type
+from pyrepl.keyspace.scan import ElementScans
+from pyrepl.keyspace.values import HashValue, Value, wrong_type
 from pyrepl.rdb.compiled import edits
 from pyrepl.rdb.values import StreamValue
+from pyrepl.store.key_round import KeyRound
+from pyrepl.store.plain import PlainStore
 
 V = TypeVar("V")
 
 _RANDOM_TRIES: Final = 100
 _STAYS_PACKED: Final[bool] = edits.COMPILED
 """Looked up once: every look at a collection asks."""
-
-
-def new_table() -> dict[bytes, Value]:
-    """An empty dictionary for values that the cycle collector tracks from the start.
-
-    Otherwise it would begin to with the first value that is a collection, and go through millions of strings then; as
-    it is, the node takes the dictionary out of the collector's sight while it is small.
-    """
-    table: dict[bytes, Value] = {b"": ListValue()}
-    table.clear()
-    return table
 
 
 class Expiry(Enum):
@@ -110,9 +98,9 @@ class Keyspace:
         return sum(db.key_count for db in self.databases)
 
     def growable(self) -> list[dict[bytes, Any]]:
-        """The dictionaries of all databases, as `pyrepl.rdb.compiled.room` makes them larger beside all else; the
-        values' first. Not to be changed otherwise."""
-        return [*(db.values for db in self.databases), *(db.expires for db in self.databases)]
+        """The dictionaries of all databases, as `pyrepl.rdb.compiled.room` makes them larger beside all else.
+        Not to be changed otherwise."""
+        return [table for db in self.databases for table in db.store.growable()]
 
     def clear(self) -> None:
         """Empty every database."""
@@ -124,11 +112,9 @@ class Keyspace:
         one, two = self.databases[first], self.databases[second]
         if one is two:
             return
-        one.values, two.values = two.values, one.values
-        one.expires, two.expires = two.expires, one.expires
+        one.store, two.store = two.store, one.store
         one.volatile_hashes, two.volatile_hashes = two.volatile_hashes, one.volatile_hashes
         one.idmp_streams, two.idmp_streams = two.idmp_streams, one.idmp_streams
-        one.order, two.order = two.order, one.order
         one.accesses, two.accesses = two.accesses, one.accesses
         one.own_ttls, two.own_ttls = two.own_ttls, one.own_ttls
 
@@ -140,20 +126,18 @@ class Keyspace:
 
 @final
 class Database:
-    """One database: a dict of values and a dict of times to live.
+    """One database: a store of keys, the rules on what is found there, and what has to be noted of keys beside.
 
-    Invariant: every key of `expires` is a key of `values`.
+    `store` is the keyspace's own; who stands above calls the methods here.
     """
 
     __slots__ = (
         "accesses",
-        "expires",
         "idmp_streams",
         "index",
         "keyspace",
-        "order",
         "own_ttls",
-        "values",
+        "store",
         "volatile_hashes",
         "watchers",
     )
@@ -161,15 +145,12 @@ class Database:
     def __init__(self, keyspace: Keyspace, index: int) -> None:
         self.keyspace = keyspace
         self.index = index
-        self.values: dict[bytes, Value] = new_table()
-        self.expires: dict[bytes, int] = {}
+        self.store: PlainStore = PlainStore()
         self.volatile_hashes: set[bytes] = set()
         """Keys of hashes that may have fields with a time to live; a superset, cleaned lazily."""
         self.idmp_streams: set[bytes] = set()
         """Keys of streams that may remember idempotency ids; a superset, cleaned lazily."""
         self.watchers: dict[bytes, set[Watcher]] = {}
-        self.order: KeyOrder | None = None
-        """The order of SCAN and RANDOMKEY, from the first of them on."""
         self.accesses: dict[bytes, int] = {}
         """What `access` keeps while eviction needs it; a key may be missing, and one that is gone may linger."""
         self.own_ttls: dict[bytes, None] = {}
@@ -179,61 +160,60 @@ class Database:
     @property
     def key_count(self) -> int:
         """Keys, expired ones that are still there included."""
-        return len(self.values)
+        return self.store.key_count
 
     @property
     def timed_count(self) -> int:
         """Keys with a time to live."""
-        return len(self.expires)
+        return self.store.timed_count
 
     @property
     def table_id(self) -> int:
         """Tells the table of keys from any other that is there: `clear`, `swap` and `take_over` bring another."""
-        return id(self.values)
+        return self.store.table_id
 
     def holds(self, key: bytes) -> bool:
         """Is there such a key, whether its time has passed or not? Deletes nothing."""
-        return key in self.values
+        return self.store.holds(key)
 
     def expiry_of(self, key: bytes) -> int | None:
         """The Unix ms at which the key's time ends, perhaps long ago; None when it has none, or there is no key."""
-        return self.expires.get(key)
+        return self.store.expiry_of(key)
 
     def some_expiries(self, count: int) -> list[int]:
         """`expiry_of` of up to `count` keys that have one, whichever come first."""
-        return list(islice(self.expires.values(), count))
+        return self.store.some_expiries(count)
 
     def all_keys(self) -> list[bytes]:
         """All keys, expired ones included, in the order of their insertion: O(keys), so for few of them."""
-        return list(self.values)
+        return self.store.all_keys()
 
     def key_round(self) -> KeyRound:
         """A round through all keys, some at a time, while they change. `has_round` tells whether it still means us."""
-        return KeyRound(self.values, exact=True)
+        return self.store.key_round(exact=True)
 
     def has_round(self, taken: KeyRound) -> bool:
         """Does the round go through the keys that are here now? Not after `clear`, `swap` and `take_over`."""
-        return taken.source is self.values
+        return self.store.has_round(taken)
 
     def table_bytes(self) -> tuple[int, int]:
         """(bytes of the table of keys, of that of times to live), what they refer to left out; 0 for an empty one."""
-        return self.values.__sizeof__() if self.values else 0, self.expires.__sizeof__() if self.expires else 0
+        return self.store.table_bytes()
 
     def prefetch_commands(self, commands: list[list[bytes]], start: int) -> int:
         """Ask the memory for the first keys of the commands from `start` on; before which command to ask again."""
-        return prefetch_commands(self.values, self.expires, commands, start)
+        return self.store.prefetch_commands(commands, start)
 
-    def prefetch_words(self, words: list[bytes], start: int, step: int) -> None:
-        """Ask the memory for the keys `words[start::step]`, `prefetch.WINDOW` of them at most."""
-        prefetch_words(self.values, self.expires, words, start, step)
+    def prefetch_words(self, words: list[bytes], start: int, step: int) -> int:
+        """Ask the memory for the keys `words[start::step]`, not too many; before which word to ask again."""
+        return self.store.prefetch_words(words, start, step)
 
     def find(self, key: bytes) -> Value | None:
         """The value, or None when there is none or its time has passed (see `Expiry`); never packed from then on."""
-        value = self.values.get(key)
-        if value is not None and self.expires:
-            at_ms = self.expires.get(key)
-            if at_ms is not None and at_ms <= self.keyspace.now_ms:
-                return self._outlived(key, value)
+        store = self.store
+        value: Value | None = store.live(key, self.keyspace.now_ms)
+        if value is None:
+            return self._outlived(key) if store.timed_count else None
         if type(value) is not bytes and isinstance(value, bytes):
             return self._unpacked(key, value)
         return value
@@ -242,24 +222,22 @@ class Database:
         """As `find`, but what is packed stays so, in the compiled form: for those who can do with it as it is."""
         if not _STAYS_PACKED:
             return self.find(key)
-        value = self.values.get(key)
-        if value is not None and self.expires:
-            at_ms = self.expires.get(key)
-            if at_ms is not None and at_ms <= self.keyspace.now_ms:
-                return self._outlived(key, value)
+        store = self.store
+        value: Value | None = store.live(key, self.keyspace.now_ms)
+        if value is None and store.timed_count:
+            return self._outlived(key)
         return value
 
     def read(self, key: bytes) -> Value | None:
         """As `find`, for reading commands: counts keyspace_hits and keyspace_misses."""
-        value = self.values.get(key)
-        if value is not None and self.expires:
-            at_ms = self.expires.get(key)
-            if at_ms is not None and at_ms <= self.keyspace.now_ms:
-                value = self._outlived_for_reader(key, value)
+        store, keyspace = self.store, self.keyspace
+        value: Value | None = store.live(key, keyspace.now_ms)
+        if value is None and store.timed_count:
+            value = self._outlived_for_reader(key)
         if value is None:
-            self.keyspace.misses += 1
+            keyspace.misses += 1
             return None
-        self.keyspace.hits += 1
+        keyspace.hits += 1
         if type(value) is not bytes and isinstance(value, bytes):
             return self._unpacked(key, value)
         return value
@@ -268,20 +246,19 @@ class Database:
         """As `find_kept`, for reading commands."""
         if not _STAYS_PACKED:
             return self.read(key)
-        value = self.values.get(key)
-        if value is not None and self.expires:
-            at_ms = self.expires.get(key)
-            if at_ms is not None and at_ms <= self.keyspace.now_ms:
-                value = self._outlived_for_reader(key, value)
+        store, keyspace = self.store, self.keyspace
+        value: Value | None = store.live(key, keyspace.now_ms)
+        if value is None and store.timed_count:
+            value = self._outlived_for_reader(key)
         if value is None:
-            self.keyspace.misses += 1
+            keyspace.misses += 1
         else:
-            self.keyspace.hits += 1
+            keyspace.hits += 1
         return value
 
     def has_expired(self, key: bytes) -> bool:
         """Has the time of an existing key passed, for its reader? Deletes nothing."""
-        at_ms = self.expires.get(key)
+        at_ms = self.store.expiry_of(key)
         keyspace = self.keyspace
         return at_ms is not None and at_ms <= keyspace.now_ms and keyspace.expiry is not Expiry.IGNORE
 
@@ -304,21 +281,14 @@ class Database:
 
         What replaces a value must put it over the old one, not delete that first: see `scan`.
         """
-        if self.order is not None and key not in self.values:
-            self._note_added(key)
-        self.values[key] = value
-        if self.expires:
-            at_ms = self.expires.pop(key, None)
-            if at_ms is not None and at_ms <= self.keyspace.now_ms:
-                self._note_expired(key)
+        if self.store.put(key, value, self.keyspace.now_ms):
+            self._note_expired(key)
         if type(value) is not bytes:
             self.note_kind(key, value)
 
     def replace(self, key: bytes, value: Value) -> None:
         """Store a value and keep the time to live that the key has."""
-        if self.order is not None and key not in self.values:
-            self._note_added(key)
-        self.values[key] = value
+        self.store.replace(key, value, self.keyspace.now_ms)
         if type(value) is not bytes:
             self.note_kind(key, value)
 
@@ -332,38 +302,33 @@ class Database:
 
     def write(self, key: bytes, value: bytes) -> None:
         """`put` and `changed` for a string, in one call: the hot path of SET and its like."""
-        if self.order is not None and key not in self.values:
-            self._note_added(key)
-        self.values[key] = value
-        if self.expires:
-            at_ms = self.expires.pop(key, None)
-            if at_ms is not None and at_ms <= self.keyspace.now_ms:
-                self._note_expired(key)
-        self.keyspace.dirty += 1
+        keyspace = self.keyspace
+        if self.store.put(key, value, keyspace.now_ms):
+            self._note_expired(key)
+        keyspace.dirty += 1
         if self.watchers:
             for watcher in self.watchers.get(key, ()):
                 watcher.dirty_cas = True
 
     def update(self, key: bytes, value: bytes) -> None:
         """`replace` and `changed` for a string, in one call: the hot path of INCR and its like."""
-        if self.order is not None and key not in self.values:
-            self._note_added(key)
-        self.values[key] = value
-        self.keyspace.dirty += 1
+        keyspace = self.keyspace
+        self.store.replace(key, value, keyspace.now_ms)
+        keyspace.dirty += 1
         if self.watchers:
             for watcher in self.watchers.get(key, ()):
                 watcher.dirty_cas = True
 
     def delete(self, key: bytes) -> bool:
         """True if there was such a key (expired or not)."""
-        if self.values.pop(key, None) is None:
+        if self.store.pop(key, self.keyspace.now_ms) is None:
             return False
         self._forget(key)
         return True
 
     def drop(self, key: bytes) -> bool:
         """As `delete`, for a value that nobody holds any more: a large one is freed a slice at a time."""
-        value = self.values.pop(key, None)
+        value: Value | None = self.store.pop(key, self.keyspace.now_ms)
         if value is None:
             return False
         if type(value) is not bytes:
@@ -372,23 +337,18 @@ class Database:
         return True
 
     def _forget(self, key: bytes) -> None:
-        """What is noted of a key beside its value."""
-        if self.expires:
-            self.expires.pop(key, None)
+        """What is noted of a key beside the store."""
         if self.volatile_hashes:
             self.volatile_hashes.discard(key)
         if self.idmp_streams:
             self.idmp_streams.discard(key)
-        if self.order is not None:
-            self.order = without(self.order, key, self.keyspace.now_ms)
 
     def expire_at(self, key: bytes, at_ms: int | None) -> None:
         """Set the time to live of an existing key to a Unix time in ms, or take it away with None."""
         if at_ms is None:
-            self.expires.pop(key, None)
+            self.store.persist(key)
             return
-        assert key in self.values
-        self.expires[key] = at_ms
+        self.store.expire(key, at_ms)
         if self.keyspace.expiry is Expiry.REMOVE:
             self.own_ttls[key] = None
         elif self.own_ttls:
@@ -403,26 +363,24 @@ class Database:
 
     def clear(self) -> int:
         """Drop everything; how many keys there were. Watchers of the keys that were there are told."""
-        count = len(self.values)
+        store = self.store
+        count = store.key_count
         for key in self.watchers:
-            if key in self.values:
+            if store.holds(key):
                 for watcher in self.watchers[key]:
                     watcher.dirty_cas = True
         disposal = self.keyspace.disposal
-        disposal.take_keys(self.values)
-        disposal.take(self.expires)
+        values, expires, order = store.clear()
+        disposal.take_keys(values)
+        disposal.take(expires)
+        disposal.take(order)
         disposal.take(self.accesses)
         disposal.take(self.volatile_hashes)
         disposal.take(self.idmp_streams)
-        if self.order is not None:
-            disposal.take(self.order.keys)
-        self.values = new_table()
-        self.expires = {}
         self.volatile_hashes = set()
         self.idmp_streams = set()
         self.accesses = {}
         self.own_ttls = {}
-        self.order = None
         return count
 
     def take_over(self, fresh: Database) -> None:
@@ -431,48 +389,47 @@ class Database:
         Watchers of keys that were there, and of keys that are there now, are told.
         """
         for key in self.watchers:
-            if key in fresh.values:
+            if fresh.holds(key):
                 for watcher in self.watchers[key]:
                     watcher.dirty_cas = True
         self.clear()
-        self.values, self.expires = fresh.values, fresh.expires
+        self.store = fresh.store
         self.volatile_hashes, self.idmp_streams = fresh.volatile_hashes, fresh.idmp_streams
         self.accesses = fresh.accesses
 
     @property
     def has_order(self) -> bool:
         """Is there an order of SCAN and RANDOMKEY, of the keys that are here now?"""
-        return self.order is not None and self.order.source is self.values
+        return self.store.has_order
 
     def take_order(self, keys: list[bytes] | None) -> None:
         """Let `keys` be the order of SCAN and RANDOMKEY: all keys in the order of their insertion, with gaps, as an
         exact round gave them. None: make it now, O(keys)."""
-        self.order = KeyOrder(self.values, self.keyspace.now_ms, keys)
+        self.store.take_order(keys, self.keyspace.now_ms)
 
     def scan(self, cursor: int, count: int) -> tuple[int, list[bytes]]:
-        """(next cursor, keys at the next `count` places of the order); see `scan` for the promise.
+        """(next cursor, keys at the next `count` places of the order); see `store.key_order` for the promise.
 
         Next cursor 0 means the end. A key may be gone or have expired: look each up with `find`.
         """
-        self.order = order_of(self.order, self.values, self.keyspace.now_ms)
-        return self.order.window(cursor, count)
+        return self.store.scan(cursor, count, self.keyspace.now_ms)
 
     def random_key(self, below: Callable[[int], int]) -> bytes | None:
         """A random key that is there for its reader; None when there is none, or only keys that a replica hides.
 
         `below(n)` gives an integer in [0, n).
         """
+        store = self.store
         tries = 0
-        while self.values:
-            self.order = order_of(self.order, self.values, self.keyspace.now_ms)
-            key = self.order.keys[below(len(self.order.keys))]
+        while store.key_count:
+            key = store.draw(below, self.keyspace.now_ms)
             if self.find_kept(key) is not None:
                 return key
             tries += 1
             if tries == _RANDOM_TRIES:
-                self.order.renew()
+                store.close_gaps()
             elif tries > 2 * _RANDOM_TRIES:
-                return next((key for key in list(self.values) if self.find_kept(key) is not None), None)
+                return next((key for key in store.all_keys() if self.find_kept(key) is not None), None)
         return None
 
     def evict(self, key: bytes) -> None:
@@ -500,17 +457,15 @@ class Database:
     def _unpacked(self, key: bytes, packed: bytes) -> Value:
         """Whoever finds a packed collection gets what it stands for, and so does all that comes later."""
         assert isinstance(packed, Packed)
-        value = self.values[key] = packed.unpack()
+        value = packed.unpack()
+        self.store.replace(key, value, self.keyspace.now_ms)
         return value
 
-    def _note_added(self, key: bytes) -> None:
-        assert self.order is not None
-        if self.order.source is not self.values:
-            self.order = None
-        else:
-            self.order = with_added(self.order, key, self.keyspace.now_ms)
-
-    def _outlived(self, key: bytes, value: Value) -> Value | None:
+    def _outlived(self, key: bytes) -> Value | None:
+        """What a lookup finds that met no live key: None, unless there is one whose time has passed, and it is seen."""
+        value: Value | None = self.store.get(key)
+        if value is None:
+            return None
         mode = self.keyspace.expiry
         if mode is Expiry.IGNORE:
             return self._unpacked(key, value) if type(value) is not bytes and isinstance(value, bytes) else value
@@ -518,6 +473,6 @@ class Database:
             self.expire(key)
         return None
 
-    def _outlived_for_reader(self, key: bytes, value: Value) -> Value | None:
+    def _outlived_for_reader(self, key: bytes) -> Value | None:
         """As `_outlived`, where a command that writes only reads this key."""
-        return None if self.keyspace.expiry is Expiry.REMOVE else self._outlived(key, value)
+        return None if self.keyspace.expiry is Expiry.REMOVE else self._outlived(key)

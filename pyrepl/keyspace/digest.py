@@ -24,11 +24,11 @@ from collections.abc import Callable
 from typing import Final, final
 
 from pyrepl.keyspace.database import Database, Keyspace
-from pyrepl.keyspace.key_round import KeyRound
 from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.values import StreamValue
 from pyrepl.resp.doubles import format_double
+from pyrepl.store.key_round import KeyRound
 
 _EMPTY: Final = hashlib.sha1(usedforsecurity=False)
 _SIZE: Final = 20
@@ -125,10 +125,10 @@ def _stream_digest(value: StreamValue, digest: int) -> int:
 
 def key_digest(db: Database, key: bytes) -> str:
     """DEBUG DIGEST-VALUE: 40 hex digits for the value of a key, expired or not; zeros when there is none."""
-    value = db.values.get(key)
+    value = db.store.get(key)
     if isinstance(value, Packed):
         value = value.unpack()
-    return _hex(0 if value is None else value_digest(value, expires=key in db.expires))
+    return _hex(0 if value is None else value_digest(value, expires=db.expiry_of(key) is not None))
 
 
 @final
@@ -172,19 +172,21 @@ class KeyspaceDigest:
         while self._next_db < len(self._keyspace.databases):
             db = self._keyspace.databases[self._next_db]
             self._next_db += 1
-            if db.values:
+            if db.key_count:
                 self._digest = _mix(self._digest, db.index.to_bytes(4, _ORDER))
-                self._keys = KeyRound(db.values, exact=True)
+                self._keys = db.key_round()
                 return True
         return False
 
     def _add(self, db: Database, keys: list[bytes]) -> None:
         for key in keys:
-            value = db.values.get(key)
+            value = db.store.get(key)
             if value is not None:
                 if isinstance(value, Packed):
                     value = value.unpack()
-                digest = value_digest(value, expires=key in db.expires, digest=_mix(0, key), score=self._score)
+                digest = value_digest(
+                    value, expires=db.expiry_of(key) is not None, digest=_mix(0, key), score=self._score
+                )
                 self._digest ^= _sha1(digest.to_bytes(_SIZE, _ORDER))
 
 

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable
-from typing import Any, Final, final
+from typing import Final, final
 
 from pyrepl.keyspace.access import MAX_FREQUENCY, AccessTracker, Tracking
 from pyrepl.keyspace.database import Database, Keyspace
-from pyrepl.keyspace.key_round import KeyRound
+from pyrepl.store.key_round import KeyRound
 
 Below = Callable[[int], int]
 
@@ -50,7 +50,7 @@ class Policy:
 
 @final
 class KeyDraw:
-    """Random keys of a dict that changes meanwhile.
+    """Random keys of one database, or of those with a time to live, while they change.
 
     The list to draw from grows with each draw until it has all keys, as to make it at once holds up the node. So the
     first draws are among the keys that have been there longest.
@@ -65,23 +65,23 @@ class KeyDraw:
         self._round: KeyRound | None = None
         """Through the keys for `_fresh`; None when that is made."""
 
-    def draw(self, source: dict[bytes, Any], count: int, below: Below) -> list[bytes]:
-        """Up to `count` keys of `source`, which is not empty, some perhaps twice; one at least."""
+    def draw(self, db: Database, count: int, below: Below, *, timed: bool) -> list[bytes]:
+        """`count` keys, some perhaps twice, of which there must be one; `timed`: of those with a time to live."""
         if self._round is not None:
-            self._gather(source)
-        if self._round is None and len(self._keys) < len(source) // 2:
-            self._gather(source)
+            self._gather(db, timed)
+        if self._round is None and len(self._keys) < (db.timed_count if timed else db.key_count) // 2:
+            self._gather(db, timed)
         drawn: list[bytes] = []
         misses = 0
         while len(drawn) < count:
             keys = self._keys
             if misses > _MISSES or not keys:
                 self._keys, self._round, misses = [], None, 0
-                self._gather(source)
+                self._gather(db, timed)
                 continue
             slot = below(len(keys))
             key = keys[slot]
-            if key in source:
+            if db.expiry_of(key) is not None if timed else db.holds(key):
                 drawn.append(key)
                 continue
             keys[slot] = keys[-1]
@@ -89,12 +89,13 @@ class KeyDraw:
             misses += 1
         return drawn
 
-    def _gather(self, source: dict[bytes, Any]) -> None:
+    def _gather(self, db: Database, timed: bool) -> None:
         """Go on with the next list, or begin it."""
-        if self._round is None or self._round.source is not source:
-            self._round = KeyRound(source)
+        store, begun = db.store, self._round
+        if begun is None or not (store.has_timed_round(begun) if timed else store.has_round(begun)):
+            self._round = begun = store.timed_round() if timed else store.key_round()
             self._fresh = []
-        found = self._round.take(_GATHERED)
+        found = begun.take(_GATHERED)
         self._fresh += found
         if len(found) < _GATHERED:
             self._round = None
@@ -139,10 +140,9 @@ class Eviction:
         while True:
             drawn = False
             for db, draw in zip(self._keyspace.databases, self._draws, strict=True):
-                source = self._source(db)
-                if source:
+                if self._count(db):
                     drawn = True
-                    for key in draw.draw(source, samples, below):
+                    for key in draw.draw(db, samples, below, timed=self._policy.volatile):
                         self._consider(db, key)
             if not drawn:
                 return None
@@ -150,8 +150,12 @@ class Eviction:
             if victim is not None:
                 return victim
 
-    def _source(self, db: Database) -> dict[bytes, Any]:
-        return db.expires if self._policy.volatile else db.values
+    def _count(self, db: Database) -> int:
+        """How many keys there are to draw from."""
+        return db.timed_count if self._policy.volatile else db.key_count
+
+    def _is_eligible(self, db: Database, key: bytes) -> bool:
+        return db.expiry_of(key) is not None if self._policy.volatile else db.holds(key)
 
     def _pick_random(self, below: Below) -> tuple[Database, bytes] | None:
         """The databases take turns, so that each gets its share."""
@@ -159,15 +163,16 @@ class Eviction:
         for _ in databases:
             self._next_db = (self._next_db + 1) % len(databases)
             db = databases[self._next_db]
-            source = self._source(db)
-            if source:
-                return db, self._draws[db.index].draw(source, 1, below)[0]
+            if self._count(db):
+                return db, self._draws[db.index].draw(db, 1, below, timed=self._policy.volatile)[0]
         return None
 
     def _score(self, db: Database, key: bytes) -> int:
         """The greater, the sooner it goes."""
         if self._policy.by_ttl:
-            return -db.expires[key]
+            at_ms = db.expiry_of(key)
+            assert at_ms is not None
+            return -at_ms
         if self._policy.tracking is Tracking.LRU:
             return self._tracker.idle_s(db, key)
         return MAX_FREQUENCY - self._tracker.frequency(db, key)
@@ -187,6 +192,6 @@ class Eviction:
         while pool:
             score, index, key = pool.pop()
             db = self._keyspace.databases[index]
-            if key in self._source(db) and self._score(db, key) >= score:
+            if self._is_eligible(db, key) and self._score(db, key) >= score:
                 return db, key
         return None

@@ -8,16 +8,15 @@ finds each expired key after one round at the latest.
 
 from __future__ import annotations
 
-from typing import Any, Final, final
+from typing import Final, final
 
 from pyrepl.keyspace.database import Database, Expiry, Keyspace
-from pyrepl.keyspace.key_round import KeyRound
+from pyrepl.store.key_round import KeyRound
 
 LOOKS: Final = 5000
 """Most keys that one slice looks at: below a millisecond."""
 _CHUNK: Final = 64
 """Keys looked at in one go: few enough that little is looked at twice when most are due."""
-_NEVER: Final = 2**63
 
 
 @final
@@ -41,13 +40,13 @@ class ExpireCycle:
         deleted = looks = rounds = 0
         while deleted < max_keys and looks < LOOKS:
             db = self._keyspace.databases[self._index]
-            if self._round is None or self._round.source is not self._table(db):
+            if self._round is None or not self._is_round(db, self._round):
                 if rounds == len(self._keyspace.databases):
                     break
                 rounds += 1
                 self._index = (self._index + 1) % len(self._keyspace.databases)
                 self._due = []
-                self._round = KeyRound(self._table(self._keyspace.databases[self._index]))
+                self._round = self._begin(self._keyspace.databases[self._index])
                 continue
             size = min(max(_CHUNK, max_keys - deleted), LOOKS - looks)
             keys = self._due[-size:] or self._round.take(size)
@@ -58,21 +57,26 @@ class ExpireCycle:
                 self._round = None
         return deleted
 
-    def _table(self, db: Database) -> dict[bytes, Any]:
-        """Whose keys are gone through."""
-        return db.expires if self._keyspace.expiry is Expiry.DELETE else db.own_ttls
+    def _begin(self, db: Database) -> KeyRound:
+        """Through the keys whose times are ours to end."""
+        return db.store.timed_round() if self._keyspace.expiry is Expiry.DELETE else KeyRound(db.own_ttls)
+
+    def _is_round(self, db: Database, begun: KeyRound) -> bool:
+        """Would `_begin` go through the same table?"""
+        is_master = self._keyspace.expiry is Expiry.DELETE
+        return db.store.has_timed_round(begun) if is_master else begun.source is db.own_ttls
 
     def _slice(self, db: Database, keys: list[bytes], limit: int) -> int:
         """Look at `keys` and delete up to `limit`; what is due beyond that is kept for the next slice."""
         now_ms = self._keyspace.now_ms
-        expires = db.expires
-        due = [key for key in keys if expires.get(key, _NEVER) <= now_ms]
+        expiry_of = db.store.expiry_of
+        due = [key for key in keys if (at_ms := expiry_of(key)) is not None and at_ms <= now_ms]
         self._due.extend(due[limit:])
         del due[limit:]
         for key in due:
             db.expire(key)
         if db.own_ttls:
             for key in keys:
-                if key not in expires:
+                if expiry_of(key) is None:
                     db.own_ttls.pop(key, None)
         return len(due)

@@ -111,7 +111,7 @@ class FieldExpiryCycle:
         return removed
 
     def _visit(self, db: Database, key: bytes, limit: int) -> int:
-        value = db.values.get(key)
+        value = db.store.get(key)
         if type(value) is not HashValue or value.expires is None:
             db.volatile_hashes.discard(key)
             return 0

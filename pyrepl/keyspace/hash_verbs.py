@@ -57,7 +57,7 @@ def _put_pairs(db: Database, key: bytes, kept: Value | None, pairs: tuple[bytes,
             db.put(key, made)
             created = edits.element_count(made) >> 1
     elif type(kept) is PackedHash:
-        created = edits.set_fields(db.values, key, kept, pairs)
+        created = edits.set_fields(db.store.values, key, kept, pairs)
     if created >= 0:
         db.changed(key, count >> 1)
         return created

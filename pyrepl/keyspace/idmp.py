@@ -118,7 +118,7 @@ class IdmpCycle:
         return True
 
     def _visit(self, db: Database, key: bytes) -> None:
-        value = db.values.get(key)
+        value = db.store.get(key)
         if type(value) is StreamValue and value.idmp is not None:
             idmp = value.idmp
             self._work.extend((idmp, producer) for producer in idmp.producers)

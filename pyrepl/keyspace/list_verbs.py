@@ -74,7 +74,7 @@ def _extend_small(db: Database, key: bytes, kept: Value | None, elements: tuple[
         return len(elements)
     if type(kept) is not PackedList:
         raise wrong_type()
-    size = edits.push(db.values, key, kept, elements, left)
+    size = edits.push(db.store.values, key, kept, elements, left)
     if size < 0:
         return extend_existing(db, key, elements, left)
     db.changed(key, len(elements))
@@ -100,7 +100,7 @@ def _pop_small(db: Database, key: bytes, kept: Value | None, left: bool) -> byte
         return None
     if type(kept) is not PackedList:
         raise wrong_type()
-    element: bytes | None = edits.pop(db.values, key, kept, left)
+    element: bytes | None = edits.pop(db.store.values, key, kept, left)
     if element is None:
         value = db.find_as(ListValue, key)
         assert value is not None

@@ -6,7 +6,6 @@ until its master says so; a key may not come twice, unless DEBUG RELOAD MERGE wa
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any, Final, final
 
 from pyrepl.errors import CorruptData
@@ -46,7 +45,7 @@ class _Values:
         self._keyspace = keyspace
 
     def __call__(self, db: int) -> dict[bytes, Any]:
-        return self._keyspace.databases[db].values
+        return self._keyspace.databases[db].store.values
 
 
 @final
@@ -135,7 +134,7 @@ class Loader:
                 self.aux[event.name] = event.value
         elif isinstance(event, ResizeDb):
             if self._foresight.rooms is not None:
-                expires = self._keyspace.databases[event.db].expires
+                expires = self._keyspace.databases[event.db].store.expires
                 self._foresight.promise(expires, event.expires, TTL_BYTES, self._reader.left_bytes)
         elif isinstance(event, Header):
             self.version = event.version
@@ -155,17 +154,15 @@ class Loader:
         db = self._keyspace.databases[event.db]
         if self._merge:
             self._forget_ttls(db, event)
-        before = len(db.values)
-        db.order = None
-        db.values.update(event.strings)
+        before = db.key_count
+        db.store.load(event.strings)
         for key, plain in event.others:
             value: Value = from_plain(plain)
             if type(value) is StreamValue and self.version not in IDMP_VERSIONS:
                 value.idmp = IdmpState.of_new(self._idmp_limits)
-            db.values[key] = value
-            db.note_kind(key, value)
-        if len(db.values) != before + len(event.others) and not self._merge:
-            raise self._duplicate(db, event, len(db.values) - before)
+            db.replace(key, value)
+        if db.key_count != before + len(event.others) and not self._merge:
+            raise self._duplicate(db, event, db.key_count - before)
         self.loaded_keys += event.total
         self._foresight.keep(event.total, len(event.expires))
         if self._tracker is not None and (event.idle_s or event.freq):
@@ -174,7 +171,7 @@ class Loader:
             self._receive_expires(db, event.expires)
 
     def _receive_expires(self, db: Database, expires: dict[bytes, int]) -> None:
-        db.expires.update(expires)
+        db.store.load_expiries(expires)
         limit_ms = self._drop_expired_at_ms
         if limit_ms is None:
             return
@@ -185,13 +182,13 @@ class Loader:
 
     def _duplicate(self, db: Database, event: LoadedKeys, added: int) -> CorruptData:
         """The error for a key that was there before: all but the last `added` keys of the dict are."""
-        fresh = set(islice(reversed(db.values), added))
+        fresh = set(db.store.newest_keys(added))
         twice = next(key for key, _ in event.others if key not in fresh)
         return duplicate_key_error(event.db, twice, self._reader.consumed)
 
     @staticmethod
     def _forget_ttls(db: Database, event: LoadedKeys) -> None:
         for key in [*event.strings, *(key for key, _ in event.others)]:
-            db.expires.pop(key, None)
+            db.store.persist(key)
             db.volatile_hashes.discard(key)
             db.idmp_streams.discard(key)

@@ -1,19 +1,11 @@
-"""Where a SCAN stands: cursors over the keys of a database and over the elements of one collection.
+"""Where a SCAN over the elements of one collection stands. Cursors over the keys are `pyrepl.store.key_order`'s.
 
 The promise is Redis's: what is there from the start of a full iteration to its end is returned at least once, what
 comes or goes meanwhile may or may not be, and something may be returned twice. Arguments and filters are the commands'.
 
-Python's dicts cannot be entered in the middle, so each of the two keeps an order of its own, made at the first SCAN.
-
-*Keys*: `KeyOrder` lists the keys in the order of their insertion, and every key added later is appended (`Database`
-tells it). An iteration walks from the end to the front, so it never meets what is added meanwhile and must end, however
-fast keys come; a cursor says how many places are left. Deleted keys leave gaps; when gaps outweigh the keys, the list
-is made anew from the dict, which has the same order, and a table translates the old positions. (A key that is deleted
-and put back counts as new: commands that replace a value must `put` over it.)
-
-*Elements*: `ElementScans` has the elements of a large collection by hash, and a cursor is a hash: everything below it
-has been returned. The order kept is only a cache, taken anew at each start of an iteration; a lost one costs time,
-never elements. Small collections are returned whole, as Redis does with compact encodings.
+`ElementScans` has the elements of a large collection by hash, and a cursor is a hash: everything below it has been
+returned. The order kept is only a cache, taken anew at each start of an iteration; a lost one costs time, never
+elements. Small collections are returned whole, as Redis does with compact encodings.
 
 Cursors stay below 2**53, since some clients read them into floating point.
 """
@@ -21,18 +13,8 @@ Cursors stay below 2**53, since some clients read them into floating point.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sized
-from itertools import islice
+from collections.abc import Collection, Iterable, Sized
 from typing import Final, final
-
-EPOCHS: Final = 2**16
-"""A key cursor is position * EPOCHS + epoch."""
-_STRIDE: Final = 256
-"""One entry of the translation table for so many positions; a translated cursor repeats fewer places than this."""
-_MAX_TABLES: Final = 16
-_MIN_GAPS: Final = 4096
-_IDLE_MS: Final = 300_000
-"""A key order nobody has used for this long is dropped when it would have to be made anew."""
 
 HASH_BITS: Final = 48
 _BUCKETS: Final = 1024
@@ -43,146 +25,6 @@ _MANY_ELEMENTS: Final = 5000
 """Up to so many elements are put in order at once: a few milliseconds."""
 _MAX_CACHED_SCANS: Final = 16
 _MAX_CACHED_ELEMENTS: Final = 1_000_000
-
-
-@final
-class KeyOrder:
-    """All keys of one dict in the order of their insertion, with gaps where keys were deleted.
-
-    Invariants: every key of `source` stands in `keys` at least once; the last place of each is in the order of
-    `source`; a key that came back after `drop` has that place in `_moved`. `used_at_ms`: Unix ms of the last SCAN.
-    """
-
-    __slots__ = ("_dropped", "_moved", "_tables", "epoch", "keys", "live", "source", "used_at_ms")
-
-    def __init__(self, source: Mapping[bytes, object], now_ms: int, keys: list[bytes] | None = None) -> None:
-        """`keys`: all of `source` in its order, with gaps, for who has gone through it already."""
-        self.source = source
-        self.keys: list[bytes] = list(source) if keys is None else keys
-        self.live: int = len(source)
-        """How many keys `source` has as far as we were told; more or fewer, and it was filled behind our back."""
-        self.epoch: int = now_ms % EPOCHS
-        """Tells cursors of this list from those of earlier ones, and of another process."""
-        self.used_at_ms = now_ms
-        self._tables: dict[int, list[int]] = {}
-        """Epoch -> for every _STRIDE-th position of that epoch's list, its position in the present one."""
-        self._dropped: set[bytes] = set()
-        self._moved: dict[bytes, int] = {}
-
-    def window(self, cursor: int, count: int) -> tuple[int, list[bytes]]:
-        """(next cursor, the keys at the next `count` places); next cursor 0 means the end.
-
-        The keys may be gone by now: the caller looks each up. An unknown cursor starts from the beginning.
-        """
-        end = self._position(cursor)
-        start = max(0, end - count)
-        found = self.keys[start:end]
-        if self._moved:
-            moved = self._moved
-            found = [key for at, key in enumerate(found, start) if moved.get(key, at) == at]
-        found.reverse()
-        return start * EPOCHS + self.epoch if start else 0, found
-
-    def _position(self, cursor: int) -> int:
-        """How many places are left to visit."""
-        position, epoch = divmod(cursor, EPOCHS)
-        if epoch == self.epoch and position:
-            return min(position, len(self.keys))
-        table = self._tables.get(epoch)
-        if table is None or not position:
-            return len(self.keys)
-        return _translated(table, position)
-
-    def append(self, key: bytes) -> None:
-        """Take in a key that is about to enter `source`."""
-        if key in self._dropped:
-            self._dropped.remove(key)
-            self._moved[key] = len(self.keys)
-        self.keys.append(key)
-        self.live += 1
-
-    def drop(self, key: bytes) -> None:
-        """Hear that a key has left `source`; without that, it would be returned twice if it came back."""
-        self._dropped.add(key)
-        self.live -= 1
-
-    @property
-    def is_sparse(self) -> bool:
-        """Do gaps outweigh the keys, so that `renew` is due?"""
-        return len(self.keys) > 2 * len(self.source) + _MIN_GAPS
-
-    def renew(self) -> None:
-        """Make the list anew, without gaps, and keep the way from old cursors to new positions."""
-        old, new = self.keys, list(self.source)
-        table = _translation(old, new)
-        old_epoch = self.epoch
-        self._tables = {
-            epoch: [_translated(table, place) for place in places]
-            for epoch, places in islice(self._tables.items(), max(0, len(self._tables) - _MAX_TABLES + 1), None)
-        }
-        self._tables[old_epoch] = table
-        self.epoch = (old_epoch + 1) % EPOCHS
-        self._tables.pop(self.epoch, None)
-        self.keys = new
-        self.live = len(new)
-        self._dropped.clear()
-        self._moved.clear()
-
-
-def _translation(old: list[bytes], new: list[bytes]) -> list[int]:
-    """For each position 0, _STRIDE, 2 * _STRIDE, ... of `old`: how many keys of `new` have their last place before it.
-
-    One more entry, for all of `old`, ends the table.
-
-    From the back, since the last place of a key in `old` is what the order of `new` follows. Keys of `new` that `old`
-    lacks make the numbers before them too big: then more is repeated, nothing is left out.
-    """
-    table = [0] * (len(old) // _STRIDE + 1)
-    table.append(len(new))
-    j = len(new)
-    for i in range(len(old) - 1, -1, -1):
-        if (i + 1) % _STRIDE == 0:
-            table[(i + 1) // _STRIDE] = j
-        if j and old[i] == new[j - 1]:
-            j -= 1
-    return table
-
-
-def _translated(table: list[int], position: int) -> int:
-    """A position of the old list in the new one, rounded up to the next entry: a few keys more, none less."""
-    return table[min((position + _STRIDE - 1) // _STRIDE, len(table) - 1)]
-
-
-def order_of(order: KeyOrder | None, source: Mapping[bytes, object], now_ms: int) -> KeyOrder:
-    """The order to scan `source` with: the one there is if it belongs to this dict, else a new one."""
-    if order is None or order.source is not source:
-        return KeyOrder(source, now_ms)
-    order.used_at_ms = now_ms
-    if order.is_sparse or order.live != len(source):
-        order.renew()
-    return order
-
-
-def with_added(order: KeyOrder, key: bytes, now_ms: int) -> KeyOrder | None:
-    """The order once `key`, which is about to enter the dict, stands in it; None when it is not worth keeping."""
-    kept = _tidied(order, now_ms)
-    if kept is not None:
-        kept.append(key)
-    return kept
-
-
-def without(order: KeyOrder, key: bytes, now_ms: int) -> KeyOrder | None:
-    """The order once `key`, which has left the dict, is known to be gone; None when it is not worth keeping."""
-    order.drop(key)
-    return _tidied(order, now_ms)
-
-
-def _tidied(order: KeyOrder, now_ms: int) -> KeyOrder | None:
-    if order.is_sparse:
-        if now_ms - order.used_at_ms > _IDLE_MS:
-            return None
-        order.renew()
-    return order
 
 
 def element_hash(element: bytes) -> int:

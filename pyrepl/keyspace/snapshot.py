@@ -60,9 +60,9 @@ class SnapshotJob:
             ready += writer.functions(self.functions)
         done = before = 0
         for db in self.keyspace.databases if self.has_keys else ():
-            if not db.values:
+            if not db.key_count:
                 continue
-            ready += writer.select_db(db.index, len(db.values), len(db.expires))
+            ready += writer.select_db(db.index, db.key_count, db.timed_count)
             walking = walk(db, writer, _BLOCK_BYTES, self._block_keys())
             while block := walking.block():
                 # What is small goes out with what follows it.
@@ -95,9 +95,9 @@ def needs_version(keyspace: Keyspace, *, reader: Vendor = Vendor.REDIS, idmp: bo
 
 
 def _has_idmp(db: Database) -> bool:
-    streams = (db.values.get(key) for key in db.idmp_streams)
+    streams = (db.store.get(key) for key in db.idmp_streams)
     return any(type(value) is StreamValue and value.idmp and not value.idmp.tells_nothing for value in streams)
 
 
 def _has_field_ttls(db: Database) -> bool:
-    return any(getattr(db.values.get(key), "expires", None) for key in db.volatile_hashes)
+    return any(getattr(db.store.get(key), "expires", None) for key in db.volatile_hashes)

@@ -14,9 +14,9 @@ from typing import Final, TypeAlias, final
 from sortedcontainers import SortedList
 
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.prefetch import draw_last, prefetch_members
 from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.rdb.values import HashWithTtls, StreamValue
+from pyrepl.store.prefetch import draw_last, prefetch_members
 
 WRONG_TYPE: Final = "WRONGTYPE Operation against a key holding the wrong kind of value"
 

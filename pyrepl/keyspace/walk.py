@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Protocol, final
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from pyrepl.keyspace import borrowed_walk
 from pyrepl.keyspace.packed import Packed
@@ -39,7 +39,7 @@ def walk(db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> Walk
     """
     assert max_bytes > 0 and max_keys > 0
     if borrowed_walk.COMPILED and writer.version in LISTPACKS:
-        return borrowed_walk.BorrowedWalk(db, writer, max_bytes, max_keys)
+        return borrowed_walk.BorrowedWalk(db.store, writer, max_bytes, max_keys)
     return PlainWalk(db, writer, max_bytes, max_keys)
 
 
@@ -67,13 +67,11 @@ class PlainWalk:
 
     def _encode(self, db: Database, writer: RdbWriter) -> Iterator[bytes]:
         """A batch of large values comes in several pieces."""
-        pairs = iter(db.values.items())
-        expires = db.expires
+        pairs = iter(db.store.items())
         while batch := list(islice(pairs, min(_BATCH_KEYS, self._max_keys))):
             self.keys += len(batch)
-            strings = [
-                (key, value) for key, value in batch if type(value) is bytes and not (expires and key in expires)
-            ]
+            expires = _expiries(db, batch) if db.timed_count else {}
+            strings = [(key, value) for key, value in batch if type(value) is bytes and key not in expires]
             plain = iter(strings)
             while encoded := writer.encode_strings(plain, self._max_bytes):
                 yield encoded
@@ -87,3 +85,8 @@ class PlainWalk:
                 )
                 while encoded := writer.encode_keys(others, expires, self._max_bytes):
                     yield encoded
+
+
+def _expiries(db: Database, batch: list[tuple[bytes, Any]]) -> dict[bytes, int]:
+    """The times to live of a batch."""
+    return {key: at_ms for key, _ in batch if (at_ms := db.expiry_of(key)) is not None}

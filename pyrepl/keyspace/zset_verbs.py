@@ -51,7 +51,7 @@ def add(db: Database, key: bytes, member: bytes, score: float) -> int:
         db.changed(key, 1)
         return 1
     if type(value) is PackedZset:
-        done = edits.set_score(db.values, key, value, member, score)
+        done = edits.set_score(db.store.values, key, value, member, score)
         if done > 0:
             db.changed(key, 1)
         if done >= 0:

@@ -1,4 +1,4 @@
-"""Tables of keys have one door: who is above the keyspace asks a `Database`, and never touches its dictionaries."""
+"""Tables of keys have one door: who is above the keyspace asks a `Database`, and never touches its store."""
 
 from __future__ import annotations
 
@@ -6,27 +6,39 @@ import ast
 
 from tests.house.source import ROOT, python, shown
 
-_ROOMS = ("keyspace",)
+_ROOMS = ("keyspace", "store")
 """Those that may."""
-_OF_A_HASH = "value"
-"""`value.expires` are the times to live of a hash's fields."""
+_OFFERED = frozenset({"pyrepl.store.key_round"})
+"""Modules of the store that others may import: a round through any dictionary."""
+
+_DATABASES = frozenset(
+    {"db", "database", "databases", "source", "target", "old", "new", "one", "two", "first", "second"}
+)
+"""What a database is called."""
+
+
+def _is_database(node: ast.expr) -> bool:
+    """As far as its name tells: `options.store` is SORT's, for one."""
+    if isinstance(node, ast.Subscript):
+        return _is_database(node.value)
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name.strip("_") in _DATABASES
 
 
 def _touches(tree: ast.Module) -> list[int]:
-    """The lines where a table of keys is touched: `values` that is no call, `expires` of anything but a hash."""
-    allowed = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            allowed.add(node.func)
-            if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-                # What changes packed collections puts them back itself.
-                allowed |= set(node.args) if node.func.value.id == "edits" else set()
+    """The lines where a store is touched, by its attribute of a database or by an import."""
     found = []
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute) or node in allowed:
-            continue
-        is_hash = isinstance(node.value, ast.Name) and node.value.id == _OF_A_HASH
-        if node.attr == "values" or (node.attr == "expires" and not is_hash):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        is_store = isinstance(node, ast.Attribute) and node.attr == "store" and _is_database(node.value)
+        if is_store or (
+            any((name + ".").startswith("pyrepl.store.") for name in names) and not _OFFERED.intersection(names)
+        ):
+            assert isinstance(node, ast.Attribute | ast.Import | ast.ImportFrom)
             found.append(node.lineno)
     return found
 
@@ -45,5 +57,7 @@ def test_touching_one_is_seen() -> None:
     def lines(source: str) -> list[int]:
         return _touches(ast.parse(source))
 
-    assert lines("len(db.values)") == lines("call.db.expires.get(key)") == lines("del db.values[key]") == [1]
-    assert lines("db.holds(key)\nvalue.expires\nfields.values()\nedits.pop(db.values, key)") == []
+    assert lines("len(db.store.values)") == lines("call.db.store.get(key)") == lines("del db.store.values[key]") == [1]
+    assert lines("from pyrepl.store.plain import PlainStore") == lines("from pyrepl import store") == [1]
+    assert lines("import pyrepl.store.plain") == [1]
+    assert lines("db.holds(key)\nfrom pyrepl.store.key_round import KeyRound") == []

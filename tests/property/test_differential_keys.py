@@ -225,7 +225,7 @@ def test_dumps_are_understood_by_either_side(lab: Lab, kind: str) -> None:
                     assert duel.theirs.call(*restore) == "OK"
         ours_digest, theirs_digest = duel.digests()
         assert ours_digest == theirs_digest
-        assert len(duel.ours.call.db.values) > len(KEYS)
+        assert len(duel.ours.call.db.store.values) > len(KEYS)
 
 
 @pytest.mark.parametrize(("kind", "generate"), [("redis8", fields), ("valkey8", values)])

@@ -89,7 +89,7 @@ def bring(rng: Random, sides: list[Ours], name: bytes, kind: int) -> None:
         for side in sides:
             load_into(side.node.keyspace, data)
         db = sides[1].node.keyspace.databases[0]
-        if name in db.values and name not in db.expires:
+        if name in db.store.values and name not in db.store.expires:
             db.find(name)
         return
 
@@ -150,4 +150,4 @@ def compare(sides: list[Ours]) -> None:
 def check_tables(keyspace: Keyspace) -> None:
     """What is about a key is about one that is there."""
     for db in keyspace.databases:
-        assert db.expires.keys() <= db.values.keys(), "a time to live of nothing"
+        assert db.store.expires.keys() <= db.store.values.keys(), "a time to live of nothing"

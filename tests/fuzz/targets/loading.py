@@ -52,7 +52,7 @@ def case(rng: Random) -> None:
         assert back is not None, "what was saved is refused"
         assert keyspace_digest(back) == before, "what was saved is something else"
     for db in kept.databases:
-        for key in [key for key in db.values if key not in db.expires]:
+        for key in [key for key in db.store.values if key not in db.store.expires]:
             db.find(key)
     assert keyspace_digest(kept) == before, "unpacked it is something else"
 
@@ -113,15 +113,15 @@ def decoded(data: bytes) -> Keyspace | None:
     for event in events:
         if isinstance(event, LoadedKeys):
             db = keyspace.databases[event.db]
-            if not db.values.keys().isdisjoint([*event.strings, *(key for key, _ in event.others)]):
+            if not db.store.values.keys().isdisjoint([*event.strings, *(key for key, _ in event.others)]):
                 return None
-            db.values.update(event.strings)
+            db.store.values.update(event.strings)
             for key, plain in event.others:
                 value = from_plain(plain)
-                db.values[key] = value
+                db.store.values[key] = value
                 if isinstance(value, HashValue) and value.expires:
                     db.volatile_hashes.add(key)
-            db.expires.update(event.expires)
+            db.store.expires.update(event.expires)
     return keyspace
 
 

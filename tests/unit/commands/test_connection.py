@@ -35,7 +35,7 @@ class TestSelect:
     def test_the_commands_that_follow_go_there(self, rig: Rig) -> None:
         rig.say("SELECT 15")
         rig.say("SET a 1")
-        assert b"a" in rig.node.keyspace.databases[15].values
+        assert b"a" in rig.node.keyspace.databases[15].store.values
         assert rig.client.db_index == 15
 
     @pytest.mark.parametrize(

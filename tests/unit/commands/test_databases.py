@@ -50,6 +50,6 @@ def test_flushdb_empties_one_database_and_flushall_all(rig: Rig) -> None:
     before = rig.node.keyspace.dirty
     rig.say("FLUSHDB")
     assert rig.node.keyspace.dirty == before + 2
-    assert [len(db.values) for db in rig.node.keyspace.databases] == [2, 2, 0, 0]
+    assert [len(db.store.values) for db in rig.node.keyspace.databases] == [2, 2, 0, 0]
     rig.say("FLUSHALL")
-    assert [len(db.values) for db in rig.node.keyspace.databases] == [0, 0, 0, 0]
+    assert [len(db.store.values) for db in rig.node.keyspace.databases] == [0, 0, 0, 0]

@@ -24,7 +24,7 @@ def test_the_stream_is_applied_up_to_the_first_error_and_goes_on_behind_it() -> 
     index, error = rig.dispatcher.apply(call, commands, 2)
     assert index == 3 and str(error).startswith("ERR unknown command")
     assert rig.dispatcher.apply(call, commands, 4) == (5, None)
-    assert rig.node.keyspace.databases[0].values == {b"a": b"3"}
+    assert rig.node.keyspace.databases[0].store.values == {b"a": b"3"}
     assert rig.node.stats.of("incr").calls == 2 and rig.node.stats.of("lpush").failed_calls == 1
 
 
@@ -64,7 +64,7 @@ def test_what_no_master_sends_is_not_executed(line: str) -> None:
     index, error = rig.dispatcher.apply(call, [[b"SET", b"a", b"1"], argv, [b"SET", b"a", b"2"]], 0)
     assert index == 1 and isinstance(error, CommandError)
     assert rig.dispatcher.why_not_in_stream(argv) == ("unknown_command" if "EVAL" in line else "foreign_command")
-    assert rig.effects == [] and rig.node.keyspace.databases[0].values == {b"a": b"1"}
+    assert rig.effects == [] and rig.node.keyspace.databases[0].store.values == {b"a": b"1"}
     assert rig.node.replication.is_replica
 
 

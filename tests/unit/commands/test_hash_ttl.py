@@ -67,7 +67,7 @@ def test_a_time_in_the_past_deletes(desk: Desk) -> None:
     assert desk.say(f"HPEXPIREAT h {START_MS} FIELDS 1 b") == [2]
     assert desk.sent() == ["HDEL h a", "HDEL h b"]
     assert desk.say("HEXPIREAT h 1 FIELDS 1 c") == [2]
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
 
 
 def test_a_replica_leaves_the_deletion_to_its_master(desk: Desk) -> None:
@@ -95,7 +95,7 @@ def test_taking_times_away(desk: Desk) -> None:
 def test_a_missing_hash(desk: Desk) -> None:
     assert desk.say("HEXPIRE nosuch 100 FIELDS 2 a b") == [-2, -2]
     assert desk.sent() == []
-    assert b"nosuch" not in desk.keyspace.databases[0].values
+    assert b"nosuch" not in desk.keyspace.databases[0].store.values
 
 
 def test_bad_arguments(desk: Desk) -> None:

@@ -26,7 +26,7 @@ def test_answering_and_removing(desk: Desk) -> None:
     assert desk.say("HGETDEL nosuch FIELDS 2 a b") == [None, None]
     assert desk.sent() == []
     assert desk.say("HGETDEL h FIELDS 1 b") == [b"2"]
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
 
 
 @pytest.mark.parametrize("option", ["EX 100", "px 100000", f"EXAT {AT // 1000}", f"PXAT {AT}"])
@@ -52,7 +52,7 @@ def test_answering_for_the_last_time(desk: Desk) -> None:
     assert desk.say("HGETEX h PX 0 FIELDS 3 a nosuch a") == [b"1", None, None]
     assert desk.sent() == ["HDEL h a"]
     desk.say("HGETEX h EXAT 1 FIELDS 1 b")
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
     assert desk.say("HGETEX nosuch EX 1 FIELDS 1 a") == [None]
 
 
@@ -99,7 +99,7 @@ def test_setting_on_condition(desk: Desk) -> None:
     assert desk.say("HSETEX h FNX FIELDS 2 a 5 nosuch 6") == 0
     assert desk.say("HSETEX none FXX FIELDS 1 a 5") == 0
     assert desk.sent() == []
-    assert b"none" not in desk.keyspace.databases[0].values
+    assert b"none" not in desk.keyspace.databases[0].store.values
     assert desk.say("HSETEX h FXX EX 100 FIELDS 1 a 5") == 1
     assert desk.say("HSETEX h PX 100000 FNX FIELDS 1 new 5") == 1
     assert desk.sent() == [f"HSETEX h FXX PXAT {AT} FIELDS 1 a 5", f"HSETEX h FNX PXAT {AT} FIELDS 1 new 5"]
@@ -110,4 +110,4 @@ def test_setting_in_the_past_deletes(desk: Desk) -> None:
     assert desk.sent() == ["HDEL h a", "HDEL h new"]
     assert desk.say("HGETALL h") == [b"b", b"2"]
     assert desk.say("HSETEX none EX 0 FIELDS 1 a 5") == 1
-    assert b"none" not in desk.keyspace.databases[0].values
+    assert b"none" not in desk.keyspace.databases[0].store.values

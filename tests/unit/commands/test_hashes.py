@@ -59,7 +59,7 @@ def test_removing(desk: Desk) -> None:
     assert desk.say("HDEL h a nosuch a") == 1
     assert desk.say("HDEL h nosuch") == 0
     assert desk.say("HDEL h b") == 1
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
     assert desk.say("HDEL h b") == 0
 
 
@@ -77,7 +77,7 @@ def test_an_error_leaves_no_empty_hash_behind(desk: Desk) -> None:
     assert desk.error("HINCRBYFLOAT h f inf") == "ERR value is NaN or Infinity"
     assert desk.error("HINCRBY h f x") == "ERR value is not an integer or out of range"
     assert desk.error("HINCRBYFLOAT h f x") == "ERR value is not a valid float"
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
 
 
 def test_floats_propagate_as_their_sum(desk: Desk) -> None:
@@ -136,7 +136,7 @@ def test_expired_fields_are_gone_for_every_other_command(desk: Desk) -> None:
         desk.pass_ms(10)
         assert desk.say(line) in (None, 0, []), line
         assert desk.sent() == ["HDEL h f"]
-        assert desk.keyspace.databases[0].values == {}
+        assert desk.keyspace.databases[0].store.values == {}
     desk.say("HSET h f 5")
     desk.say("HPEXPIRE h 10 FIELDS 1 f")
     desk.sent()
@@ -186,4 +186,4 @@ def test_wrong_types_are_left_alone(desk: Desk) -> None:
     desk.keyspace.databases[0].put(b"s", b"text")
     for line in ("HSET s a 1", "HSETNX s a 1", "HGET s a", "HDEL s a", "HINCRBY s a 1", "HINCRBYFLOAT s a 1", "HLEN s"):
         assert desk.error(line).startswith("WRONGTYPE"), line
-    assert desk.keyspace.databases[0].values == {b"s": b"text"}
+    assert desk.keyspace.databases[0].store.values == {b"s": b"text"}

@@ -126,5 +126,5 @@ ASKED += [
 def test_what_asks_about_a_key_leaves_its_value_packed(rig: Rig, make: str, line: str) -> None:
     rig.say(make)
     assert not isinstance(rig.say(line), CommandError)
-    kept = [value for db in rig.node.keyspace.databases for value in db.values.values()]
+    kept = [value for db in rig.node.keyspace.databases for value in db.store.values.values()]
     assert kept and all(isinstance(value, Packed) == edits.COMPILED for value in kept)

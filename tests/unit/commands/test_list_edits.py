@@ -59,7 +59,7 @@ def test_removing_nothing_and_everything(desk: Desk) -> None:
     assert desk.sent() == []
     for element in "abc":
         desk.run("LREM", "k", 0, element)
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
 
 
 def test_positions(desk: Desk) -> None:

@@ -44,7 +44,7 @@ def test_pops(desk: Desk) -> None:
     assert desk.say("RPOP k") == b"e"
     assert desk.say("RPOP k 2") == [b"d", b"c"]
     assert desk.say("LPOP k 5") == [b"b"]
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
     assert desk.say("LPOP k") is None
     assert desk.say("LPOP k 1") is NULL_ARRAY
 
@@ -64,14 +64,14 @@ def test_an_emptied_list_takes_its_time_to_live_along(desk: Desk) -> None:
     db.expire_at(b"k", desk.keyspace.now_ms + 1000)
     desk.say("RPOP k")
     desk.say("RPUSH k b")
-    assert db.expires == {}
+    assert db.store.expires == {}
 
 
 def test_wrong_types_are_left_alone(desk: Desk) -> None:
     desk.keyspace.databases[0].put(b"s", b"text")
     for line in ("LPUSH s a", "RPUSH s a", "LPOP s", "LLEN s", "LRANGE s 0 1", "LINDEX s 0", "LMOVE s k LEFT LEFT"):
         assert desk.error(line).startswith("WRONGTYPE"), line
-    assert desk.keyspace.databases[0].values == {b"s": b"text"}
+    assert desk.keyspace.databases[0].store.values == {b"s": b"text"}
     assert desk.sent() == []
 
 
@@ -90,7 +90,7 @@ def test_trims(desk: Desk) -> None:
     desk.say("LTRIM k 0 100")
     assert desk.sent() == []
     desk.say("LTRIM k 5 3")
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
     assert desk.keyspace.dirty == 100 + 20 + 78 + 2
 
 
@@ -103,7 +103,7 @@ def test_moves(desk: Desk) -> None:
     assert everything(desk, "other") == [b"a", b"c"]
     assert desk.say("LMOVE k k LEFT LEFT") == b"b"
     assert desk.say("RPOPLPUSH k other") == b"b"
-    assert b"k" not in desk.keyspace.databases[0].values
+    assert b"k" not in desk.keyspace.databases[0].store.values
     assert desk.say("RPOPLPUSH k other") is None
     assert desk.error("LMOVE k other UP LEFT") == "ERR syntax error"
 

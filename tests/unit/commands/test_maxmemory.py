@@ -154,8 +154,8 @@ def test_a_replica_applies_whatever_its_master_says() -> None:
     assert rig.dispatcher.apply(rig.call(link), [[b"SET", b"a", b"b"]], 0) == (1, None)
     rig.dispatcher.make_room()
     assert rig.node.stats.evicted_keys == 0
-    assert b"a" in rig.node.keyspace.databases[0].values
-    assert len(rig.node.keyspace.databases[0].values) == 51
+    assert b"a" in rig.node.keyspace.databases[0].store.values
+    assert len(rig.node.keyspace.databases[0].store.values) == 51
 
 
 def test_accesses_are_noted_but_not_by_those_who_only_ask_about_a_key() -> None:

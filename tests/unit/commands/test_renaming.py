@@ -75,7 +75,7 @@ def test_a_stream_is_applied_by_new_names_and_by_old_ones(rig: Rig) -> None:
     commands = [line.split() for line in (b"PUT a 1", b"SET b 2", b"DEL a", b"NOSUCH c")]
     applied, error = rig.dispatcher.apply(rig.dispatcher.call_for(link), commands, 0)
     assert applied == 3 and isinstance(error, CommandError)
-    assert sorted(rig.node.keyspace.databases[0].values) == [b"b"]
+    assert sorted(rig.node.keyspace.databases[0].store.values) == [b"b"]
     assert rig.dispatcher.why_not_in_stream([b"FLUSHALL"]) == ""
     assert rig.dispatcher.why_not_in_stream([b"NOSUCH"]) == "unknown_command"
 

@@ -64,7 +64,7 @@ def test_storing_replaces_whatever_is_there(desk: Desk) -> None:
     assert desk.say("SUNIONSTORE s k l") == 4
     assert desk.say("SDIFFSTORE k k l") == 1
     assert desk.say("SMEMBERS k") == [b"a"]
-    assert db.expires == {}
+    assert db.store.expires == {}
     assert desk.keyspace.dirty == dirty + 2
     assert desk.sent() == ["SUNIONSTORE s k l", "SDIFFSTORE k k l"]
 

@@ -32,7 +32,7 @@ def test_adding_and_removing(desk: Desk) -> None:
     assert desk.say("SCARD k") == 2
     assert desk.sent() == ["SADD k a b a", "SADD k a c", "SREM k a nosuch"]
     desk.say("SREM k b c")
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
 
 
 def test_asking(desk: Desk) -> None:
@@ -83,7 +83,7 @@ def test_one_pop_propagates_what_it_took(desk: Desk) -> None:
     assert isinstance(first, bytes)
     assert isinstance(second, bytes)
     assert desk.sent() == [f"SREM k {first.decode()}", f"SREM k {second.decode()}"]
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
     assert desk.say("SPOP k") is None
     assert desk.sent() == []
 
@@ -136,4 +136,4 @@ def test_wrong_types_are_left_alone(desk: Desk) -> None:
     desk.keyspace.databases[0].put(b"s", b"text")
     for line in ("SADD s a", "SREM s a", "SPOP s", "SPOP s 1", "SCARD s", "SMEMBERS s", "SRANDMEMBER s", "SMOVE s k a"):
         assert desk.error(line).startswith("WRONGTYPE"), line
-    assert desk.keyspace.databases[0].values == {b"s": b"text"}
+    assert desk.keyspace.databases[0].store.values == {b"s": b"text"}

@@ -106,7 +106,7 @@ def test_an_order_holds_what_was_there_all_the_time() -> None:
     found = _all_scanned(db)
     staying = [b"%d" % number for number in range(1, KEYS, 2)]
     assert [key for key in reversed(found) if key in set(staying)] == staying
-    assert db.values.keys() <= set(found)
+    assert db.store.values.keys() <= set(found)
 
 
 def test_a_key_that_comes_back_meanwhile_is_scanned() -> None:
@@ -128,16 +128,16 @@ def test_an_order_of_a_database_that_is_flushed_or_has_one_by_now() -> None:
     db.clear()
     db.put(b"a", b"")
     assert _finish(job)[1] == b"done"
-    order = db.order
+    order = db.store.order
     assert order is not None and _all_scanned(db) == [b"a"]
     _finish(second)
-    assert db.order is order
+    assert db.store.order is order
 
 
 def test_whether_an_order_is_to_be_made_first() -> None:
     db = Keyspace(1).databases[0]
     assert not is_order_far(db)
-    db.values.update({b"%d" % number: b"" for number in range(FEW_KEYS + 1)})
+    db.store.values.update({b"%d" % number: b"" for number in range(FEW_KEYS + 1)})
     assert is_order_far(db)
     db.scan(0, 1)
     assert not is_order_far(db)

@@ -39,7 +39,7 @@ def test_create_at_an_id_at_the_end_and_on_no_stream(desk: Desk) -> None:
 
 def test_a_wrong_start_makes_no_stream(desk: Desk) -> None:
     desk.error("XGROUP CREATE new g x MKSTREAM")
-    assert b"new" not in desk.keyspace.databases[0].values
+    assert b"new" not in desk.keyspace.databases[0].store.values
 
 
 def test_setid_moves_the_group_and_forgets_its_count(desk: Desk) -> None:

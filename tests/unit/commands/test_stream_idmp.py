@@ -20,7 +20,7 @@ def rig() -> Rig:
 
 
 def stream_of(rig: Rig) -> StreamValue:
-    stream = rig.node.keyspace.databases[0].values[b"s"]
+    stream = rig.node.keyspace.databases[0].store.values[b"s"]
     assert isinstance(stream, StreamValue)
     return stream
 

@@ -26,7 +26,7 @@ def desk() -> Desk:
 
 
 def stream_of(desk: Desk) -> StreamValue:
-    stream = desk.keyspace.databases[0].values[b"s"]
+    stream = desk.keyspace.databases[0].store.values[b"s"]
     assert isinstance(stream, StreamValue)
     return stream
 

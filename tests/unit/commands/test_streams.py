@@ -68,7 +68,7 @@ def test_what_is_not_added_is_not_propagated(desk: Desk) -> None:
     desk.error("XADD s 0-0 f v")
     desk.error("XADD s * f")
     assert desk.sent() == []
-    assert not desk.keyspace.databases[0].values
+    assert not desk.keyspace.databases[0].store.values
 
 
 def test_approximate_trimming_removes_whole_nodes_and_is_propagated_exactly(desk: Desk) -> None:

@@ -140,7 +140,7 @@ def test_a_key_that_expires_after_watch_makes_exec_fail(desk: Desk) -> None:
     database.expire_at(b"a", desk.keyspace.now_ms + 10)
     desk.say("WATCH a")
     desk.pass_ms(11)
-    assert b"a" in database.values, "nobody has looked at it, so it is still stored"
+    assert b"a" in database.store.values, "nobody has looked at it, so it is still stored"
     assert exec_fails(desk)
 
 

@@ -55,13 +55,13 @@ def test_options_that_exclude_each_other(desk: Desk) -> None:
         assert desk.error(f"{line}") in ("ERR syntax error", "ERR wrong number of arguments for 'zadd' command"), line
     for line in ("ZADD z x a", "ZADD z 1 a nan b", "ZADD z INCR x a"):
         assert desk.error(line) == "ERR value is not a valid float", line
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
 
 
 def test_updating_alone_creates_no_key(desk: Desk) -> None:
     assert desk.say("ZADD z XX 1 a") == 0
     assert desk.say("ZADD z XX INCR 1 a") is None
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
     assert desk.sent() == []
 
 
@@ -89,7 +89,7 @@ def test_removing_and_asking(desk: Desk) -> None:
     assert desk.say("ZREM z a nosuch a") == 1
     assert desk.say("ZREM z nosuch") == 0
     assert desk.say("ZREM z b") == 1
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
 
 
 def test_scores_on_the_wire(desk: Desk) -> None:
@@ -117,7 +117,7 @@ def test_popping(desk: Desk) -> None:
     assert desk.say("ZPOPMAX z") == [b"e", 5.0]
     assert desk.say("ZPOPMAX z 2") == [b"d", b"4", b"c", b"3"]
     assert desk.say("ZPOPMIN z 9", desk.connect(proto=3)) == [(b"b", 2.0)]
-    assert desk.keyspace.databases[0].values == {}
+    assert desk.keyspace.databases[0].store.values == {}
     assert desk.say("ZPOPMIN z") == []
     assert desk.sent() == ["ZPOPMIN z", "ZPOPMAX z", "ZPOPMAX z 2", "ZPOPMIN z 9"]
     assert desk.error("ZPOPMIN z -1") == "ERR value is out of range, must be positive"
@@ -176,4 +176,4 @@ def test_wrong_types_are_left_alone(desk: Desk) -> None:
         "ZMPOP 1 s MIN",
     ):
         assert desk.error(line).startswith("WRONGTYPE"), line
-    assert desk.keyspace.databases[0].values == {b"s": b"text"}
+    assert desk.keyspace.databases[0].store.values == {b"s": b"text"}

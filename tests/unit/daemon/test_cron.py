@@ -14,7 +14,7 @@ from tests.unit.daemon.rig import RunningNode, in_loop, link_up, running, until
 
 
 def keys(node: RunningNode) -> int:
-    return len(node.app.node.keyspace.databases[0].values)
+    return len(node.app.node.keyspace.databases[0].store.values)
 
 
 class TestExpiry:
@@ -57,7 +57,7 @@ class TestExpiry:
             (tmp_path / name).mkdir()
 
         def tracked(node: RunningNode) -> int:
-            stream = node.app.node.keyspace.databases[0].values.get(b"s")
+            stream = node.app.node.keyspace.databases[0].store.values.get(b"s")
             return len(stream.idmp.producers) if isinstance(stream, StreamValue) and stream.idmp is not None else -1
 
         async with running(tmp_path / "one", hz=100) as master, running(tmp_path / "two", hz=100) as replica:
@@ -66,7 +66,7 @@ class TestExpiry:
             await link_up(replica)
             for node in (master, replica):
                 db = node.app.node.keyspace.databases[0]
-                stream = db.values[b"s"]
+                stream = db.store.values[b"s"]
                 assert isinstance(stream, StreamValue)
                 remember(db, b"s", stream, b"old", b"i", (5, 1))
             await until(lambda: tracked(master) == tracked(replica) == 1)

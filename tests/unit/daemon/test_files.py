@@ -22,10 +22,10 @@ def snapshot(keys: int = 100, expired: int = 0) -> bytes:
     """A file with so many keys, and some more whose time has passed."""
     node = bare_node()
     db = node.keyspace.databases[0]
-    db.values.update({b"key:%d" % number: b"value" for number in range(keys)})
+    db.store.values.update({b"key:%d" % number: b"value" for number in range(keys)})
     for number in range(expired):
-        db.values[b"old:%d" % number] = b"value"
-        db.expires[b"old:%d" % number] = 1000
+        db.store.values[b"old:%d" % number] = b"value"
+        db.store.expires[b"old:%d" % number] = 1000
     return b"".join(block for block, _ in job_of(node).blocks())
 
 
@@ -39,7 +39,7 @@ class Desk:
 
     @property
     def keys(self) -> int:
-        return len(self.node.keyspace.databases[0].values)
+        return len(self.node.keyspace.databases[0].store.values)
 
 
 class TestAtStart:
@@ -120,7 +120,7 @@ class TestAtStart:
     @in_loop
     async def test_more_databases_than_there_are(self, tmp_path: Path) -> None:
         node = bare_node()
-        node.keyspace.databases[7].values[b"a"] = b"b"
+        node.keyspace.databases[7].store.values[b"a"] = b"b"
         data = b"".join(block for block, _ in job_of(node).blocks())
         with pytest.raises(ConfigError, match=r"database"):
             await Desk(tmp_path, data, databases=4).files.load_at_start(tmp_path / "dump.rdb")
@@ -129,23 +129,23 @@ class TestAtStart:
 class TestReload:
     def test_into_emptied_databases(self, tmp_path: Path) -> None:
         desk = Desk(tmp_path, snapshot(5))
-        desk.node.keyspace.databases[0].values[b"other"] = b"x"
+        desk.node.keyspace.databases[0].store.values[b"other"] = b"x"
         desk.files.reload(desk.path, flush=True, merge=False)
         assert desk.keys == 5
 
     def test_without_flushing_a_key_twice_is_an_error(self, tmp_path: Path) -> None:
         desk = Desk(tmp_path, snapshot(5))
-        desk.node.keyspace.databases[0].values[b"key:1"] = b"x"
+        desk.node.keyspace.databases[0].store.values[b"key:1"] = b"x"
         with pytest.raises(CorruptData, match="key:1"):
             desk.files.reload(desk.path, flush=False, merge=False)
 
     def test_merged_the_file_wins(self, tmp_path: Path) -> None:
         desk = Desk(tmp_path, snapshot(5))
         db = desk.node.keyspace.databases[0]
-        db.values.update({b"key:1": b"x", b"other": b"x"})
-        db.expires[b"key:1"] = 1 << 60
+        db.store.values.update({b"key:1": b"x", b"other": b"x"})
+        db.store.expires[b"key:1"] = 1 << 60
         desk.files.reload(desk.path, flush=False, merge=True)
-        assert desk.keys == 6 and db.values[b"key:1"] == b"value" and db.expires == {}
+        assert desk.keys == 6 and db.store.values[b"key:1"] == b"value" and db.store.expires == {}
 
     @in_loop
     async def test_by_a_client(self, tmp_path: Path) -> None:

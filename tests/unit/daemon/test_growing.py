@@ -13,8 +13,8 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.growing import Growing
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.digest import keyspace_digest
-from pyrepl.keyspace.key_round import KeyRound
 from pyrepl.rdb.compiled.room import COMPILED
+from pyrepl.store.key_round import KeyRound
 from tests.unit.daemon.rig import in_loop, until
 
 MANY = 60_000
@@ -48,10 +48,10 @@ async def over(table: dict[bytes, Any], size: int) -> None:
 @in_loop
 async def test_a_table_that_fills_grows_before_it_is_full() -> None:
     db = database()
-    table, size, before = db.values, sys.getsizeof(db.values), dict(db.values)
+    table, size, before = db.store.values, sys.getsizeof(db.store.values), dict(db.store.values)
     growing = begun(db)
     await over(table, size)
-    assert db.values is table and list(table.items()) == list(before.items())
+    assert db.store.values is table and list(table.items()) == list(before.items())
     growing.tick()
     growing.stop()
 
@@ -59,58 +59,58 @@ async def test_a_table_that_fills_grows_before_it_is_full() -> None:
 @in_loop
 async def test_times_to_live_have_tables_too() -> None:
     db = database()
-    for key in db.values:
+    for key in db.store.values:
         db.expire_at(key, 1 << 50)
-    sizes = sys.getsizeof(db.values), sys.getsizeof(db.expires)
+    sizes = sys.getsizeof(db.store.values), sys.getsizeof(db.store.expires)
     growing = begun(db)
-    await over(db.values, sizes[0])
+    await over(db.store.values, sizes[0])
     for number in range(2000):
         db.expire_at(b"%d" % number, None)
         db.write(b"more%d" % number, b"")
         db.expire_at(b"more%d" % number, 1 << 50)
     growing.tick()
-    await over(db.expires, sizes[1])
-    assert len(db.expires) == MANY
+    await over(db.store.expires, sizes[1])
+    assert len(db.store.expires) == MANY
     growing.stop()
 
 
 @in_loop
 async def test_one_that_does_not_fill_is_left_alone_until_it_is_nearly_full() -> None:
     db = database()
-    size = sys.getsizeof(db.values)
+    size = sys.getsizeof(db.store.values)
     growing = Growing(db.keyspace, Clock())
     # As if it had been looked at before.
     growing._made[0] = MANY
     growing.tick()
     await asyncio.sleep(0.05)
-    assert sys.getsizeof(db.values) == size
+    assert sys.getsizeof(db.store.values) == size
     for number in range(MANY, ROOM * 97 // 100):
         db.write(b"%d" % number, b"")
-    growing._made[0] = len(db.values)
+    growing._made[0] = len(db.store.values)
     growing.tick()
-    await over(db.values, size)
+    await over(db.store.values, size)
     growing.stop()
 
 
 @in_loop
 async def test_one_that_was_loaded_is_left_alone() -> None:
     db = database()
-    size = sys.getsizeof(db.values)
+    size = sys.getsizeof(db.store.values)
     growing = Growing(db.keyspace, Clock())
     for _ in range(3):
         growing.tick()
         await asyncio.sleep(0.02)
-    assert sys.getsizeof(db.values) == size
+    assert sys.getsizeof(db.store.values) == size
     growing.stop()
 
 
 @in_loop
 async def test_small_tables_are_left_alone() -> None:
     db = database(5000)
-    size = sys.getsizeof(db.values)
+    size = sys.getsizeof(db.store.values)
     growing = begun(db)
     await asyncio.sleep(0.02)
-    assert sys.getsizeof(db.values) == size
+    assert sys.getsizeof(db.store.values) == size
     growing.stop()
 
 
@@ -121,8 +121,8 @@ async def test_nothing_is_lost_or_comes_back(seed: int) -> None:
     rng = random.Random(seed)
     db = database()
     db.scan(0, 10)
-    model = dict(db.values)
-    table, size = db.values, sys.getsizeof(db.values)
+    model = dict(db.store.values)
+    table, size = db.store.values, sys.getsizeof(db.store.values)
     going = KeyRound(table, exact=True)
     met = set(going.take(1000))
     stay = set(model)
@@ -139,7 +139,7 @@ async def test_nothing_is_lost_or_comes_back(seed: int) -> None:
         met.update(going.take(100))
         await asyncio.sleep(0)
     await over(table, size)
-    assert list(db.values.items()) == list(model.items())
+    assert list(db.store.values.items()) == list(model.items())
     while keys := going.take(5000):
         met.update(keys)
     assert met >= stay
@@ -169,14 +169,14 @@ async def test_it_is_given_up(what: str) -> None:
         expected = {}
         keyspace.swap(0, 1)
     elif what == "stop":
-        expected = dict(db.values)
+        expected = dict(db.store.values)
         growing.stop()
     else:
         for number in range(ROOM):
             db.write(b"more%d" % number, b"")
-        expected = dict(db.values)
+        expected = dict(db.store.values)
     await asyncio.sleep(0.1)
-    assert db.values == expected
+    assert db.store.values == expected
     if what == "swap":
-        assert len(keyspace.databases[1].values) == MANY
+        assert len(keyspace.databases[1].store.values) == MANY
     growing.stop()

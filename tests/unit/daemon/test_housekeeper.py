@@ -34,7 +34,7 @@ async def test_what_grew_old_is_frozen(tmp_path: Path) -> None:
             housekeeper.tick()
             assert len(gc.callbacks) == callbacks + 1
             before = gc.get_freeze_count()
-            keyspace.databases[0].values.update({b"%d" % number: ListValue() for number in range(1000)})
+            keyspace.databases[0].store.values.update({b"%d" % number: ListValue() for number in range(1000)})
             gc.collect(0)
             assert gc.get_freeze_count() == before
             gc.collect(1)

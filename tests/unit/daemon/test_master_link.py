@@ -107,7 +107,7 @@ class TestSync:
                 await until(lambda: link(node).held == 100 + len(stream), "the stream")
                 await until(lambda: master.acks)
                 databases = node.app.node.keyspace.databases
-                assert len(databases[0].values) == 300 and databases[3].values == {b"b": b"1"}
+                assert len(databases[0].store.values) == 300 and databases[3].store.values == {b"b": b"1"}
                 assert node.app.node.replication.backlog.end == 100 + len(stream)
                 assert node.app.node.persistence.loading is None
                 assert node.logged("MASTER <-> REPLICA sync: Finished with success")
@@ -123,10 +123,10 @@ class TestSync:
             await until(lambda: link(node).read_offset == 100 + len(head))
             before_it = 100 + len(encode(["SELECT", 0]))
             assert link(node).held == node.app.node.replication.backlog.end == before_it
-            assert node.app.node.keyspace.databases[0].values == {}
+            assert node.app.node.keyspace.databases[0].store.values == {}
             master.writers[0].write(rest)
             await until(lambda: link(node).held == 100 + len(head + rest))
-            assert sorted(node.app.node.keyspace.databases[0].values) == [b"a", b"b"]
+            assert sorted(node.app.node.keyspace.databases[0].store.values) == [b"a", b"b"]
 
     @in_loop
     async def test_the_old_descriptors_go(self, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ class TestFault:
         ):
             await until(lambda: node.logged("again in"))
             assert link(node).held == 100 + len(head) == node.app.node.replication.backlog.end
-            assert sorted(node.app.node.keyspace.databases[0].values) == [b"a"]
+            assert sorted(node.app.node.keyspace.databases[0].store.values) == [b"a"]
             assert node.app.node.stats.unknown_replicated_commands == 1
             await asyncio.sleep(0)
             assert len(master.requests) == 1
@@ -193,7 +193,7 @@ class TestFault:
         talk = full(snapshot(0), stream)
         async with followed(tmp_path, talk, replica_ignore_unknown_commands=True) as (node, _):
             await until(lambda: link(node).held == 100 + len(stream))
-            assert sorted(node.app.node.keyspace.databases[0].values) == [b"b"]
+            assert sorted(node.app.node.keyspace.databases[0].store.values) == [b"b"]
             assert node.app.node.stats.unknown_replicated_commands == 1
 
     @in_loop
@@ -236,7 +236,7 @@ class TestFault:
             master.writers[0].write(head + encode(["APPEND", "b", "x"]) + encode(["INCR", "a"]))
             await until(lambda: node.logged("again in"), "the end of the link")
             assert link(node).position.held == node.app.node.replication.backlog.end == 100 + len(head)
-            assert node.app.node.keyspace.databases[0].values == {b"a": b"1"}
+            assert node.app.node.keyspace.databases[0].store.values == {b"a": b"1"}
             assert node.logged("ValueError: a defect")
 
     @in_loop

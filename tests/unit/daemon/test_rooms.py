@@ -111,7 +111,7 @@ async def test_a_load_waits_for_room_and_is_complete(tmp_path: Path) -> None:
     files.end_loading(loader)
     assert (waited > 0) == COMPILED
     for db, loaded in zip(source.keyspace.databases[:2], fresh.databases, strict=True):
-        assert loaded.values == db.values and loaded.expires == db.expires
+        assert loaded.store.values == db.store.values and loaded.store.expires == db.store.expires
 
 
 @in_loop
@@ -125,5 +125,5 @@ async def test_a_file_is_loaded_into_one_table(tmp_path: Path) -> None:
     path.write_bytes(b"".join(block for block, _ in job_of(source).blocks()))
     node = bare_node()
     await Files(node, Clock(), KeptLog().log).load(path, node.keyspace)
-    loaded = node.keyspace.databases[0].values
-    assert loaded == db.values and list(loaded) == list(db.values)
+    loaded = node.keyspace.databases[0].store.values
+    assert loaded == db.store.values and list(loaded) == list(db.store.values)

@@ -32,7 +32,7 @@ class Desk:
     def __init__(self, folder: Path, keys: int = 3, **settings: object) -> None:
         os.chdir(folder)
         self.node: Node = bare_node(**settings)
-        self.node.keyspace.databases[0].values.update({b"key:%d" % number: b"v" for number in range(keys)})
+        self.node.keyspace.databases[0].store.values.update({b"key:%d" % number: b"v" for number in range(keys)})
         self.kept = KeptLog()
         signals = Signals()
         self.saver = Saver(self.node, signals, Clock(), self.kept.log, lambda record: None)

@@ -27,7 +27,7 @@ SLOW_US = 50_000
 
 def node_with(keys: int, value: bytes = b"v") -> Node:
     node = bare_node()
-    node.keyspace.databases[0].values.update({b"key:%d" % number: value for number in range(keys)})
+    node.keyspace.databases[0].store.values.update({b"key:%d" % number: value for number in range(keys)})
     return node
 
 
@@ -64,10 +64,10 @@ class TestToFile:
         before, run = open_fds(), Run()
         run.start(node, ToFile(tmp_path / "dump.rdb"))
         assert children() == [run.child.pid]
-        node.keyspace.databases[0].values.clear()
+        node.keyspace.databases[0].store.values.clear()
         outcome = await run.outcome()
         assert outcome.error == "" and outcome.lost == {} and outcome.seconds > 0 and outcome.cow_bytes > 0
-        assert len(loaded((tmp_path / "dump.rdb").read_bytes()).databases[0].values) == 5000
+        assert len(loaded((tmp_path / "dump.rdb").read_bytes()).databases[0].store.values) == 5000
         assert os.listdir(tmp_path) == ["dump.rdb"]
         assert open_fds() <= before
         assert run.child.fork_us > 0
@@ -179,7 +179,7 @@ class TestToSockets:
                 data = file.read()
             head = b"+HEAD\r\n$EOF:" + b"m" * 40 + b"\r\n"
             assert data.startswith(head) and data.endswith(b"m" * 40)
-            assert len(loaded(data[len(head) : -40]).databases[0].values) == 10
+            assert len(loaded(data[len(head) : -40]).databases[0].store.values) == 10
 
     @in_loop
     async def test_one_is_lost(self) -> None:
@@ -264,7 +264,7 @@ class TestSaveToFile:
     def test_in_this_very_process(self, tmp_path: Path) -> None:
         done: list[int] = []
         save_to_file(job_of(node_with(10)), tmp_path / "dump.rdb", done.append)
-        assert done == [10] and len(loaded((tmp_path / "dump.rdb").read_bytes()).databases[0].values) == 10
+        assert done == [10] and len(loaded((tmp_path / "dump.rdb").read_bytes()).databases[0].store.values) == 10
 
     def test_a_failure_leaves_the_old_file(self, tmp_path: Path) -> None:
         (tmp_path / "dump.rdb").mkdir()

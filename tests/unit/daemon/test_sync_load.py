@@ -40,11 +40,11 @@ class Sync:
         self.keys_when_emptied: list[int] = []
         # on-empty-db wants an empty node to choose the direct load.
         self.load = self._choose()
-        self.node.keyspace.databases[0].values.update({b"own:%d" % number: b"x" for number in range(own)})
+        self.node.keyspace.databases[0].store.values.update({b"own:%d" % number: b"x" for number in range(own)})
 
     @property
     def keys(self) -> int:
-        return len(self.node.keyspace.databases[0].values)
+        return len(self.node.keyspace.databases[0].store.values)
 
     def feed(self, data: bytes, step: int = 700) -> None:
         for at in range(0, len(data), step):
@@ -86,7 +86,7 @@ class TestChoice:
     async def test_on_empty_db_with_data_is_by_way_of_a_file(self, tmp_path: Path) -> None:
         sync = Sync(tmp_path, "on-empty-db")
         sync.load.abandon()
-        sync.node.keyspace.databases[3].values[b"a"] = b"1"
+        sync.node.keyspace.databases[3].store.values[b"a"] = b"1"
         load = sync._choose()
         assert isinstance(load, FileLoad)
         load.abandon()

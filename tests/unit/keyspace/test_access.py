@@ -81,10 +81,10 @@ def test_the_counter_is_logarithmic_as_redis_documents(hits: int, least: int, mo
     keyspace, tracker = tracker_of(Tracking.LFU, *(b"%d" % i for i in range(20)))
     db = keyspace.databases[0]
     random = Random(7)
-    for key in db.values:
+    for key in db.store.values:
         for _ in range(hits):
             tracker.touch(db, key, random.randrange)
-    mean = sum(tracker.frequency(db, key) for key in db.values) / 20
+    mean = sum(tracker.frequency(db, key) for key in db.store.values) / 20
     assert least <= mean <= most
 
 
@@ -141,7 +141,7 @@ def test_numbers_move_with_their_database() -> None:
 def test_prune_drops_what_is_gone_once_that_is_much() -> None:
     keyspace, tracker = tracker_of(Tracking.LRU, *(b"%d" % i for i in range(5000)))
     db = keyspace.databases[0]
-    for key in db.values:
+    for key in db.store.values:
         tracker.touch(db, key, always)
     for i in range(500):
         db.delete(b"%d" % i)
@@ -150,7 +150,7 @@ def test_prune_drops_what_is_gone_once_that_is_much() -> None:
     for i in range(500, 3000):
         db.delete(b"%d" % i)
     tracker.prune()
-    assert db.accesses.keys() == db.values.keys()
+    assert db.accesses.keys() == db.store.values.keys()
 
 
 def test_what_a_snapshot_says_is_kept_if_the_policy_goes_by_it() -> None:

@@ -23,14 +23,14 @@ def test_no_reference_is_left_behind() -> None:
         ZsetValue({text: 1.5}),
     ]
     db = Keyspace(1).databases[0]
-    db.values.update({b"k%d" % number: value for number, value in enumerate(values)})
-    before = [sys.getrefcount(part) for part in (text, *values, *db.values)]
+    db.store.values.update({b"k%d" % number: value for number, value in enumerate(values)})
+    before = [sys.getrefcount(part) for part in (text, *values, *db.store.values)]
     writer = RdbWriter()
     walking = walk(db, writer, 1 << 20, 100)
     assert text in walking.block()
     assert walking.block() == b""
     del walking
-    assert [sys.getrefcount(part) for part in (text, *values, *db.values)] == before
+    assert [sys.getrefcount(part) for part in (text, *values, *db.store.values)] == before
 
 
 def test_all_kernels_are_compiled_or_none() -> None:

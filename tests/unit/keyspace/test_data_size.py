@@ -8,7 +8,7 @@ from pyrepl.keyspace.value_size import SAMPLES, key_bytes
 
 
 def exact(keyspace: Keyspace) -> int:
-    return sum(key_bytes(key, value, SAMPLES) for db in keyspace.databases for key, value in db.values.items())
+    return sum(key_bytes(key, value, SAMPLES) for db in keyspace.databases for key, value in db.store.values.items())
 
 
 def write(data: DataSize, db: Database, key: bytes, value: bytes | None) -> None:

@@ -29,8 +29,8 @@ def test_an_expired_key_is_deleted_on_a_master(db: Database) -> None:
     db.keyspace.now_ms = 1001
     assert db.has_expired(b"k")
     assert db.find(b"k") is None
-    assert not db.values
-    assert not db.expires
+    assert not db.store.values
+    assert not db.store.expires
     assert db.keyspace.expired == [(0, b"k")]
     assert db.keyspace.expired_keys_count == 1
 
@@ -40,10 +40,10 @@ def test_an_expired_key_is_dropped_by_who_writes_to_a_replica_and_hidden_from_it
     db.keyspace.expiry = Expiry.REMOVE
     assert db.read(b"k") is db.read_kept(b"k") is None
     assert (db.keyspace.hits, db.keyspace.misses) == (0, 2)
-    assert db.values
+    assert db.store.values
     assert db.find(b"k") is None
-    assert not db.values
-    assert not db.expires
+    assert not db.store.values
+    assert not db.store.expires
     assert db.keyspace.expired == []
     assert db.keyspace.expired_keys_count == 1
 
@@ -67,7 +67,7 @@ def test_an_expired_key_is_hidden_on_a_replica_and_seen_by_its_master(db: Databa
     db.expire_at(b"k", 1000)
     db.keyspace.expiry = Expiry.HIDE
     assert db.find(b"k") is None
-    assert b"k" in db.values
+    assert b"k" in db.store.values
     db.keyspace.expiry = Expiry.IGNORE
     assert db.find(b"k") == b"v"
     assert not db.has_expired(b"k")
@@ -78,7 +78,7 @@ def test_put_write_replace_and_update(db: Database) -> None:
     for store, kept in ((db.put, False), (db.write, False), (db.replace, True), (db.update, True)):
         db.expire_at(b"k", 2000)
         store(b"k", b"w")
-        assert (b"k" in db.expires) is kept
+        assert (b"k" in db.store.expires) is kept
     assert db.keyspace.dirty == 2
 
 
@@ -126,13 +126,13 @@ def test_swap_exchanges_everything_but_watchers(db: Database) -> None:
     watchers = db.watchers
     keyspace.swap(0, 1)
     assert db.watchers is watchers
-    assert (db.values, db.expires, db.volatile_hashes, db.order) == ({}, {}, set(), None)
+    assert (db.store.values, db.store.expires, db.volatile_hashes, db.store.order) == ({}, {}, set(), None)
     assert other.find(b"k") == b"v"
-    assert other.expires == {b"k": 5000}
+    assert other.store.expires == {b"k": 5000}
     assert other.volatile_hashes == {b"h"}
     assert sorted(other.scan(0, 10)[1]) == [b"h", b"k"]
     keyspace.swap(1, 1)
-    assert len(other.values) == 2
+    assert len(other.store.values) == 2
 
 
 def test_clear_counts(db: Database) -> None:

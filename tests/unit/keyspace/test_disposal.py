@@ -48,9 +48,9 @@ def test_a_database_that_is_cleared_hands_over_what_it_had() -> None:
     for number in range(2 * SMALL):
         db.put(b"%d" % number, b"v")
         db.expire_at(b"%d" % number, 5)
-    dropped = db.values
+    dropped = db.store.values
     assert db.clear() == 2 * SMALL
-    assert not db.values and keyspace.disposal.elements == 4 * SMALL
+    assert not db.store.values and keyspace.disposal.elements == 4 * SMALL
     assert len(dropped) == 2 * SMALL
     while keyspace.disposal.run(1000):
         pass
@@ -66,7 +66,7 @@ def test_what_is_deleted_expires_or_is_evicted_is_freed_later() -> None:
         db.put(b"hash", HashValue(dict.fromkeys(texts, b"")))
         drop(b"hash")
     assert keyspace.disposal.elements == 3 * len(texts)
-    assert not db.drop(b"hash") and not db.values
+    assert not db.drop(b"hash") and not db.store.values
 
 
 def test_what_is_kept_beside_the_elements_is_sliced_too() -> None:

@@ -44,7 +44,7 @@ class Field:
         victim = self.eviction.pick(samples, self.random.randrange)
         assert victim is not None
         db, key = victim
-        assert key in db.values
+        assert key in db.store.values
         db.evict(key)
         return int(key[1:])
 
@@ -80,10 +80,10 @@ def test_a_candidate_that_was_accessed_since_is_spared() -> None:
     field = Field("allkeys-lru", keys=POOL_SIZE)
     db = field.keyspace.databases[0]
     field.evict(samples=64)
-    spared = min((key for key in db.values), key=lambda key: int(key[1:]))
+    spared = min((key for key in db.store.values), key=lambda key: int(key[1:]))
     field.keyspace.now_ms += 50_000
     field.tracker.touch(db, spared, lambda n: 0)
-    left = [b"k%d" % field.evict(samples=64) for _ in range(len(db.values))]
+    left = [b"k%d" % field.evict(samples=64) for _ in range(len(db.store.values))]
     assert left[-1] == spared
 
 
@@ -98,10 +98,15 @@ def test_draws_follow_the_keys() -> None:
     """Keys that are gone are never drawn; new ones are, once there are as many."""
     random = Random(5)
     draw = KeyDraw()
-    source: dict[bytes, object] = {b"%d" % i: 1 for i in range(500)}
-    assert len(set(draw.draw(source, 400, random.randrange))) > 200
+    db = Keyspace(1).databases[0]
+    for i in range(500):
+        db.put(b"%d" % i, b"1")
+    assert len(set(draw.draw(db, 400, random.randrange, timed=False))) > 200
     for i in range(490):
-        del source[b"%d" % i]
-    assert set(draw.draw(source, 100, random.randrange)) <= source.keys()
-    source.update((b"new%d" % i, 1) for i in range(1000))
-    assert any(key.startswith(b"new") for key in draw.draw(source, 10, random.randrange))
+        db.delete(b"%d" % i)
+    assert all(map(db.holds, draw.draw(db, 100, random.randrange, timed=False)))
+    for i in range(1000):
+        db.put(b"new%d" % i, b"1")
+    assert any(key.startswith(b"new") for key in draw.draw(db, 10, random.randrange, timed=False))
+    db.expire_at(b"new5", 5)
+    assert KeyDraw().draw(db, 2, random.randrange, timed=True) == [b"new5", b"new5"]

@@ -23,7 +23,7 @@ def test_a_slice_deletes_so_many_and_says_so() -> None:
     keyspace = keyspace_with(due=50, later=10)
     cycle = ExpireCycle(keyspace)
     assert [cycle.run(20) for _ in range(4)] == [20, 20, 10, 0]
-    assert sorted(keyspace.databases[0].values) == sorted(b"later%d" % i for i in range(10))
+    assert sorted(keyspace.databases[0].store.values) == sorted(b"later%d" % i for i in range(10))
     assert sorted(keyspace.expired) == sorted((0, b"due%d" % i) for i in range(50))
     assert keyspace.expired_keys_count == 50
 
@@ -46,12 +46,12 @@ def test_keys_that_changed_since_the_list_was_taken_are_looked_at_anew() -> None
     cycle = ExpireCycle(keyspace)
     assert cycle.run(1) == 1
     db = keyspace.databases[0]
-    left = sorted(db.values)
+    left = sorted(db.store.values)
     db.delete(left[0])
     db.expire_at(left[1], 5000)
     db.expire_at(left[2], None)
     assert cycle.run(10) == 0
-    assert sorted(db.values) == left[1:]
+    assert sorted(db.store.values) == left[1:]
 
 
 def test_a_replica_deletes_nothing_of_its_masters() -> None:
@@ -71,10 +71,10 @@ def test_a_replica_deletes_what_its_own_clients_wrote() -> None:
     keyspace.expiry = Expiry.HIDE
     cycle = ExpireCycle(keyspace)
     assert cycle.run(10) == 1
-    assert b"own due" not in db.values
+    assert b"own due" not in db.store.values
     assert list(db.own_ttls) == [b"own later"]
     assert (keyspace.expired, keyspace.expired_keys_count) == ([], 1)
-    assert len(keyspace.databases[0].values) == 3
+    assert len(keyspace.databases[0].store.values) == 3
 
 
 def test_a_database_swapped_in_the_middle_of_a_round_is_safe() -> None:
@@ -88,5 +88,5 @@ def test_a_database_swapped_in_the_middle_of_a_round_is_safe() -> None:
     assert cycle.run(3) == 3
     keyspace.swap(0, 1)
     assert cycle.run(100) == 7
-    assert len(keyspace.databases[0].values) == 10
-    assert not keyspace.databases[1].values
+    assert len(keyspace.databases[0].store.values) == 10
+    assert not keyspace.databases[1].store.values

@@ -50,7 +50,7 @@ def test_the_key_goes_with_its_last_field() -> None:
     db = keyspace.databases[0]
     put_hash(db, b"h", f=5)
     assert read_hash(db, b"h") is None
-    assert b"h" not in db.values
+    assert b"h" not in db.store.values
     assert b"h" not in db.volatile_hashes
     assert keyspace.expired_fields == [(0, b"h", b"f")]
 
@@ -66,7 +66,7 @@ def test_a_replica_hides_what_is_due_and_keeps_it() -> None:
     assert seen.expires == {b"late": 101}
     assert read_hash(db, b"gone") is None
     assert set(value.fields) == {b"early", b"late", b"never"}
-    assert b"gone" in db.values
+    assert b"gone" in db.store.values
     assert keyspace.expired_fields == []
 
 
@@ -118,11 +118,11 @@ def test_the_cycle_goes_round_all_databases() -> None:
     assert cycle.run(100) == 0
     keyspace.now_ms = 200
     assert cycle.run(100) == 6
-    assert not any(db.values or db.volatile_hashes for db in keyspace.databases)
+    assert not any(db.store.values or db.volatile_hashes for db in keyspace.databases)
 
 
 def hashes(db: Database) -> list[HashValue]:
-    return [value for value in db.values.values() if isinstance(value, HashValue)]
+    return [value for value in db.store.values.values() if isinstance(value, HashValue)]
 
 
 def test_a_slice_of_the_cycle_is_bounded_and_the_next_goes_on() -> None:
@@ -133,7 +133,7 @@ def test_a_slice_of_the_cycle_is_bounded_and_the_next_goes_on() -> None:
     assert cycle.run(4) == 4
     assert cycle.run(4) == 4
     assert cycle.run(4) == 2
-    assert db.values == {}
+    assert db.store.values == {}
 
 
 def test_the_cycle_looks_at_a_bounded_number_of_hashes() -> None:

@@ -31,7 +31,7 @@ def make(db: Database, packed: bool) -> None:
     hash_verbs.put_pairs(db, b"k", (b"a", b"1", b"b", b"2"))
     if not packed:
         assert hash_verbs.find(db, b"k") is not None
-    assert type(db.values[b"k"]) is (PackedHash if packed and edits.COMPILED else HashValue)
+    assert type(db.store.values[b"k"]) is (PackedHash if packed and edits.COMPILED else HashValue)
     db.keyspace.dirty = 0
 
 
@@ -53,7 +53,7 @@ def test_putting_and_getting(db: Database, packed: bool) -> None:
     assert hash_verbs.flat(db, b"k") == [b"a", b"7", b"b", b"2", b"c", b"4", b"d", b"6"]
     assert hash_verbs.everything(db, b"k") == {b"a": b"7", b"b": b"2", b"c": b"4", b"d": b"6"}
     assert db.keyspace.dirty == 5
-    assert type(db.values[b"k"]) is (PackedHash if packed and edits.COMPILED else HashValue)
+    assert type(db.store.values[b"k"]) is (PackedHash if packed and edits.COMPILED else HashValue)
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -65,14 +65,14 @@ def test_what_changes_single_fields(db: Database, packed: bool) -> None:
     assert hash_verbs.everything(db, b"k") == {b"a": b"8", b"b": b"2", b"c": b"9"}
     assert hash_verbs.discard(db, b"k", (b"a", b"z", b"a")) == 1
     assert hash_verbs.take(db, b"k", found(db), (b"b", b"z", b"c")) == [b"2", None, b"9"]
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 5
 
 
 def test_a_hash_that_grows_is_packed_no_more(db: Database) -> None:
     make(db, True)
     assert hash_verbs.put(db, b"k", b"c", LONG) == 1
-    assert type(db.values[b"k"]) is HashValue
+    assert type(db.store.values[b"k"]) is HashValue
     assert hash_verbs.put(db, b"other", LONG, LONG) == 1
     assert hash_verbs.everything(db, b"other") == {LONG: LONG}
 
@@ -86,7 +86,7 @@ def test_nothing_is_there(db: Database) -> None:
     assert hash_verbs.everything(db, b"k") == {}
     assert hash_verbs.size(db, b"k") == hash_verbs.discard(db, b"k", (b"a",)) == 0
     assert hash_verbs.put_timed(db, b"k", (b"a", b"1"), True, None, False) is None
-    assert db.values == {}
+    assert db.store.values == {}
     assert (db.keyspace.dirty, db.keyspace.misses) == (0, 6)
 
 
@@ -114,7 +114,7 @@ def test_another_type_is_refused(db: Database, verb: Callable[[Database], object
     db.put(b"k", b"text")
     with pytest.raises(CommandError, match="WRONGTYPE"):
         verb(db)
-    assert db.values == {b"k": b"text"}
+    assert db.store.values == {b"k": b"text"}
     assert db.keyspace.dirty == 0
 
 
@@ -131,7 +131,7 @@ def test_times_to_live(db: Database) -> None:
     assert hash_verbs.expire(db, b"k", value, (b"a",), NOW_MS + 50, b"LT") == [DONE]
     assert hash_verbs.persist(db, b"k", value, (b"a", b"b", b"z")) == [DONE, NO_TTL, NO_FIELD]
     assert hash_verbs.expire(db, b"k", value, (b"a", b"a", b"b"), NOW_MS, b"") == [DELETED, NO_FIELD, DELETED]
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 1 + 1 + 1 + 1 + 1 + 2
 
 
@@ -152,7 +152,7 @@ def test_putting_with_times(db: Database) -> None:
     assert hash_verbs.put_timed(db, b"k", (b"a", b"3"), None, None, False) == []
     assert hash_verbs.expiries(found(db), (b"a",)) == [NO_TTL]
     assert hash_verbs.put_timed(db, b"k", (b"a", b"4"), None, NOW_MS, False) == [DELETED]
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 4
 
 

@@ -100,7 +100,7 @@ def test_the_cycle_looks_at_all_streams_in_slices() -> None:
     for db in keyspace.databases:
         assert db.idmp_streams == {b"s0", b"s1", b"s2"}
         for number in range(3):
-            stream = db.values[b"s%d" % number]
+            stream = db.store.values[b"s%d" % number]
             assert isinstance(stream, StreamValue) and stream.idmp is not None
             assert all(int(name) % 2 for name in stream.idmp.producers) and len(stream.idmp.producers) == LOOKS // 4
 

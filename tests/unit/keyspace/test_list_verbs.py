@@ -33,7 +33,7 @@ def make(db: Database, packed: bool) -> None:
     list_verbs.extend(db, b"k", (b"b", b"c", b"d"), False)
     if not packed:
         assert list_verbs.find(db, b"k") is not None
-    assert type(db.values[b"k"]) is (PackedList if packed and edits.COMPILED else ListValue)
+    assert type(db.store.values[b"k"]) is (PackedList if packed and edits.COMPILED else ListValue)
     db.keyspace.dirty = 0
 
 
@@ -51,7 +51,7 @@ def test_the_ends(db: Database, packed: bool) -> None:
     assert list_verbs.pop_several(db, b"k", 0, True) == []
     assert list_verbs.pop_several(db, b"k", 2, False) == [b"d", b"c"]
     assert list_verbs.pop_several(db, b"k", 9, False) == [b"b", b"a", b"1"]
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 11
 
 
@@ -59,7 +59,7 @@ def test_the_ends(db: Database, packed: bool) -> None:
 def test_the_last_element_takes_the_key_along(db: Database, packed: bool) -> None:
     make(db, packed)
     assert [list_verbs.pop(db, b"k", True) for _ in range(4)] == [b"b", b"c", b"d", None]
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 3
 
 
@@ -67,7 +67,7 @@ def test_the_last_element_takes_the_key_along(db: Database, packed: bool) -> Non
 def test_a_list_that_grows_is_packed_no_more(db: Database, left: bool) -> None:
     make(db, True)
     assert list_verbs.push(db, b"k", LONG, left) == 4
-    assert type(db.values[b"k"]) is ListValue
+    assert type(db.store.values[b"k"]) is ListValue
     assert list_verbs.pop(db, b"k", left) == LONG
     assert everything(db) == [b"b", b"c", b"d"]
     assert list_verbs.extend(db, b"big", (LONG, b"a"), left) == 2
@@ -85,7 +85,7 @@ def test_nothing_is_there(db: Database) -> None:
     assert everything(db) == []
     assert list_verbs.positions(db, b"k", b"a", 1, 0, 0) == []
     list_verbs.trim(db, b"k", 0, 1)
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 0
     assert db.keyspace.misses == 4
 
@@ -113,7 +113,7 @@ def test_another_type_is_refused(db: Database, verb: Callable[[Database], object
     db.put(b"k", b"text")
     with pytest.raises(CommandError, match="WRONGTYPE"):
         verb(db)
-    assert db.values == {b"k": b"text"}
+    assert db.store.values == {b"k": b"text"}
     assert db.keyspace.dirty == 0
 
 
@@ -131,7 +131,7 @@ def test_the_inside(db: Database, packed: bool) -> None:
     list_verbs.trim(db, b"k", 1, -2)
     assert everything(db) == [b"c"]
     assert list_verbs.remove(db, b"k", b"c", 0) == 1
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 1 + 1 + 2 + 1
 
 
@@ -143,7 +143,7 @@ def test_moves(db: Database, packed: bool) -> None:
     assert everything(db) == [b"c", b"d"]
     assert list_verbs.between(db, b"other", 0, -1) == [b"b"]
     assert list_verbs.move(db, b"other", b"k", False, True) == b"b"
-    assert set(db.values) == {b"k"}
+    assert set(db.store.values) == {b"k"}
     assert db.keyspace.dirty == 3
 
 
@@ -152,7 +152,7 @@ def test_storing_replaces_whatever_was_there(db: Database) -> None:
     db.expire_at(b"k", 2**40)
     list_verbs.store(db, b"k", [b"a", b"b"])
     assert everything(db) == [b"a", b"b"]
-    assert db.expires == {}
+    assert db.store.expires == {}
 
 
 @pytest.mark.parametrize("size", [1, 5, 200])

@@ -53,8 +53,8 @@ def test_everything_comes_back() -> None:
     keyspace = Keyspace(4)
     loader = load(snapshot(filled()), keyspace)
     assert keyspace_digest(keyspace) == keyspace_digest(filled())
-    assert keyspace.databases[0].expires == {b"s7": 5000}
-    assert keyspace.databases[2].expires == {b"set": 7000}
+    assert keyspace.databases[0].store.expires == {b"s7": 5000}
+    assert keyspace.databases[2].store.expires == {b"set": 7000}
     assert keyspace.databases[0].volatile_hashes == {b"hash"}
     assert (loader.version, loader.aux[b"redis-ver"], loader.functions) == (numbered(12), b"7.0.0", [b"#!lua name=x"])
     assert (loader.loaded_keys, loader.expired_keys, loader.finished) == (105, 0, True)
@@ -64,11 +64,11 @@ def test_a_master_drops_what_has_expired_and_a_replica_keeps_it() -> None:
     data = snapshot(filled())
     master, replica = Keyspace(4), Keyspace(4)
     loader = load(data, master, drop_expired_at_ms=5000)
-    assert b"s7" not in master.databases[0].values
-    assert master.databases[0].expires == {}
+    assert b"s7" not in master.databases[0].store.values
+    assert master.databases[0].store.expires == {}
     assert (loader.loaded_keys, loader.expired_keys) == (104, 1)
     load(data, replica)
-    assert b"s7" in replica.databases[0].values
+    assert b"s7" in replica.databases[0].store.values
 
 
 def test_a_key_that_is_there_is_refused_unless_merged() -> None:
@@ -77,7 +77,7 @@ def test_a_key_that_is_there_is_refused_unless_merged() -> None:
     keyspace.databases[0].expire_at(b"s3", 1)
     with pytest.raises(CorruptData, match="duplicated key b's3' in DB 0"):
         load(snapshot(filled()), keyspace)
-    assert keyspace.databases[0].values[b"s3"] == b"old"
+    assert keyspace.databases[0].store.values[b"s3"] == b"old"
     load(snapshot(filled()), keyspace, merge=True)
     assert keyspace_digest(keyspace) == keyspace_digest(filled())
 

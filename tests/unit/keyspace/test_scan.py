@@ -9,6 +9,7 @@ import pytest
 from pyrepl.keyspace import scan
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.scan import ElementScans, element_hash
+from pyrepl.store import key_order
 
 
 def database(count: int) -> Database:
@@ -28,13 +29,13 @@ def test_a_quiet_database_is_returned_once() -> None:
         calls += 1
         if cursor == 0:
             break
-    assert seen == list(reversed(db.values))
+    assert seen == list(reversed(db.store.values))
     assert calls == 100
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_keys_that_stay_are_returned_despite_churn(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "_MIN_GAPS", 64)
+    monkeypatch.setattr(key_order, "_MIN_GAPS", 64)
     rng = random.Random(seed)
     db = database(0)
     stay = [b"stay%d" % i for i in range(700)]
@@ -46,7 +47,7 @@ def test_keys_that_stay_are_returned_despite_churn(seed: int, monkeypatch: pytes
     cursor = 0
     while True:
         cursor, keys = db.scan(cursor, rng.choice((1, 10, 20)))
-        seen.update(key for key in keys if key in db.values)
+        seen.update(key for key in keys if key in db.store.values)
         if cursor == 0:
             break
         for key in rng.sample(churn, 120):
@@ -54,9 +55,9 @@ def test_keys_that_stay_are_returned_despite_churn(seed: int, monkeypatch: pytes
                 db.replace(key, b"v")
         for key in rng.sample(stay, 5):
             db.put(key, b"w")
-        assert db.order is not None
-        renewals.add(db.order.epoch)
-        assert len(db.order.keys) <= 2 * (len(stay) + len(churn)) + 65
+        assert db.store.order is not None
+        renewals.add(db.store.order.epoch)
+        assert len(db.store.order.keys) <= 2 * (len(stay) + len(churn)) + 65
     assert seen >= set(stay)
     assert len(renewals) > 3
 
@@ -64,8 +65,8 @@ def test_keys_that_stay_are_returned_despite_churn(seed: int, monkeypatch: pytes
 def test_cursors_of_nowhere_start_again_or_end() -> None:
     db = database(30)
     cursor, _ = db.scan(0, 10)
-    assert db.scan(cursor + 1, 10)[1] == list(reversed(db.values))[:10]
-    assert db.scan(2**64 - 1, 10)[1] == list(reversed(db.values))[:10]
+    assert db.scan(cursor + 1, 10)[1] == list(reversed(db.store.values))[:10]
+    assert db.scan(2**64 - 1, 10)[1] == list(reversed(db.store.values))[:10]
     db.clear()
     assert db.scan(cursor, 10) == (0, [])
     db.put(b"new", b"v")
@@ -73,15 +74,15 @@ def test_cursors_of_nowhere_start_again_or_end() -> None:
 
 
 def test_an_order_that_nobody_uses_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "_MIN_GAPS", 8)
+    monkeypatch.setattr(key_order, "_MIN_GAPS", 8)
     db = database(10)
     db.scan(0, 1)
     db.keyspace.now_ms += 10 * 60 * 1000
     for i in range(100):
         db.delete(b"x")
         db.put(b"x", b"%d" % i)
-    assert db.order is None
-    assert sorted(db.scan(0, 100)[1]) == sorted(db.values)
+    assert db.store.order is None
+    assert sorted(db.scan(0, 100)[1]) == sorted(db.store.values)
 
 
 def test_gaps_of_deleted_keys_are_given_back() -> None:
@@ -89,8 +90,8 @@ def test_gaps_of_deleted_keys_are_given_back() -> None:
     cursor, _ = db.scan(0, 9)
     for i in range(9_980):
         db.delete(b"k%d" % i)
-    assert db.order is not None
-    assert len(db.order.keys) <= 2 * 20 + 4096
+    assert db.store.order is not None
+    assert len(db.store.order.keys) <= 2 * 20 + 4096
     found: set[bytes] = set()
     while cursor:
         cursor, keys = db.scan(cursor, 1000)
@@ -115,7 +116,7 @@ def test_a_key_that_came_back_is_returned_once_by_a_quiet_iteration() -> None:
     for i in (3, 7, 3):
         db.delete(b"k%d" % i)
         db.put(b"k%d" % i, b"v")
-    assert sorted(db.scan(0, 100)[1]) == sorted(db.values)
+    assert sorted(db.scan(0, 100)[1]) == sorted(db.store.values)
 
 
 def test_deletions_alone_free_an_order_that_nobody_uses() -> None:
@@ -124,33 +125,33 @@ def test_deletions_alone_free_an_order_that_nobody_uses() -> None:
     db.keyspace.now_ms += 10 * 60 * 1000
     for i in range(9_000):
         db.delete(b"k%d" % i)
-    assert db.order is None
+    assert db.store.order is None
     assert len(db.scan(0, 10_000)[1]) == 1000
 
 
 def test_keys_put_into_the_dict_by_a_load_are_found() -> None:
     db = database(1000)
     cursor, first = db.scan(0, 500)
-    db.values.update({b"loaded%d" % i: b"v" for i in range(300)})
+    db.store.values.update({b"loaded%d" % i: b"v" for i in range(300)})
     seen = set(first)
     while cursor:
         cursor, keys = db.scan(cursor, 100)
         seen.update(keys)
     assert seen >= {b"k%d" % i for i in range(1000)}
-    assert set(db.scan(0, 2000)[1]) == set(db.values)
+    assert set(db.scan(0, 2000)[1]) == set(db.store.values)
 
 
 def test_random_keys_reach_every_key_and_no_other() -> None:
     db = database(20)
     rng = random.Random(1)
-    assert {db.random_key(rng.randrange) for _ in range(400)} == set(db.values)
+    assert {db.random_key(rng.randrange) for _ in range(400)} == set(db.store.values)
     for i in range(19):
         db.delete(b"k%d" % i)
     assert db.random_key(rng.randrange) == b"k19"
     db.expire_at(b"k19", 1)
     db.keyspace.now_ms = 2
     assert db.random_key(rng.randrange) is None
-    assert not db.values
+    assert not db.store.values
 
 
 def test_small_collections_come_whole() -> None:

@@ -39,7 +39,7 @@ def test_whatever_form_it_has(db: Database, stored: SetValue | PackedSet | Packe
     assert set_verbs.discard(db, b"k", [b"1", b"9", b"1"]) == 1
     assert db.keyspace.dirty == 3
     assert set_verbs.discard(db, b"k", [b"2", b"3", b"4"]) == 3
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 6
 
 
@@ -53,7 +53,7 @@ def test_nothing_is_there(db: Database) -> None:
     assert set_verbs.read_members(db, b"k") is None
     assert not set_verbs.contains(db, b"k", b"a")
     set_verbs.store(db, b"k", set())
-    assert db.values == {}
+    assert db.store.values == {}
     assert (db.keyspace.dirty, db.keyspace.misses) == (0, 4)
     assert set_verbs.add(db, b"k", b"a") == 1
     assert set_verbs.add_several(db, b"other", [b"a", b"b", b"a"]) == 2
@@ -80,7 +80,7 @@ def test_another_type_is_refused(db: Database, verb: Callable[[Database], object
     db.put(b"k", b"text")
     with pytest.raises(CommandError, match="WRONGTYPE"):
         verb(db)
-    assert db.values == {b"k": b"text"}
+    assert db.store.values == {b"k": b"text"}
     assert db.keyspace.dirty == 0
 
 
@@ -96,7 +96,7 @@ def test_moves(db: Database) -> None:
     assert db.keyspace.dirty == 1
     assert set_verbs.move(db, b"k", b"new", b"a")
     assert db.keyspace.dirty == 3
-    assert set(db.values) == {b"other", b"new"}
+    assert set(db.store.values) == {b"other", b"new"}
 
 
 def test_taking(db: Database) -> None:
@@ -110,14 +110,14 @@ def test_taking(db: Database) -> None:
     assert one is not None and len({*taken, one}) == 5
     assert db.keyspace.dirty == 1 + 4 + 1
     assert set_verbs.take_whole(db, b"k", 5) == everyone - {*taken, one}
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 1 + 4 + 1 + 5
 
 
 def test_the_last_one_popped_takes_the_key_along(db: Database) -> None:
     set_verbs.add(db, b"k", b"a")
     assert set_verbs.pop(db, b"k", last) == b"a"
-    assert db.values == {}
+    assert db.store.values == {}
 
 
 def test_storing_nothing_deletes(db: Database) -> None:
@@ -125,5 +125,5 @@ def test_storing_nothing_deletes(db: Database) -> None:
     set_verbs.store(db, b"k", {b"a"})
     assert set_verbs.read_members(db, b"k") == {b"a"}
     set_verbs.store(db, b"k", set())
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 2

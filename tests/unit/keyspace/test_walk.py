@@ -74,9 +74,9 @@ def keyspace() -> Keyspace:
     keyspace = Keyspace(1)
     db = keyspace.databases[0]
     for number, value in enumerate(_values(random.Random(3))):
-        db.values[b"%d" % number] = value
+        db.store.values[b"%d" % number] = value
         if number % 4 == 0:
-            db.expires[b"%d" % number] = number << 20
+            db.store.expires[b"%d" % number] = number << 20
     return keyspace
 
 
@@ -94,11 +94,11 @@ def test_both_forms_write_the_same(keyspace: Keyspace, version: int, compress: b
     db = keyspace.databases[0]
     if version < 9:
         db = Keyspace(1).databases[0]
-        db.values = {
-            key: value for key, value in keyspace.databases[0].values.items() if type(value) is not StreamValue
+        db.store.values = {
+            key: value for key, value in keyspace.databases[0].store.values.items() if type(value) is not StreamValue
         }
     plain = _encode(PlainWalk, db, RdbWriter(numbered(version), compress=compress))
-    assert len(plain) == len(db.values)
+    assert len(plain) == len(db.store.values)
     assert _encode(walk, db, RdbWriter(numbered(version), compress=compress)) == plain
 
 
@@ -108,23 +108,23 @@ def test_what_was_written_is_read_and_written_again(keyspace: Keyspace, version:
     for max_bytes in (1, 1 << 20):
         writer = RdbWriter(numbered(version), compress=True)
         db = keyspace.databases[0]
-        parts = [writer.begin(), writer.select_db(0, len(db.values), len(db.expires))]
+        parts = [writer.begin(), writer.select_db(0, len(db.store.values), len(db.store.expires))]
         walking = walk(db, writer, max_bytes, 1 << 20)
         while block := walking.block():
             parts.append(block)
-        assert walking.keys == len(db.values)
+        assert walking.keys == len(db.store.values)
         fresh = Keyspace(1)
         loader = Loader(RdbLimits(), fresh)
         loader.feed(b"".join((*parts, writer.end())))
         loader.end()
         assert keyspace_digest(fresh) == digest
-        assert fresh.databases[0].expires == db.expires
+        assert fresh.databases[0].store.expires == db.store.expires
         keyspace = fresh
 
 
 def test_fields_with_a_time_to_live() -> None:
     db = Keyspace(1).databases[0]
-    db.values[b"h"] = HashValue({b"f": b"v"}, {b"f": 5})
+    db.store.values[b"h"] = HashValue({b"f": b"v"}, {b"f": 5})
     for walker in (PlainWalk, walk):
         with pytest.raises(CannotHold, match="key b'h'"):
             _encode(walker, db, RdbWriter(numbered(11)))
@@ -133,7 +133,7 @@ def test_fields_with_a_time_to_live() -> None:
 
 def test_blocks_end_at_their_bounds() -> None:
     db = Keyspace(1).databases[0]
-    db.values.update({b"k%03d" % number: b"x" * 95 for number in range(100)})
+    db.store.values.update({b"k%03d" % number: b"x" * 95 for number in range(100)})
     for walker in (PlainWalk, walk):
         by_keys = walker(db, RdbWriter(), 1 << 20, 30)
         by_bytes = walker(db, RdbWriter(), 1000, 1)

@@ -34,7 +34,7 @@ def make(db: Database, packed: bool) -> None:
         assert zset_verbs.add(db, b"k", member, score) == 1
     if not packed:
         assert zset_verbs.find(db, b"k") is not None
-    assert type(db.values[b"k"]) is kept(packed)
+    assert type(db.store.values[b"k"]) is kept(packed)
     db.keyspace.dirty = 0
 
 
@@ -56,7 +56,7 @@ def test_adding_and_asking(db: Database, packed: bool) -> None:
     assert zset_verbs.score(db, b"k", b"a") == 4.0
     assert zset_verbs.scores(db, b"k", (b"b", b"z", b"c")) == [2.5, None, 3.0]
     assert zset_verbs.size(db, b"k") == 3
-    assert type(db.values[b"k"]) is kept(packed)
+    assert type(db.store.values[b"k"]) is kept(packed)
     assert db.keyspace.dirty == 2
     assert zset_verbs.rank(db, b"k", b"a", False) == (2, 4.0)
     assert zset_verbs.rank(db, b"k", b"a", True) == (0, 4.0)
@@ -70,7 +70,7 @@ def test_conditions(db: Database, packed: bool) -> None:
     assert zset_verbs.add_several(db, b"k", (b"a", b"e"), [0.0, 4.0], condition(xx=True)) == (0, 1)
     assert zset_verbs.add_several(db, b"k", (b"b", b"c"), [1.0, 4.0], condition(gt=True)) == (0, 1)
     assert zset_verbs.add_several(db, b"k", (b"b", b"c"), [1.0, 5.0], condition(lt=True)) == (0, 1)
-    assert type(db.values[b"k"]) is kept(packed)
+    assert type(db.store.values[b"k"]) is kept(packed)
     assert zset_verbs.scores(db, b"k", (b"a", b"b", b"c", b"d", b"e")) == [0.0, 1.0, 4.0, 4.0, None]
     assert zset_verbs.increment(db, b"k", b"a", 1.0, condition(nx=True)) is None
     assert zset_verbs.increment(db, b"k", b"e", 1.0, condition(xx=True)) is None
@@ -88,7 +88,7 @@ def test_removing(db: Database, packed: bool) -> None:
     assert zset_verbs.pop_several(db, b"k", 1, True) == [(3.0, b"c")]
     assert db.keyspace.dirty == 2
     assert zset_verbs.pop_several(db, b"k", 5, False) == [(2.0, b"b")]
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 3
 
 
@@ -101,17 +101,17 @@ def test_popping_all_and_slices(db: Database) -> None:
     zset_verbs.remove_slice(db, b"k", value, 0, 2)
     assert zset_verbs.score(db, b"k", b"c") == 3.0
     zset_verbs.remove_slice(db, b"k", value, 0, 1)
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 3
 
 
 def test_a_sorted_set_that_grows_is_packed_no_more(db: Database) -> None:
     make(db, True)
     assert zset_verbs.add(db, b"k", LONG, 1.0) == 1
-    assert type(db.values[b"k"]) is ZsetValue
+    assert type(db.store.values[b"k"]) is ZsetValue
     assert zset_verbs.add(db, b"other", LONG, -0.0) == 1
     assert zset_verbs.add_several(db, b"third", (LONG, b"a"), [1.0, 2.0], Condition()) == (2, 0)
-    assert type(db.values[b"third"]) is type(db.values[b"other"]) is ZsetValue
+    assert type(db.store.values[b"third"]) is type(db.store.values[b"other"]) is ZsetValue
 
 
 def test_nothing_is_there(db: Database) -> None:
@@ -124,7 +124,7 @@ def test_nothing_is_there(db: Database) -> None:
     assert zset_verbs.scores(db, b"k", (b"a", b"b")) == [None, None]
     assert zset_verbs.rank(db, b"k", b"a", False) is None
     zset_verbs.store(db, b"k", {})
-    assert db.values == {}
+    assert db.store.values == {}
     assert (db.keyspace.dirty, db.keyspace.misses) == (0, 5)
 
 
@@ -148,7 +148,7 @@ def test_another_type_is_refused(db: Database, verb: Callable[[Database], object
     db.put(b"k", b"text")
     with pytest.raises(CommandError, match="WRONGTYPE"):
         verb(db)
-    assert db.values == {b"k": b"text"}
+    assert db.store.values == {b"k": b"text"}
     assert db.keyspace.dirty == 0
 
 
@@ -157,5 +157,5 @@ def test_storing(db: Database) -> None:
     zset_verbs.store(db, b"k", {b"a": -0.0})
     assert str(zset_verbs.score(db, b"k", b"a")) == "0.0"
     zset_verbs.store(db, b"k", {})
-    assert db.values == {}
+    assert db.store.values == {}
     assert db.keyspace.dirty == 2

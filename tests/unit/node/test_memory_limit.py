@@ -47,9 +47,9 @@ def test_evicts_until_it_fits() -> None:
     assert memory.evict(1000, below)
     assert not memory.is_over
     assert memory.used_bytes > 9000, "no more than needed"
-    left = sum(len(db.values) for db in keyspace.databases)
+    left = sum(len(db.store.values) for db in keyspace.databases)
     assert len(set(memory.evicted)) == 100 - left
-    assert all(key not in keyspace.databases[index].values for index, key in memory.evicted)
+    assert all(key not in keyspace.databases[index].store.values for index, key in memory.evicted)
 
 
 def test_overhead_counts() -> None:

@@ -36,8 +36,8 @@ MIXED = whole(
 def test_any_cut_gives_the_same(step: int) -> None:
     once, cut = load(MIXED), load(MIXED, step=step)
     assert keyspace_digest(cut) == keyspace_digest(once)
-    assert cut.databases[0].expires == once.databases[0].expires
-    assert len(once.databases[0].expires) == 3
+    assert cut.databases[0].store.expires == once.databases[0].store.expires
+    assert len(once.databases[0].store.expires) == 3
     assert once.key_count == len(TEXTS) + 5
 
 

@@ -119,7 +119,7 @@ def test_what_does_not_say_how_many_elements_it_has_is_not_kept_as_it_is(kind: i
         unknown = packed[:4] + b"\xff\xff" + packed[6:]
         before = b"\x01\x02" if kind == LIST else b""
         found = {
-            data: load(snapshot(kind, before + encode_string(data))).databases[0].values[b"k0"]
+            data: load(snapshot(kind, before + encode_string(data))).databases[0].store.values[b"k0"]
             for data in (packed, unknown)
         }
         assert not isinstance(found[unknown], Packed)

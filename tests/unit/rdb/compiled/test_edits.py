@@ -36,8 +36,8 @@ def _text(rng: random.Random, longest: int) -> bytes:
 
 def _same_in_a_snapshot(packed: Value, plain: Value) -> bool:
     one, two = Keyspace(1).databases[0], Keyspace(1).databases[0]
-    one.values[KEY] = packed
-    two.values[KEY] = plain
+    one.store.values[KEY] = packed
+    two.store.values[KEY] = plain
     return walk(one, RdbWriter(), 1, 1).block() == PlainWalk(two, RdbWriter(), 1, 1).block() != b""
 
 

@@ -15,7 +15,7 @@ from pyrepl.rdb.writer import RdbWriter
 
 def _same_in_both(value: Value) -> bool:
     db = Keyspace(1).databases[0]
-    db.values[b"k"] = value
+    db.store.values[b"k"] = value
     return (
         walk(db, RdbWriter(numbered(11)), 1, 1).block() == PlainWalk(db, RdbWriter(numbered(11)), 1, 1).block() != b""
     )

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from pyrepl.keyspace.packed import CLASSES
-from pyrepl.keyspace.prefetch import WINDOW, prefetch_words
 from pyrepl.rdb.compiled import bulk
 from pyrepl.rdb.compiled.places import asked_for
 from pyrepl.rdb.reader import RdbLimits, RdbReader
 from pyrepl.rdb.strings import encode_string
+from pyrepl.store.prefetch import WINDOW, prefetch_words
 from tests.unit.rdb.compiled.collections_in_rdb import keys, whole
 
 

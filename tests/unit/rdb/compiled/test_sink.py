@@ -27,7 +27,7 @@ SIZES = [0, 1, 10, 11, 20, 21, 63, 64, 16383, 16384, 70_000]
 
 def _block(value: bytes | HashValue) -> bytes:
     db = Keyspace(1).databases[0]
-    db.values[b"k"] = value
+    db.store.values[b"k"] = value
     return walk(db, RdbWriter(), 1 << 20, 10).block()
 
 

@@ -8,14 +8,14 @@ from collections.abc import Callable
 import pytest
 
 from pyrepl.kernels import COMPILED, form
-from pyrepl.keyspace.prefetch import (
+from pyrepl.rdb.compiled.places import asked_for
+from pyrepl.store.prefetch import (
     WINDOW,
     draw_last,
     prefetch_commands,
     prefetch_members,
     prefetch_words,
 )
-from pyrepl.rdb.compiled.places import asked_for
 
 MANY = 5000
 """Enough keys that the compiled form looks at the tables."""

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pyrepl.keyspace.key_round import KeyRound
+from pyrepl.store.key_round import KeyRound
 
 
 def _all(round_: KeyRound, count: int) -> list[bytes]:

@@ -17,9 +17,9 @@ except ImportError:
     from pyrepl import plain as cython
 
 if cython.compiled:
-    from cython.cimports.pyrepl.keyspace.prefetch import SetObject, hash_of
     from cython.cimports.pyrepl.rdb.compiled.places import AT_ONCE, Search, look_ahead
     from cython.cimports.pyrepl.rdb.compiled.raw import BYTES, Ref, fetch, item_of, items_of, size_of, type_of
+    from cython.cimports.pyrepl.store.prefetch import SetObject, hash_of
 
     _LEAST_KEYS = cython.declare(cython.Py_ssize_t, 2048)
     """A smaller table is in the cache."""

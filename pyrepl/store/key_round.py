@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final, final
 
-from pyrepl.keyspace import borrowed_walk
+from pyrepl.store import borrowed_keys
 
 _RESTARTS: Final = 3
 """An exact round that had to begin again so often takes a list of all keys."""
@@ -31,7 +31,7 @@ class KeyRound:
         self._last: bytes | None = None
         self.restarts = 0
         """How often an exact round had to begin again, as the dictionary was made anew: all keys come once more."""
-        self._listed: list[bytes] | None = None if borrowed_walk.COMPILED else list(source)
+        self._listed: list[bytes] | None = None if borrowed_keys.COMPILED else list(source)
 
     @property
     def is_listed(self) -> bool:
@@ -41,7 +41,7 @@ class KeyRound:
     def take(self, count: int) -> list[bytes]:
         """The next keys, at most `count`, above 0; [] at the end. Some may be gone by now."""
         if self._listed is None:
-            keys, self._place = borrowed_walk.some_keys(self.source, self._place, self._last, count)
+            keys, self._place = borrowed_keys.some_keys(self.source, self._place, self._last, count)
             if self._place < 0:
                 return self._begin_again(count)
             if self._exact and keys:

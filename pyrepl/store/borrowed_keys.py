@@ -1,0 +1,39 @@
+"""The keys of a dictionary from a place on, as C: without an iterator, which no change would survive.
+
+Compiled by Cython. There is no plain form here: `key_round` lists the keys where it finds this one not compiled.
+"""
+
+from __future__ import annotations
+
+try:
+    import cython
+except ImportError:
+    from pyrepl import plain as cython
+
+if cython.compiled:
+    from cython.cimports.pyrepl.rdb.compiled.raw import Ref, next_item
+
+COMPILED = cython.compiled
+
+
+def some_keys(source: dict, place: int, last: object, count: int) -> tuple[list, int]:
+    """(up to `count` keys from `place` on, the place behind them); `last`, unless it is None, is the key before
+    `place`: if it is not there any more the dictionary may have been moved, and the place is -1."""
+    found: list = []
+    pos: cython.Py_ssize_t = place
+    left: cython.Py_ssize_t = count
+    table: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], source)
+    key: cython.pointer[Ref] = cython.NULL
+    value: cython.pointer[Ref] = cython.NULL
+    if pos and last is not None:
+        pos -= 1
+        if (
+            not next_item(table, cython.address(pos), cython.address(key), cython.address(value))
+            or key is not cython.cast(cython.pointer[Ref], last)
+            or pos != place
+        ):
+            return found, -1
+    while left > 0 and next_item(table, cython.address(pos), cython.address(key), cython.address(value)):
+        found.append(cython.cast(object, key))
+        left -= 1
+    return found, pos

@@ -1,0 +1,26 @@
+"""Keys from a place on, as C: some at a time, until the dictionary has moved."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.store.borrowed_keys import COMPILED, some_keys
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="there is no plain form")
+
+
+def test_keys_come_in_their_order() -> None:
+    source = {b"%d" % number: None for number in range(10)}
+    first, place = some_keys(source, 0, None, 4)
+    rest, end = some_keys(source, place, first[-1], 100)
+    assert first + rest == list(source)
+    assert some_keys(source, end, rest[-1], 100) == ([], end)
+    assert some_keys({}, 0, None, 5) == ([], 0)
+
+
+def test_a_place_behind_a_key_that_is_gone_may_be_another() -> None:
+    source = {b"%d" % number: None for number in range(10)}
+    found, place = some_keys(source, 0, None, 4)
+    del source[found[-1]]
+    assert some_keys(source, place, found[-1], 4) == ([], -1)
+    assert some_keys(source, place, None, 2)[0] == [b"4", b"5"]
