@@ -1,12 +1,13 @@
-"""How slow a replica may be: client-output-buffer-limit for the stream bytes that are kept for it.
+"""How slow and how silent a replica may be, and its client-output-buffer-limit for the stream that is kept for it.
 
-Not here: counting the bytes (session.py, pairs.py) and keeping them (backlog.py). The replica's own limit while it
-loads is in syncbuffer.py.
+Not here: when it has been silent too long (session.py), counting the bytes (session.py, pairs.py) and keeping them
+(backlog.py). The replica's own limit while it loads is in syncbuffer.py.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, Protocol, final
+from dataclasses import dataclass
+from typing import Final, NamedTuple, final
 
 from pyrepl.replication.psync import Cause, Reason
 
@@ -14,12 +15,20 @@ _SOFT_SLACK_S: Final = 0.01
 """The soft limit must be passed, not met."""
 
 
-class Limits(Protocol):
-    """The part of SessionOptions that counts here. A limit of 0 is none."""
+@dataclass(slots=True)
+class SessionOptions:
+    """Limits of all sessions of a node. The shell changes them in place. A limit of 0 is none."""
 
-    hard_limit_bytes: int
-    soft_limit_bytes: int
-    soft_limit_s: float
+    timeout_s: float = 60.0
+    """repl-timeout: the longest time without an ACK while online."""
+    hard_limit_bytes: int = 256 * 1024 * 1024
+    """client-output-buffer-limit replica: so many bytes pending cut at once."""
+    soft_limit_bytes: int = 64 * 1024 * 1024
+    soft_limit_s: float = 60.0
+    """soft_limit_bytes pending for longer than this without a break cut."""
+    rdb_channel_grace_s: float = 60.0
+    """How long one connection of a pair waits for the other: a main one for its RDB connection to come, a snapshot
+    that was taken for the main one to ask for the stream behind it (Valkey's wait-before-rdb-client-free)."""
 
 
 class Excess(NamedTuple):
@@ -35,13 +44,17 @@ class OutputWatch:
 
     __slots__ = ("_limits", "_soft_since", "last_bytes", "peak_bytes")
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: SessionOptions) -> None:
         self._limits: Final = limits
         self._soft_since: float | None = None
         self.last_bytes = 0
         """What was pending at the last check."""
         self.peak_bytes = 0
-        """The most that was; who tells of it puts it back to 0."""
+        """The most that was since `forget_peak`."""
+
+    def forget_peak(self) -> None:
+        """It was told, or means nothing any more."""
+        self.peak_bytes = 0
 
     def check(self, pending_bytes: int, floor_bytes: int, now: float) -> Excess | None:
         """Is the replica slower than allowed? A backlog has `floor_bytes`.

@@ -17,7 +17,6 @@ the replica takes all for stream. Source: Redis 7.0 `syncCommand`, `replconfComm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, final
 
 from pyrepl.errors import CommandError
@@ -34,6 +33,7 @@ from pyrepl.replication.events import (
     WentOnline,
 )
 from pyrepl.replication.limits import OutputWatch
+from pyrepl.replication.limits import SessionOptions as SessionOptions
 from pyrepl.replication.psync import Cause, Reason, decode_request, encode_continue, encode_full_resync
 from pyrepl.replication.replconf import flag_of, is_answered, number_of, shown
 from pyrepl.replication.session_states import SESSION, SessionTrigger
@@ -49,22 +49,6 @@ KEEP_ALIVE_PERIOD_S: Final = 1.0
 _SHOWN_NAME: Final = 128
 UNKNOWN_PORT: Final = "<unknown-replica-port>"
 _OK: Final = b"+OK\r\n"
-
-
-@dataclass(slots=True)
-class SessionOptions:
-    """Limits of all sessions of a node. The shell changes them in place. A limit of 0 is none."""
-
-    timeout_s: float = 60.0
-    """repl-timeout: the longest time without an ACK while online."""
-    hard_limit_bytes: int = 256 * 1024 * 1024
-    """client-output-buffer-limit replica: so many bytes pending cut at once."""
-    soft_limit_bytes: int = 64 * 1024 * 1024
-    soft_limit_s: float = 60.0
-    """soft_limit_bytes pending for longer than this without a break cut."""
-    rdb_channel_grace_s: float = 60.0
-    """How long one connection of a pair waits for the other: a main one for its RDB connection to come, a snapshot
-    that was taken for the main one to ask for the stream behind it (Valkey's wait-before-rdb-client-free)."""
 
 
 class Introducer(Protocol):

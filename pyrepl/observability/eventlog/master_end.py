@@ -196,7 +196,7 @@ class MasterEnd:
         sync.mode = sync.mode if full else CONTINUE
         if full:
             self._emit_peak(session, sync)
-        session.output.peak_bytes = 0
+        session.output.forget_peak()
         self._emit(Online(MASTER, sync.name, sync.peer, sync.mode, in_ms(sync.asked_at, now)))
         sync.goal = self._backlog.end
         if not full:
