@@ -114,9 +114,10 @@ def grown(work: Path, share: int) -> Iterator[None]:
 
 
 def _spark(logs: list[Path], tables: Path, master: str, size: int) -> Laps:
-    from cli.metrics import MANIFEST, QUICK_BYTES, java
+    from cli.metrics import MANIFEST
     from cli.metrics_answers import here, is_little
     from cli.metrics_archive import java_options
+    from cli.metrics_spark import QUICK_BYTES, java
     from pyrepl.metrics.ingest import by_tasks, ingest, news
 
     found: Laps = {}
@@ -171,8 +172,8 @@ def prepare(work: Path, master: str) -> Laps:
 
 
 def _wait_for_java() -> None:
-    from cli.metrics import java
     from cli.metrics_archive import java_options
+    from cli.metrics_spark import java
 
     over = time.monotonic() + JAVA_ENDS_S
     while "SharedArchiveFile" not in java_options(java(), os.environ) and time.monotonic() < over:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from .metrics_readers import size_of
+from .metrics_spark import CannotRun
 
 if TYPE_CHECKING:
     from pyrepl.metrics.answers import Answering
@@ -40,8 +41,6 @@ def _here(count: int, groups: Sequence[Sources], tables: Path) -> list[Frames]:
     import pyarrow as pa
 
     from pyrepl.metrics.answers import kept_or_made
-
-    from .metrics import CannotRun
 
     try:
         with ThreadPoolExecutor(count, "metrics-answers") as pool:

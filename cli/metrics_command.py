@@ -69,6 +69,7 @@ def metrics(
       2  it cannot be done: no such log, no Java, something is not installed
     """
     from . import metrics as screen
+    from .metrics_spark import Options
 
     now_us = time.time_ns() // 1000
     since_us, until_us = _bound("--since", since, now_us), _bound("--until", until, now_us)
@@ -77,7 +78,7 @@ def metrics(
         raise click.UsageError("--follow needs --out DIR: there it keeps how far it has read")
     if follow and wanted != "text":
         raise click.UsageError(f"--follow prints lines of text; {wanted} is written below --out after each batch")
-    asked = screen.Options(logs, out, master, since_us, until_us, wanted, zone, quiet, follow, every_s, late_s)
+    asked = Options(logs, out, master, since_us, until_us, wanted, zone, quiet, follow, every_s, late_s)
     sys.exit(screen.show(asked))
 
 

@@ -1,6 +1,6 @@
 """`pyrepl metrics --follow`: the stream around the job, until a signal ends it; what each batch tells and writes.
 
-What a batch does is pyrepl.metrics.follow, all that a run without `--follow` has too is metrics.py.
+What a batch does is pyrepl.metrics.follow, Spark is metrics_spark.py.
 
 A signal is noted and asked for, never raised: an exception in the middle of a word to Java would garble all that comes
 after it. A batch that is under way is then dropped: nothing that it read counts before the manifest is replaced, and
@@ -22,7 +22,8 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from .metrics import (
+from .metrics_results import library_of_charts, replace, write_all
+from .metrics_spark import (
     SIGNALS,
     SPARK_IS_GONE,
     CannotRun,
@@ -30,11 +31,8 @@ from .metrics import (
     answers_by_spark,
     by_spark,
     in_our_words,
-    library_of_charts,
     reading,
-    replace,
     spark_for,
-    write_all,
 )
 from .metrics_watch import Watch
 

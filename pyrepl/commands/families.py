@@ -1,4 +1,7 @@
-"""The families of commands: every module whose rows make up the command table. A new family is added here."""
+"""The families of commands: every module whose rows make up the command table. A new family is added here.
+
+Not here: introspection, which tells of all of them, and so puts itself among them (`introspection.FAMILIES`).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,6 @@ from pyrepl.commands import (
     hash_ttl,
     hash_ttl_values,
     hashes,
-    introspection,
     keys,
     lcs,
     list_edits,
@@ -51,7 +53,7 @@ from pyrepl.commands import (
     zsets,
 )
 
-FAMILIES: Final[tuple[ModuleType, ...]] = (
+LISTED: Final[tuple[ModuleType, ...]] = (
     connection,
     client_admin,
     keys,
@@ -91,7 +93,6 @@ FAMILIES: Final[tuple[ModuleType, ...]] = (
     server,
     aof,
     config_admin,
-    introspection,
     slowlog,
     memory,
     debug,

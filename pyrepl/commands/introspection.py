@@ -1,17 +1,21 @@
 """COMMAND and its subcommands: the command table, told to clients. How a row is printed is command_docs.py's.
 
-The rows come from families.py, which has this module among its own; renaming.py looks there at the time of the call.
+The rows come from families.py and from this module, whose own place among the families is before SLOWLOG's.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Final
 
+from pyrepl.commands import slowlog
 from pyrepl.commands.arguments import syntax_error
 from pyrepl.commands.call import Call
 from pyrepl.commands.categories import CATEGORIES, categories
 from pyrepl.commands.command_docs import Catalogue, docs_of, info_of, word_set
+from pyrepl.commands.families import LISTED
 from pyrepl.commands.help import help_reply
 from pyrepl.commands.key_specs import keys_with_flags
 from pyrepl.commands.renaming import renamed_table
@@ -21,6 +25,9 @@ from pyrepl.glob import Glob
 from pyrepl.resp.reply import Reply, Simple
 
 _FLAGS: Final = LOADING | STALE
+_PLACE: Final = LISTED.index(slowlog)
+FAMILIES: Final[tuple[ModuleType, ...]] = (*LISTED[:_PLACE], sys.modules[__name__], *LISTED[_PLACE:])
+"""All families, in the order in which COMMAND lists their rows."""
 
 
 @command("COMMAND", arity=-1, flags=_FLAGS, group="server", since="2.8.13")
@@ -138,4 +145,4 @@ def command_help(call: Call) -> list[Simple]:
 
 
 def _catalogue(call: Call) -> Catalogue:
-    return Catalogue(renamed_table(call.node.settings))
+    return Catalogue(renamed_table(call.node.settings, FAMILIES))

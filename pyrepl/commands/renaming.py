@@ -7,20 +7,21 @@ pyrepl itself puts there (DEL of an expired key) has the old names, which a stre
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from types import ModuleType
+
 from pyrepl.commands.table import Table
 from pyrepl.config.parser import join_line
 from pyrepl.config.settings import Settings
 from pyrepl.errors import ConfigError
 
 
-def renamed_table(settings: Settings) -> Table:
-    """All commands, renamed in the order of the configuration.
+def renamed_table(settings: Settings, families: Iterable[ModuleType]) -> Table:
+    """All commands of these families, renamed in the order of the configuration.
 
     Raises ConfigError, in Redis's words, for a command that there is not (any more) and for a name that is taken.
     """
-    from pyrepl.commands.families import FAMILIES  # COMMAND, one of the families, asks for its table.
-
-    table = Table(FAMILIES)
+    table = Table(families)
     for name, new_name in settings.rename_command:
         complaint = table.rename(name.upper(), new_name.upper())
         if complaint is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from pyrepl import VERSION
 from pyrepl.commands.dispatch import Dispatcher
+from pyrepl.commands.introspection import FAMILIES
 from pyrepl.commands.renaming import renamed_table
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.aof_keeper import AofKeeper
@@ -80,7 +81,7 @@ class App:
         self.signals = Signals()
         self._performer = Performer(self)
         self.dispatcher = Dispatcher(
-            self.node, renamed_table(settings), self.randomness, self._performer.perform, self.clock.precise
+            self.node, renamed_table(settings, FAMILIES), self.randomness, self._performer.perform, self.clock.precise
         )
         self.clients = Clients(self.node, self.dispatcher, self.signals, self.clock, self.log)
         self.saver = Saver(self.node, self.signals, self.clock, self.log, self.event_log)

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from cli import metrics
-from cli.metrics import Options, java_version, moment, show, why_not
+from cli import metrics, metrics_results, metrics_spark
+from cli.metrics import moment, show
 from cli.metrics_readers import MAKE_ROOM
+from cli.metrics_spark import Options, java_version, why_not
 
 NOW_US = 1795258584000000
 
@@ -73,13 +74,13 @@ def test_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 def test_java_home_comes_first_and_may_be_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert metrics.java() == "" and "there is none here" in why_not()
+    assert metrics_spark.java() == "" and "there is none here" in why_not()
     program = fake_java(tmp_path, 'openjdk version "21"')
-    assert metrics.java() == str(program) and why_not() == ""
+    assert metrics_spark.java() == str(program) and why_not() == ""
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(metrics, "NEEDED", ("json", "no_such_module"))
+    monkeypatch.setattr(metrics_spark, "NEEDED", ("json", "no_such_module"))
     assert show(Options(("log",))) == 2
     assert capsys.readouterr().err == (
         "pyrepl metrics: needs more than the daemon does, no_such_module is missing here. "
@@ -90,10 +91,10 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 def test_why_spark_did_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     fake_java(tmp_path, 'openjdk version "11.0.2"')
-    assert "this is Java 11" in metrics._why_no_start("local[1]", RuntimeError("gone"), "")
+    assert "this is Java 11" in metrics_spark._why_no_start("local[1]", RuntimeError("gone"), "")
     monkeypatch.delenv("JAVA_HOME")
     chatter = "WARN this\n26/11/21 ERROR Worker: cannot bind\nmore"
-    assert metrics._why_no_start("spark://x:1", RuntimeError("gone\nand more"), chatter) == (
+    assert metrics_spark._why_no_start("spark://x:1", RuntimeError("gone\nand more"), chatter) == (
         "Spark did not start on spark://x:1: gone\n  26/11/21 ERROR Worker: cannot bind"
     )
 
@@ -122,15 +123,15 @@ def test_a_full_disk_is_told_with_what_to_do(
     monkeypatch.setattr(metrics, "why_not", lambda: "")
     monkeypatch.setattr(metrics, "_run", full)
     assert show(Options((str(tmp_path),))) == 2
-    assert capsys.readouterr().err == f"pyrepl metrics: {metrics.DISK_FULL}\n"
+    assert capsys.readouterr().err == f"pyrepl metrics: {metrics_spark.DISK_FULL}\n"
 
 
-@pytest.mark.parametrize("number", metrics.SIGNALS)
+@pytest.mark.parametrize("number", metrics_spark.SIGNALS)
 def test_a_signal_waits_until_java_has_started(number: signal.Signals) -> None:
     before = signal.signal(number, signal.default_int_handler)
     done = []
     try:
-        with pytest.raises(KeyboardInterrupt), metrics._held_back():
+        with pytest.raises(KeyboardInterrupt), metrics_spark._held_back():
             signal.raise_signal(number)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # as Spark takes it
             done.append("started")
@@ -157,40 +158,42 @@ def test_a_signal_waits_until_java_has_started(number: signal.Signals) -> None:
     ],
 )
 def test_why_spark_failed_is_one_line(text: str, cause: str) -> None:
-    assert metrics.cause_in(text) == cause
+    assert metrics_spark.cause_in(text) == cause
 
 
 def test_errors_of_spark_are_told_and_others_are_not() -> None:
-    assert metrics.in_our_words(Py4JError("An error occurred while calling o1.x.\n: java.lang.Oh: no\n\tat a")) == (
-        "Spark failed: java.lang.Oh: no"
-    )
+    assert metrics_spark.in_our_words(
+        Py4JError("An error occurred while calling o1.x.\n: java.lang.Oh: no\n\tat a")
+    ) == ("Spark failed: java.lang.Oh: no")
     unwritten = (
         "Traceback (most recent call last):\n  at\npyrepl.metrics.part.WriteError: /out/a (No space left)\n\nJVM"
     )
-    assert metrics.in_our_words(Py4JError(unwritten)) == f"cannot write /out/a (No space left): {MAKE_ROOM}"
+    assert metrics_spark.in_our_words(Py4JError(unwritten)) == f"cannot write /out/a (No space left): {MAKE_ROOM}"
     full = "Traceback (most recent call last):\n  at\nOSError: [Errno 28] No space left on device\n\nJVM"
-    assert metrics.in_our_words(Py4JError(full)) == metrics.DISK_FULL
+    assert metrics_spark.in_our_words(Py4JError(full)) == metrics_spark.DISK_FULL
     no_answer = Py4JError("An error occurred while calling o57.collectToPython")
     for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(), no_answer):
-        assert metrics.in_our_words(error) == metrics.SPARK_IS_GONE
-    assert metrics.in_our_words(ValueError("ours")) == ""
+        assert metrics_spark.in_our_words(error) == metrics_spark.SPARK_IS_GONE
+    assert metrics_spark.in_our_words(ValueError("ours")) == ""
 
 
 def test_where_spark_runs() -> None:
-    assert metrics.master_of(Options(("log",)), {}) == "local[*]"
-    assert metrics.master_of(Options(("log",)), {"PYSPARK_GATEWAY_PORT": "1"}) == "", "as spark-submit was told"
-    assert metrics.master_of(Options(("log",), master="spark://x:1"), {"PYSPARK_GATEWAY_PORT": "1"}) == "spark://x:1"
+    assert metrics_spark.master_of(Options(("log",)), {}) == "local[*]"
+    assert metrics_spark.master_of(Options(("log",)), {"PYSPARK_GATEWAY_PORT": "1"}) == "", "as spark-submit was told"
+    assert (
+        metrics_spark.master_of(Options(("log",), master="spark://x:1"), {"PYSPARK_GATEWAY_PORT": "1"}) == "spark://x:1"
+    )
 
 
 def test_how_much_there_is_to_read(tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "deep" / "a").write_bytes(b"12345")
     (tmp_path / "deep" / "er" / "b").write_bytes(b"123")
-    assert metrics.bytes_in((str(tmp_path / "deep"), str(tmp_path / "deep" / "a"), str(tmp_path / "none"))) == 13
+    assert metrics_spark.bytes_in((str(tmp_path / "deep"), str(tmp_path / "deep" / "a"), str(tmp_path / "none"))) == 13
 
 
 def test_what_a_program_says_is_kept_aside(capfd: pytest.CaptureFixture[str]) -> None:
-    with metrics._hushed() as said:
+    with metrics_spark._hushed() as said:
         subprocess.run([sys.executable, "-c", "import os; os.write(2, b'noi'); os.write(1, b'se')"], check=True)
         assert said() == "noise"
     os.write(2, b"heard")
@@ -239,7 +242,7 @@ def test_progress_begins_before_what_takes_its_time(
 def test_two_do_not_write_to_one_folder(tmp_path: Path) -> None:
     with metrics._store(Options(("log",), tmp_path)) as tables:
         assert tables == tmp_path / "tables"
-        with pytest.raises(metrics.CannotRun, match="another pyrepl metrics writes to"):
+        with pytest.raises(metrics_spark.CannotRun, match="another pyrepl metrics writes to"):
             metrics._store(Options(("log",), tmp_path)).__enter__()
     with metrics._store(Options(("log",), tmp_path)):
         pass
@@ -248,7 +251,7 @@ def test_two_do_not_write_to_one_folder(tmp_path: Path) -> None:
 def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:
     path = tmp_path / "metrics.json"
     path.write_text("old")
-    metrics.replace(path, b"new")
+    metrics_results.replace(path, b"new")
     assert path.read_bytes() == b"new" and [one.name for one in tmp_path.iterdir()] == ["metrics.json"]
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from cli import metrics
-from cli.metrics import Options, show
+from cli.metrics import show
 from cli.metrics_answers import LITTLE_BYTES, here, is_little
+from cli.metrics_spark import Options
 from pyrepl.metrics.asking import by_tasks
 from pyrepl.metrics.ingest import News, news
 from pyrepl.metrics.jobs import analyse

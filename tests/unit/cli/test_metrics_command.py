@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from cli import metrics as screen
 from cli.commands import cli
-from cli.metrics import Options
+from cli.metrics_spark import Options
 
 RUNNER = CliRunner()
 

@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from cli import metrics_follow
-from cli.metrics import CannotRun, Options
+from cli.metrics_spark import CannotRun, Options
 from pyrepl.metrics import follow as job
 from pyrepl.metrics.ingest import Read
 from pyrepl.metrics.report.model import Report

@@ -12,7 +12,7 @@ from pyrepl.commands.call import Call
 from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.commands.effect import Effect
 from pyrepl.commands.effects import HurryLink, KillClients, Log
-from pyrepl.commands.families import FAMILIES
+from pyrepl.commands.introspection import FAMILIES
 from pyrepl.commands.renaming import renamed_table
 from pyrepl.commands.table import Table
 from pyrepl.config.settings import Settings
@@ -54,7 +54,9 @@ class Rig:
         self.clock_s = 0.0
         """What a command's duration is measured with; `slow` makes it move."""
         self.step_s = 0.0
-        self.dispatcher = Dispatcher(self.node, renamed_table(self.node.settings), Dice(), self._perform, self._tick)
+        self.dispatcher = Dispatcher(
+            self.node, renamed_table(self.node.settings, FAMILIES), Dice(), self._perform, self._tick
+        )
         self._calls: dict[int, Call] = {}
         self._read_from = 0
         self.client = self.connect()

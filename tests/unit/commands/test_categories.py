@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.commands.categories import CATEGORIES, categories
-from pyrepl.commands.families import FAMILIES
+from pyrepl.commands.introspection import FAMILIES
 from pyrepl.commands.table import ADMIN, BLOCKING, FAST, NO_KEYS, PUBSUB, READONLY, WRITE, Command
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.commands.families import FAMILIES
+from pyrepl.commands.introspection import FAMILIES
 from pyrepl.commands.table import Command
 
 

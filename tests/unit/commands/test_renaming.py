@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.commands.introspection import FAMILIES
 from pyrepl.commands.renaming import renamed_table
 from pyrepl.config.kinds import Rename
 from pyrepl.config.settings import Settings
@@ -54,7 +55,7 @@ def test_command_finds_it_by_the_new_name_and_shows_the_old(rig: Rig) -> None:
     assert rig.say("COMMAND LIST FILTERBY PATTERN put") == []
     assert rig.say("COMMAND LIST FILTERBY PATTERN set") == [b"set"]
     assert rig.say("COMMAND LIST FILTERBY PATTERN flushall") == []
-    assert rig.say("COMMAND COUNT") == len(renamed_table(Settings())) - 2
+    assert rig.say("COMMAND COUNT") == len(renamed_table(Settings(), FAMILIES)) - 2
 
 
 def test_statistics_go_by_the_old_name(rig: Rig) -> None:
@@ -81,7 +82,7 @@ def test_a_stream_is_applied_by_new_names_and_by_old_ones(rig: Rig) -> None:
 
 
 def test_names_are_changed_in_order() -> None:
-    table = renamed_table(renamed((b"GET", b"x"), (b"SET", b"get"), (b"x", b"y")))
+    table = renamed_table(renamed((b"GET", b"x"), (b"SET", b"get"), (b"x", b"y")), FAMILIES)
     found = [table.find(name) for name in (b"get", b"Y", b"x", b"set")]
     assert [row.name if row else None for row in found] == ["SET", "GET", None, None]
 
@@ -97,7 +98,7 @@ def test_names_are_changed_in_order() -> None:
 )
 def test_what_cannot_be_renamed(pairs: tuple[tuple[bytes, bytes], ...], complaint: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        renamed_table(renamed(*pairs))
+        renamed_table(renamed(*pairs), FAMILIES)
     assert str(raised.value) == complaint
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 import pyrepl.commands
-from pyrepl.commands.families import FAMILIES
+from pyrepl.commands.introspection import FAMILIES
 from pyrepl.commands.table import (
     ALL_ARGS,
     COUNTED_PAIRS,
