@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 from pyrepl.commands.effects import SaveMode
+from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.replicas import Replicas
+from pyrepl.daemon.roles import Roles
+from pyrepl.daemon.saver import Saver
 from pyrepl.errors import CommandError
+from pyrepl.node.node import Node
 from pyrepl.node.pause import Holder
 from pyrepl.node.waits import Kind
 from pyrepl.observability import events
-
-if TYPE_CHECKING:
-    from pyrepl.daemon.app import App
 
 SHUTDOWN_FAILED: Final = "ERR Errors trying to SHUTDOWN. Check logs."
 SIGNAL_TIMEOUT_S: Final = 8.0
@@ -37,9 +40,23 @@ class Ending:
     Invariant: `_task` is set exactly while a shutdown waits for replicas.
     """
 
-    def __init__(self, app: App, stop: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        clients: Clients,
+        replicas: Replicas,
+        roles: Roles,
+        saver: Saver,
+        stop: Callable[[], None],
+        log: Log,
+    ) -> None:
         """`stop` ends the loop."""
-        self._app = app
+        self._node = node
+        self._clients = clients
+        self._replicas = replicas
+        self._roles = roles
+        self._saver = saver
+        self._log = log
         self._stop = stop
         self._task: asyncio.Task[None] | None = None
         self._signalled = False
@@ -47,13 +64,12 @@ class Ending:
 
     def begin(self, mode: SaveMode, *, now: bool, force: bool, timeout_s: float = -1) -> bool:
         """Begin to end; False when it failed at once. Who waits for it (ShutdownWait) is told if it fails later."""
-        app = self._app
         if self._task is not None:
             return True
-        limit_s = timeout_s if timeout_s >= 0 else float(app.node.settings.shutdown_timeout)
-        if now or limit_s <= 0 or not app.replicas.lagging():
+        limit_s = timeout_s if timeout_s >= 0 else float(self._node.settings.shutdown_timeout)
+        if now or limit_s <= 0 or not self._replicas.lagging():
             return self._finish(mode, force=force)
-        app.log(events.WaitingForReplicas())
+        self._log(events.WaitingForReplicas())
         self._hold_writes()
         self._task = asyncio.get_running_loop().create_task(self._wait(mode, force=force, limit_s=limit_s))
         return True
@@ -61,14 +77,14 @@ class Ending:
     def signal(self, name: str) -> None:
         """SIGTERM or SIGINT; the second one ends without waiting or saving."""
         if self._signalled:
-            self._app.log(events.SecondSignalReceived(name))
-            self._app.saver.stop_for_good()
+            self._log(events.SecondSignalReceived(name))
+            self._saver.stop_for_good()
             self._end()
             return
         self._signalled = True
-        self._app.log(events.SignalReceived(name))
-        self._app.log(events.ShutdownRequested())
-        limit_s = min(SIGNAL_TIMEOUT_S, float(self._app.node.settings.shutdown_timeout))
+        self._log(events.SignalReceived(name))
+        self._log(events.ShutdownRequested())
+        limit_s = min(SIGNAL_TIMEOUT_S, float(self._node.settings.shutdown_timeout))
         if not self.begin(SaveMode.DEFAULT, now=False, force=False, timeout_s=limit_s):
             # Saving failed: the node goes on, and the next signal is a first one again.
             self._signalled = False
@@ -78,18 +94,17 @@ class Ending:
         if self._task is None:
             return False
         self._task.cancel()
-        self._app.log(events.ShutdownAborted())
+        self._log(events.ShutdownAborted())
         self._give_up()
         return True
 
     async def _wait(self, mode: SaveMode, *, force: bool, limit_s: float) -> None:
-        replicas = self._app.replicas
         looks = int(limit_s / _LOOK_EVERY_S)
         for look in range(looks):
-            if not replicas.lagging():
+            if not self._replicas.lagging():
                 break
             if look % _GETACK_EVERY == 0:
-                replicas.ask_for_acks()
+                self._replicas.ask_for_acks()
             await asyncio.sleep(_LOOK_EVERY_S)
         if not self._finish(mode, force=force):
             self._give_up()
@@ -98,51 +113,48 @@ class Ending:
         self._task = None
         self._signalled = False
         self._go_on()
-        self._app.clients.waits.finish_all(Kind.SHUTDOWN, CommandError(SHUTDOWN_FAILED))
+        self._clients.waits.finish_all(Kind.SHUTDOWN, CommandError(SHUTDOWN_FAILED))
 
     def _hold_writes(self) -> None:
         """From here on nothing changes: what is saved is what the replicas have."""
-        self._app.node.pause.hold_writes(Holder.SHUTDOWN)
-        self._app.roles.stop_listening()
-        self._app.node.review_guard()
+        self._node.pause.hold_writes(Holder.SHUTDOWN)
+        self._roles.stop_listening()
+        self._node.review_guard()
 
     def _go_on(self) -> None:
-        app = self._app
-        app.node.pause.let_go(Holder.SHUTDOWN)
-        app.node.replication.roster.is_quiet = False
-        app.roles.listen_again()
-        app.clients.waits.pause_changed()
+        self._node.pause.let_go(Holder.SHUTDOWN)
+        self._node.replication.roster.is_quiet = False
+        self._roles.listen_again()
+        self._clients.waits.pause_changed()
 
     def _finish(self, mode: SaveMode, *, force: bool) -> bool:
         """Save if that is wanted, and stop. False when saving failed and the node must go on."""
-        app = self._app
         self._report_replicas()
         # Between the save and the last closed connection the loop turns on: no write and no PING may come then.
         self._hold_writes()
-        app.node.replication.roster.is_quiet = True
-        app.saver.stop_for_good()
-        wants_save = mode is SaveMode.SAVE or (mode is SaveMode.DEFAULT and bool(app.node.settings.save))
-        if wants_save and not app.node.is_loading:
-            app.log(events.SavingBeforeExit())
-            if app.saver.save():
+        self._node.replication.roster.is_quiet = True
+        self._saver.stop_for_good()
+        wants_save = mode is SaveMode.SAVE or (mode is SaveMode.DEFAULT and bool(self._node.settings.save))
+        if wants_save and not self._node.is_loading:
+            self._log(events.SavingBeforeExit())
+            if self._saver.save():
                 if not force:
-                    app.log(events.CannotSaveBeforeExit())
-                    app.log(events.CannotShutDown())
-                    app.saver.go_on()
+                    self._log(events.CannotSaveBeforeExit())
+                    self._log(events.CannotShutDown())
+                    self._saver.go_on()
                     self._go_on()
                     return False
-                app.log(events.SavingBeforeExitFailed())
+                self._log(events.SavingBeforeExitFailed())
         self._end()
         return True
 
     def _report_replicas(self) -> None:
-        app = self._app
-        lagging = app.replicas.lagging()
+        lagging = self._replicas.lagging()
         for event in lagging:
-            app.log(event)
-        total = len(app.node.replication.roster.sessions)
+            self._log(event)
+        total = len(self._node.replication.roster.sessions)
         if total:
-            app.log(events.ReplicasInSyncAtShutdown(total - len(lagging), total))
+            self._log(events.ReplicasInSyncAtShutdown(total - len(lagging), total))
 
     def _end(self) -> None:
         self.ended = True

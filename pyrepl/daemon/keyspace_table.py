@@ -13,15 +13,15 @@ one before had left pending.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
+from pyrepl.commands.dispatch import Dispatcher
+from pyrepl.daemon.clock import Clock
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
+from pyrepl.node.node import Node
 from pyrepl.resp.encoder import encode_command
 from pyrepl.streams.table import StoredFact, TableError, pack_rows, unpack_rows
-
-if TYPE_CHECKING:
-    from pyrepl.daemon.app import App
 
 _IDS: Final = b"pyrepl:streams"
 
@@ -30,11 +30,12 @@ _IDS: Final = b"pyrepl:streams"
 class KeyspaceTable:
     """Never blocks."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, node: Node, dispatcher: Dispatcher, clock: Clock) -> None:
         self.is_sole = True
-        self._app = app
-        client = Client(0, "streams:0", "streams:0", app.clock.now(), authenticated=True)
-        self._call = app.dispatcher.call_for(client)
+        self._keyspace = node.keyspace
+        self._dispatcher = dispatcher
+        client = Client(0, "streams:0", "streams:0", clock.now(), authenticated=True)
+        self._call = dispatcher.call_for(client)
 
     def next_ids(self, stream: str, count: int) -> list[int]:
         last = int(self._do(b"HINCRBY", _IDS, stream.encode(), b"%d" % count))
@@ -92,8 +93,8 @@ class KeyspaceTable:
     def _do(self, *argv: bytes) -> Any:
         """The reply to a command, executed like a client's: propagated, subject to what refuses clients' commands."""
         call = self._call
-        call.now_ms = self._app.node.keyspace.now_ms
-        reply = self._app.dispatcher.execute(call, list(argv), encode_command(list(argv)))
+        call.now_ms = self._keyspace.now_ms
+        reply = self._dispatcher.execute(call, list(argv), encode_command(list(argv)))
         if isinstance(reply, CommandError):
             raise TableError(str(reply))
         return reply

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, Protocol, final
 
 from pyrepl.commands import effects
 from pyrepl.commands.call import Call
+from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.commands.effect import Effect
 from pyrepl.config.loading import without_effect
 from pyrepl.config.settings import why_without_effect
-from pyrepl.daemon.ending import SHUTDOWN_FAILED
+from pyrepl.daemon.aof_keeper import AofKeeper
+from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.ending import SHUTDOWN_FAILED, Ending
+from pyrepl.daemon.failovers import Failovers
+from pyrepl.daemon.files import Files
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.repl_pauses import ReplPauses
+from pyrepl.daemon.replicas import Replicas
+from pyrepl.daemon.roles import Roles
+from pyrepl.daemon.saver import Saver
+from pyrepl.daemon.settings_in_force import SettingsInForce
 from pyrepl.daemon.slices import Slices
 from pyrepl.errors import CommandError, ConfigError, CorruptData
 from pyrepl.node.client import Client
@@ -20,25 +32,74 @@ from pyrepl.node.waits import AckedWait, FsyncedWait, ShutdownWait, WorkWait
 from pyrepl.observability import events
 from pyrepl.resp.reply import NO_REPLY, OK, Reply, Simple
 
-if TYPE_CHECKING:
-    from pyrepl.daemon.app import App
-
 AOF_CHILD_RUNS: Final = (
     "ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE in order to schedule a "
     "BGSAVE whenever possible."
 )
-_LOAD_SLICE_BYTES: Final = 1 << 20
+Method = Callable[[Call, Any], Reply]
+
+
+class Facts(Protocol):
+    """What writes into the change streams of applications."""
+
+    def perform(self, call: Call, effect: effects.WriteFact) -> Reply: ...
 
 
 @final
 class Performer:
-    """Performs effects for one node."""
+    """Performs effects for one node; how each is carried out it learns once the parts of the node are made."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self) -> None:
+        self._methods: dict[type[Effect], Method] = {}
+
+    def learn(self, methods: Mapping[type[Effect], Method]) -> None:
+        """From now on these effects are carried out so."""
+        self._methods.update(methods)
+
+    def perform(self, call: Call, effect: Effect) -> Reply:
+        """The reply to the command that returned `effect`. Raises CommandError as commands do."""
+        return self._methods[type(effect)](call, effect)
+
+
+@final
+class Deeds:
+    """How each effect is carried out: `methods`."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        clients: Clients,
+        replicas: Replicas,
+        roles: Roles,
+        failovers: Failovers,
+        saver: Saver,
+        files: Files,
+        aof: AofKeeper,
+        ending: Ending,
+        settings: SettingsInForce,
+        pauses: ReplPauses,
+        facts: Facts | None,
+        clock: Clock,
+        log: Log,
+    ) -> None:
+        """`facts` writes into the change streams of applications, None where they are off."""
+        self._dispatcher = dispatcher
+        self._clients = clients
+        self._replicas = replicas
+        self._roles = roles
+        self._failovers = failovers
+        self._saver = saver
+        self._files = files
+        self._aof = aof
+        self._ending = ending
+        self._settings = settings
+        self._pauses = pauses
+        self._facts = facts
+        self._clock = clock
+        self._log = log
         self._told: set[str] = set()
         """Directives without effect that the log has told of since the start."""
-        self._methods: dict[type[Effect], Callable[[Call, Any], Reply]] = {
+        self.methods: Final[dict[type[Effect], Method]] = {
             effects.Shutdown: self._shutdown,
             effects.AbortShutdown: self._abort_shutdown,
             effects.Save: self._save,
@@ -65,104 +126,98 @@ class Performer:
             effects.WaitAof: self._wait_aof,
             effects.InSlices: self._in_slices,
             effects.ReplPause: self._repl_pause,
-            effects.Log: self._log,
+            effects.Log: self._log_event,
             effects.WriteFact: self._write_fact,
         }
 
-    def perform(self, call: Call, effect: Effect) -> Reply:
-        """The reply to the command that returned `effect`. Raises CommandError as commands do."""
-        return self._methods[type(effect)](call, effect)
-
     def _shutdown(self, call: Call, effect: effects.Shutdown) -> Reply:
-        app = self._app
-        app.log(events.ShutdownRequested())
-        if not app.ending.begin(effect.mode, now=effect.now, force=effect.force):
+        self._log(events.ShutdownRequested())
+        if not self._ending.begin(effect.mode, now=effect.now, force=effect.force):
             raise CommandError(SHUTDOWN_FAILED)
-        return app.clients.waits.wait(ShutdownWait(call.client), may_wait=not call.is_nested)
+        return self._clients.waits.wait(ShutdownWait(call.client), may_wait=not call.is_nested)
 
     def _abort_shutdown(self, call: Call, effect: effects.AbortShutdown) -> Reply:
-        if not self._app.ending.abort():
+        if not self._ending.abort():
             raise CommandError("ERR No shutdown in progress.")
         return OK
 
     def _save(self, call: Call, effect: effects.Save) -> Reply:
-        if self._app.saver.save():
+        if self._saver.save():
             raise CommandError("ERR")
         return OK
 
     def _flushed(self, call: Call, effect: effects.Flushed) -> Reply:
-        self._app.saver.flushed()
+        self._saver.flushed()
         return OK
 
     def _bgsave(self, call: Call, effect: effects.BgSave) -> Reply:
-        saver = self._app.saver
         if call.node.persistence.aof.is_rewriting:
             if len(call.argv) < 2:
                 raise CommandError(AOF_CHILD_RUNS)
             return self._schedule_bgsave(call, effects.ScheduleBgSave())
-        if not saver.bgsave():
+        if not self._saver.bgsave():
             raise CommandError("ERR")
-        self._app.log(events.SavingStarted(call.node.persistence.child_pid or 0))
+        self._log(events.SavingStarted(call.node.persistence.child_pid or 0))
         return Simple(b"Background saving started")
 
     def _schedule_bgsave(self, call: Call, effect: effects.ScheduleBgSave) -> Reply:
-        self._app.saver.schedule()
+        self._saver.schedule()
         return Simple(b"Background saving scheduled")
 
     def _replica_of(self, call: Call, effect: effects.ReplicaOf) -> Reply:
-        self._app.roles.follow(effect.host, effect.port, by=call.client)
+        self._roles.follow(effect.host, effect.port, by=call.client)
         return OK
 
     def _failover(self, call: Call, effect: effects.Failover) -> Reply:
-        self._app.failovers.begin(effect.target, force=effect.force, timeout_ms=effect.timeout_ms)
+        self._failovers.begin(effect.target, force=effect.force, timeout_ms=effect.timeout_ms)
         return OK
 
     def _abort_failover(self, call: Call, effect: effects.AbortFailover) -> Reply:
-        self._app.failovers.abort()
+        self._failovers.abort()
         return OK
 
     def _hurry_link(self, call: Call, effect: effects.HurryLink) -> Reply:
-        self._app.log(events.AlreadyFollowing())
-        self._app.roles.hurry()
+        self._log(events.AlreadyFollowing())
+        self._roles.hurry()
         return effect.reply
 
     def _promote(self, call: Call, effect: effects.Promote) -> Reply:
-        self._app.roles.promote(by=call.client)
+        self._roles.promote(by=call.client)
         return OK
 
     def _wait(self, call: Call, effect: effects.Wait) -> Reply:
-        waits = self._app.clients.waits
+        waits = self._clients.waits
         roster = call.node.replication.roster
         wait = AckedWait(call.client, waits.deadline(effect.timeout_ms), roster, effect.replicas)
         reply = waits.wait(wait, may_wait=not call.is_nested)
         if reply is NO_REPLY:
-            self._app.replicas.ask_for_acks()
+            self._replicas.ask_for_acks()
         return reply
 
     def _replconf(self, call: Call, effect: effects.Replconf) -> Reply:
-        conn = self._app.clients.conns.get(call.client.id)
-        return NO_REPLY if conn is None else self._app.replicas.replconf(conn, list(effect.argv))
+        conn = self._clients.conns.get(call.client.id)
+        return NO_REPLY if conn is None else self._replicas.replconf(conn, list(effect.argv))
 
     def _sync(self, call: Call, effect: effects.Sync) -> Reply:
-        conn = self._app.clients.conns.get(call.client.id)
-        return NO_REPLY if conn is None else self._app.replicas.sync(conn, list(effect.argv))
+        conn = self._clients.conns.get(call.client.id)
+        return NO_REPLY if conn is None else self._replicas.sync(conn, list(effect.argv))
 
     def _kill_clients(self, call: Call, effect: effects.KillClients) -> Reply:
-        self._app.clients.kill(effect.client_ids)
-        if self._app.roles.link_client_id in effect.client_ids:
-            self._app.roles.drop_link()
+        self._clients.kill(effect.client_ids)
+        if self._roles.link_client_id in effect.client_ids:
+            self._roles.drop_link()
         return effect.reply
 
     def _unblock_client(self, call: Call, effect: effects.UnblockClient) -> Reply:
-        return int(self._app.clients.waits.unblock(effect.client_id, with_error=effect.with_error))
+        return int(self._clients.waits.unblock(effect.client_id, with_error=effect.with_error))
 
     def _pause_changed(self, call: Call, effect: effects.PauseChanged) -> Reply:
-        self._app.clients.waits.pause_changed()
+        self._clients.waits.pause_changed()
         return OK
 
     def _settings_changed(self, call: Call, effect: effects.SettingsChanged) -> Reply:
         try:
-            self._app.settings_changed(effect.names)
+            self._settings.changed(effect.names)
         except ConfigError as error:
             settings = call.node.settings
             for name, value in zip(effect.names, effect.previous, strict=True):
@@ -181,16 +236,16 @@ class Performer:
         found = {name: why for name, why in reasons.items() if why is not None}
         if found:
             self._told.update(found)
-            self._app.log(events.ConfigurationNotice(without_effect(found)))
+            self._log(events.ConfigurationNotice(without_effect(found)))
 
     def _rewrite_config(self, call: Call, effect: effects.RewriteConfig) -> Reply:
         try:
-            self._app.rewrite_config()
+            self._settings.rewrite_file()
         except OSError as error:
             reason = error.strerror or str(error)
-            self._app.log(events.ConfigRewriteFailed(reason))
+            self._log(events.ConfigRewriteFailed(reason))
             raise CommandError(f"ERR Rewriting config file: {reason}") from None
-        self._app.log(events.ConfigRewritten())
+        self._log(events.ConfigRewritten())
         return OK
 
     def _debug_sleep(self, call: Call, effect: effects.DebugSleep) -> Reply:
@@ -198,35 +253,32 @@ class Performer:
         return OK
 
     def _debug_reload(self, call: Call, effect: effects.DebugReload) -> Reply:
-        app = self._app
-        if effect.save and app.saver.save():
+        if effect.save and self._saver.save():
             raise CommandError("ERR")
         try:
-            app.files.reload(app.saver.dump_path, flush=effect.flush, merge=effect.merge)
+            self._files.reload(self._saver.dump_path, flush=effect.flush, merge=effect.merge)
         except (OSError, CorruptData, ConfigError) as error:
-            app.log(events.LoadFailed(str(app.saver.dump_path), str(error)))
+            self._log(events.LoadFailed(str(self._saver.dump_path), str(error)))
             raise CommandError("ERR Error trying to load the RDB dump, check server logs.") from None
-        app.log(events.Reloaded())
+        self._log(events.Reloaded())
         return OK
 
     def _debug_load_aof(self, call: Call, effect: effects.DebugLoadAof) -> Reply:
-        app = self._app
         try:
-            app.aof.reload()
+            self._aof.reload()
         except (OSError, ConfigError) as error:
-            app.log(events.LoadFailed("the append only file", str(error)))
+            self._log(events.LoadFailed("the append only file", str(error)))
             raise CommandError("ERR Error trying to load the AOF files, check server logs.") from None
         return OK
 
     def _rewrite_aof(self, call: Call, effect: effects.RewriteAof) -> Reply:
-        app = self._app
-        if app.saver.is_busy or call.is_nested:
-            app.node.persistence.aof.rewrite_scheduled = True
+        if self._saver.is_busy or call.is_nested:
+            call.node.persistence.aof.rewrite_scheduled = True
             return Simple(b"Background append only file rewriting scheduled")
         try:
-            app.aof.begin_rewrite()
+            self._aof.begin_rewrite()
         except (OSError, ConfigError) as error:
-            app.log(events.AofRewriteFailed(str(error)))
+            self._log(events.AofRewriteFailed(str(error)))
             raise CommandError(
                 "ERR Can't execute an AOF background rewriting. Please check the server logs for more information."
             ) from None
@@ -234,7 +286,7 @@ class Performer:
 
     def _wait_aof(self, call: Call, effect: effects.WaitAof) -> Reply:
         node = call.node
-        waits = self._app.clients.waits
+        waits = self._clients.waits
         wait = FsyncedWait(
             call.client,
             waits.deadline(effect.timeout_ms),
@@ -246,37 +298,36 @@ class Performer:
         )
         reply = waits.wait(wait, may_wait=not call.is_nested)
         if reply is NO_REPLY and effect.replicas:
-            self._app.replicas.ask_for_acks()
+            self._replicas.ask_for_acks()
         return reply
 
     def _in_slices(self, call: Call, effect: effects.InSlices) -> Reply:
-        conn = self._app.clients.conns.get(call.client.id)
+        conn = self._clients.conns.get(call.client.id)
         if conn is None or call.is_nested:
             while not effect.job.step():
                 pass
             return effect.job.reply()
-        waits = self._app.clients.waits
+        waits = self._clients.waits
         call.client.in_slices = True
         done = partial(self._sliced, call.client, list(call.argv))
-        Slices(effect.job, conn, waits, self._app.clock, done).start()
+        Slices(effect.job, conn, waits, self._clock, done).start()
         return waits.hold(WorkWait(call.client))
 
     def _sliced(self, client: Client, argv: list[bytes], elapsed_s: float) -> None:
         client.in_slices = False
-        self._app.node.count_slices(client, client.last_command, argv, elapsed_s)
-        self._app.dispatcher.propagate_expired()
-        self._app.replicas.plan_pump()
+        self._clients.node.count_slices(client, client.last_command, argv, elapsed_s)
+        self._dispatcher.propagate_expired()
+        self._replicas.plan_pump()
 
     def _repl_pause(self, call: Call, effect: effects.ReplPause) -> Reply:
-        self._app.repl_pauses.add(effect.point)
+        self._pauses.add(effect.point)
         return OK
 
     def _write_fact(self, call: Call, effect: effects.WriteFact) -> Reply:
-        streams = self._app.streams
-        if streams is None:
+        if self._facts is None:
             raise CommandError("ERR change streams are off at this node: set stream-port and start it again")
-        return streams.facts.perform(call, effect)
+        return self._facts.perform(call, effect)
 
-    def _log(self, call: Call, effect: effects.Log) -> Reply:
-        self._app.log(effect.event)
+    def _log_event(self, call: Call, effect: effects.Log) -> Reply:
+        self._log(effect.event)
         return effect.reply

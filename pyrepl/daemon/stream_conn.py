@@ -6,17 +6,40 @@ What it follows comes from stream_hub; who may come in is stream_server's.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, cast, final
+from typing import Final, Protocol, cast, final
 
+from pyrepl.daemon.clock import Clock
 from pyrepl.streams.block import Block
-from pyrepl.streams.subscription import LOW_WATER_BYTES, Ended, Heard, Subscribed, Subscription, Wanted
+from pyrepl.streams.subscription import LOW_WATER_BYTES, Ended, Heard, HeardCommand, Subscribed, Subscription, Wanted
 from pyrepl.streams.verbs import LineCommand
-
-if TYPE_CHECKING:
-    from pyrepl.daemon.stream_server import StreamServer
 
 LINGER_S: Final = 2.0
 """How long a connection that is to be closed may take to read the rest."""
+
+
+class Hub(Protocol):
+    """What reads for subscribers."""
+
+    def want(self, conn: StreamConn, wanted: Wanted) -> None: ...
+
+
+class StreamOwner(Protocol):
+    """What a connection tells whoever keeps all of them."""
+
+    clock: Clock
+
+    @property
+    def hub(self) -> Hub: ...
+
+    def admit(self, conn: StreamConn) -> None: ...
+
+    def forget(self, conn: StreamConn) -> None: ...
+
+    def heard(self, conn: StreamConn, command: HeardCommand) -> None: ...
+
+    def subscribed(self, conn: StreamConn, event: Subscribed) -> None: ...
+
+    def ended(self, conn: StreamConn, event: Ended) -> None: ...
 
 
 @final
@@ -26,7 +49,7 @@ class StreamConn(asyncio.Protocol):
     subscription: Subscription
     transport: asyncio.Transport
 
-    def __init__(self, streams: StreamServer) -> None:
+    def __init__(self, streams: StreamOwner) -> None:
         self._streams = streams
         self._clock = streams.clock
         self.id = 0

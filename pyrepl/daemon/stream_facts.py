@@ -13,12 +13,19 @@ import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, TypeVar, final
+from typing import Any, Final, TypeVar, final
 
 from pyrepl.commands.call import Call
+from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.commands.effects import FactDeed, WriteFact
+from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.keyspace_table import KeyspaceTable
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.stream_hub import StreamHub
 from pyrepl.errors import CommandError, ConfigError
+from pyrepl.node.node import Node
 from pyrepl.node.waits import WorkWait
 from pyrepl.observability import events
 from pyrepl.resp.reply import Reply
@@ -27,10 +34,6 @@ from pyrepl.streams.fact_source import FactSource, Fetched
 from pyrepl.streams.sqlite_table import SqliteTable
 from pyrepl.streams.table import Table, TableError
 from pyrepl.streams.writer import Writer
-
-if TYPE_CHECKING:
-    from pyrepl.daemon.app import App
-    from pyrepl.daemon.stream_hub import StreamHub
 
 T = TypeVar("T")
 
@@ -50,11 +53,25 @@ class StreamFacts:
     """Invariants: `_writers` and, but for the keyspace's, `_table` are touched on the thread alone; `source` exists
     exactly once a table was opened."""
 
-    def __init__(self, app: App, hub: StreamHub) -> None:
+    def __init__(
+        self,
+        node: Node,
+        dispatcher: Dispatcher,
+        clients: Clients,
+        hub: StreamHub,
+        faults: Faults,
+        clock: Clock,
+        log: Log,
+    ) -> None:
         """Raises ConfigError if `stream-facts` names nothing that is known."""
-        self._app = app
+        self._node = node
+        self._dispatcher = dispatcher
+        self._clients = clients
+        self._faults = faults
+        self._clock = clock
+        self._log = log
         self._hub = hub
-        self._where = app.node.settings.stream_facts.decode("utf-8", "surrogateescape")
+        self._where = node.settings.stream_facts.decode("utf-8", "surrogateescape")
         self._name = hub.name
         self._loop = asyncio.get_running_loop()
         self._thread: ThreadPoolExecutor | None = None
@@ -76,19 +93,19 @@ class StreamFacts:
 
     def begin(self) -> None:
         """The data is loaded: find what is stored. A file that does not exist is not made before it is needed."""
-        self._was_replica = self._app.node.replication.is_replica
+        self._was_replica = self._node.replication.is_replica
         if self._where.startswith(SQLITE) and not os.path.exists(self._where.removeprefix(SQLITE)):
             return
         self._look()
 
     def tick(self) -> None:
         """Do what is due; call it about every 100 ms."""
-        is_replica = self._app.node.replication.is_replica
+        is_replica = self._node.replication.is_replica
         if is_replica != self._was_replica:
             self._was_replica = is_replica
             self._run(self._forget_writers, lambda result: self._look())
-        now = self._app.clock.now()
-        if self.source is not None and now >= self._look_at and not self._app.node.is_loading:
+        now = self._clock.now()
+        if self.source is not None and now >= self._look_at and not self._node.is_loading:
             self._look()
 
     def close(self) -> None:
@@ -110,8 +127,8 @@ class StreamFacts:
                 raise CommandError(str(error)) from None
             finally:
                 self._look()
-        waits = self._app.clients.waits
-        if call.client.id not in self._app.clients.conns:
+        waits = self._clients.waits
+        if call.client.id not in self._clients.conns:
             raise CommandError("ERR STREAMS commands need a connection of their own")
 
         def answer(results: tuple[Any, Any]) -> None:
@@ -121,7 +138,7 @@ class StreamFacts:
             if isinstance(result, TableError):
                 result = CommandError(f"ERR the table of streams cannot be used: {result}")
             elif isinstance(result, Exception) and not isinstance(result, CommandError):
-                self._app.faults.survived("STREAMS command", result)
+                self._faults.survived("STREAMS command", result)
                 result = CommandError(f"ERR internal error, see the log: {result}")
             waits.finish(call.client.id, result)
 
@@ -170,7 +187,7 @@ class StreamFacts:
     def _forget_writers(self) -> None:
         """Whoever becomes a master, or is none any more, has nothing pending."""
         self._writers.clear()
-        if self._table is not None and self._table.is_sole and not self._app.node.replication.is_replica:
+        if self._table is not None and self._table.is_sole and not self._node.replication.is_replica:
             for stream in self._table.positions():
                 self._writer(stream)
 
@@ -181,7 +198,7 @@ class StreamFacts:
 
     def _open(self) -> Table:
         if self._where == KEYSPACE:
-            return KeyspaceTable(self._app)
+            return KeyspaceTable(self._node, self._dispatcher, self._clock)
         if self._where.startswith(SQLITE):
             return SqliteTable(self._where.removeprefix(SQLITE))
         from pyrepl.streams.postgres_table import PostgresTable
@@ -196,7 +213,7 @@ class StreamFacts:
 
     def look_in_place(self) -> None:
         """Somebody asks for a stream that is not known: look once more, if that takes no waiting."""
-        if self._thread is None and not self._app.node.is_loading:
+        if self._thread is None and not self._node.is_loading:
             self._look()
 
     def has(self, stream: str) -> bool:
@@ -212,7 +229,7 @@ class StreamFacts:
 
     def _look(self) -> None:
         """Find out what is new in the table."""
-        now = self._app.clock.now()
+        now = self._clock.now()
         self._look_at = now + (_LOOK_S if self._hub.conns else _IDLE_LOOK_S)
         if not self._is_looking:
             self._is_looking = True
@@ -231,18 +248,18 @@ class StreamFacts:
 
     def _looked(self, result: tuple[FactSource, Fetched] | Exception) -> None:
         if isinstance(result, Exception):
-            self._look_at = self._app.clock.now() + _RETRY_S
+            self._look_at = self._clock.now() + _RETRY_S
             if not self._failed:
                 self._failed = True
-                self._app.log(events.StreamTableFailed(str(result)))
+                self._log(events.StreamTableFailed(str(result)))
             if not isinstance(result, TableError):
-                self._app.faults.survived("looking into the table of streams", result)
+                self._faults.survived("looking into the table of streams", result)
             elif self.source is None:
                 self._loop.call_later(_RETRY_S, self._look)
             return
         if self._failed:
             self._failed = False
-            self._app.log(events.StreamTableRecovered())
+            self._log(events.StreamTableRecovered())
         source, fetched = result
         if self.source is None:
             self.source = source

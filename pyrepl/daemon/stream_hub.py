@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from typing import TYPE_CHECKING, Final, final
+from collections.abc import Callable
+from typing import Final, Protocol, final
 
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.stream_conn import StreamConn
 from pyrepl.streams.block import Block
 from pyrepl.streams.replicated_source import PUMP_BYTES, ReplicatedSource
 from pyrepl.streams.source import Source
 from pyrepl.streams.subscription import Wanted
 from pyrepl.streams.unavailable import Unavailable
-
-if TYPE_CHECKING:
-    from pyrepl.daemon.clock import Clock
-    from pyrepl.daemon.stream_conn import StreamConn
-    from pyrepl.daemon.stream_facts import StreamFacts
 
 WANT_BYTES: Final = 48 * 1024
 """About how much of a stream is read for a subscriber that catches up, before others have their turn."""
@@ -32,6 +30,16 @@ _MAX_DELAY_S: Final = 0.1
 _CACHED_BLOCKS: Final = 16
 _CACHED_BYTES: Final = 4 * WANT_BYTES
 """A block of more of the stream, one with a very large row, is not kept."""
+
+
+class Facts(Protocol):
+    """What applications write, which may take waiting to be read."""
+
+    def look_in_place(self) -> None: ...
+
+    def has(self, stream: str) -> bool: ...
+
+    def read(self, stream: str, writer: str | None, after: int, done: Callable[[Block | Exception], None]) -> None: ...
 
 
 @final
@@ -47,7 +55,7 @@ class StreamHub:
         self.sources: list[Source] = [replicated]
         self.built_in: frozenset[str] = frozenset()
         """Streams that the node makes, whose names applications cannot take."""
-        self.facts: StreamFacts | None = None
+        self.facts: Facts | None = None
         self.conns: dict[int, StreamConn] = {}
         self._clock = clock
         self._loop = asyncio.get_running_loop()

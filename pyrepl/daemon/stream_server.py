@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
+from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.daemon.client_conn import peer_name
-from pyrepl.daemon.clients import is_local, keep_alive
+from pyrepl.daemon.clients import Clients, is_local, keep_alive
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.event_log import EventLog
+from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.listener import Listener
+from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.stream_conn import StreamConn
 from pyrepl.daemon.stream_facts import StreamFacts
 from pyrepl.daemon.stream_hub import StreamHub
 from pyrepl.errors import CommandError, ConfigError
+from pyrepl.node.node import Node
 from pyrepl.node.streams import Subscriber
 from pyrepl.observability import events
 from pyrepl.replication.backlog import Cursor
@@ -32,9 +38,6 @@ from pyrepl.streams.tokens import why_not_writer
 from pyrepl.streams.verbs import InvalidateCache, RemoteServerUp
 from pyrepl.units import Offset
 
-if TYPE_CHECKING:
-    from pyrepl.daemon.app import App
-
 _CHANNEL: Final = "pyrepl:"
 """What clients say about users, pushers and data received is published on a channel of this prefix and the verb."""
 
@@ -43,14 +46,26 @@ _CHANNEL: Final = "pyrepl:"
 class StreamServer:
     """The stream port of a node."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
-        self.clock = app.clock
-        self._node = app.node
-        self._state = app.node.streams
-        self._replication = app.node.replication
-        self._backlog = app.node.replication.backlog
-        self._history = app.node.replication.history
+    def __init__(
+        self,
+        node: Node,
+        dispatcher: Dispatcher,
+        clients: Clients,
+        event_log: EventLog,
+        faults: Faults,
+        clock: Clock,
+        tell: Log,
+    ) -> None:
+        """`tell` is the text log. Raises ConfigError for what no subscriber could be told."""
+        self.clock = clock
+        self._node = node
+        self._dispatcher = dispatcher
+        self._clients = clients
+        self._tell = tell
+        self._state = node.streams
+        self._replication = node.replication
+        self._backlog = node.replication.backlog
+        self._history = node.replication.history
         self._listener = Listener(lambda: StreamConn(self))
         self._options = SubscriptionOptions()
         self._next_id = 1
@@ -66,9 +81,9 @@ class StreamServer:
         self.hub.sources.append(self._sync)
         self._sync_at = self._sync.current
         self.hub.built_in = frozenset(self.hub.streams())
-        self.facts = StreamFacts(app, self.hub)
+        self.facts = StreamFacts(node, dispatcher, clients, self.hub, faults, clock, tell)
         self.hub.facts = self.facts
-        app.event_log.listeners.append(self._on_event)
+        event_log.listeners.append(self._on_event)
         self.settings_changed()
 
     # ------------------------------------------------------------------ life
@@ -83,7 +98,7 @@ class StreamServer:
     async def serve(self) -> None:
         """Begin to accept subscribers."""
         await self._listener.serve()
-        self._app.log(events.StreamPortOpened(self._state.port))
+        self._tell(events.StreamPortOpened(self._state.port))
 
     def begin(self) -> None:
         """The data is loaded and the role is known."""
@@ -135,7 +150,7 @@ class StreamServer:
         if self._state.subscribers.pop(conn.id, None) is not None:
             self._state.rows_of_ended += conn.subscription.rows_sent
         if not conn.subscription.ended:
-            self._app.log(events.StreamClientLeft(conn.addr, conn.subscription.name))
+            self._tell(events.StreamClientLeft(conn.addr, conn.subscription.name))
             # Whatever it still had planned is in vain.
             conn.subscription.close("connection closed")
 
@@ -145,10 +160,10 @@ class StreamServer:
             self._state.errors_sent += 1
             if event.reason.startswith("SLOW"):
                 self._state.cut_for_output += 1
-            self._app.log(events.StreamClientRefused(conn.addr, conn.subscription.name, event.reason))
+            self._tell(events.StreamClientRefused(conn.addr, conn.subscription.name, event.reason))
 
     def subscribed(self, conn: StreamConn, event: Subscribed) -> None:
-        self._app.log(events.StreamFollowed(conn.addr, conn.subscription.name, event.stream, event.token))
+        self._tell(events.StreamFollowed(conn.addr, conn.subscription.name, event.stream, event.token))
 
     def heard(
         self,
@@ -189,7 +204,7 @@ class StreamServer:
         if node.propagates and not node.pause.until_ms():
             db = max(0, self._replication.feed.db)
             self._replication.feed_one(db, encode_command([b"PUBLISH", channel, message]))
-        self._app.clients.end_batch()
+        self._clients.end_batch()
 
     def _refuse(self, conn: StreamConn, text: str) -> None:
         conn.subscription.refuse(text)
@@ -287,7 +302,7 @@ class StreamServer:
 
     def _positions(self, argv: list[bytes]) -> tuple[str, list[int]] | None:
         try:
-            row = self._app.dispatcher.table.resolve_in_stream(argv)
+            row = self._dispatcher.table.resolve_in_stream(argv)
         except CommandError:
             return None
         return row.name, row.keys.positions(argv)

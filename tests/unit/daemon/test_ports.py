@@ -1,0 +1,78 @@
+"""Where clients come in: ports that are taken, other ports and addresses by CONFIG SET, nothing left open."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+
+from pyrepl.errors import ConfigError
+from tests.peers.ports import free_port
+from tests.unit.daemon.rig import Peer, RunningNode, in_loop, open_fds, running, soon, until
+
+
+@in_loop
+async def test_another_port(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        client = await node.peer()
+        old, new = node.port, free_port()
+        assert await client.say(f"CONFIG SET port {new}") == "OK"
+        node.port = new
+        assert await node.say("PING") == "PONG"
+        assert await client.say("PING") == "PONG", "connections stay"
+        with pytest.raises(OSError):
+            await soon(asyncio.open_connection("127.0.0.1", old))
+        assert await node.info("tcp_port") == str(new)
+
+
+@in_loop
+async def test_a_taken_port_leaves_the_old_one(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            client = await node.peer()
+            error = await client.error(f"CONFIG SET port {taken.getsockname()[1]}")
+        assert error.startswith("ERR CONFIG SET failed (possibly related to argument 'port') - ")
+        assert await client.say("CONFIG GET port") == [b"port", b"%d" % node.port]
+        assert await node.say("PING") == "PONG"
+
+
+@in_loop
+async def test_other_addresses_on_the_same_port(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        client = await node.peer()
+        assert await client.call("CONFIG", "SET", "bind", "127.0.0.1 127.0.0.2") == "OK"
+        assert await client.say(f"CONFIG SET port {node.port}") == "OK"
+        for host in ("127.0.0.1", "127.0.0.2"):
+            other = await soon(Peer.to(node.port, host))
+            assert await other.say("PING") == "PONG"
+            other.close()
+        assert await client.say("PING") == "PONG"
+        with pytest.raises(OSError):
+            socket.create_server(("127.0.0.1", node.port), reuse_port=True)
+
+
+@in_loop
+async def test_many_ports_leave_no_descriptor(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        client = await node.peer()
+        await client.say("PING")
+        before = len(open_fds())
+        for _ in range(5):
+            assert await client.say(f"CONFIG SET port {free_port()}") == "OK"
+        await until(lambda: len(open_fds()) == before, "closed sockets")
+
+
+@in_loop
+async def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        node = RunningNode(tmp_path, port=taken.getsockname()[1])
+        with pytest.raises(ConfigError, match="Address already in use; another process listens there"):
+            await node.start()
+
+
+@in_loop
+async def test_nowhere_to_listen(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not listen anywhere"):
+        await RunningNode(tmp_path, port=0).start()
