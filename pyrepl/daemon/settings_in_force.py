@@ -29,14 +29,14 @@ from pyrepl.replication.dialects import dialects_of
 from pyrepl.replication.roster import RosterOptions
 
 _CREDENTIALS: Final = frozenset({"masterauth", "masteruser"})
-_ROSTER: Final = {
+ROSTER: Final = {
     "diskless": "repl_diskless_sync",
     "diskless_delay_s": "repl_diskless_sync_delay",
     "diskless_max_replicas": "repl_diskless_sync_max_replicas",
     "max_concurrent_syncs": "repl_max_concurrent_syncs",
     "ping_period_s": "repl_ping_replica_period",
 }
-_SESSION: Final = {"timeout_s": "repl_timeout"}
+"""Options of the roster, and the directives that they are."""
 
 
 @final
@@ -91,13 +91,13 @@ class SettingsInForce:
         """Hand every setting that a machine or shell keeps to its keeper."""
         settings = self._node.settings
         options = self._options
-        _set_by_name(options, settings, _ROSTER)
+        _set_by_name(options, settings, ROSTER)
         options.dialects = dialects_of(settings)
         # The append-only file and subscribers are readers of the stream, so it stays while there may be one.
         kept = settings.appendonly or bool(settings.stream_port)
         options.backlog_ttl_s = 0 if kept else settings.repl_backlog_ttl
         session = options.session
-        _set_by_name(session, settings, _SESSION)
+        session.timeout_s = float(settings.repl_timeout)
         limit = settings.client_output_buffer_limit.replica
         session.hard_limit_bytes, session.soft_limit_bytes = limit.hard_bytes, limit.soft_bytes
         session.soft_limit_s = float(limit.soft_seconds)

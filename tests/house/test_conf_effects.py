@@ -13,6 +13,7 @@ import pytest
 
 from pyrepl.config.accepted import ACCEPTED, REFUSED
 from pyrepl.config.directives import ROWS
+from pyrepl.daemon.settings_in_force import ROSTER
 from pyrepl.rdb.settings import PackingSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +24,7 @@ BY_OTHER_WAYS = {
     "enable-protected-configs": "Settings.why_not_settable acts on it",
     "masterauth": "roles reads it",
     **{name.replace("_", "-"): "snapshots take all of PackingSettings together" for name in PackingSettings._fields},
+    **{name.replace("_", "-"): "settings_in_force hands it to the roster by its name" for name in ROSTER.values()},
 }
 
 

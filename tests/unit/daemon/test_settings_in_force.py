@@ -38,7 +38,7 @@ async def test_what_machines_keep_is_handed_to_them(tmp_path: Path) -> None:
 
 def test_options_that_go_by_name_have_the_types_of_their_defaults() -> None:
     options, settings = RosterOptions(), Settings(repl_ping_replica_period=3, repl_diskless_sync_max_replicas=2)
-    settings_in_force._set_by_name(options, settings, settings_in_force._ROSTER)
+    settings_in_force._set_by_name(options, settings, settings_in_force.ROSTER)
     assert (options.ping_period_s, options.diskless_max_replicas) == (3.0, 2)
-    for option in settings_in_force._ROSTER:
+    for option in settings_in_force.ROSTER:
         assert type(getattr(options, option)) is type(getattr(RosterOptions(), option)), option
