@@ -30,7 +30,7 @@ class SessionTrigger(enum.StrEnum):
 
 _S = SessionState
 _T = SessionTrigger
-SESSION: Final[Table[SessionState, SessionTrigger]] = Table(
+SESSION: Final = Table(
     "A replica on its master",
     (_S.HANDSHAKE,),
     {
