@@ -23,7 +23,8 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
 Everything below `daemon` is a function of bytes and `now`: no socket, no clock, no randomness, no log.
 
 Where do I add ...?
-    a command          one @command function in its family under commands/
+    a command          one @command function in its family under commands/: it parses, calls a verb and shapes the reply
+    a verb             one function in keyspace/list_verbs.py and its like, which alone know how a value is kept
     a directive        one row in config/directives.py
     an INFO field      one row in observability/info/<section>.py
     an RDB type        one pair in rdb/types/

@@ -10,7 +10,7 @@ from typing import Final, final
 from pyrepl.commands.call import Call
 from pyrepl.commands.table import FAST, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.values import wrong_type
+from pyrepl.keyspace.values import is_string, wrong_type
 
 CONDITIONS: Final = frozenset((b"IFEQ", b"IFNE", b"IFDEQ", b"IFDNE"))
 
@@ -54,9 +54,9 @@ class Condition:
         if kept is None:
             return self.word in (b"IFNE", b"IFDNE")
         call.keyspace.hits += 1
-        if type(kept) is not bytes:
-            raise wrong_type()
-        return self.holds(kept)
+        if is_string(kept):
+            return self.holds(kept)
+        raise wrong_type()
 
 
 @command("DIGEST", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="string", since="8.4.0")
@@ -82,7 +82,7 @@ def delex(call: Call, key: bytes, *condition: bytes) -> int:
         value = db.read_kept(key)
         if value is None:
             return 0
-        if type(value) is not bytes:
+        if not is_string(value):
             raise CommandError("ERR Key should be of string type if conditions are specified")
         word = condition[0].upper()
         if word not in CONDITIONS:

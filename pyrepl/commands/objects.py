@@ -14,6 +14,7 @@ from pyrepl.commands.table import LOADING, READONLY, SECOND_ARG, STALE, command,
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.access import Tracking
 from pyrepl.keyspace.encoding import encoding
+from pyrepl.keyspace.values import is_string
 from pyrepl.resp.numbers import parse_integer
 from pyrepl.resp.reply import Simple
 
@@ -57,7 +58,7 @@ def object_refcount(call: Call, key: bytes) -> int | None:
     value = call.db.read_kept(key)
     if value is None:
         return None
-    number = parse_integer(value) if type(value) is bytes else None
+    number = parse_integer(value) if is_string(value) else None
     return SHARED_REFCOUNT if number is not None and 0 <= number < SHARED_INTEGERS else 1
 
 

@@ -34,7 +34,7 @@ from pyrepl.commands.table import (
     command,
 )
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.values import wrong_type
+from pyrepl.keyspace.values import is_string
 from pyrepl.resp.doubles import format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, format_integer, parse_integer
 from pyrepl.resp.reply import OK, Simple
@@ -50,10 +50,7 @@ _EXPIRE_WORDS: Final = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, F
 @final
 class _Get(Words):
     def run(self, call: Call, argv: list[bytes]) -> object:
-        value = call.db.read(argv[1])
-        if value is None or type(value) is bytes:
-            return value
-        raise wrong_type()
+        return call.db.read_as(bytes, argv[1])
 
 
 _GET: Final = _Get()
@@ -275,7 +272,7 @@ def mget(call: Call, *keys: bytes) -> list[bytes | None]:
     replies: list[bytes | None] = []
     for key in keys:
         value = db.read(key)
-        replies.append(value if type(value) is bytes else None)
+        replies.append(value if is_string(value) else None)
     return replies
 
 
@@ -402,13 +399,8 @@ def decrby(call: Call, key: bytes, amount: bytes) -> int:
 
 def _add(call: Call, key: bytes, amount: int) -> int:
     db = call.db
-    value = db.find(key)
-    if value is None:
-        number: int | None = 0
-    elif type(value) is bytes:
-        number = parse_integer(value)
-    else:
-        raise wrong_type()
+    value = db.find_as(bytes, key)
+    number = 0 if value is None else parse_integer(value)
     if number is None:
         raise CommandError(NOT_AN_INTEGER)
     number += amount

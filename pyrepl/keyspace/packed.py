@@ -2,8 +2,8 @@
 
 A packed collection is the listpack or intset of its RDB type, checked by who loaded it, in an object of the class here.
 It costs a tenth of the memory and of the time of what it stands for, and goes into the next snapshot as it is.
-The usual commands read and change it as it is (`Database.find_kept`, `pyrepl.rdb.compiled.edits`) while it is small;
-for all others `Database.find` unpacks it, for good. What goes through `Database.store` itself (snapshots, digests,
+The usual verbs read and change it as it is (`list_verbs` and its like) while it is small; for all others
+`Database.find` unpacks it, for good. What goes through `Database.store` itself (snapshots, digests,
 sizes) must expect them.
 
 They derive from `bytes` to be one block of memory each; `type(value) is bytes` is what tells a string.

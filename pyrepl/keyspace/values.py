@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias, TypeGuard, final
 
 from sortedcontainers import SortedList
 
@@ -353,6 +353,11 @@ class ZsetValue:
 
 Value: TypeAlias = bytes | ListValue | SetValue | HashValue | ZsetValue | StreamValue
 """What a database stores under a key."""
+
+
+def is_string(value: Value | None) -> TypeGuard[bytes]:
+    """Is this a string? What is packed derives from `bytes` and is none."""
+    return type(value) is bytes
 
 
 def type_name(value: Value) -> str:

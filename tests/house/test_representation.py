@@ -12,7 +12,7 @@ from typing import Final
 from tests.house.source import ROOT, python, shown
 
 FORBIDDEN: Final = ("pyrepl.keyspace.packed.Packed", "pyrepl.keyspace.packed.unpacked", "pyrepl.rdb.compiled")
-VALUES: Final = frozenset({"ListValue", "SetValue", "HashValue", "ZsetValue"})
+VALUES: Final = frozenset({"bytes", "ListValue", "SetValue", "HashValue", "ZsetValue"})
 
 
 def test_commands_know_no_representation() -> None:
@@ -50,4 +50,5 @@ def test_the_test_sees_a_leak() -> None:
     assert list(leaks("from pyrepl.rdb.compiled import edits")) == [1]
     assert list(leaks("from pyrepl.keyspace.packed import PackedList")) == [1]
     assert list(leaks("\nif type(value) is not ListValue: pass")) == [2]
+    assert list(leaks("x = value if type(value) is bytes else None")) == [1]
     assert list(leaks("if type(reply) is CommandError: pass")) == []

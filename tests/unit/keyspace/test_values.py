@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyrepl.keyspace.packed import PackedList
 from pyrepl.keyspace.values import (
     HashValue,
     ListValue,
@@ -16,6 +17,7 @@ from pyrepl.keyspace.values import (
     Value,
     ZsetValue,
     from_plain,
+    is_string,
     plain_value,
     type_name,
 )
@@ -260,3 +262,10 @@ def test_a_list_of_the_snapshot_reader_becomes_a_deque() -> None:
 def test_what_the_snapshot_reader_never_gives_is_refused(plain: object) -> None:
     with pytest.raises(TypeError):
         from_plain(plain)
+
+
+def test_what_is_packed_is_no_string() -> None:
+    assert is_string(b"text")
+    assert not is_string(PackedList(b"text"))
+    assert not is_string(ListValue())
+    assert not is_string(None)
