@@ -35,7 +35,7 @@ class _Lpush(Words):
     def run(self, call: Call, argv: list[bytes]) -> object:
         if len(argv) == 3:
             return list_verbs.push(call.db, argv[1], argv[2], True)
-        return list_verbs.extend(call.db, argv[1], tuple(argv[2:]), True)
+        return list_verbs.extend(call.db, argv[1], argv[2:], True)
 
 
 _LPUSH: Final = _Lpush()
@@ -44,7 +44,7 @@ _LPUSH: Final = _Lpush()
 @command("LPUSH", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", words=_LPUSH)
 def lpush(call: Call, key: bytes, *elements: bytes) -> int:
     """Prepend elements to a list, creating it if need be; its new length."""
-    return list_verbs.extend(call.db, key, elements, True)
+    return list_verbs.extend(call.db, key, list(elements), True)
 
 
 @final
@@ -52,7 +52,7 @@ class _Rpush(Words):
     def run(self, call: Call, argv: list[bytes]) -> object:
         if len(argv) == 3:
             return list_verbs.push(call.db, argv[1], argv[2], False)
-        return list_verbs.extend(call.db, argv[1], tuple(argv[2:]), False)
+        return list_verbs.extend(call.db, argv[1], argv[2:], False)
 
 
 _RPUSH: Final = _Rpush()
@@ -61,19 +61,19 @@ _RPUSH: Final = _Rpush()
 @command("RPUSH", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", words=_RPUSH)
 def rpush(call: Call, key: bytes, *elements: bytes) -> int:
     """Append elements to a list, creating it if need be; its new length."""
-    return list_verbs.extend(call.db, key, elements, False)
+    return list_verbs.extend(call.db, key, list(elements), False)
 
 
 @command("LPUSHX", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", since="2.2.0")
 def lpushx(call: Call, key: bytes, *elements: bytes) -> int:
     """Prepend elements to a list only if it exists; its new length."""
-    return list_verbs.extend_existing(call.db, key, elements, True)
+    return list_verbs.extend_existing(call.db, key, list(elements), True)
 
 
 @command("RPUSHX", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", since="2.2.0")
 def rpushx(call: Call, key: bytes, *elements: bytes) -> int:
     """Append elements to a list only if it exists; its new length."""
-    return list_verbs.extend_existing(call.db, key, elements, False)
+    return list_verbs.extend_existing(call.db, key, list(elements), False)
 
 
 @final

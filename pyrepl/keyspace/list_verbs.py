@@ -31,7 +31,7 @@ def push(db: Database, key: bytes, element: bytes, left: bool) -> int:
     """Put an element at an end, making the list if there is none; its new length."""
     value = db.find_kept(key)
     if type(value) is not ListValue:
-        return _extend_small(db, key, value, (element,), left)
+        return _extend_small(db, key, value, [element], left)
     assert isinstance(value, ListValue)
     if left:
         _APPENDLEFT(value.items, element)
@@ -41,7 +41,7 @@ def push(db: Database, key: bytes, element: bytes, left: bool) -> int:
     return len(value.items)
 
 
-def extend(db: Database, key: bytes, elements: tuple[bytes, ...], left: bool) -> int:
+def extend(db: Database, key: bytes, elements: list[bytes], left: bool) -> int:
     """As `push`, for one element after the other: on the left, the last of them ends up first."""
     value = db.find_kept(key)
     if type(value) is not ListValue:
@@ -50,13 +50,13 @@ def extend(db: Database, key: bytes, elements: tuple[bytes, ...], left: bool) ->
     return _extend(db, key, value, elements, left)
 
 
-def extend_existing(db: Database, key: bytes, elements: tuple[bytes, ...], left: bool) -> int:
+def extend_existing(db: Database, key: bytes, elements: list[bytes], left: bool) -> int:
     """As `extend`, if there is a list; 0 if there is none."""
     value = db.find_as(ListValue, key)
     return 0 if value is None else _extend(db, key, value, elements, left)
 
 
-def _extend(db: Database, key: bytes, value: ListValue, elements: tuple[bytes, ...], left: bool) -> int:
+def _extend(db: Database, key: bytes, value: ListValue, elements: list[bytes], left: bool) -> int:
     if left:
         value.items.extendleft(elements)
     else:
@@ -65,16 +65,16 @@ def _extend(db: Database, key: bytes, value: ListValue, elements: tuple[bytes, .
     return len(value.items)
 
 
-def _extend_small(db: Database, key: bytes, kept: Value | None, elements: tuple[bytes, ...], left: bool) -> int:
+def _extend_small(db: Database, key: bytes, kept: Value | None, elements: list[bytes], left: bool) -> int:
     """As `extend`, to what `find_kept` gave, which is no ListValue."""
     if kept is None:
-        made = edits.packed_list(PackedList, elements, left)
+        made = edits.packed_list(PackedList, tuple(elements), left)
         db.put(key, ListValue(deque(elements[::-1] if left else elements)) if made is None else made)
         db.changed(key, len(elements))
         return len(elements)
     if type(kept) is not PackedList:
         raise wrong_type()
-    size = edits.push(db.store.values, key, kept, elements, left)
+    size = edits.push(db.store.values, key, kept, tuple(elements), left)
     if size < 0:
         return extend_existing(db, key, elements, left)
     db.changed(key, len(elements))

@@ -14,7 +14,7 @@ from pyrepl.keyspace.elements import read_elements, read_field, read_string
 def db() -> Database:
     db = Keyspace(1).databases[0]
     db.keyspace.now_ms = 100
-    list_verbs.extend(db, b"list", (b"b", b"a"), False)
+    list_verbs.extend(db, b"list", [b"b", b"a"], False)
     set_verbs.add(db, b"set", b"a")
     zset_verbs.store(db, b"zset", {b"a": 2.0, b"b": 1.0})
     hash_verbs.put_pairs(db, b"hash", (b"f", b"1", b"g", b"2"))

@@ -30,7 +30,7 @@ def everything(db: Database) -> list[bytes]:
 
 def make(db: Database, packed: bool) -> None:
     """A list of b, c, d."""
-    list_verbs.extend(db, b"k", (b"b", b"c", b"d"), False)
+    list_verbs.extend(db, b"k", [b"b", b"c", b"d"], False)
     if not packed:
         assert list_verbs.find(db, b"k") is not None
     assert type(db.store.values[b"k"]) is (PackedList if packed and edits.COMPILED else ListValue)
@@ -42,7 +42,7 @@ def test_the_ends(db: Database, packed: bool) -> None:
     make(db, packed)
     assert list_verbs.push(db, b"k", b"a", True) == 4
     assert list_verbs.push(db, b"k", b"e", False) == 5
-    assert list_verbs.extend(db, b"k", (b"1", b"2"), True) == 7
+    assert list_verbs.extend(db, b"k", [b"1", b"2"], True) == 7
     assert everything(db) == [b"2", b"1", b"a", b"b", b"c", b"d", b"e"]
     assert list_verbs.pop(db, b"k", True) == b"2"
     assert list_verbs.pop(db, b"k", False) == b"e"
@@ -70,7 +70,7 @@ def test_a_list_that_grows_is_packed_no_more(db: Database, left: bool) -> None:
     assert type(db.store.values[b"k"]) is ListValue
     assert list_verbs.pop(db, b"k", left) == LONG
     assert everything(db) == [b"b", b"c", b"d"]
-    assert list_verbs.extend(db, b"big", (LONG, b"a"), left) == 2
+    assert list_verbs.extend(db, b"big", [LONG, b"a"], left) == 2
     assert list_verbs.between(db, b"big", 0, -1) == ([b"a", LONG] if left else [LONG, b"a"])
     assert db.keyspace.dirty == 4
 
@@ -80,7 +80,7 @@ def test_nothing_is_there(db: Database) -> None:
     assert list_verbs.pop_several(db, b"k", 1, True) is None
     assert list_verbs.read(db, b"k") is list_verbs.find(db, b"k") is None
     assert list_verbs.move(db, b"k", b"other", True, True) is None
-    assert list_verbs.extend_existing(db, b"k", (b"a",), True) == list_verbs.size(db, b"k") == 0
+    assert list_verbs.extend_existing(db, b"k", [b"a"], True) == list_verbs.size(db, b"k") == 0
     assert list_verbs.insert(db, b"k", b"a", b"b", True) == list_verbs.remove(db, b"k", b"a", 0) == 0
     assert everything(db) == []
     assert list_verbs.positions(db, b"k", b"a", 1, 0, 0) == []
@@ -92,8 +92,8 @@ def test_nothing_is_there(db: Database) -> None:
 
 VERBS: list[Callable[[Database], object]] = [
     lambda db: list_verbs.push(db, b"k", b"a", True),
-    lambda db: list_verbs.extend(db, b"k", (b"a",), True),
-    lambda db: list_verbs.extend_existing(db, b"k", (b"a",), True),
+    lambda db: list_verbs.extend(db, b"k", [b"a"], True),
+    lambda db: list_verbs.extend_existing(db, b"k", [b"a"], True),
     lambda db: list_verbs.pop(db, b"k", True),
     lambda db: list_verbs.pop_several(db, b"k", 1, True),
     lambda db: list_verbs.move(db, b"k", b"other", True, True),
