@@ -1,7 +1,7 @@
 from typing import Any, Final, TypeVar
 
-Key = TypeVar("Key")
+_Key = TypeVar("_Key")
 
 COMPILED: Final[bool]
 
-def some_keys(source: dict[Key, Any], place: int, last: object, count: int) -> tuple[list[Key], int]: ...
+def some_keys(source: dict[_Key, Any], place: int, last: object, count: int) -> tuple[list[_Key], int]: ...

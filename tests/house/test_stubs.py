@@ -85,7 +85,7 @@ cpdef one(a, b, c)
     }
     assert offered(source, pxd) == expected
     stub = """
-T = TypeVar("T")
+_T = TypeVar("_T")
 MOST: Final = 5
 def one(a: int, /, b: bytes = ..., *, c: int) -> None: ...
 class Thing:
@@ -126,7 +126,7 @@ def _of(node: ast.stmt, in_class: bool = False) -> Offer:
         names = [target.id for target in node.targets if isinstance(target, ast.Name)]
         called = ast.unparse(node.value)
         is_public = in_class and "visibility='public'" in called
-        if called.startswith(("TypeVar(", "cython.declare(")) and not is_public:
+        if called.startswith("cython.declare(") and not is_public:
             return {}
     else:
         return {}
