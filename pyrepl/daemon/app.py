@@ -38,6 +38,7 @@ from pyrepl.daemon.saver import Saver
 from pyrepl.daemon.settings_in_force import SettingsInForce, enter_directory
 from pyrepl.daemon.signals import Signals
 from pyrepl.daemon.supervision import Supervision
+from pyrepl.daemon.turns import Turns
 from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
 from pyrepl.observability import events
@@ -81,7 +82,8 @@ class App:
         self.dispatcher = Dispatcher(
             self.node, renamed_table(settings, FAMILIES), self.randomness, self._performer.perform, self.clock.precise
         )
-        self.clients = Clients(self.node, self.dispatcher, self.signals, self.clock, self.log)
+        self.turns = Turns(self.node, self.signals, self.clock)
+        self.clients = Clients(self.node, self.dispatcher, self.turns, self.clock, self.log)
         self.saver = Saver(self.node, self.signals, self.clock, self.log, self.event_log)
         self.files = Files(self.node, self.clock, self.log)
         self.repl_pauses = ReplPauses(self.log)
@@ -266,12 +268,22 @@ class App:
             return None
         from pyrepl.daemon.stream_server import StreamServer
 
-        return StreamServer(self.node, self.dispatcher, self.clients, self.event_log, self.faults, self.clock, self.log)
+        return StreamServer(
+            self.node,
+            self.dispatcher,
+            self.clients,
+            self.turns,
+            self.event_log,
+            self.faults,
+            self.clock,
+            self.log,
+        )
 
     def _subscribe(self) -> None:
         """Who hears of what, in this order."""
         signals = self.signals
         self.clients.lost.subscribe(self.replicas.lost)
+        signals.deliveries.subscribe(self.clients.deliver)
         signals.stream_grew.subscribe(self.replicas.plan_pump, self.aof.plan)
         signals.stream_ends.subscribe(self.aof.stream_ends)
         signals.stream_begins.subscribe(self.aof.stream_begins)

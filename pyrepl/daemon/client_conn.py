@@ -10,19 +10,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
+from pyrepl.commands.dispatch import Dispatcher
 from pyrepl.commands.table import MAY_REPLICATE, WRITE
+from pyrepl.daemon.polled_socket import PolledSocket, Receiver
+from pyrepl.daemon.turns import Turns
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
+from pyrepl.node.node import Node
 from pyrepl.node.output_limit import OutputWatch
+from pyrepl.replication.session import Session
 from pyrepl.resp.encoder import append_reply, encode_reply
 from pyrepl.resp.parser import Batch, Parser
 from pyrepl.resp.reply import NO_REPLY, Raw, Reply
 
 if TYPE_CHECKING:
     from pyrepl.commands.call import Call
-    from pyrepl.daemon.clients import Clients
-    from pyrepl.daemon.polled_socket import PolledSocket
-    from pyrepl.daemon.replica_conn import ReplicaConn
 
 HELD_BYTES: Final = 1 << 20
 """What a held client may send ahead before its socket is left alone."""
@@ -32,8 +34,43 @@ _LIMITED_STEP: Final = 16
 _CHANGES: Final = WRITE | MAY_REPLICATE
 
 
+class ReplicaSide(Protocol):
+    """What the connection of a replica has besides a client's."""
+
+    session: Session
+
+    def close(self, *, flush: bool) -> None: ...
+
+    def drained(self) -> None: ...
+
+    def refuse_to_answer(self, argv: list[bytes]) -> None: ...
+
+
+class ConnOwner(Protocol):
+    """What a connection tells whoever keeps all of them, now and then; what it needs for each batch is `Turns`."""
+
+    def forget(self, conn: ClientConn) -> None:
+        """It has ended, by whichever side."""
+
+    def end_soon(self, conn: ClientConn) -> None:
+        """It is to be closed once what is about to be written is out."""
+
+    def overflown(self, conn: ClientConn) -> None:
+        """It sent too much of an unfinished request."""
+
+    def broken_request(self, conn: ClientConn, error: bytes) -> None:
+        """It sent what is no request."""
+
+    def pause(self, client: Client, *, may_write: bool) -> None:
+        """A pause is in the way of its next command."""
+
+    def room_for(self, conn: ClientConn) -> int: ...
+
+    def cut_for_output(self, conn: ClientConn, more_bytes: int = 0) -> bool: ...
+
+
 @final
-class ClientConn:
+class ClientConn(Receiver):
     """The shell of one connection.
 
     Invariants: while `held` is True, `_rest` is what was parsed and not executed, from a command of a batch on, and
@@ -46,11 +83,12 @@ class ClientConn:
     parser: Parser
     _call: Call
 
-    def __init__(self, clients: Clients) -> None:
-        self._clients = clients
-        self._node = clients.node
-        self._dispatcher = clients.dispatcher
-        self._outbox = clients.outbox
+    def __init__(self, owner: ConnOwner, node: Node, dispatcher: Dispatcher, turns: Turns) -> None:
+        self._owner = owner
+        self._node = node
+        self._dispatcher = dispatcher
+        self._turns = turns
+        self._outbox = turns.outbox
         self._out: list[bytes] = []
         self._out_bytes = 0
         self.held = False
@@ -58,7 +96,7 @@ class ClientConn:
         self._unparsed: list[bytes] = []
         self._unparsed_bytes = 0
         self.output = OutputWatch()
-        self.replica: ReplicaConn | None = None
+        self.replica: ReplicaSide | None = None
         """Set at the first REPLCONF or PSYNC: what a replica's connection has besides."""
 
     def enter(self, transport: PolledSocket, client: Client, parser: Parser) -> None:
@@ -66,7 +104,7 @@ class ClientConn:
         self.transport = transport
         self.client = client
         self.parser = parser
-        self._call = self._clients.dispatcher.call_for(client)
+        self._call = self._dispatcher.call_for(client)
 
     def data_received(self, data: bytes) -> None:
         client = self.client
@@ -74,7 +112,7 @@ class ClientConn:
         self._node.stats.total_net_input_bytes += len(data)
         if self.replica is not None:
             # A loading replica sends bare line ends, which are no commands.
-            self.replica.session.note_sign(self._clients.now())
+            self.replica.session.note_sign(self._turns.now())
         if self.held:
             self._keep(data)
             return
@@ -89,7 +127,7 @@ class ClientConn:
             self.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._clients.forget(self)
+        self._owner.forget(self)
 
     def resume_writing(self) -> None:
         """The transport takes more: of interest to a replica, which is fed piece by piece."""
@@ -136,7 +174,7 @@ class ClientConn:
     def flush(self) -> None:
         """Hand the replies collected so far to the transport."""
         if self._out:
-            self._clients.before_replies.tell()
+            self._turns.before_replies.tell()
             self.write_out()
 
     def write_out(self) -> None:
@@ -160,7 +198,7 @@ class ClientConn:
             self._out = [encode_reply(CommandError(text), self.client.proto)]
             self._out_bytes = len(self._out[0])
             self.hold()
-            self._clients.end_soon(self)
+            self._owner.end_soon(self)
 
     def close(self, *, at_once: bool = False) -> None:
         """End the connection: after what was written is out, or at once."""
@@ -172,9 +210,9 @@ class ClientConn:
 
     def _serve(self, batch: Batch, start: int) -> None:
         """Execute a batch from command `start` on, and whatever the parser held back because of it."""
-        clients = self._clients
+        turns = self._turns
         client = self.client
-        self._call.now_ms = clients.begin_batch(client, len(batch.commands) - start)
+        self._call.now_ms = turns.begin_batch(client, len(batch.commands) - start)
         while True:
             following = self._execute_batch(batch, start)
             if not self.parser.authenticated:
@@ -183,7 +221,7 @@ class ClientConn:
                 break
             batch = self.parser.feed(b"")
             start = 0
-        clients.end_batch()
+        turns.end_batch()
         if client.closing:
             self.close()
         elif self.held:
@@ -191,7 +229,7 @@ class ClientConn:
         elif batch.error is not None:
             self._refuse(batch.error)
         elif batch.overflow:
-            clients.overflown(self)
+            self._owner.overflown(self)
 
     def _execute_batch(self, batch: Batch, start: int) -> int:
         """Execute from command `start` on; the index of the first that was not executed, because the client was held
@@ -229,7 +267,7 @@ class ClientConn:
     def _is_limited(self) -> bool:
         """Must its output be looked at as it grows? Subscribers are guarded, or speak RESP3."""
         client = self.client
-        if self._clients.limits_normal or not client.authenticated:
+        if self._turns.limits_output or not client.authenticated:
             return True
         return (client.guarded or client.proto != 2) and (bool(client.channels) or bool(client.patterns))
 
@@ -238,7 +276,7 @@ class ClientConn:
         client = self.client
         skipped, client.skip_next_reply = client.skip_next_reply, False
         if client.queue is not None:
-            client.reply_room = self._clients.room_for(self)
+            client.reply_room = self._owner.room_for(self)
         has_stream = client.is_replica
         reply = self._dispatcher.execute(self._call, batch.commands[index], batch.wire(index))
         client.review_guard()
@@ -274,20 +312,20 @@ class ClientConn:
         client = self.client
         if client.is_replica:
             return False
-        row = self._clients.dispatcher.table.find(argv[0])
+        row = self._dispatcher.table.find(argv[0])
         may_write = row is not None and (
             bool(row.flags & _CHANGES and client.queue is None) or (row.name == "EXEC" and client.queue_writes)
         )
         if not self._node.pause.holds(self._node.keyspace.now_ms, may_write=may_write):
             return False
-        self._clients.waits.pause(client, may_write=may_write)
+        self._owner.pause(client, may_write=may_write)
         return True
 
     def _write(self, pieces: list[bytes], *, limited: bool) -> None:
         """Add to what goes out with the next flush, unless that is too much: then it is the end of the connection."""
         if self.transport.is_closing():
             return
-        if limited and self._clients.cut_for_output(self, sum(map(len, pieces))):
+        if limited and self._owner.cut_for_output(self, sum(map(len, pieces))):
             return
         data = b"".join(pieces) if len(pieces) > 1 else pieces[0]
         if not data:
@@ -302,7 +340,7 @@ class ClientConn:
 
     def _refuse(self, error: bytes) -> None:
         """A broken request: its text, and the end of this connection alone."""
-        self._clients.broken_request(self, error)
+        self._owner.broken_request(self, error)
         self._write([b"-ERR " + error.removeprefix(b"ERR ") + b"\r\n"], limited=self._is_limited())
         self.close()
 

@@ -1,6 +1,6 @@
-"""All client connections: who may come in, the frame of each batch, messages to other clients, limits, the end.
+"""All client connections: who may come in, messages to other clients, limits, the end.
 
-A connection's own bytes are `client_conn`'s.
+A connection's own bytes are `client_conn`'s, the frame of each batch `turns`'.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pyrepl.commands.transactions import unwatch
 from pyrepl.daemon.client_conn import ClientConn, peer_name
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
-from pyrepl.daemon.outbox import Outbox
 from pyrepl.daemon.polled_socket import PolledSocket
 from pyrepl.daemon.poller import Poller
-from pyrepl.daemon.signals import SignalOf, Signals
+from pyrepl.daemon.signals import SignalOf
+from pyrepl.daemon.turns import Turns
 from pyrepl.daemon.waits import Waits
 from pyrepl.node.client import NORMAL, Client
 from pyrepl.node.node import Node
@@ -44,31 +44,23 @@ class Clients:
     Invariant: `conns` and `node.clients` have the same ids, but for the link to a master, which is no connection here.
     """
 
-    def __init__(self, node: Node, dispatcher: Dispatcher, signals: Signals, clock: Clock, log: Log) -> None:
+    def __init__(self, node: Node, dispatcher: Dispatcher, turns: Turns, clock: Clock, log: Log) -> None:
         self.node = node
         self.dispatcher = dispatcher
         self.conns: dict[int, ClientConn] = {}
         self.lost = SignalOf[ClientConn]()
         """A connection has ended."""
-        self._stream_grew: Final = signals.stream_grew
-        self.before_replies: Final = signals.before_replies
-        self.limits_normal = False
-        """client-output-buffer-limit bounds what normal clients leave unread."""
+        self._turns = turns
         self._review_limits()
         self._clock = clock
         self._log = log
         self._next_id = 1
-        self._now = clock.now
-        self._in_turn = False
-        self._unix_offset_ms = 0.0
-        """Unix ms minus monotonic ms, as of this turn."""
-        self.outbox = Outbox(signals.before_replies)
-        self.poller = Poller(self)
+        self.poller = Poller(turns)
         self.waits = Waits(node, self.conns, clock)
 
     def accept(self, sock: socket.socket) -> None:
         """A connection came in."""
-        conn = ClientConn(self)
+        conn = ClientConn(self, self.node, self.dispatcher, self._turns)
         self._admit(conn, self.poller.add(sock, conn))
 
     def new_client(self, addr: str, laddr: str, *, authenticated: bool) -> Client:
@@ -117,54 +109,16 @@ class Clients:
             self.node.monitors.discard(client.id)
             self.node.review_guard()
 
-    def now(self) -> float:
-        """Monotonic seconds."""
-        return self._clock.now()
-
-    def begin_turn(self) -> None:
-        """Requests are coming, from any number of clients; `end_turn` follows."""
-        self._in_turn = True
-        self._read_clocks()
-        self.outbox.begin_turn()
-
-    def end_turn(self) -> None:
-        """What the turn means for others goes out, then the replies."""
-        self._in_turn = False
-        self._stream_grew.tell()
-        self.outbox.end_turn()
-
-    def begin_batch(self, client: Client, commands: int) -> int:
-        """The frame of a batch: the node's time is set; Unix ms of it."""
-        if not self._in_turn:
-            self._read_clocks()
-        node = self.node
-        now = self._now()
-        client.last_seen_at = now
-        node.process.now = now
-        now_ms = int(now * 1000.0 + self._unix_offset_ms)
-        node.keyspace.now_ms = now_ms
-        stats = node.stats
-        stats.total_commands_processed += commands
-        stats.total_reads_processed += 1
-        client.total_commands += commands
-        return now_ms
-
-    def end_batch(self) -> None:
-        """What the batch means for others: messages to clients, and stream bytes to replicas once a turn."""
-        if self.node.deliveries:
-            self.deliver()
-        if not self._in_turn:
-            self._stream_grew.tell()
-
-    def _read_clocks(self) -> None:
-        self._unix_offset_ms = self._clock.unix_ms_exact() - self._now() * 1000.0
-
     def take_back(self, cut: int, text: str) -> None:
         """What was written behind this cut of the stream was not kept: who is about to be told that it was gets an
         error instead."""
         for conn in list(self.conns.values()):
             if conn.client.write_cut > cut:
                 conn.take_back(text)
+
+    def pause(self, client: Client, *, may_write: bool) -> None:
+        """A pause is in the way of this client's next command: it waits."""
+        self.waits.pause(client, may_write=may_write)
 
     def end_soon(self, conn: ClientConn) -> None:
         """Close it once what is about to be written is out."""
@@ -245,7 +199,7 @@ class Clients:
 
     def _review_limits(self) -> None:
         limit = self.node.settings.client_output_buffer_limit.normal
-        self.limits_normal = bool(limit.hard_bytes or limit.soft_bytes)
+        self._turns.limits_output = bool(limit.hard_bytes or limit.soft_bytes)
 
     def _new_parser(self) -> Parser:
         parser = Parser(authenticated=not self.node.settings.requirepass)

@@ -11,16 +11,12 @@ import errno
 import os
 import socket
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, Protocol, final
 
 from pyrepl.daemon.wire_io import MOST_BYTES, receive, send
-
-if TYPE_CHECKING:
-    from pyrepl.daemon.client_conn import ClientConn
-    from pyrepl.daemon.poller import Poller
 
 READ_BYTES: Final = 16_000
 """Asked for at first, which most requests fit into: one that is cut costs a second look at the sockets, and is parsed
@@ -32,6 +28,38 @@ HIGH_BYTES: Final = 64 * 1024
 _MOST_DRAINS: Final = 4
 _MOST_PIECES: Final = 512
 """In one scatter write; the kernel takes 1024 (IOV_MAX)."""
+
+
+class Receiver:
+    """A connection as its socket sees it. No Protocol, as the compiled form calls the methods of a class directly."""
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come."""
+        raise NotImplementedError
+
+    def eof_received(self) -> None:
+        """No more will come; the socket closes once everything is written."""
+        raise NotImplementedError
+
+    def resume_writing(self) -> None:
+        """What waited is written, so that more may be."""
+        raise NotImplementedError
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The end, told once."""
+        raise NotImplementedError
+
+
+class Watcher(Protocol):
+    """What looks when a socket is ready: `poller`."""
+
+    now: Callable[[], float]
+
+    def watch(self, fd: int, *, reading: bool, writing: bool) -> None: ...
+
+    def drop(self, fd: int) -> None: ...
+
+    def later(self, callback: Callable[[Exception | None], None], error: Exception | None) -> None: ...
 
 
 @final
@@ -57,10 +85,10 @@ class PolledSocket:
         "fd",
     )
 
-    def __init__(self, poller: Poller, sock: socket.socket, conn: ClientConn) -> None:
+    def __init__(self, poller: Watcher, sock: socket.socket, conn: Receiver) -> None:
         self._poller = poller
         self._sock = sock
-        self._conn: ClientConn | None = conn
+        self._conn: Receiver | None = conn
         """None once it has heard of the end: what refers to each other is only reclaimed by the cycle collector."""
         self.fd: int = sock.fileno()
         self._read_bytes: int = READ_BYTES
@@ -230,7 +258,7 @@ class PolledSocket:
 
     # ------------------------------------------------------------------ inside
 
-    def _receive_much(self, conn: ClientConn, data: bytes) -> None:
+    def _receive_much(self, conn: Receiver, data: bytes) -> None:
         """Hand on what has come, and see how long that takes: large values are read in larger pieces than commands."""
         size = len(data)
         began = self._poller.now()

@@ -15,13 +15,10 @@ import asyncio
 import select
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
-from pyrepl.daemon.polled_socket import SLICE_S, PolledSocket
-
-if TYPE_CHECKING:
-    from pyrepl.daemon.client_conn import ClientConn
-    from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.polled_socket import SLICE_S, PolledSocket, Receiver
+from pyrepl.daemon.turns import Turns
 
 ROUNDS: Final = 4
 MOST_EVENTS: Final = 256
@@ -41,11 +38,11 @@ class Poller:
     kernel would go on telling that their peer has gone.
     """
 
-    __slots__ = ("_clients", "_epoll", "_loop", "_poll", "_rest", "_sockets", "_watched", "now")
+    __slots__ = ("_epoll", "_loop", "_poll", "_rest", "_sockets", "_turns", "_watched", "now")
 
-    def __init__(self, clients: Clients) -> None:
+    def __init__(self, turns: Turns) -> None:
         """Must be made inside the loop it is to run in; `close` gives the descriptor back."""
-        self._clients = clients
+        self._turns = turns
         self._loop = asyncio.get_running_loop()
         self._epoll = select.epoll()
         self._poll = self._epoll.poll
@@ -53,11 +50,11 @@ class Poller:
         self._watched: set[int] = set()
         self._rest: list[tuple[int, int]] = []
         """Were ready in the last turn and have not been served; some may be lost by now."""
-        self.now: Callable[[], float] = clients.now
+        self.now: Callable[[], float] = turns.now
         """Monotonic seconds."""
         self._loop.add_reader(self._epoll.fileno(), self.look)
 
-    def add(self, sock: socket.socket, conn: ClientConn) -> PolledSocket:
+    def add(self, sock: socket.socket, conn: Receiver) -> PolledSocket:
         """Serve a connected socket, which is ours from now on."""
         sock.setblocking(False)
         if sock.family != socket.AF_UNIX:
@@ -91,7 +88,7 @@ class Poller:
 
     def look(self) -> None:
         """Serve the sockets that are ready."""
-        self._clients.begin_turn()
+        self._turns.begin_turn()
         until = self.now() + TURN_S
         ready, self._rest = self._rest, []
         for _ in range(ROUNDS):
@@ -100,7 +97,7 @@ class Poller:
             if not ready or not self._serve_all(ready, until):
                 break
             ready = []
-        self._clients.end_turn()
+        self._turns.end_turn()
 
     def _serve_all(self, ready: list[tuple[int, int]], until: float) -> bool:
         """False when the turn is over early; who was not served then is in `_rest`."""

@@ -54,6 +54,8 @@ class Signals:
         self.stream_grew = Signal()
         """Our stream may have grown: a batch of commands, or a turn of them, is done, or our master sent something.
         Told so often that subscribers only plan what they do."""
+        self.deliveries = Signal()
+        """Commands have left messages for other clients (`node.deliveries`)."""
         self.stream_ends = Signal()
         """Our data and stream are about to be replaced by another one's."""
         self.stream_begins = Signal()

@@ -21,6 +21,7 @@ from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.stream_conn import StreamConn
 from pyrepl.daemon.stream_facts import StreamFacts
 from pyrepl.daemon.stream_hub import StreamHub
+from pyrepl.daemon.turns import Turns
 from pyrepl.errors import CommandError, ConfigError
 from pyrepl.node.node import Node
 from pyrepl.node.streams import Subscriber
@@ -51,6 +52,7 @@ class StreamServer:
         node: Node,
         dispatcher: Dispatcher,
         clients: Clients,
+        turns: Turns,
         event_log: EventLog,
         faults: Faults,
         clock: Clock,
@@ -60,7 +62,7 @@ class StreamServer:
         self.clock = clock
         self._node = node
         self._dispatcher = dispatcher
-        self._clients = clients
+        self._turns = turns
         self._tell = tell
         self._state = node.streams
         self._replication = node.replication
@@ -204,7 +206,7 @@ class StreamServer:
         if node.propagates and not node.pause.until_ms():
             db = max(0, self._replication.feed.db)
             self._replication.feed_one(db, encode_command([b"PUBLISH", channel, message]))
-        self._clients.end_batch()
+        self._turns.end_batch()
 
     def _refuse(self, conn: StreamConn, text: str) -> None:
         conn.subscription.refuse(text)

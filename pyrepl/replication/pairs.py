@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Final, Protocol, final
 from pyrepl.errors import CommandError
 from pyrepl.replication.dialects import DIALECTS, Capability, Dialect, Dialects
 from pyrepl.replication.events import SessionState
-from pyrepl.replication.limits import Excess, OutputWatch
 from pyrepl.replication.psync import Cause, Reason
-from pyrepl.replication.session import Introducer, Session, SessionOptions
+from pyrepl.replication.session import Introducer, PsyncWait, Session, SessionOptions
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -39,35 +38,6 @@ class PairOptions(Protocol):
     diskless: bool
     dialects: Dialects
     session: SessionOptions
-
-
-@final
-class PsyncWait:
-    """The stream behind one snapshot, kept for a main connection that has not asked for it yet.
-
-    Invariant: `until` is None while the snapshot is on its way.
-    """
-
-    __slots__ = ("_output", "cursor", "main", "rdb", "rdb_id", "until")
-
-    def __init__(self, rdb: Session, cursor: Cursor, options: SessionOptions) -> None:
-        self.rdb_id: Final = rdb.id
-        self.cursor: Final = cursor
-        self.rdb: Session | None = rdb
-        """The connection of the snapshot, None once it has ended."""
-        self.main: Session | None = None
-        """Who named it and has not asked to continue yet."""
-        self.until: float | None = None
-        self._output: Final = OutputWatch(options)
-
-    def check(self, end: int, floor_bytes: int, now: float) -> Excess | None:
-        """By what the limits of an output buffer are passed, the stream ending at `end`."""
-        return self._output.check(end - self.cursor.at, floor_bytes, now)
-
-    @property
-    def deadline(self) -> float | None:
-        deadlines = [at for at in (self.until, self._output.deadline) if at is not None]
-        return min(deadlines, default=None)
 
 
 @final

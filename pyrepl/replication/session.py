@@ -17,7 +17,7 @@ the replica takes all for stream. Source: Redis 7.0 `syncCommand`, `replconfComm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, final
+from typing import Final, Protocol, final
 
 from pyrepl.errors import CommandError
 from pyrepl.replication.backlog import Cursor
@@ -32,7 +32,7 @@ from pyrepl.replication.events import (
     SyncRequested,
     WentOnline,
 )
-from pyrepl.replication.limits import OutputWatch
+from pyrepl.replication.limits import Excess, OutputWatch
 from pyrepl.replication.limits import SessionOptions as SessionOptions
 from pyrepl.replication.psync import Cause, Reason, decode_request, encode_continue, encode_full_resync
 from pyrepl.replication.replconf import flag_of, is_answered, number_of, shown
@@ -41,9 +41,6 @@ from pyrepl.replication.told import Told
 from pyrepl.replication.transfer import encode_size_header
 from pyrepl.resp.numbers import parse_integer
 from pyrepl.units import Offset, ReplId
-
-if TYPE_CHECKING:
-    from pyrepl.replication.pairs import PsyncWait
 
 KEEP_ALIVE_PERIOD_S: Final = 1.0
 _SHOWN_NAME: Final = 128
@@ -63,6 +60,35 @@ class Introducer(Protocol):
 
     def pair_with_rdb(self, main: Session, rdb_id: int) -> None:
         """`main` names its RDB connection. Raises CommandError if that cannot be."""
+
+
+@final
+class PsyncWait:
+    """The stream behind one snapshot, kept for a main connection that has not asked for it yet.
+
+    Invariant: `until` is None while the snapshot is on its way.
+    """
+
+    __slots__ = ("_output", "cursor", "main", "rdb", "rdb_id", "until")
+
+    def __init__(self, rdb: Session, cursor: Cursor, options: SessionOptions) -> None:
+        self.rdb_id: Final = rdb.id
+        self.cursor: Final = cursor
+        self.rdb: Session | None = rdb
+        """The connection of the snapshot, None once it has ended."""
+        self.main: Session | None = None
+        """Who named it and has not asked to continue yet."""
+        self.until: float | None = None
+        self._output: Final = OutputWatch(options)
+
+    def check(self, end: int, floor_bytes: int, now: float) -> Excess | None:
+        """By what the limits of an output buffer are passed, the stream ending at `end`."""
+        return self._output.check(end - self.cursor.at, floor_bytes, now)
+
+    @property
+    def deadline(self) -> float | None:
+        deadlines = [at for at in (self.until, self._output.deadline) if at is not None]
+        return min(deadlines, default=None)
 
 
 @final

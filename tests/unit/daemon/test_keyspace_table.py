@@ -36,7 +36,7 @@ async def test_facts_are_ordinary_data_and_replicate(tmp_path: Path) -> None:
         table.set_position("s", "a", 0)
         table.add("s", "a", one, ('{"x":1}', "2"))
         table.set_position("s", "a", one)
-        master.app.clients.end_batch()
+        master.app.turns.end_batch()
         mirror = table_of(replica)
         await until(lambda: mirror.positions() == {"s": {"a": 1}})
         assert mirror.facts("s", None, 0, 9, 9) == [(1, "a", ('{"x":1}', "2"))]
