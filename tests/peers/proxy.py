@@ -96,6 +96,14 @@ class Proxy:
         for victim in victims:
             victim.close()
 
+    def cut_older(self, channel: str) -> None:
+        """As `cut`, but for the newest of that channel."""
+        with self._lock:
+            older = [passage for passage in self._open if passage.channel == channel][:-1]
+            self._open = [passage for passage in self._open if passage not in older]
+        for passage in older:
+            passage.close()
+
     def admit(self, count: int) -> None:
         """Of the connections from now on only `count` reach the master; the others stay open, unanswered, until cut."""
         self._admitted = self.connections + count

@@ -19,6 +19,7 @@ from pyrepl.keyspace.loader import Loader
 from pyrepl.keyspace.values import HashValue
 from pyrepl.node.node import Node
 from pyrepl.rdb.reader import RdbLimits
+from pyrepl.rdb.versions import numbered
 from tests.unit.daemon.rig import bare_node, children, in_loop, job_of, open_fds, until
 
 SLOW_US = 50_000
@@ -140,7 +141,7 @@ class TestToFile:
 
     def test_a_version_that_nobody_writes_is_refused_before_the_fork(self, tmp_path: Path) -> None:
         job = job_of(node_with(1))
-        object.__setattr__(job, "version", 999)
+        object.__setattr__(job, "version", numbered(999))
         before = open_fds()
 
         async def start() -> None:
