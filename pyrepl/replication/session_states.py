@@ -30,7 +30,7 @@ class SessionTrigger(enum.StrEnum):
 
 _S = SessionState
 _T = SessionTrigger
-SESSION: Final = Table(
+SESSION: Final[Table[SessionState, SessionTrigger]] = Table(
     "A replica on its master",
     (_S.HANDSHAKE,),
     {

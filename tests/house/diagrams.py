@@ -39,7 +39,7 @@ def tables() -> list[tuple[str, Table[Any, Any]]]:
             continue
         name = shown(path)
         module = importlib.import_module(name.removesuffix(".py").replace("/", "."))
-        made = re.findall(r"^(\w+): Final = Table\($", path.read_text(), re.M)
+        made = re.findall(r"^(\w+): Final(?:\[Table\[\w+, \w+\]\])? = Table\($", path.read_text(), re.M)
         found += [(name, getattr(module, word)) for word in made]
     return found
 
