@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, Final
 import psutil
 
 from bench.metrics_sql import QUESTIONS, TABLES
-from cli.metrics_readers import Readers, processes
+from cli.metrics.readers import Readers, processes
 
 if TYPE_CHECKING:
     from pyrepl.metrics.answers import Answering
@@ -114,10 +114,10 @@ def grown(work: Path, share: int) -> Iterator[None]:
 
 
 def _spark(logs: list[Path], tables: Path, master: str, size: int) -> Laps:
-    from cli.metrics import MANIFEST
-    from cli.metrics_answers import here, is_little
-    from cli.metrics_archive import java_options
-    from cli.metrics_spark import QUICK_BYTES, java
+    from cli.metrics.answers import here, is_little
+    from cli.metrics.archive import java_options
+    from cli.metrics.run import MANIFEST
+    from cli.metrics.spark import QUICK_BYTES, java
     from pyrepl.metrics.ingest import by_tasks, ingest, news
 
     found: Laps = {}
@@ -172,8 +172,8 @@ def prepare(work: Path, master: str) -> Laps:
 
 
 def _wait_for_java() -> None:
-    from cli.metrics_archive import java_options
-    from cli.metrics_spark import java
+    from cli.metrics.archive import java_options
+    from cli.metrics.spark import java
 
     over = time.monotonic() + JAVA_ENDS_S
     while "SharedArchiveFile" not in java_options(java(), os.environ) and time.monotonic() < over:

@@ -19,7 +19,7 @@ from typing import Final
 
 import redis.asyncio
 
-from pyrepl.streams.client import subscribe
+from pyrepl.changes.client import subscribe
 from tests.peers.ports import HOST
 from tests.peers.wire import Wire, encode
 

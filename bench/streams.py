@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.report import Row
-from pyrepl.streams.history_digits import digits_of, token_at
+from pyrepl.changes.history_digits import digits_of, token_at
 from tests.peers import finder
 from tests.peers.lab import Lab, Node
 from tests.peers.ports import HOST, free_port

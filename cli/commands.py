@@ -14,8 +14,8 @@ from pyrepl import VERSION
 from pyrepl.kernels import form
 
 from .completion import SHELLS, TakesDirectives, script_for, words_of
-from .metrics_command import metrics
-from .tail_command import tail
+from .metrics.command import metrics
+from .tail.command import tail
 
 _PASS_ON: Final[dict[str, Any]] = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 _CONFIG = click.option(
@@ -160,7 +160,7 @@ def _run(
     # What imports make is there to stay: to look through it for garbage is a sixth of the start.
     gc.disable()
     from pyrepl.config.parser import Line
-    from pyrepl.daemon.config_files import load_settings
+    from pyrepl.daemon.disk.config_files import load_settings
     from pyrepl.daemon.loop import run_node
     from pyrepl.errors import ConfigError
 

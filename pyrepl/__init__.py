@@ -6,11 +6,15 @@ backlog, and every replica is fed from there.
 The floors; who stands higher may import who stands lower, neighbours on a floor do not know each other:
 
     cli                                   the command line (installed as pyrepl_cli)
-    daemon                                the process: loop, sockets, files, children, clocks, randomness
-    commands | metrics                    one row per command, the dispatcher | what syncs cost, by Spark from logs
+    daemon                                the process: loop, sockets, files, children, clocks, randomness; its rooms:
+                                          clients, feeding (our replicas), following (our master), disk, aof, memory,
+                                          eventlog, changes (the stream port)
+    commands | metrics                    one row per command, rooms: engine (table, dispatcher), keys, strings,
+                                          collections, zsets, xstreams, session, node, describe
+                                          | what syncs cost, by Spark from logs
     observability | topology              events and their words, INFO and its fields | many nodes, as INFO shows them
     node                                  the state of one node, put together
-    replication | streams                 PSYNC, pure: history, backlog, link, session, roster, role | change streams
+    replication | changes                 PSYNC, pure: history, backlog, link, session, roster, role | change streams
     keyspace | aof                        databases, value types, expiry, digest | the append-only file, its parts
     store                                 tables of keys: what one must do, and the plain one, of dictionaries
     resp | rdb | config                   the wire, the snapshot format, the directives
@@ -23,7 +27,8 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
 Everything below `daemon` is a function of bytes and `now`: no socket, no clock, no randomness, no log.
 
 Where do I add ...?
-    a command          one @command function in its family under commands/: it parses, calls a verb and shapes the reply
+    a command          one @command function in its family, in a room of commands/: it parses, calls a verb and shapes
+                       the reply
     a verb             one function in keyspace/list_verbs.py and its like, which alone know how a value is kept
     a directive        one row in config/directives.py
     an INFO field      one row in observability/info/<section>.py

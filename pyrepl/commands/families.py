@@ -8,50 +8,54 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Final
 
-from pyrepl.commands import (
-    aof,
-    bitfields,
-    bits,
-    change_streams,
-    client_admin,
+from pyrepl.commands.collections import (
     collection_scans,
-    comparisons,
-    config_admin,
-    connection,
-    databases,
-    debug,
-    dump,
-    expiry,
     hash_ttl,
     hash_ttl_values,
     hashes,
-    keys,
-    lcs,
     list_edits,
     lists,
-    memory,
-    objects,
-    pubsub,
-    replication,
-    scan,
-    server,
     set_algebra,
     sets,
-    slowlog,
-    sort,
-    stream_claims,
-    stream_groups,
-    stream_idmp,
-    stream_info,
-    stream_reads,
-    stream_references,
-    streams,
-    strings,
-    transactions,
-    zset_ranges,
-    zset_store,
-    zsets,
 )
+from pyrepl.commands.keys import dump, expiry, keys, objects, scan, sort
+from pyrepl.commands.node import (
+    aof,
+    change_streams,
+    config_admin,
+    databases,
+    debug,
+    memory,
+    replication,
+    server,
+    slowlog,
+)
+from pyrepl.commands.session import client_admin, connection, pubsub, transactions
+from pyrepl.commands.strings import bitfields, bits, comparisons, lcs, strings
+from pyrepl.commands.xstreams import (
+    claims as stream_claims,
+)
+from pyrepl.commands.xstreams import (
+    groups as stream_groups,
+)
+from pyrepl.commands.xstreams import (
+    idmp as stream_idmp,
+)
+from pyrepl.commands.xstreams import (
+    info as stream_info,
+)
+from pyrepl.commands.xstreams import (
+    reads as stream_reads,
+)
+from pyrepl.commands.xstreams import (
+    references as stream_references,
+)
+from pyrepl.commands.xstreams import (
+    streams,
+)
+from pyrepl.commands.zsets import ranges as zset_ranges
+from pyrepl.commands.zsets import store as zset_store
+from pyrepl.commands.zsets import zsets
 
 LISTED: Final[tuple[ModuleType, ...]] = (
     connection,

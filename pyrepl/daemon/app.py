@@ -11,34 +11,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
 from pyrepl import VERSION
-from pyrepl.commands.dispatch import Dispatcher
-from pyrepl.commands.introspection import FAMILIES
-from pyrepl.commands.renaming import renamed_table
+from pyrepl.commands.describe.introspection import FAMILIES
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.commands.engine.renaming import renamed_table
 from pyrepl.config.settings import Settings
-from pyrepl.daemon.aof_keeper import AofKeeper
-from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.aof.keeper import AofKeeper
+from pyrepl.daemon.clients.clients import Clients
+from pyrepl.daemon.clients.ports import Ports
+from pyrepl.daemon.clients.turns import Turns
 from pyrepl.daemon.clock import Clock
-from pyrepl.daemon.config_files import remove_unfinished
 from pyrepl.daemon.cron import Cron, Services
+from pyrepl.daemon.disk.config_files import remove_unfinished
+from pyrepl.daemon.disk.files import Files, remove_leftovers
+from pyrepl.daemon.disk.saver import Saver
 from pyrepl.daemon.ending import Ending
-from pyrepl.daemon.event_log import EventLog
-from pyrepl.daemon.event_sampler import EventSampler
+from pyrepl.daemon.eventlog.event_log import EventLog
+from pyrepl.daemon.eventlog.sampler import EventSampler
 from pyrepl.daemon.failovers import Failovers
 from pyrepl.daemon.faults import Faults
-from pyrepl.daemon.files import Files, remove_leftovers
+from pyrepl.daemon.feeding.repl_pauses import ReplPauses
+from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.performer import Deeds, Performer
 from pyrepl.daemon.pidfile import PidFile
-from pyrepl.daemon.ports import Ports
 from pyrepl.daemon.randomness import Randomness
-from pyrepl.daemon.repl_pauses import ReplPauses
-from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
-from pyrepl.daemon.saver import Saver
 from pyrepl.daemon.settings_in_force import SettingsInForce, enter_directory
 from pyrepl.daemon.signals import Signals
 from pyrepl.daemon.supervision import Supervision
-from pyrepl.daemon.turns import Turns
 from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
 from pyrepl.observability import events
@@ -47,8 +47,8 @@ from pyrepl.observability.eventlog.records import NodeReady, NodeStarted, NodeSt
 from pyrepl.replication.roster import RosterOptions
 
 if TYPE_CHECKING:
-    from pyrepl.daemon.progress_bar import ProgressBar
-    from pyrepl.daemon.stream_server import StreamServer
+    from pyrepl.daemon.changes.server import StreamServer
+    from pyrepl.daemon.following.progress_bar import ProgressBar
 
 _FLUSH_S: Final = 1.0
 
@@ -266,7 +266,7 @@ class App:
         """The stream port, if one is wanted."""
         if not self.node.settings.stream_port:
             return None
-        from pyrepl.daemon.stream_server import StreamServer
+        from pyrepl.daemon.changes.server import StreamServer
 
         return StreamServer(
             self.node,
@@ -312,7 +312,7 @@ class App:
         """Somebody watches: show how a sync goes."""
         if self.node.settings.logfile or not sys.stdout.isatty():
             return None
-        from pyrepl.daemon.progress_bar import ProgressBar
+        from pyrepl.daemon.following.progress_bar import ProgressBar
 
         bar = ProgressBar(self.node, self.log)
         bar.start()

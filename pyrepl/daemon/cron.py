@@ -12,14 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol, final
 
-from pyrepl.commands.dispatch import Dispatcher
-from pyrepl.daemon.clients import Clients
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.faults import Faults
-from pyrepl.daemon.growing import Growing
-from pyrepl.daemon.housekeeper import Housekeeper
+from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.log_sink import Log
-from pyrepl.daemon.replicas import Replicas
+from pyrepl.daemon.memory.growing import Growing
+from pyrepl.daemon.memory.housekeeper import Housekeeper
 from pyrepl.daemon.supervision import Supervision
 from pyrepl.keyspace.expire_cycle import ExpireCycle
 from pyrepl.keyspace.field_expiry import FieldExpiryCycle

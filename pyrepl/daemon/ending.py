@@ -13,12 +13,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, final
 
-from pyrepl.commands.effects import SaveMode
-from pyrepl.daemon.clients import Clients
+from pyrepl.commands.engine.effects import SaveMode
+from pyrepl.daemon.clients.clients import Clients
+from pyrepl.daemon.disk.saver import Saver
+from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.log_sink import Log
-from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
-from pyrepl.daemon.saver import Saver
 from pyrepl.errors import CommandError
 from pyrepl.node.node import Node
 from pyrepl.node.pause import Holder

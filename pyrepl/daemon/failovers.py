@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import final
 
-from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.log_sink import Log
-from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
 from pyrepl.keyspace.database import Expiry
 from pyrepl.node.node import Node

@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import Any, NoReturn, final
 
-from pyrepl.daemon.event_log import EventLog
+from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.log_sink import Log
 from pyrepl.observability import events
 

@@ -19,9 +19,9 @@ import uvloop
 
 from pyrepl.config.loading import Loaded
 from pyrepl.config.settings import Settings
-from pyrepl.daemon import arenas
 from pyrepl.daemon.app import App
-from pyrepl.daemon.housekeeper import GC_THRESHOLDS
+from pyrepl.daemon.memory import arenas
+from pyrepl.daemon.memory.housekeeper import GC_THRESHOLDS
 from pyrepl.errors import ConfigError
 from pyrepl.observability import events
 from pyrepl.observability.event import Event

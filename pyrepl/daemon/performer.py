@@ -7,25 +7,25 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Protocol, final
 
-from pyrepl.commands import effects
-from pyrepl.commands.call import Call
-from pyrepl.commands.dispatch import Dispatcher
-from pyrepl.commands.effect import Effect
+from pyrepl.commands.engine import effects
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.commands.engine.effect import Effect
 from pyrepl.config.loading import without_effect
 from pyrepl.config.settings import why_without_effect
-from pyrepl.daemon.aof_keeper import AofKeeper
-from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.aof.keeper import AofKeeper
+from pyrepl.daemon.clients.clients import Clients
+from pyrepl.daemon.clients.slices import Slices
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.disk.files import Files
+from pyrepl.daemon.disk.saver import Saver
 from pyrepl.daemon.ending import SHUTDOWN_FAILED, Ending
 from pyrepl.daemon.failovers import Failovers
-from pyrepl.daemon.files import Files
+from pyrepl.daemon.feeding.repl_pauses import ReplPauses
+from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.log_sink import Log
-from pyrepl.daemon.repl_pauses import ReplPauses
-from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
-from pyrepl.daemon.saver import Saver
 from pyrepl.daemon.settings_in_force import SettingsInForce
-from pyrepl.daemon.slices import Slices
 from pyrepl.errors import CommandError, ConfigError, CorruptData
 from pyrepl.node.client import Client
 from pyrepl.node.waits import AckedWait, FsyncedWait, ShutdownWait, WorkWait

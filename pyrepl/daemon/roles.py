@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, final
 
-from pyrepl.commands.dispatch import Dispatcher
+from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.config.kinds import MasterAddress, to_text
 from pyrepl.config.settings import Settings
-from pyrepl.daemon.clients import Clients
+from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.disk.files import Files
 from pyrepl.daemon.faults import Faults
-from pyrepl.daemon.files import Files
+from pyrepl.daemon.feeding.repl_pauses import ReplPauses
+from pyrepl.daemon.feeding.replicas import Replicas
+from pyrepl.daemon.following.master_link import LinkOwner, MasterLink
 from pyrepl.daemon.log_sink import Log
-from pyrepl.daemon.master_link import LinkOwner, MasterLink
 from pyrepl.daemon.randomness import Randomness
-from pyrepl.daemon.repl_pauses import ReplPauses
-from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.signals import Signals
 from pyrepl.keyspace.database import Expiry
 from pyrepl.node.client import Client

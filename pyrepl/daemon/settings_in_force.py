@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, final
 
-from pyrepl.daemon.aof_keeper import AofKeeper
-from pyrepl.daemon.config_files import rewrite_file
+from pyrepl.daemon.aof.keeper import AofKeeper
+from pyrepl.daemon.clients.ports import Ports
 from pyrepl.daemon.cron import Cron
-from pyrepl.daemon.event_log import EventLog
+from pyrepl.daemon.disk.config_files import rewrite_file
+from pyrepl.daemon.eventlog.event_log import EventLog
+from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.log_sink import Log
-from pyrepl.daemon.ports import Ports
-from pyrepl.daemon.replicas import Replicas
 from pyrepl.daemon.roles import Roles
 from pyrepl.daemon.signals import Signals
 from pyrepl.errors import ConfigError

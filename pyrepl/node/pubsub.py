@@ -1,7 +1,7 @@
 """Who listens to which channel: subscriptions by channel and by pattern, and what a published message makes of them.
 
 Nothing is sent here: `publish` answers with (client id, message) pairs, which the caller puts into `Node.deliveries`.
-The commands and their replies are `pyrepl.commands.pubsub`. Sharded channels are not supported.
+The commands and their replies are `pyrepl.commands.session.pubsub`. Sharded channels are not supported.
 """
 
 from __future__ import annotations

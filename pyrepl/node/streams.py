@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
-    from pyrepl.streams.subscription import Subscription
+    from pyrepl.changes.subscription import Subscription
 
 
 @final

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pyrepl.commands.syntax import SYNTAX
-from pyrepl.commands.syntax_tree import Argument, parse_syntax
-from pyrepl.commands.table import Command
+from pyrepl.commands.describe.syntax import SYNTAX
+from pyrepl.commands.describe.syntax_tree import Argument, parse_syntax
+from pyrepl.commands.engine.table import Command
 from pyrepl.resp.reply import Simple
 from tests.peers.lab import Lab, Node
 from tests.peers.wire import ErrorReply

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pyrepl.commands.table import Command
+from pyrepl.commands.engine.table import Command
 from tests.peers.lab import Lab, Node
 from tests.unit.commands.rig import full_table
 

@@ -14,9 +14,9 @@ def _setup() -> configparser.ConfigParser:
 
 
 def test_every_room_is_installed() -> None:
-    rooms = {shown(path.parent).replace("/", ".") for path in python("pyrepl")}
-    listed = set(_setup()["options"]["packages"].split())
-    assert listed == rooms | {"pyrepl_cli"}
+    folders = {shown(path.parent).replace("/", ".") for path in python("pyrepl", "cli")}
+    rooms = {f"pyrepl_{folder}" if folder.split(".")[0] == "cli" else folder for folder in folders}
+    assert set(_setup()["options"]["packages"].split()) == rooms
 
 
 def test_no_top_level_name_but_ours() -> None:

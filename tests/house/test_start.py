@@ -12,9 +12,9 @@ START = "import sys, pyrepl_cli.main, pyrepl_cli.commands, pyrepl.daemon.loop; p
 
 UNWANTED = {
     # The change streams, their client, and the tables of facts.
-    "pyrepl.daemon.stream_server",
-    "pyrepl.streams.client",
-    "pyrepl.streams.subscription",
+    "pyrepl.daemon.changes.server",
+    "pyrepl.changes.client",
+    "pyrepl.changes.subscription",
     "sqlite3",
     "psycopg",
     # The other subcommands and what they are made with.

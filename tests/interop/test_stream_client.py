@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from pyrepl.streams.client import ClientOptions, Subscription, subscribe
-from pyrepl.streams.invalidation import Invalidation, follow_invalidations
-from pyrepl.streams.roundabout import Pace
-from pyrepl.streams.rows import Json
-from pyrepl.streams.token_file import TokenFile
+from pyrepl.changes.client import ClientOptions, Subscription, subscribe
+from pyrepl.changes.invalidation import Invalidation, follow_invalidations
+from pyrepl.changes.roundabout import Pace
+from pyrepl.changes.rows import Json
+from pyrepl.changes.token_file import TokenFile
 from tests.peers.lab import Lab, Node
 from tests.peers.ports import HOST, free_port
 from tests.peers.proxy import Proxy

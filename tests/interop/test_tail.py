@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from pyrepl.streams.client import ClientOptions, subscribe
-from pyrepl.streams.roundabout import Pace
+from pyrepl.changes.client import ClientOptions, subscribe
+from pyrepl.changes.roundabout import Pace
 from tests.interop import tailing
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.ports import HOST, free_port

@@ -42,11 +42,11 @@ from types import ModuleType, TracebackType
 from typing import Final, NamedTuple, Protocol, Self, TypeAlias
 
 import pyrepl.commands
-from pyrepl.commands.call import Call
-from pyrepl.commands.dispatch import Dispatcher
-from pyrepl.commands.effect import Effect
-from pyrepl.commands.effects import Flushed
-from pyrepl.commands.table import Table
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.commands.engine.effect import Effect
+from pyrepl.commands.engine.effects import Flushed
+from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.digest import keyspace_digest
@@ -192,8 +192,9 @@ class Ours:
 
 def command_table() -> Table:
     """Every command there is."""
-    names = [found.name for found in pkgutil.iter_modules(pyrepl.commands.__path__) if found.name != "families"]
-    modules: list[ModuleType] = [import_module(f"pyrepl.commands.{name}") for name in names]
+    found = pkgutil.walk_packages(pyrepl.commands.__path__, "pyrepl.commands.")
+    names = [module.name for module in found if not module.ispkg and module.name != "pyrepl.commands.families"]
+    modules: list[ModuleType] = [import_module(name) for name in names]
     return Table(modules)
 
 

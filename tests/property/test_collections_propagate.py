@@ -13,19 +13,11 @@ from typing import Protocol
 
 import pytest
 
-from pyrepl.commands import (
-    hash_ttl,
-    hash_ttl_values,
-    hashes,
-    keys,
-    list_edits,
-    lists,
-    set_algebra,
-    sets,
-    zset_ranges,
-    zset_store,
-    zsets,
-)
+from pyrepl.commands.collections import hash_ttl, hash_ttl_values, hashes, list_edits, lists, set_algebra, sets
+from pyrepl.commands.keys import keys
+from pyrepl.commands.zsets import ranges as zset_ranges
+from pyrepl.commands.zsets import store as zset_store
+from pyrepl.commands.zsets import zsets
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.digest import keyspace_digest

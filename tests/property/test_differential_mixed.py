@@ -17,7 +17,7 @@ from typing import Final
 
 import pytest
 
-from pyrepl.commands.table import Table
+from pyrepl.commands.engine.table import Table
 from pyrepl.errors import CommandError
 from tests.peers.lab import Lab
 from tests.property import test_differential_hashes as hashes

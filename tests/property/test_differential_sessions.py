@@ -14,8 +14,11 @@ from random import Random
 
 import pytest
 
-from pyrepl.commands import databases, expiry, keys, pubsub, strings, transactions
-from pyrepl.commands.transactions import AbsentWatch
+from pyrepl.commands.keys import expiry, keys
+from pyrepl.commands.node import databases
+from pyrepl.commands.session import pubsub, transactions
+from pyrepl.commands.session.transactions import AbsentWatch
+from pyrepl.commands.strings import strings
 from pyrepl.node.client import Client
 from pyrepl.resp.encoder import encode_command, encode_reply
 from tests.peers.lab import Lab, Node

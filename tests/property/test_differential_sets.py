@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from pyrepl.commands import set_algebra, sets
+from pyrepl.commands.collections import set_algebra, sets
 from pyrepl.keyspace.values import SetValue
 from tests.peers.lab import Lab
 from tests.property.collection_words import KEYS, SETTING, Writer

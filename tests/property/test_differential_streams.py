@@ -2,7 +2,7 @@
 pyrepl propagates must lead a real Redis 8.6 and another pyrepl to the same streams, groups and consumers, and what a
 real master propagates must lead pyrepl to where it leads a real replica.
 
-Left out, with reasons: ids chosen by the server (clocks differ), `~` (node sizes differ, see stream_trim), and what
+Left out, with reasons: ids chosen by the server (clocks differ), `~` (node sizes differ, see `xstreams.trim`), and what
 measures time: idle times are masked, and the only minimum idle times used are 0 and more than the test takes.
 """
 
@@ -15,7 +15,24 @@ from random import Random
 
 import pytest
 
-from pyrepl.commands import stream_claims, stream_groups, stream_info, stream_reads, stream_references, streams
+from pyrepl.commands.xstreams import (
+    claims as stream_claims,
+)
+from pyrepl.commands.xstreams import (
+    groups as stream_groups,
+)
+from pyrepl.commands.xstreams import (
+    info as stream_info,
+)
+from pyrepl.commands.xstreams import (
+    reads as stream_reads,
+)
+from pyrepl.commands.xstreams import (
+    references as stream_references,
+)
+from pyrepl.commands.xstreams import (
+    streams,
+)
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.digest import keyspace_digest
 from pyrepl.resp.encoder import encode_command

@@ -14,9 +14,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from pyrepl.streams.fact_source import FactSource
-from pyrepl.streams.sqlite_table import SqliteTable
-from pyrepl.streams.writer import Writer
+from pyrepl.changes.fact_source import FactSource
+from pyrepl.changes.sqlite_table import SqliteTable
+from pyrepl.changes.writer import Writer
 
 NAMES = ["a", "b", "c"]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from pyrepl.aof.manifest import Manifest
+from pyrepl.changes.token_file import TokenFile
 from pyrepl.config.settings import Settings
-from pyrepl.daemon.aof_files import AofFiles
-from pyrepl.daemon.config_files import rewrite_file
-from pyrepl.daemon.snapshot_sinks import FileSink
-from pyrepl.streams.token_file import TokenFile
+from pyrepl.daemon.aof.files import AofFiles
+from pyrepl.daemon.disk.config_files import rewrite_file
+from pyrepl.daemon.disk.snapshot_sinks import FileSink
 from pyrepl.temporary import create, open_new
 
 

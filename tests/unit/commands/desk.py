@@ -10,10 +10,10 @@ from random import Random
 from types import ModuleType
 from typing import Any, Final
 
-from pyrepl.commands.call import Call
-from pyrepl.commands.dispatch import Dispatcher
-from pyrepl.commands.effect import Effect
-from pyrepl.commands.table import Table
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.commands.engine.effect import Effect
+from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client

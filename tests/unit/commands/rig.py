@@ -8,13 +8,13 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from pyrepl.commands.call import Call
-from pyrepl.commands.dispatch import Dispatcher
-from pyrepl.commands.effect import Effect
-from pyrepl.commands.effects import HurryLink, KillClients, Log
-from pyrepl.commands.introspection import FAMILIES
-from pyrepl.commands.renaming import renamed_table
-from pyrepl.commands.table import Table
+from pyrepl.commands.describe.introspection import FAMILIES
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.commands.engine.effect import Effect
+from pyrepl.commands.engine.effects import HurryLink, KillClients, Log
+from pyrepl.commands.engine.renaming import renamed_table
+from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client

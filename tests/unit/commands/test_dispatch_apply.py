@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.commands.call import Call
+from pyrepl.commands.engine.call import Call
 from pyrepl.errors import CommandError
 from tests.unit.commands.rig import Rig
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyrepl.commands.introspection import FAMILIES
-from pyrepl.commands.table import Command
+from pyrepl.commands.describe.introspection import FAMILIES
+from pyrepl.commands.engine.table import Command
 
 
 def test_each_is_there_once_and_has_commands() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.commands.gates import OOM
+from pyrepl.commands.engine.gates import OOM
 from pyrepl.errors import CommandError
 from pyrepl.resp.reply import QUEUED
 from tests.unit.commands.rig import Rig

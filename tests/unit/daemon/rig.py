@@ -17,7 +17,7 @@ from typing import Any, Final, ParamSpec, Self
 
 import uvloop
 
-from pyrepl.commands.effects import SaveMode
+from pyrepl.commands.engine.effects import SaveMode
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.app import App
 from pyrepl.daemon.clock import Clock

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from pyrepl.changes.history_digits import digits_of, token_at
 from pyrepl.config.kinds import MasterAddress
-from pyrepl.streams.history_digits import digits_of, token_at
 from tests.peers.ports import free_port
 from tests.peers.wire import Word
 from tests.unit.daemon.rig import Peer, RunningNode, link_up, running

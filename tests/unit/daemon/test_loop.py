@@ -16,7 +16,7 @@ import pytest
 
 from pyrepl.config.loading import Loaded
 from pyrepl.config.settings import Settings
-from pyrepl.daemon.config_files import load_settings
+from pyrepl.daemon.disk.config_files import load_settings
 from pyrepl.daemon.loop import RESERVED_FDS, _allow_descriptors, _notices, run_node
 from tests.peers.ports import free_port
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pyrepl.commands import effects
-from pyrepl.commands.effect import Effect
+from pyrepl.commands.engine import effects
+from pyrepl.commands.engine.effect import Effect
 from tests.unit.daemon.rig import in_loop, running, until
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.node.streams import StreamState, Subscriber
-from tests.unit.streams.rig import FakeCatalog, Rig
+from tests.unit.changes.rig import FakeCatalog, Rig
 
 
 def test_rows_of_those_who_left_count_on() -> None:

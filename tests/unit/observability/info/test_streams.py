@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pyrepl.node.streams import Subscriber
+from tests.unit.changes.rig import FakeCatalog
+from tests.unit.changes.rig import Rig as SubscriptionRig
 from tests.unit.commands.rig import Rig
 from tests.unit.observability.info.reading import info
-from tests.unit.streams.rig import FakeCatalog
-from tests.unit.streams.rig import Rig as SubscriptionRig
 
 
 def test_without_a_port_there_is_nobody() -> None:

@@ -1,0 +1,103 @@
+"""The subcommand `pyrepl metrics`: its options, and what help says. The work is in metrics.py."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+
+FORMATS: Final = ("text", "json", "openmetrics", "html")
+
+
+@click.command()
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...", type=click.Path())
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for all of it; see below.")
+@click.option("--master", default="", metavar="URL", help="Spark to run on: spark://host:7077; else local[*].")
+@click.option("--since", default="", metavar="TIME", help="Only what began then or later: 2026-11-21T10:00, or 7d.")
+@click.option("--until", default="", metavar="TIME", help="Only what began before.")
+@click.option(
+    "--format", "wanted", type=click.Choice(FORMATS), default="text", show_default=True, help="What to print."
+)
+@click.option("--zone", default="UTC", show_default=True, help="Time zone of text logs, as Europe/Berlin.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error; with --follow no lines.")
+@click.option("--follow", is_flag=True, help="Go on as the logs grow, until stopped; needs --out. See below.")
+@click.option("--every", default="10s", show_default=True, help="With --follow: look for new lines so often.")
+@click.option("--late", default="1m", show_default=True, help="With --follow: lines may come so late.")
+def metrics(
+    logs: tuple[str, ...],
+    out: Path | None,
+    master: str,
+    since: str,
+    until: str,
+    wanted: str,
+    zone: str,
+    quiet: bool,
+    follow: bool,
+    every: str,
+    late: str,
+) -> None:
+    """Tell from logs what replication cost, and what would make it cheaper.
+
+    LOG is a file or a folder, which is searched to its bottom: event logs of pyrepl, ordinary logs of pyrepl, Redis 6
+    to 8 and Valkey 8 and 9, also packed (.gz). Logs of both ends of a link are joined.
+
+    \b
+    With --out DIR it writes
+      DIR/report.html    charts, advice and tables, one file that needs no network
+      DIR/metrics.json   the same as --format json
+      DIR/metrics.prom   the same as --format openmetrics
+      DIR/results/       every result table as Parquet, happenings by day and node
+      DIR/tables/        what was read; the next run with this DIR reads only what is new
+
+    With --follow it reads new lines and new files as they come, through rotation too, and writes all of DIR anew
+    whenever there was any. Stopped or killed, in a batch too, the next start with this DIR goes on from there: no line
+    is lost and none counts twice. What ended before follow.json's final_before_us is final, unless lines come later
+    than --late; those that do count all the same.
+
+    \b
+    With --follow DIR also has
+      DIR/follow.json    when it was written, and what is final, Unix us; written last
+      DIR/checkpoint/    Spark's own
+
+    \b
+    Exit status:
+      0  done, whatever the logs tell; or --follow was stopped by Ctrl-C or SIGTERM
+      2  it cannot be done: no such log, no Java, something is not installed
+    """
+    from . import run as screen
+    from .spark import Options
+
+    now_us = time.time_ns() // 1000
+    since_us, until_us = _bound("--since", since, now_us), _bound("--until", until, now_us)
+    every_s, late_s = _span("--every", every), _span("--late", late)
+    if follow and out is None:
+        raise click.UsageError("--follow needs --out DIR: there it keeps how far it has read")
+    if follow and wanted != "text":
+        raise click.UsageError(f"--follow prints lines of text; {wanted} is written below --out after each batch")
+    asked = Options(logs, out, master, since_us, until_us, wanted, zone, quiet, follow, every_s, late_s)
+    sys.exit(screen.show(asked))
+
+
+def _span(option: str, text: str) -> float:
+    """Seconds of `10s`, `5m`, `1h`. Raises BadParameter."""
+    found = re.fullmatch(r"(\d+)([smh])", text.strip())
+    if found is None or (option == "--every" and not int(found[1])):
+        raise click.BadParameter(f"{text!r} is no span of time: expected 10s, 5m or 1h", param_hint=option)
+    return float(int(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]])
+
+
+def _bound(option: str, text: str, now_us: int) -> int | None:
+    """Unix us of an option; None where it is not given. Raises BadParameter."""
+    from .run import moment
+
+    if not text:
+        return None
+    try:
+        return moment(text, now_us)
+    except ValueError:
+        complaint = f"{text!r} is no time: expected 2026-11-21, 2026-11-21T10:56, or 2h, 7d for so long ago"
+        raise click.BadParameter(complaint, param_hint=option) from None

@@ -1,0 +1,151 @@
+"""`pyrepl tail` on the command line: its options, and what goes together. What it does: tail.py, capture.py."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from ..completion import streams_of
+
+Given = TypeVar("Given")
+Value = TypeVar("Value")
+
+
+def _memory(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    from pyrepl.units import parse_memory
+
+    try:
+        size = parse_memory(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    if size < 1:
+        raise click.BadParameter("expected at least 1 byte")
+    return size
+
+
+@click.command()
+@click.argument("nodes", metavar="HOST:PORT...", nargs=-1, required=True)
+@click.option("--stream", default="keys", show_default=True, help="Which stream.", shell_complete=streams_of)
+@click.option("--from", "start", metavar="TOKEN|NOW", default="NOW", show_default=True, help="Begin behind this token.")
+@click.option("--match", "pattern", metavar="PATTERN", default="", help="Only rows with a key like this, as in KEYS.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("lines", "json", "table", "parquet")),
+    help="On the screen lines (default), json or table; with --to json (default) or parquet.",
+)
+@click.option("--count", type=click.IntRange(1), help="End after so many rows.")
+@click.option(
+    "--save-token",
+    "token_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Keep the place there, and go on from it next time.",
+)
+@click.option(
+    "--to",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write files there, each row exactly once, also when we are killed; goes on where they end.",
+)
+@click.option(
+    "--roll-bytes", default="64mb", show_default=True, callback=_memory, help="With --to: finish a file of this size."
+)
+@click.option(
+    "--roll-seconds",
+    type=click.FloatRange(0.1),
+    default=60.0,
+    show_default=True,
+    help="With --to: finish a file after this time.",
+)
+@click.option("--name", default="pyrepl-tail", show_default=True, help="Who we are to the node.")
+@click.option(
+    "--password",
+    default="",
+    envvar="PYREPL_STREAM_PASSWORD",
+    help="The node's stream-requirepass. PYREPL_STREAM_PASSWORD in the environment hides it from `ps`.",
+)
+@click.option("--tls", is_flag=True, help="Encrypt the connection, and check the certificate of whoever answers.")
+@click.option(
+    "--cacert", type=click.Path(exists=True, dir_okay=False), help="With --tls: who to trust, instead of the system's."
+)
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing of connections.")
+def tail(
+    nodes: tuple[str, ...],
+    stream: str,
+    start: str,
+    pattern: str,
+    form: str | None,
+    count: int | None,
+    token_file: Path | None,
+    folder: Path | None,
+    roll_bytes: int,
+    roll_seconds: float,
+    name: str,
+    password: str,
+    tls: bool,
+    cacert: str | None,
+    quiet: bool,
+) -> None:
+    """Follow what changes on a node, from the stream port of a master or replica.
+
+    Each row has a token: what changes is numbered, alike on a master and all its replicas. When the connection ends it
+    goes on behind the last token, at the same node or, where several are named, at another.
+
+    \b
+      pyrepl tail 127.0.0.1:7379 --match 'user:*'
+      pyrepl tail 127.0.0.1:7379 --save-token keys.token
+      pyrepl tail 127.0.0.1:7379 --stream commands --to changes/ --format parquet
+
+    \b
+    Exit status:
+      0  ended by Ctrl-C, SIGTERM, or --count
+      1  something is wrong, and stderr says what
+      3  the changes after the token cannot be had any more
+    """
+    from pyrepl.changes.client import NodeAddress
+    from pyrepl.changes.place import Place
+
+    from . import follow as follower
+    from .capture import Rolling
+
+    place = _parsed(Place.parse, start, "--from")
+    for node in nodes:
+        _parsed(NodeAddress.parse, node, "HOST:PORT")
+    context = _parsed(follower.tls_context, cacert, "--cacert") if tls else None
+    if folder is not None and form in ("lines", "table"):
+        raise click.BadParameter("files are written as json or parquet", param_hint="--format")
+    if folder is None and form == "parquet":
+        raise click.BadParameter("parquet is for files: give --to DIR", param_hint="--format")
+    if folder is not None and (token_file is not None or count is not None):
+        raise click.UsageError("--to keeps its place by itself and has no end: leave out --save-token and --count")
+    form = form or ("json" if folder is not None else "lines")
+    rolling = Rolling(roll_bytes, roll_seconds)
+    options = follower.Options(
+        nodes=nodes,
+        stream=stream,
+        start=place,
+        pattern=pattern,
+        form=form,
+        most_rows=count or 0,
+        token_file=token_file,
+        folder=folder,
+        rolling=rolling,
+        name=name,
+        password=password,
+        tls=context,
+        quiet=quiet,
+    )
+    sys.exit(follower.run(options))
+
+
+def _parsed(parse: Callable[[Given], Value], text: Given, hint: str) -> Value:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=hint) from None

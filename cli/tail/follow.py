@@ -1,0 +1,337 @@
+"""`pyrepl tail`: a stream of a node on the screen, row by row, or into files (capture.py)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import ssl
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple, final
+
+from pyrepl.changes.batches import Row
+from pyrepl.changes.client import ClientOptions, Connected, Notice, Subscription, subscribe
+from pyrepl.changes.place import Place
+from pyrepl.changes.refusals import (
+    ForkedHistory,
+    NotAStreamPort,
+    TokenTooOld,
+    UnknownStream,
+    UnknownToken,
+    WrongPassword,
+)
+from pyrepl.changes.rows import Json, encode_row
+from pyrepl.changes.token_file import TokenFile
+from pyrepl.errors import PyreplError
+from pyrepl.words import quote_word
+
+from ..stream_port import STREAM_PORT, where_it_is
+from .capture import Capture, Folder, Rolling
+from .formats import JSON_LINES, PARQUET, why_not_here
+from .matching import Matching
+from .names import FolderError
+from .records import Column, columns_of, record_of
+
+FINE: Final = 0
+FAILED: Final = 1
+NOT_TO_BE_HAD: Final = 3
+
+LINES: Final = "lines"
+JSON: Final = "json"
+TABLE: Final = "table"
+
+_NOT_SHOWN: Final = ("part", "key_base64", "words_base64")
+_WIDTHS: Final = {"token": 16, "part": 4, "db": 3, "command": 12, "cache": 24}
+_DEFAULT_WIDTH: Final = 40
+_REPEAT_AFTER_S: Final = 60.0
+_SCREENFUL: Final = 40
+"""Rows between two headings of a table."""
+
+
+class Options(NamedTuple):
+    """What the command line asked for."""
+
+    nodes: tuple[str, ...]
+    stream: str
+    start: Place
+    pattern: str
+    form: str
+    most_rows: int
+    """Rows after which it ends; 0: never."""
+    token_file: Path | None
+    folder: Path | None
+    rolling: Rolling
+    name: str
+    password: str
+    tls: ssl.SSLContext | None
+    quiet: bool
+
+    def __repr__(self) -> str:
+        return f"Options(nodes={self.nodes!r}, stream={self.stream!r}, ...)"
+
+
+def tls_context(ca_file: str | None) -> ssl.SSLContext:
+    """Trusts the system's authorities, or those in a file. Raises ValueError when there are none in it."""
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except ssl.SSLError:
+        raise ValueError(f"{ca_file}: expected certificates in PEM form") from None
+
+
+def run(options: Options) -> int:
+    """Follow the stream until Ctrl-C, or what ends it; the exit status."""
+    telling = Telling(len(options.nodes))
+    try:
+        return asyncio.run(_until_signalled(options, telling))
+    except BrokenPipeError:
+        # Whoever read along (`| head`) has gone; Python must not stumble over that again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except (TokenTooOld, ForkedHistory) as refusal:
+        _say(f"{telling.not_said(str(refusal))}{_advice(refusal, options)}")
+        return NOT_TO_BE_HAD
+    except (PyreplError, FolderError, ValueError) as error:
+        _say(f"{telling.not_said(str(error))}{_advice(error, options)}")
+        return FAILED
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _say(f"{where}{error.strerror or error}. {_after_a_fault(options)}")
+        return FAILED
+
+
+def _after_a_fault(options: Options) -> str:
+    """What is kept when the disk does not take any more."""
+    if options.folder is not None:
+        return "What was finished is kept; start again to go on behind it"
+    return "The token could not be kept there: the next start shows again what came since it was kept last"
+
+
+async def _until_signalled(options: Options, telling: Telling) -> int:
+    """SIGINT and SIGTERM end it as it would have ended by itself: rows taken are kept, the token is saved."""
+    following = asyncio.ensure_future((_capture if options.folder is not None else _show)(options, telling))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, following.cancel)
+    with suppress(asyncio.CancelledError):
+        await following
+    return FINE
+
+
+def _subscription(options: Options, telling: Telling, start: Place, store: TokenFile | None) -> Subscription:
+    return subscribe(
+        options.nodes,
+        options.stream,
+        start,
+        store=store,
+        name=options.name,
+        password=options.password,
+        options=ClientOptions(tls=options.tls),
+        notice=_ignore if options.quiet else telling,
+    )
+
+
+async def _show(options: Options, telling: Telling) -> None:
+    store = TokenFile(options.token_file) if options.token_file is not None else None
+    if store is not None and not store.path.parent.is_dir():
+        raise FolderError(f"cannot keep the token in {store.path}: there is no folder {store.path.parent}")
+    matching = Matching(options.pattern)
+    screen = _SCREENS[options.form](options.stream)
+    shown = 0
+    async with _subscription(options, telling, options.start, store) as rows:
+        while True:
+            batch = await rows.next_batch()
+            wanted = [row for row in batch.each() if matching.takes(row)]
+            if wanted:
+                sys.stdout.write("".join(f"{line}\n" for row in wanted for line in screen.lines(row)))
+                sys.stdout.flush()
+                shown += len(wanted)
+            # Shown is had: Ctrl-C must not bring it again.
+            rows.confirm()
+            if options.most_rows and shown >= options.most_rows:
+                return
+
+
+async def _capture(options: Options, telling: Telling) -> None:
+    assert options.folder is not None
+    suffix = PARQUET if options.form == PARQUET else JSON_LINES
+    missing = why_not_here(suffix)
+    if missing is not None:
+        raise FolderError(missing)
+    with _opened(options.folder, options.stream, suffix) as folder:
+        folder.begin(options.start)
+        start = folder.place or options.start
+        if not options.quiet:
+            _say(f"{options.folder}: from token {start}")
+        capture = Capture(folder, options.rolling, Matching(options.pattern))
+        async with _subscription(options, telling, start, None) as changes:
+            await capture.run(changes)
+
+
+def _opened(path: Path, stream: str, suffix: str) -> Folder:
+    """Raises FolderError, also for what the system has against the folder: nothing is written yet."""
+    try:
+        return Folder(path, stream, suffix)
+    except OSError as error:
+        raise FolderError(
+            f"cannot write to the folder {path}: {error.strerror or error}"
+            f"{f' ({error.filename})' if error.filename and str(error.filename) != str(path) else ''}."
+            " Give --to a folder that this user may make and write to"
+        ) from None
+
+
+# ---------------------------------------------------------------------- the screen
+
+
+@final
+class _Lines:
+    """The token and the row as the node sent it."""
+
+    def __init__(self, stream: str) -> None:
+        pass
+
+    def lines(self, row: Row) -> list[str]:
+        return [f"{row.token} {encode_row(row.data)}"]
+
+
+@final
+class _JsonRecords:
+    """A JSON object a row."""
+
+    def __init__(self, stream: str) -> None:
+        self._columns = columns_of(stream)
+
+    def lines(self, row: Row) -> list[str]:
+        return [json.dumps(record_of(row, self._columns))]
+
+
+@final
+class _Table:
+    """Columns for people, with a heading now and then. Control characters are escaped: a key may hold any."""
+
+    def __init__(self, stream: str) -> None:
+        self._columns = [column for column in columns_of(stream) if column.name not in _NOT_SHOWN]
+        self._binary = {
+            column.name.removesuffix("_base64"): column.read
+            for column in columns_of(stream)
+            if column.name.endswith("_base64")
+        }
+        self._shown = 0
+
+    def lines(self, row: Row) -> list[str]:
+        self._shown += 1
+        line = _aligned((column.name, self._shown_of(column, row)) for column in self._columns)
+        if self._shown % _SCREENFUL != 1:
+            return [line]
+        return [_aligned((column.name, column.name) for column in self._columns), line]
+
+    def _shown_of(self, column: Column, row: Row) -> str:
+        """As redis-cli shows bytes that are no text: "\\xff"."""
+        value = column.read(row)
+        read = self._binary.get(column.name)
+        other = read(row) if read is not None else None
+        if isinstance(value, list) and read is not None:
+            others = other if isinstance(other, list) else [None] * len(value)
+            return " ".join(map(_cell, value, others))
+        return _cell(value, other)
+
+
+_SCREENS: Final[dict[str, Callable[[str], _Lines | _JsonRecords | _Table]]] = {
+    LINES: _Lines,
+    JSON: _JsonRecords,
+    TABLE: _Table,
+}
+
+
+def _aligned(cells: Iterable[tuple[str, str]]) -> str:
+    return "  ".join(text.ljust(_WIDTHS.get(name, _DEFAULT_WIDTH)) for name, text in cells).rstrip()
+
+
+def _cell(value: Json, other: Json) -> str:
+    if isinstance(other, str):
+        return quote_word(base64.b64decode(other)).decode()
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in value)
+    return encode_row(value)
+
+
+# ---------------------------------------------------------------------- what is said beside
+
+
+@final
+class Telling:
+    """Connections made and lost, on stderr; what is said again and again only now and then.
+
+    Why the only node ends it is left to the last line, which says it with what to do.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        """`nodes` is how many are tried in turn."""
+        self._nodes = nodes
+        self._said: dict[str, float] = {}
+        self._reasons: set[str] = set()
+
+    def __call__(self, notice: Notice) -> None:
+        if isinstance(notice, Connected):
+            history = f", history {notice.history}" if notice.history else ""
+            self._tell(f"{notice.address}: connected to {notice.node}{history}")
+        elif notice.retry_s is not None:
+            self._reasons.add(notice.why)
+            self._tell(f"{notice.address}: {notice.why}; trying {'again' if self._nodes == 1 else 'the next node'}")
+        elif self._nodes > 1:
+            self._reasons.add(notice.why)
+            self._tell(f"{notice.address}: {notice.why}")
+
+    def not_said(self, reason: str) -> str:
+        """The reason why it ends, or what stands for it where that was said of a node already."""
+        is_said = any(said.endswith(reason) for said in self._reasons)
+        return "none of the nodes goes on with this" if is_said else reason
+
+    def _tell(self, text: str) -> None:
+        now = time.monotonic()
+        self._said = {said: at for said, at in self._said.items() if now - at < _REPEAT_AFTER_S}
+        if text not in self._said:
+            self._said[text] = now
+            _say(text)
+
+
+def _ignore(notice: Notice) -> None:
+    pass
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"pyrepl tail: {text}\n")
+    sys.stderr.flush()
+
+
+def _advice(error: Exception, options: Options) -> str:
+    """What to do about it."""
+    if isinstance(error, TokenTooOld):
+        return f"{_begin_anew(options)}. A larger repl-backlog-size on the node bridges longer pauses"
+    if isinstance(error, ForkedHistory):
+        return _begin_anew(options)
+    if isinstance(error, WrongPassword):
+        return ". Set PYREPL_STREAM_PASSWORD, or give --password"
+    if isinstance(error, UnknownToken):
+        return ". --from takes a token that was shown, or NOW"
+    if isinstance(error, UnknownStream):
+        return ". --stream names one of those"
+    if isinstance(error, NotAStreamPort):
+        return f". {where_it_is(options.nodes) if error.is_redis else STREAM_PORT}"
+    return ""
+
+
+def _begin_anew(options: Options) -> str:
+    """What keeps --from from being obeyed."""
+    if options.folder is not None:
+        return ". --from counts in a new folder only: give --to another one"
+    if options.token_file is not None and options.token_file.exists():
+        return f". The saved token comes before --from: remove {options.token_file} to begin anew"
+    return ""

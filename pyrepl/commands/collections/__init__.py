@@ -1,0 +1,1 @@
+"""Commands on lists, hashes and sets."""

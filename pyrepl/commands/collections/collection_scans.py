@@ -1,0 +1,93 @@
+"""HSCAN, SSCAN and ZSCAN: going through one collection in pieces. The walk itself is `scan.scan_elements`.
+
+As in Redis 7.0, a missing key is answered before the options are looked at. Scores go out as text under both protocols.
+"""
+
+from __future__ import annotations
+
+from pyrepl.commands.engine.arguments import cursor_argument, scan_options
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.effect import Effect
+from pyrepl.commands.engine.effects import InSlices
+from pyrepl.commands.engine.slices import ElementsJob
+from pyrepl.commands.engine.table import FIRST_ARG, READONLY, command
+from pyrepl.commands.keys.scan import scan_elements
+from pyrepl.commands.zsets.replies import flat_scores
+from pyrepl.keyspace import hash_verbs, set_verbs, zset_verbs
+
+ScanReply = list[bytes | list[bytes]]
+"""[next cursor, elements]; a next cursor of 0 is the end."""
+
+
+@command("HSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.8.0")
+def hscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply | Effect:
+    """Go through the fields of a hash and their values; the fields alone with NOVALUES (Redis 7.4)."""
+    return _hscan(call, key, cursor, options)
+
+
+def _hscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
+    place = cursor_argument(cursor)
+    value = hash_verbs.read(call.db, key)
+    if value is None:
+        return [b"0", []]
+    shared, names_only = _without_flag(options, b"NOVALUES")
+    chosen = scan_options(shared)
+    if call.keyspace.scans.is_far(call.db.index, key, value.fields, place, chosen.count):
+        return InSlices(ElementsJob(call.keyspace, value.fields, lambda: _hscan(call, key, cursor, options)))
+    next_cursor, names = scan_elements(call, key, value.fields.keys(), place, chosen)
+    if names_only:
+        return [next_cursor, names]
+    fields = value.fields
+    return [next_cursor, [part for name in names for part in (name, fields[name])]]
+
+
+def _without_flag(options: tuple[bytes, ...], flag: bytes) -> tuple[list[bytes], bool]:
+    """The options that come in pairs, and whether `flag` (upper case) stood between them."""
+    pairs: list[bytes] = []
+    found = False
+    i = 0
+    while i < len(options):
+        if options[i].upper() == flag:
+            found = True
+            i += 1
+        else:
+            pairs.extend(options[i : i + 2])
+            i += 2
+    return pairs, found
+
+
+@command("SSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="set", since="2.8.0")
+def sscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply | Effect:
+    """Go through the members of a set."""
+    return _sscan(call, key, cursor, options)
+
+
+def _sscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
+    place = cursor_argument(cursor)
+    everyone = set_verbs.read_members(call.db, key)
+    if everyone is None:
+        return [b"0", []]
+    chosen = scan_options(options)
+    if call.keyspace.scans.is_far(call.db.index, key, everyone, place, chosen.count):
+        return InSlices(ElementsJob(call.keyspace, everyone, lambda: _sscan(call, key, cursor, options)))
+    next_cursor, members = scan_elements(call, key, everyone, place, chosen)
+    return [next_cursor, members]
+
+
+@command("ZSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="sorted-set", since="2.8.0")
+def zscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply | Effect:
+    """Go through the members of a sorted set and their scores."""
+    return _zscan(call, key, cursor, options)
+
+
+def _zscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
+    place = cursor_argument(cursor)
+    value = zset_verbs.read(call.db, key)
+    if value is None:
+        return [b"0", []]
+    scores = value.scores
+    chosen = scan_options(options)
+    if call.keyspace.scans.is_far(call.db.index, key, scores, place, chosen.count):
+        return InSlices(ElementsJob(call.keyspace, scores, lambda: _zscan(call, key, cursor, options)))
+    next_cursor, members = scan_elements(call, key, scores.keys(), place, chosen)
+    return [next_cursor, flat_scores([(scores[member], member) for member in members])]

@@ -1,0 +1,1 @@
+"""What commands tell about themselves: COMMAND and HELP."""

@@ -1,0 +1,97 @@
+"""ACL categories of a command, derived from its row: what COMMAND INFO and COMMAND LIST FILTERBY ACLCAT show.
+
+Redis derives most of them from flags (`setImplicitACLCategories`, 7.0) and writes the rest beside each command; here
+the rest follows from the group, and the few commands that Redis files differently are listed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.commands.engine.table import ADMIN, BLOCKING, FAST, PUBSUB, READONLY, WRITE, Command
+
+CATEGORIES: Final = (
+    "keyspace",
+    "read",
+    "write",
+    "set",
+    "sortedset",
+    "list",
+    "hash",
+    "string",
+    "bitmap",
+    "hyperloglog",
+    "geo",
+    "stream",
+    "pubsub",
+    "admin",
+    "fast",
+    "slow",
+    "blocking",
+    "dangerous",
+    "connection",
+    "transaction",
+    "scripting",
+)
+"""All of Redis's categories, in the order in which it prints them."""
+
+_OF_GROUP: Final = {
+    "generic": "keyspace",
+    "string": "string",
+    "bitmap": "bitmap",
+    "list": "list",
+    "set": "set",
+    "sorted-set": "sortedset",
+    "hash": "hash",
+    "stream": "stream",
+    "connection": "connection",
+    "transactions": "transaction",
+    "scripting": "scripting",
+    "cluster": "",
+}
+_DANGEROUS: Final = frozenset(
+    {"FLUSHALL", "FLUSHDB", "INFO", "KEYS", "LASTSAVE", "RESTORE", "ROLE", "SORT", "SORT_RO", "SWAPDB"}
+)
+_ADMIN: Final = frozenset({"LASTSAVE", "ROLE"})
+_KEYSPACE: Final = frozenset({"DBSIZE", "FLUSHALL", "FLUSHDB", "SWAPDB"})
+_NOT_KEYSPACE: Final = frozenset({"WAIT", "SORT", "SORT_RO"})
+_CONNECTION: Final = frozenset({"COMMAND", "WAIT", "READONLY", "READWRITE"})
+_OF_SORT: Final = frozenset({"set", "sortedset", "list"})
+
+
+def categories(row: Command, *, has_children: bool = False) -> list[str]:
+    """The categories of a command or subcommand, without the `@`, in Redis's order.
+
+    A row that only has subcommands (`has_children`, and an arity that demands one) has few of its own.
+    """
+    found = {"fast" if row.flags & FAST else "slow"}
+    for flag, names in (
+        (WRITE, ("write",)),
+        (READONLY, ("read",)),
+        (ADMIN, ("admin", "dangerous")),
+        (PUBSUB, ("pubsub",)),
+        (BLOCKING, ("blocking",)),
+    ):
+        if row.flags & flag:
+            found.update(names)
+    if not has_children or row.arity == -1:
+        found |= _by_name(row)
+    return [category for category in CATEGORIES if category in found]
+
+
+def _by_name(row: Command) -> set[str]:
+    name = row.name.partition("|")[0]
+    found = {_OF_GROUP.get(row.group, "")}
+    if name in _DANGEROUS:
+        found.add("dangerous")
+    if name in _ADMIN:
+        found.add("admin")
+    if name in _KEYSPACE:
+        found.add("keyspace")
+    if name in _CONNECTION:
+        found.add("connection")
+    if name in _NOT_KEYSPACE:
+        found.discard("keyspace")
+    if name in ("SORT", "SORT_RO"):
+        found |= _OF_SORT
+    return found

@@ -1,0 +1,150 @@
+"""What each command does with its keys: the key specs of COMMAND INFO, and COMMAND GETKEYSANDFLAGS (Redis 8.2 and 8.6).
+
+| place | keys |
+|---|---|
+| `1` | one, at word 1 of the command (the name, or both words of a subcommand's, come first) |
+| `1..-1`, `1..-1/2` | from word 1 to the last, each or every second |
+| `#1`, `#1/2` | word 1 says how many follow, the next ones or every second |
+| `STREAMS+1` | the first half of what follows this word, looked for from word 1 on |
+| `?` | nobody can say without knowing the command |
+
+A command that stands in no row of SPECS has the place that its row in the table says, and reads those keys.
+The words: RO, RW, OW (overwrites) and RM (removes) for the value as a whole; access, update, insert, delete for what is
+in it. A few commands decide by their options, see `_settled`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, NamedTuple
+
+from pyrepl.commands.engine.table import Command
+
+_SPECS: Final[tuple[tuple[str, str], ...]] = (
+    ("1 RO", "TYPE STRLEN LLEN SISMEMBER SCARD HLEN HEXISTS HSTRLEN ZCARD XLEN"),
+    ("1..-1 RO", "EXISTS TOUCH WATCH"),
+    ("2 RO", "OBJECT|ENCODING OBJECT|REFCOUNT OBJECT|IDLETIME OBJECT|FREQ MEMORY|USAGE"),
+    (
+        "1 RW update",
+        "EXPIRE PEXPIRE EXPIREAT PEXPIREAT PERSIST SETRANGE LSET HSET HMSET HEXPIRE HPEXPIRE HEXPIREAT HPEXPIREAT"
+        " HPERSIST HSETEX ZADD XADD XSETID XACK XCLAIM XCFGSET XIDMPRECORD",
+    ),
+    (
+        "1 RW access update",
+        "MOVE GETSET GETEX INCR DECR INCRBY DECRBY INCRBYFLOAT SETBIT HINCRBY HINCRBYFLOAT HGETEX ZINCRBY",
+    ),
+    ("1 RW access update variable_flags", "SET BITFIELD"),
+    (
+        "1 RW delete",
+        "LTRIM LREM SREM HDEL ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREMRANGEBYLEX XDEL XDELEX XTRIM XAUTOCLAIM",
+    ),
+    ("1 RW update delete", "XACKDEL"),
+    ("1 RW insert", "APPEND LPUSH RPUSH LPUSHX RPUSHX LINSERT SADD HSETNX"),
+    ("1 RW access delete", "GETDEL LPOP RPOP SPOP HGETDEL ZPOPMIN ZPOPMAX"),
+    ("1 OW update", "RESTORE SETEX PSETEX"),
+    ("1 OW insert", "SETNX"),
+    ("1..-1/2 OW update", "MSET"),
+    ("1..-1/2 OW insert", "MSETNX"),
+    ("1..-1 RM delete", "DEL UNLINK"),
+    ("1 RW delete variable_flags", "DELEX"),
+    ("#1/2 OW update", "MSETEX"),
+    ("1 RW access delete; 2 RW insert", "LMOVE RPOPLPUSH SMOVE"),
+    ("1 RW access delete; 2 OW update", "RENAME"),
+    ("1 RW access delete; 2 OW insert", "RENAMENX"),
+    ("1 RO access; 2 OW update", "COPY"),
+    ("1 OW update; 2 RO access", "ZRANGESTORE"),
+    ("1 OW update; 2..-1 RO access", "SINTERSTORE SUNIONSTORE SDIFFSTORE"),
+    ("1 OW update; #2 RO access", "ZUNIONSTORE ZINTERSTORE ZDIFFSTORE"),
+    ("2 OW update; 3..-1 RO access", "BITOP"),
+    ("#1 RO access", "SINTERCARD ZUNION ZINTER ZDIFF ZINTERCARD"),
+    ("#1 RW access delete", "LMPOP ZMPOP"),
+    ("1 RO access; ? RO access; ? OW update", "SORT"),
+    ("1 RO access; ? RO access", "SORT_RO"),
+    ("2 RW insert", "XGROUP|CREATE XGROUP|CREATECONSUMER"),
+    ("2 RW delete", "XGROUP|DESTROY XGROUP|DELCONSUMER"),
+    ("2 RW update", "XGROUP|SETID"),
+    ("STREAMS+1 RO access", "XREAD"),
+    ("STREAMS+4 RO access", "XREADGROUP"),
+)
+SPECS: Final[dict[str, str]] = {name: spec for spec, names in _SPECS for name in names.split()}
+
+_PLACE: Final = re.compile(
+    r"(?P<count>#)?(?P<first>\d+)(\.\.(?P<last>-?\d+))?(/(?P<step>\d+))?|(?P<word>[A-Z]+)\+(?P<start>\d+)"
+)
+
+
+class Search(NamedTuple):
+    """Half of a spec: how the first key, or the keys behind it, are found; `spec` are Redis's names and numbers."""
+
+    type: str
+    spec: tuple[tuple[str, int | bytes], ...] = ()
+
+
+class KeySpec(NamedTuple):
+    """One spec: where some keys are, and what is done with them."""
+
+    flags: tuple[str, ...]
+    begin: Search
+    find: Search
+
+
+def specs_of(row: Command) -> tuple[KeySpec, ...]:
+    """The specs of a row, in Redis's order; empty for a command without keys."""
+    text = SPECS.get(row.name)
+    if text is None and row.keys.first:
+        last = row.keys.last
+        text = f"{row.keys.first}{'' if last == row.keys.first else f'..{last}'}/{row.keys.step} RO access"
+    return _parsed(text) if text else ()
+
+
+def named_specs(row: Command) -> list[int]:
+    """Indexes of the specs whose keys are arguments; those that SORT makes of a pattern are none."""
+    specs = specs_of(row)
+    return [at for at, spec in enumerate(specs) if spec.begin.type != "unknown" or spec.flags[0] == "OW"]
+
+
+@cache
+def _parsed(text: str) -> tuple[KeySpec, ...]:
+    return tuple(_spec(part.split()) for part in text.split("; "))
+
+
+def _spec(words: list[str]) -> KeySpec:
+    place, *flags = words
+    found = _PLACE.fullmatch(place)
+    if found is None:
+        return KeySpec(tuple(flags), Search("unknown"), Search("unknown"))
+    step = int(found["step"] or 1)
+    if found["word"]:
+        begin = Search("keyword", (("keyword", found["word"].encode()), ("startfrom", int(found["start"]))))
+        return KeySpec(tuple(flags), begin, Search("range", (("lastkey", -1), ("keystep", step), ("limit", 2))))
+    first = int(found["first"])
+    begin = Search("index", (("index", first),))
+    if found["count"]:
+        return KeySpec(tuple(flags), begin, Search("keynum", (("keynumidx", 0), ("firstkey", 1), ("keystep", step))))
+    last = int(found["last"] or first)
+    reach = last - first if last >= 0 else last
+    return KeySpec(tuple(flags), begin, Search("range", (("lastkey", reach), ("keystep", step), ("limit", 0))))
+
+
+def keys_with_flags(row: Command, argv: list[bytes], positions: list[int]) -> list[tuple[int, tuple[str, ...]]]:
+    """The position of each key of `argv` with what this call does to it; `positions` are those that the row finds.
+
+    Where there are several specs, each is of one key but the last one, which is of all that are left.
+    """
+    specs = specs_of(row)
+    if row.name in ("SORT", "SORT_RO"):
+        return [(at, specs[0].flags if number == 0 else ("OW", "update")) for number, at in enumerate(positions)]
+    flags = [_settled(row, argv, spec.flags) for spec in specs]
+    return [(at, flags[min(number, len(flags) - 1)]) for number, at in enumerate(positions)]
+
+
+def _settled(row: Command, argv: list[bytes], flags: tuple[str, ...]) -> tuple[str, ...]:
+    """The flags of a command whose options decide what it does."""
+    if row.name == "SET" and b"GET" not in [word.upper() for word in argv[3:]]:
+        return ("OW", "update")
+    if row.name == "DELEX" and len(argv) == 2:
+        return ("RM", "delete")
+    if row.name == "BITFIELD" and not {b"SET", b"INCRBY"} & {word.upper() for word in argv[2:]}:
+        return ("RO", "access")
+    return tuple(flag for flag in flags if flag != "variable_flags")

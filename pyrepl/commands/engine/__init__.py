@@ -1,0 +1,1 @@
+"""What runs a command: the table of commands, the dispatcher, gates, arguments, effects."""

@@ -1,0 +1,511 @@
+"""From the words of a command to its reply: look-up, gates, MULTI, execution, propagation. One call per command: hot.
+
+What a command does stands in its family; whether it may run now is `gates`; what needs the world outside comes back as
+an Effect and is performed by the daemon (`perform`). A command that raises CommandError has, by convention, changed
+nothing.
+
+Propagation (Redis 8.2, `propagatePendingCommands`): everything that one call propagates, by the commands that it runs
+(`nested`) as well, is one unit; a unit of several commands goes out between MULTI and EXEC, but for deletions that
+SCAN, RANDOMKEY and the clock bring. Deletions of expired keys go before the command that met them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, final
+
+from pyrepl.commands.engine.call import Call, RandomSource
+from pyrepl.commands.engine.effect import Effect
+from pyrepl.commands.engine.effects import Log
+from pyrepl.commands.engine.entry import Entry
+from pyrepl.commands.engine.gates import why_not_now
+from pyrepl.commands.engine.propagation import collect_expired, send, send_each, send_evicted
+from pyrepl.commands.engine.table import (
+    ADMIN,
+    ARBITRARY_KEYS,
+    DENYOOM,
+    MAY_REPLICATE,
+    NO_AUTH,
+    NO_MONITOR,
+    NO_MULTI,
+    NO_SLOWLOG,
+    NOW_IN_MULTI,
+    STREAM_HOLDS,
+    WRITE,
+    Command,
+    Table,
+    unknown_command,
+    unknown_subcommand,
+)
+from pyrepl.commands.session.transactions import discard_queue
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.database import Expiry
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node
+from pyrepl.observability.events import SecurityAttack
+from pyrepl.resp.encoder import append_reply, encode_command
+from pyrepl.resp.parser import Batch
+from pyrepl.resp.reply import NO_REPLY, OK, QUEUED, Reply, Simple
+
+_HTTP_WORDS: Final = frozenset({b"POST", b"HOST:"})
+"""What a browser that was tricked into talking to us sends first (Redis 3.2.7: cross protocol scripting)."""
+_PROPAGATES: Final = WRITE | MAY_REPLICATE
+_EVICTIONS_AT_ONCE: Final = 16
+_EVICTION_S: Final = 0.0005
+"""Longest that a command waits for evictions before it; the next ones and the cron go on (Redis's default tenacity)."""
+
+
+@final
+class Dispatcher:
+    """Executes commands against one node.
+
+    `perform(call, effect)` carries out an Effect and gives its reply; `clock()` is monotonic seconds, for commandstats
+    and the slow log alone; `random` is what random commands draw from.
+    """
+
+    __slots__ = (
+        "_backlog",
+        "_by_name",
+        "_by_old_name",
+        "_clock",
+        "_keyspace",
+        "_node",
+        "_perform",
+        "random",
+        "table",
+    )
+
+    def __init__(
+        self,
+        node: Node,
+        table: Table,
+        random: RandomSource,
+        perform: Callable[[Call, Effect], Reply],
+        clock: Callable[[], float],
+    ) -> None:
+        self.table = table
+        self.random = random
+        self._node = node
+        self._keyspace = node.keyspace
+        self._backlog = node.replication.backlog
+        self._perform = perform
+        self._clock = clock
+        self._by_name: dict[bytes, Entry] = {}
+        for name, row in table.rows.items():
+            self._by_name[name] = self._by_name[name.lower()] = self._entry(row, 1)
+        self._by_old_name = {name: self._entry(row, 1) for name, row in table.renamed.items()}
+        """What rename-command has taken from clients; streams and files have it still."""
+
+    def call_for(self, client: Client) -> Call:
+        """The Call that all commands of one client share."""
+        return Call(self._node, client, self.random, self)
+
+    def execute(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
+        """The reply to one command; `argv` is not empty, `raw` are the exact bytes it came in."""
+        entry = self._by_name.get(argv[0])
+        if entry is None or entry.children or not entry.fits(len(argv)):
+            try:
+                entry = self._resolve(argv)
+            except CommandError as error:
+                return self._refused(call, argv, error)
+        if call.client.guarded or self._node.checked:
+            return self._execute_guarded(call, entry, argv, raw)
+        return self._run(call, entry, argv, raw)
+
+    def execute_plain(self, call: Call, batch: Batch, start: int, end: int, out: list[bytes]) -> int:
+        """Execute commands [start, end) of a batch while nothing may be in the way of any of it; hot.
+
+        The encoded replies are added to `out`. Stops before a command that needs `execute`: the client or node is
+        guarded, memory is tracked, the name is not found at once. Stops behind one that asked for an effect, which may
+        hold the client. The index of the first command that was not executed.
+        What consecutive commands write goes into the stream as one piece, the very bytes that came.
+        """
+        client = call.client
+        node = self._node
+        keyspace = self._keyspace
+        by_name = self._by_name
+        clock = self._clock
+        commands = batch.commands
+        index = start
+        unfed = start
+        """The first of the commands before `index` whose bytes are still to go into the stream."""
+        fetched = start + 1 if len(commands) - start == 1 else start
+        """How far the keys of the batch were asked for: a single one is looked up at once."""
+        name: bytes | None = None
+        entry: Entry | None = None
+        started = clock()
+        while index < end and not (client.guarded or node.checked):
+            if index >= fetched:
+                fetched = call.db.prefetch_commands(commands, index)
+            argv = commands[index]
+            if argv[0] is not name:
+                name = argv[0]
+                entry = by_name.get(name)
+            if entry is None or not entry.is_plain:
+                break
+            if not entry.fits(len(argv)):
+                break
+            flags = entry.flags
+            if unfed < index and not flags & WRITE:
+                self._feed(call, batch, unfed, index)
+                unfed = index
+            dirty = keyspace.dirty
+            try:
+                reply = self._call(call, entry, argv)
+            except BaseException:
+                self._feed(call, batch, unfed, index)
+                raise
+            is_effect = _is_effect(reply)
+            if is_effect:
+                reply = self._performed(call, entry, reply)
+            now = clock()
+            self._count(call, entry, argv, now - started)
+            started = now
+            changed = keyspace.dirty != dirty
+            index += 1
+            if call.propagated is not None or keyspace.expired or keyspace.expired_fields:
+                self._feed(call, batch, unfed, index - 1)
+                self._propagate(call, entry, batch.wire(index - 1), changed=changed)
+                unfed = index
+            elif not changed or not flags & _PROPAGATES:
+                self._feed(call, batch, unfed, index - 1)
+                unfed = index
+            append_reply(reply, client.proto, out)
+            if is_effect:
+                break
+        self._feed(call, batch, unfed, index)
+        return index
+
+    def _call(self, call: Call, entry: Entry, argv: list[bytes]) -> Any:
+        """What the command's function gives: a reply, an Effect that is still to be performed, or its CommandError."""
+        call.argv = argv
+        call.client.last_command = entry.wire_name
+        try:
+            words = entry.words
+            if words is not None:
+                return words.run(call, argv)
+            if entry.skip == 1:
+                count = len(argv)
+                if count == 3:
+                    return entry.fn(call, argv[1], argv[2])
+                if count == 2:
+                    return entry.fn(call, argv[1])
+                if count == 4:
+                    return entry.fn(call, argv[1], argv[2], argv[3])
+                if count == 1:
+                    return entry.fn(call)
+            return entry.fn(call, *argv[entry.skip :])
+        except CommandError as error:
+            self._failed(call, entry, error)
+            return error
+        except BaseException:
+            call.propagated = None
+            raise
+
+    def _count(self, call: Call, entry: Entry, argv: list[bytes], elapsed_s: float) -> None:
+        """Note that a command was executed, and how long it took."""
+        stats = entry.stats
+        stats.calls += 1
+        stats.seconds += elapsed_s
+        if self._node.tracks_latencies and not call.client.in_slices:
+            stats.latencies.note(elapsed_s)
+        if elapsed_s >= self._node.slow_limit_s and not entry.flags & NO_SLOWLOG:
+            self._node.note_slow(call.client, argv, call.now_ms, elapsed_s)
+
+    def _feed(self, call: Call, batch: Batch, start: int, end: int) -> None:
+        """Put the bytes of commands [start, end) of a batch, all of them writes that changed something, into the
+        stream."""
+        if start == end or not self._node.propagates:
+            return
+        if self._backlog.active:
+            self._node.replication.feed_one(call.db.index, batch.wires(start, end))
+        call.client.write_cut = self._backlog.end
+
+    def _performed(self, call: Call, entry: Entry, effect: Effect) -> Reply:
+        """The daemon's reply to an effect; a CommandError is one too."""
+        try:
+            return self._perform(call, effect)
+        except CommandError as error:
+            self._failed(call, entry, error)
+            return error
+        except BaseException:
+            call.propagated = None
+            raise
+
+    def _failed(self, call: Call, entry: Entry, error: CommandError) -> None:
+        entry.stats.failed_calls += 1
+        self._node.stats.count_error(str(error))
+        call.propagated = None
+
+    def apply(self, call: Call, commands: list[list[bytes]], start: int) -> tuple[int, Exception | None]:
+        """Execute commands of our master's stream, or of a file, from `start` on: nothing may refuse them, and nothing
+        is propagated for them, as the master's bytes go on as they came; hot.
+
+        (how many were executed, `start` included; None), or, where one gave an error, (its index, the error): a
+        CommandError, or whatever a defect of ours has raised. MULTI and EXEC need no deed: a unit comes whole, and
+        nobody else is served between its commands.
+        """
+        by_name = self._by_name
+        clock = self._clock
+        node = self._node
+        tracked = node.memory.tracked
+        index = start
+        try:
+            fetched = start
+            started = clock()
+            for index in range(start, len(commands)):
+                if index >= fetched:
+                    fetched = call.db.prefetch_commands(commands, index)
+                argv = commands[index]
+                entry = by_name.get(argv[0])
+                if entry is None or entry.children or not entry.fits(len(argv)):
+                    entry = self._resolve(argv, in_stream=True)
+                if not entry.applies:
+                    if not entry.frames:
+                        return index, CommandError(f"ERR '{entry.wire_name}' is no command of a replication stream")
+                    reply: Any = OK
+                elif tracked:
+                    reply = self._run_tracked(call, entry, argv, b"")
+                    started = clock()
+                else:
+                    reply = self._call(call, entry, argv)
+                    if _is_effect(reply):
+                        reply = self._performed(call, entry, reply)
+                    call.propagated = None
+                    now = clock()
+                    self._count(call, entry, argv, now - started)
+                    started = now
+                if node.monitors:
+                    self._show_monitors(call.client, argv, entry)
+                if type(reply) is CommandError:
+                    return index, reply
+        except Exception as error:
+            return index, error
+        return len(commands), None
+
+    def why_not_in_stream(self, argv: list[bytes]) -> str:
+        """Why no stream and no append-only file may hold `argv`, whatever its other words are: `unknown_command`, or
+        `foreign_command` for one that no master sends (`table.STREAM_HOLDS`); empty if they may."""
+        row = self.table.find_in_stream(argv[0])
+        if row is not None and row.subcommands and len(argv) > 1:
+            row = row.subcommands.get(argv[1].upper())
+        if row is None:
+            return "unknown_command"
+        rows = row.subcommands.values() or (row,)
+        return "" if any(row.flags & STREAM_HOLDS for row in rows) else "foreign_command"
+
+    def propagate_expired(self) -> None:
+        """Tell the replicas what expiry has deleted outside any command (the active cycle, a command in slices)."""
+        deletions: list[tuple[int, bytes]] = []
+        collect_expired(self._node, deletions)
+        send_each(self._node, deletions)
+
+    def make_room(self, slice_s: float = _EVICTION_S) -> bool:
+        """Evict until used memory is under maxmemory, for `slice_s` at most, and tell the replicas; was that too short?
+
+        Afterwards `full` says whether it is over and nothing can go. As in Redis 7.0 nothing is evicted, and nothing
+        refused, while a data set loads or writes are paused.
+        """
+        node = self._node
+        memory = node.memory
+        memory.full = False
+        if not memory.is_over or node.is_loading or node.pause.until_ms() > self._keyspace.now_ms:
+            return False
+        until = self._clock() + slice_s
+        while memory.is_over:
+            if not memory.evict(_EVICTIONS_AT_ONCE, self.random.below):
+                memory.full = True
+                break
+            if self._clock() > until:
+                break
+        send_evicted(node)
+        return memory.is_over and not memory.full
+
+    def _entry(self, row: Command, skip: int) -> Entry:
+        entry = Entry(row, self._node.stats.of(row.wire_name), skip)
+        for name, child in row.subcommands.items():
+            entry.children[name] = self._entry(child, skip + 1)
+        return entry
+
+    def _resolve(self, argv: list[bytes], in_stream: bool = False) -> Entry:
+        """The slow way to an entry: any case, subcommands, arity. CommandError when there is none."""
+        name = argv[0]
+        entry = self._by_name.get(name) or self._by_name.get(name.upper())
+        if entry is None and in_stream:
+            entry = self._by_old_name.get(name.upper())
+        if entry is None:
+            raise unknown_command(argv)
+        if entry.children and len(argv) > 1:
+            child = entry.children.get(argv[1].upper())
+            if child is None:
+                raise unknown_subcommand(argv)
+            entry = child
+        complaint = entry.row.why_not_arity(len(argv))
+        if complaint is not None:
+            entry.stats.rejected_calls += 1
+            raise CommandError(complaint)
+        return entry
+
+    def _execute_guarded(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
+        client = call.client
+        client.last_command = entry.wire_name
+        memory = self._node.memory
+        if memory.seems_over and client.authenticated:
+            self.make_room()
+        refusal = why_not_now(self._node, client, entry.row, argv)
+        if refusal is not None:
+            if entry.is_exec and client.queue is not None:
+                return self._abort_exec(client, entry, refusal)
+            return self._rejected(client, entry, CommandError(refusal))
+        if client.queue is not None and not entry.flags & NOW_IN_MULTI:
+            if entry.flags & NO_MULTI:
+                return self._rejected(client, entry, CommandError("ERR Command not allowed inside a transaction"))
+            client.queue.append((argv, raw))
+            if entry.flags & WRITE:
+                client.queue_writes = True
+            if entry.flags & DENYOOM:
+                client.queue_grows = True
+            return QUEUED
+        reply = self._run_checked(call, entry, argv, raw)
+        if self._node.monitors:
+            self._show_monitors(client, argv, entry)
+        return reply
+
+    def _run_checked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
+        """As `_run`, with what a node that checks its commands does besides."""
+        keyspace = self._keyspace
+        if entry.flags & WRITE and keyspace.expiry is Expiry.HIDE and self._node.replication.is_replica:
+            keyspace.expiry = Expiry.REMOVE
+        try:
+            if self._node.memory.tracked:
+                return self._run_tracked(call, entry, argv, raw)
+            return self._run(call, entry, argv, raw)
+        finally:
+            if keyspace.expiry is Expiry.REMOVE:
+                keyspace.expiry = Expiry.HIDE
+
+    def _run_tracked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
+        """As `_run`, and the memory limit hears of it: by how much its keys grew, and that they were accessed."""
+        memory = self._node.memory
+        db = call.db
+        keys = [argv[position] for position in entry.row.keys.positions(argv)]
+        if not keys:
+            return self._run(call, entry, argv, raw)
+        if len(keys) > 1:
+            keys = list(dict.fromkeys(keys))
+        if memory.limited and entry.flags & WRITE:
+            size, count = memory.data.of_keys(db, keys)
+            reply = self._run(call, entry, argv, raw)
+            new_size, new_count = memory.data.of_keys(db, keys)
+            memory.data.note(new_size - size, new_count - count)
+        else:
+            reply = self._run(call, entry, argv, raw)
+        if entry.is_access and not call.client.no_touch:
+            memory.note_accesses(db, keys, self.random.below)
+        return reply
+
+    def _run(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
+        """Execute, count what it took, and propagate what it changed."""
+        keyspace = self._keyspace
+        dirty = keyspace.dirty
+        started = self._clock()
+        reply: Any = self._call(call, entry, argv)
+        if _is_effect(reply):
+            reply = self._performed(call, entry, reply)
+        self._count(call, entry, argv, self._clock() - started)
+        if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:
+            self._propagate(call, entry, raw, changed=keyspace.dirty != dirty)
+        settled: Reply = reply
+        return settled
+
+    def _propagate(self, call: Call, entry: Entry, raw: bytes, *, changed: bool) -> None:
+        rewritten = call.propagated
+        call.propagated = None
+        unit = call.unit
+        keyspace = self._keyspace
+        node = self._node
+        if not node.propagates or (unit is None and not self._backlog.active):
+            # Without a backlog nobody ever asks for the stream, and its end does not move.
+            keyspace.expired.clear()
+            keyspace.expired_fields.clear()
+            if node.propagates:
+                call.client.write_cut = self._backlog.end
+            return
+        if unit is None and rewritten is None and not keyspace.expired and not keyspace.expired_fields:
+            if entry.flags & _PROPAGATES:
+                call.client.write_cut = node.replication.feed_one(call.db.index, raw)
+            return
+        effects = unit if unit is not None else []
+        collect_expired(node, effects)
+        if rewritten is not None:
+            effects.extend((call.db.index, encode_command(argv)) for argv in rewritten)
+        elif changed and entry.flags & _PROPAGATES:
+            effects.append((call.db.index, raw))
+        if unit is None:
+            if entry.flags & ARBITRARY_KEYS:
+                send_each(node, effects)
+            else:
+                send(node, effects)
+            call.client.write_cut = node.stream_end
+
+    def run_nested(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
+        """As `execute`, for a command that another one runs: `call` is `Call.nested`, and no gate is asked. Raises
+        CommandError if there is no such command, or if it takes another number of words."""
+        entry = self._by_name.get(argv[0])
+        if entry is None or entry.children or not entry.fits(len(argv)):
+            entry = self._resolve(argv)
+        reply = self._run_checked(call, entry, argv, raw)
+        if self._node.monitors:
+            self._show_monitors(call.client, argv, entry)
+        return reply
+
+    def end_unit(self, outer: Call, unit: list[tuple[int, bytes]]) -> None:
+        """The commands inside `outer` are over: what they propagate goes out, or joins the unit around."""
+        if not unit:
+            return
+        if outer.unit is not None:
+            outer.unit.extend(unit)
+            return
+        send(self._node, unit)
+        outer.client.write_cut = self._node.stream_end
+
+    def _show_monitors(self, client: Client, argv: list[bytes], entry: Entry) -> None:
+        if not entry.flags & (NO_MONITOR | ADMIN):
+            self._node.show_monitors(client, argv, secret=bool(entry.flags & NO_AUTH and entry.row.name != "QUIT"))
+
+    def _refused(self, call: Call, argv: list[bytes], error: CommandError) -> Reply:
+        """A command that is unknown or has the wrong number of words."""
+        client = call.client
+        name = argv[0].upper()
+        known = self._by_name.get(name)
+        client.last_command = known.wire_name if known is not None and not known.children else "NULL"
+        if name in _HTTP_WORDS:
+            client.closing = True
+            client.review_guard()
+            self._perform(call, Log(SecurityAttack(client.addr)))
+            return NO_REPLY
+        if known is not None and known.is_exec and client.queue is not None:
+            return self._abort_exec(client, None, str(error))
+        return self._rejected(client, None, error)
+
+    def _abort_exec(self, client: Client, entry: Entry | None, refusal: str) -> CommandError:
+        """An EXEC that may not run ends its transaction (Redis 7.0 `rejectCommand`); `entry` counts it if given."""
+        discard_queue(client, self._keyspace)
+        return self._rejected(
+            client, entry, CommandError(f"EXECABORT Transaction discarded because of: {refusal.removeprefix('ERR ')}")
+        )
+
+    def _rejected(self, client: Client, entry: Entry | None, error: CommandError) -> CommandError:
+        """A command that did not run; it spoils the transaction it was meant for."""
+        if entry is not None:
+            entry.stats.rejected_calls += 1
+        if client.queue is not None:
+            client.dirty_exec = True
+        self._node.stats.count_error(str(error))
+        return error
+
+
+def _is_effect(reply: Any) -> bool:
+    """Is it still to be performed? The usual replies are told by their type, which is quicker."""
+    kind = type(reply)
+    return kind is not int and kind is not Simple and kind is not bytes and isinstance(reply, Effect)

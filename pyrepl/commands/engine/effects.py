@@ -1,0 +1,283 @@
+"""What commands ask of the process outside: one record per deed, with the reply that the daemon owes for it.
+
+A command returns such a record in place of a reply; the dispatcher hands it to the daemon's `perform`, which acts and
+returns the reply. Not here, because it is state alone and the daemon only looks at it after the command: QUIT and
+CLIENT KILL of oneself (`Client.closing`), MONITOR (`Node.monitors`), CLIENT REPLY, SELECT, RESET, CONFIG RESETSTAT,
+DEBUG DIGEST, POPULATE, SET-ACTIVE-EXPIRE, REPLICATE, CHANGE-REPL-ID.
+
+"Later" marks an effect whose reply may be sent later: `perform` returns NO_REPLY, serves no further command of that
+client, and sends the reply when it is known. Inside EXEC (`call.is_nested`) nothing may wait: the reply is given
+at once, from what is true then.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import final
+
+from pyrepl.commands.engine.effect import Effect
+from pyrepl.commands.engine.slices import Job
+from pyrepl.observability.event import Event
+from pyrepl.resp.reply import OK, Simple
+
+
+class SaveMode(enum.Enum):
+    """What SHUTDOWN does about the data set."""
+
+    DEFAULT = "default"
+    """Save if save points are configured."""
+    SAVE = "save"
+    NOSAVE = "nosave"
+
+
+@final
+class Shutdown(Effect):
+    """SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE].
+
+    Later: waits up to shutdown-timeout for the replicas unless `now`; then the process ends without a reply.
+    `-ERR Errors trying to SHUTDOWN. Check logs.` when the final save failed and not `force`.
+    """
+
+    mode: SaveMode = SaveMode.DEFAULT
+    now: bool = False
+    """Do not wait for replicas that lag."""
+    force: bool = False
+    """End even if saving fails."""
+
+
+@final
+class AbortShutdown(Effect):
+    """SHUTDOWN ABORT: +OK, or `-ERR No shutdown in progress.`"""
+
+
+@final
+class Save(Effect):
+    """SAVE: +OK when the snapshot is on disk, `-ERR` when it could not be written. No child runs (checked before)."""
+
+
+@final
+class Flushed(Effect):
+    """FLUSHALL has emptied the databases: a snapshot that is being saved is not wanted any more, and with save points
+    an empty one takes its place at once; +OK."""
+
+
+@final
+class BgSave(Effect):
+    """BGSAVE: `+Background saving started`, or `-ERR` when there is no starting a child. None runs (checked before)."""
+
+
+@final
+class ScheduleBgSave(Effect):
+    """BGSAVE inside EXEC: start a child as soon as the transaction is over. `+Background saving scheduled`."""
+
+
+@final
+class ReplicaOf(Effect):
+    """REPLICAOF: follow `host`:`port` from now on; +OK. Not sent when we follow that master already."""
+
+    host: str
+    port: int
+
+
+@final
+class Failover(Effect):
+    """FAILOVER: hand our role over to `target` (host, port), or to whichever replica has everything first. +OK.
+
+    Sent only to a master. CommandError, with Redis's text, when it cannot begin.
+    """
+
+    target: tuple[str, int] | None
+    force: bool
+    timeout_ms: int | None
+
+
+@final
+class AbortFailover(Effect):
+    """FAILOVER ABORT: +OK, or `-ERR No failover in progress.`"""
+
+
+@final
+class HurryLink(Effect):
+    """REPLICAOF of the master we follow already: if the link waits for its next try, try now. `reply` is sent."""
+
+    reply: Simple
+
+
+@final
+class Promote(Effect):
+    """REPLICAOF NO ONE: be a master; +OK. Sent only to a replica."""
+
+
+@final
+class Wait(Effect):
+    """WAIT: how many replicas have acked `call.client.write_cut`, an integer.
+
+    Later: as soon as at least `replicas` have, or after `timeout_ms` (0: no limit). Ask for ACKs (REPLCONF GETACK *)
+    when fewer have acked now.
+    """
+
+    replicas: int
+    timeout_ms: int
+
+
+@final
+class Replconf(Effect):
+    """REPLCONF of a replica, `argv` whole: what its session answers (+OK, an error, NO_REPLY for ACK)."""
+
+    argv: tuple[bytes, ...]
+
+
+@final
+class Sync(Effect):
+    """PSYNC or SYNC, `argv` whole: the connection becomes a replica's. NO_REPLY, or the error line of the refusal."""
+
+    argv: tuple[bytes, ...]
+
+
+@final
+class UnblockClient(Effect):
+    """CLIENT UNBLOCK: end the wait of this client, as if its time were over, or with an error. The reply is 1, or 0 if
+    it does not wait (any more)."""
+
+    client_id: int
+    with_error: bool
+
+
+@final
+class KillClients(Effect):
+    """CLIENT KILL: close these connections at once. `reply` is sent as it is.
+
+    A replica's or the master's connection is among them when its client is. The caller's own connection never is: it
+    has `closing` set, so that it still gets the reply.
+    """
+
+    client_ids: tuple[int, ...]
+    reply: Simple | int
+    """OK (the old form), or how many were killed, the caller's own included."""
+
+
+@final
+class PauseChanged(Effect):
+    """CLIENT PAUSE or UNPAUSE has changed `node.pause`: hold or release clients accordingly. +OK."""
+
+
+@final
+class SettingsChanged(Effect):
+    """CONFIG SET has changed these directives (canonical names): apply them to what runs (listener, log, timers). +OK.
+
+    They are in `node.settings` already. CommandError `ERR CONFIG SET failed (possibly related to argument '<name>') -
+    <reason>` when one cannot be applied (a port in use): then the daemon puts `previous` back by `settings.assign` and
+    calls `node.review_settings` and `node.review_guard`.
+    """
+
+    names: tuple[str, ...]
+    previous: tuple[object, ...]
+    """The values before, in the order of `names`."""
+
+
+@final
+class RewriteConfig(Effect):
+    """CONFIG REWRITE: write the file. +OK, or `-ERR Rewriting config file: <reason>`. There is one (checked before)."""
+
+
+@final
+class DebugSleep(Effect):
+    """DEBUG SLEEP: serve nobody for so many seconds; +OK."""
+
+    seconds: float
+
+
+@final
+class DebugReload(Effect):
+    """DEBUG RELOAD: save (unless NOSAVE), empty the databases (unless NOFLUSH), load dump.rdb. +OK.
+
+    `-ERR Error trying to load the RDB dump, check server logs.` when it cannot be loaded.
+    """
+
+    save: bool = True
+    flush: bool = True
+    merge: bool = False
+    """Keys in the file replace those in memory instead of being an error."""
+
+
+@final
+class RewriteAof(Effect):
+    """BGREWRITEAOF: `+Background append only file rewriting started`, `... scheduled` while another child runs, or -ERR
+    when there is no starting a child. No rewrite runs (checked before)."""
+
+
+@final
+class WaitAof(Effect):
+    """WAITAOF. The reply: [1 if `call.client.write_cut` is fsynced here else 0, how many replicas have fsynced it].
+
+    Later: as soon as at least `local` and `replicas` are reached, or after `timeout_ms` (0: no limit).
+    """
+
+    local: int
+    replicas: int
+    timeout_ms: int
+
+
+@final
+class DebugLoadAof(Effect):
+    """DEBUG LOADAOF: write out the AOF, empty the databases, load it again. +OK, or -ERR when there is no AOF."""
+
+
+@final
+class InSlices(Effect):
+    """KEYS and DEBUG DIGEST of many keys: the job's reply, later; at once within a transaction."""
+
+    job: Job
+
+
+class ReplPausePoint(enum.Enum):
+    """Where DEBUG REPL-PAUSE makes the process stop (Redis 8.2)."""
+
+    CLEAR = "clear"
+    """Nowhere any more."""
+    AFTER_FORK = "after-fork"
+    """On a master, when the child that makes a snapshot for replicas was started."""
+    BEFORE_RDB_CHANNEL = "before-rdb-channel"
+    """On a replica, before it asks for the snapshot on its second connection."""
+    ON_STREAMING_REPL_BUF = "on-streaming-repl-buf"
+    """On a replica, at each piece that it applies of the stream that came beside the snapshot."""
+
+
+@final
+class ReplPause(Effect):
+    """DEBUG REPL-PAUSE: stop the process at this point of a sync, each time until SIGCONT; +OK. CLEAR ends that."""
+
+    point: ReplPausePoint
+
+
+@final
+class Log(Effect):
+    """Write this event to the logs; `reply` is sent as it is."""
+
+    event: Event
+    reply: Simple = OK
+
+
+class FactDeed(enum.Enum):
+    """What STREAMS.* asks for."""
+
+    RESERVE = "reserve"
+    COMPLETE = "complete"
+    APPEND = "append"
+    POSITION = "position"
+    LIST = "list"
+
+
+@final
+class WriteFact(Effect):
+    """STREAMS.*: a fact of an application's stream, or a question about the streams.
+
+    Later, where the facts are in a database. RESERVE: the id, or an array of `number` of them if it is not 0. COMPLETE
+    of the id `number`: this node's current id; `-ERR` if it is not reserved. APPEND: the id. POSITION: [linear id,
+    [writer, id, ...]]. LIST: the names.
+    """
+
+    deed: FactDeed
+    stream: str = ""
+    number: int = 0
+    rows: tuple[str, ...] = ()

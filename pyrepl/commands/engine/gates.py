@@ -1,0 +1,83 @@
+"""May this command run now? The checks between look-up and execution, in Redis's order (`processCommand`, 7.0).
+
+Texts are Redis's. Arity and unknown names come before, in `table`; queueing in MULTI comes after, in `dispatch`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.commands.engine.table import DENYOOM, LOADING, NO_AUTH, READONLY, STALE, WRITE, Command
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node
+
+NOAUTH: Final = "NOAUTH Authentication required."
+READONLY_TEXT: Final = "READONLY You can't write against a read only replica."
+NOREPLICAS: Final = "NOREPLICAS Not enough good replicas to write."
+LOADING_TEXT: Final = "LOADING Redis is loading the dataset in memory"
+MASTERDOWN: Final = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
+MISCONF: Final = (
+    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. Commands that "
+    "may modify the data set are disabled, because this instance is configured to report errors during writes if RDB "
+    "snapshotting fails (stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB "
+    "error."
+)
+OOM: Final = "OOM command not allowed when used memory > 'maxmemory'."
+MISCONF_AOF: Final = "MISCONF Errors writing to the AOF file: "
+REPLICA_NO_DATA: Final = "ERR Replica can't interact with the keyspace"
+_LEAVES_MULTI: Final = frozenset({"EXEC", "DISCARD", "QUIT", "RESET"})
+_IN_SUBSCRIPTION: Final = frozenset({"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "PING", "QUIT", "RESET"})
+
+
+def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> str | None:
+    """The error text when `row` must not run for `client` now, or None."""
+    flags = row.flags
+    if not client.authenticated and not flags & NO_AUTH:
+        return NOAUTH
+    if client.is_master_link:
+        return None
+    if client.is_replica and flags & (WRITE | READONLY):
+        return REPLICA_NO_DATA
+    if node.memory.full and _needs_memory(client, row):
+        return OOM
+    writes = bool(flags & WRITE) or (row.name == "EXEC" and client.queue_writes)
+    if writes or row.name == "PING":
+        refusal = _why_not_write(node) if writes else _why_not_saved(node)
+        if refusal is not None:
+            return refusal
+    if client.proto == 2 and (client.channels or client.patterns) and row.name not in _IN_SUBSCRIPTION:
+        return (
+            f"ERR Can't execute '{row.wire_name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
+            "allowed in this context"
+        )
+    if node.link_is_stale and not flags & STALE:
+        return MASTERDOWN
+    if node.is_loading and not flags & LOADING:
+        return LOADING_TEXT
+    return None
+
+
+def _needs_memory(client: Client, row: Command) -> bool:
+    """A queue needs memory too, whatever is queued; what ends it must pass, but for an EXEC that would need more."""
+    if row.name == "EXEC":
+        return client.queue_grows
+    return bool(row.flags & DENYOOM) or (client.queue is not None and row.name not in _LEAVES_MULTI)
+
+
+def _why_not_saved(node: Node) -> str | None:
+    """PING is refused for it as well, so that whoever watches by PING notices (Redis 2.6)."""
+    if node.must_not_write_to_disk_error:
+        return MISCONF
+    aof_error = node.persistence.aof.write_error
+    return f"{MISCONF_AOF}{aof_error}" if aof_error and not node.replication.is_replica else None
+
+
+def _why_not_write(node: Node) -> str | None:
+    refusal = _why_not_saved(node)
+    if refusal is not None:
+        return refusal
+    if node.too_few_replicas:
+        return NOREPLICAS
+    if node.refuses_writes:
+        return READONLY_TEXT
+    return None

@@ -1,0 +1,210 @@
+"""Commands that go through all keys: at once where there are few, in slices between which other clients are served.
+
+Such a command returns `InSlices` with a `Job`; its client waits, nobody else does. Redis blocks all meanwhile, so what
+changes during the slices may be in the reply or not, as with SCAN; within MULTI and in scripts nothing is sliced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import Any, Final, Protocol, final
+
+from pyrepl.commands.engine.effect import Effect
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.database import Database, Keyspace
+from pyrepl.keyspace.digest import KeyspaceDigest
+from pyrepl.keyspace.scan import HashOrder
+from pyrepl.resp.reply import Reply, Simple
+from pyrepl.store.key_round import KeyRound
+
+FEW_KEYS: Final = 10_000
+"""Up to so many keys are gone through at once: a few milliseconds."""
+
+
+class Job(Protocol):
+    """Work in steps."""
+
+    def step(self) -> bool:
+        """Do a part of it, below a millisecond; True when there is nothing left to do."""
+
+    def reply(self) -> Reply:
+        """The command's reply, once a `step` said so."""
+
+
+class Matcher(Protocol):
+    """Does a key match?"""
+
+    def __call__(self, key: bytes, /) -> bool: ...
+
+
+@final
+class KeysJob:
+    """KEYS of one database."""
+
+    __slots__ = ("_db", "_found", "_matches", "_round")
+
+    _STEP: Final = 1000
+
+    def __init__(self, db: Database, matches: Matcher) -> None:
+        self._db = db
+        self._matches = matches
+        self._round = db.key_round()
+        self._found: dict[bytes, None] = {}
+        """As keys may come twice."""
+
+    def step(self) -> bool:
+        """See Job. A database that was flushed or swapped meanwhile ends it."""
+        db, matches = self._db, self._matches
+        keys = self._round.take(self._STEP) if db.has_round(self._round) else []
+        expires = db.timed_count > 0
+        for key in keys:
+            if matches(key) and db.holds(key) and not (expires and db.has_expired(key)):
+                self._found[key] = None
+        return not keys
+
+    def reply(self) -> Reply:
+        """See Job."""
+        return list(self._found)
+
+
+@final
+class OrderJob:
+    """The order of SCAN and RANDOMKEY, made before the first of them is answered.
+
+    A key that goes and comes back meanwhile may stand in it twice, and be returned twice.
+    """
+
+    __slots__ = ("_answer", "_db", "_keys", "_restarts", "_round")
+
+    _STEP: Final = 1000
+
+    def __init__(self, db: Database, answer: Callable[[], Reply]) -> None:
+        """`answer` is called once the order stands in `db`."""
+        self._db = db
+        self._answer = answer
+        self._begin()
+
+    def _begin(self) -> None:
+        self._round = self._db.key_round()
+        self._restarts = 0
+        self._keys: list[bytes] = []
+
+    def step(self) -> bool:
+        """See Job. A database that was flushed or swapped meanwhile begins it again."""
+        db = self._db
+        if db.has_order:
+            return True
+        if not db.has_round(self._round):
+            self._begin()
+        found = self._round.take(self._STEP)
+        if self._round.restarts != self._restarts:
+            self._restarts = self._round.restarts
+            self._keys = []
+        self._keys += found
+        if found and not self._round.is_listed:
+            return False
+        # What was listed at once lacks the keys that came since: then it can as well be listed now.
+        db.take_order(None if self._round.is_listed else self._keys)
+        return True
+
+    def reply(self) -> Reply:
+        """See Job."""
+        return self._answer()
+
+
+def is_order_far(db: Database) -> bool:
+    """Would the order of SCAN have to be made first, of many keys?"""
+    return db.key_count > FEW_KEYS and not db.has_order
+
+
+@final
+class ElementsJob:
+    """The order of HSCAN, SSCAN and ZSCAN, made before the first of them is answered.
+
+    `elements` is a dict or a set. A set is gone through only while nothing at all changes; then its members are taken
+    at once.
+    """
+
+    __slots__ = ("_answer", "_dirty", "_keyspace", "_members", "_order", "_restarts", "_round", "_taken")
+
+    _STEP: Final = 1000
+
+    def __init__(
+        self, keyspace: Keyspace, elements: dict[bytes, Any] | set[bytes], answer: Callable[[], Reply | Effect]
+    ) -> None:
+        """`answer` is called while the order is offered to `keyspace.scans`."""
+        self._keyspace = keyspace
+        self._answer = answer
+        self._order = HashOrder()
+        self._round: KeyRound | None = None
+        self._restarts = 0
+        self._members: set[bytes] | None = None
+        """The set that `_taken` goes through, while nothing has changed."""
+        self._taken: Iterator[bytes] = iter(())
+        self._dirty = keyspace.dirty
+        if isinstance(elements, dict):
+            self._round = KeyRound(elements, exact=True)
+        else:
+            self._members = elements
+            self._taken = iter(elements)
+
+    def step(self) -> bool:
+        """See Job."""
+        found = self._next_members() if self._round is None else self._next_fields(self._round)
+        self._order.add(found)
+        return not found
+
+    def reply(self) -> Reply:
+        """See Job."""
+        scans = self._keyspace.scans
+        scans.offer(self._order)
+        try:
+            answer = self._answer()
+            assert not isinstance(answer, Effect)
+            return answer
+        except CommandError as error:
+            return error
+        finally:
+            scans.offer(None)
+
+    def _next_fields(self, fields: KeyRound) -> list[bytes]:
+        found = fields.take(self._STEP)
+        if fields.restarts != self._restarts:
+            self._restarts = fields.restarts
+            self._order = HashOrder()
+        return found
+
+    def _next_members(self) -> list[bytes]:
+        if self._members is None or self._dirty == self._keyspace.dirty:
+            # A set that is taken apart meanwhile, as its time has come, counts no change.
+            with suppress(RuntimeError):
+                return list(islice(self._taken, self._STEP))
+        assert self._members is not None
+        self._order = HashOrder()
+        self._taken = iter(list(self._members))
+        self._members = None
+        return list(islice(self._taken, self._STEP))
+
+
+@final
+class DigestJob:
+    """DEBUG DIGEST."""
+
+    __slots__ = ("_running",)
+
+    _STEP: Final = 8
+
+    def __init__(self, keyspace: Keyspace) -> None:
+        self._running = KeyspaceDigest(keyspace)
+
+    def step(self) -> bool:
+        """See Job."""
+        if not self._running.done:
+            self._running.step(self._STEP)
+        return self._running.done
+
+    def reply(self) -> Reply:
+        """See Job."""
+        return Simple(self._running.hex.encode())

@@ -1,0 +1,58 @@
+"""SCAN over the keys of a database, and the walk that HSCAN, SSCAN and ZSCAN share. Cursors are `store.key_order`'s, or
+`keyspace.scan`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyrepl.commands.engine.arguments import ScanOptions, cursor_argument, scan_options
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.effect import Effect
+from pyrepl.commands.engine.effects import InSlices
+from pyrepl.commands.engine.slices import OrderJob, is_order_far
+from pyrepl.commands.engine.table import ARBITRARY_KEYS, READONLY, command
+from pyrepl.glob import Glob
+from pyrepl.keyspace.packed import kept_type_name
+from pyrepl.keyspace.scan import SMALL_COLLECTION
+
+ScanReply = list[bytes | list[bytes]]
+"""[next cursor, keys]; a next cursor of 0 is the end."""
+
+
+@command("SCAN", arity=-2, flags=READONLY | ARBITRARY_KEYS, group="generic", since="2.8.0")
+def scan(call: Call, cursor: bytes, *arguments: bytes) -> ScanReply | Effect:
+    """The next keys of an iteration over the database: [cursor, keys]; cursor 0 starts and ends one."""
+    place = cursor_argument(cursor)
+    options = scan_options(arguments, with_type=True)
+    if is_order_far(call.db):
+        return InSlices(OrderJob(call.db, lambda: _scan(call, place, options)))
+    return _scan(call, place, options)
+
+
+def _scan(call: Call, place: int, options: ScanOptions) -> ScanReply:
+    next_cursor, keys = call.db.scan(place, options.count)
+    if options.pattern is not None:
+        keys = list(filter(Glob(options.pattern).matches, keys))
+    return [b"%d" % next_cursor, [key for key in keys if _is_wanted(call, key, options)]]
+
+
+def _is_wanted(call: Call, key: bytes, options: ScanOptions) -> bool:
+    if options.type_name is None or not call.db.holds(key):
+        return call.db.find_kept(key) is not None
+    value = call.db.read_kept(key)
+    return value is not None and options.type_name == kept_type_name(value).encode()
+
+
+def scan_elements(
+    call: Call, key: bytes, elements: Collection[bytes], cursor: int, options: ScanOptions
+) -> tuple[bytes, list[bytes]]:
+    """(next cursor, the next elements that match) of a collection: a set's members, a hash's fields, ...
+
+    `cursor` comes from `cursor_argument`, `options` from `scan_options`. All elements returned are in `elements`.
+    """
+    next_cursor, found = call.keyspace.scans.window(call.db.index, key, elements, cursor, options.count)
+    if options.pattern is not None:
+        found = list(filter(Glob(options.pattern).matches, found))
+    if cursor or len(elements) > SMALL_COLLECTION:
+        found = [element for element in found if element in elements]
+    return b"%d" % next_cursor, found

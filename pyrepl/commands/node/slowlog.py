@@ -1,0 +1,62 @@
+"""SLOWLOG: the log of slow commands, shown and cleared. What is logged is decided in `dispatch` and `node.slowlog`."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final
+
+from pyrepl.commands.describe.help import help_reply, subcommand_syntax_error
+from pyrepl.commands.engine.arguments import ranged_integer_argument
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.table import ADMIN, LOADING, STALE, command, container
+from pyrepl.resp.numbers import INT64_MAX
+from pyrepl.resp.reply import OK, Reply, Simple
+
+_FLAGS: Final = ADMIN | LOADING | STALE
+_SHOWN: Final = 10
+
+slowlog_ = container("SLOWLOG", group="server", since="2.2.12", summary="A container for slow log commands")
+
+
+@command("SLOWLOG|GET", arity=-2, flags=_FLAGS, group="server", since="2.2.12")
+def slowlog_get(call: Call, *count: bytes) -> list[Reply]:
+    """Answer the newest entries of the slow log: 10, so many, or all with -1"""
+    if len(count) > 1:
+        raise subcommand_syntax_error("SLOWLOG", call.argv[1])
+    complaint = "ERR count should be greater than or equal to -1"
+    wanted = ranged_integer_argument(count[0], -1, INT64_MAX, complaint) if count else _SHOWN
+    entries = call.node.slowlog.entries
+    return [
+        [entry.number, entry.at_s, entry.duration_us, list(entry.argv), entry.addr.encode(), entry.client_name]
+        for entry in islice(entries, len(entries) if wanted == -1 else min(wanted, len(entries)))
+    ]
+
+
+@command("SLOWLOG|LEN", arity=2, flags=_FLAGS, group="server", since="2.2.12")
+def slowlog_len(call: Call) -> int:
+    """Count the entries of the slow log"""
+    return len(call.node.slowlog.entries)
+
+
+@command("SLOWLOG|RESET", arity=2, flags=_FLAGS, group="server", since="2.2.12")
+def slowlog_reset(call: Call) -> Simple:
+    """Empty the slow log"""
+    call.node.slowlog.clear()
+    return OK
+
+
+@command("SLOWLOG|HELP", arity=2, flags=LOADING | STALE, group="server", since="6.2.0")
+def slowlog_help(call: Call) -> list[Simple]:
+    """Show what SLOWLOG can do"""
+    return help_reply(
+        "SLOWLOG",
+        "GET [<count>]",
+        "    Return top <count> entries from the slowlog (default: 10, -1 mean all).",
+        "    Entries are made of:",
+        "    id, timestamp, time in microseconds, arguments array, client IP and port,",
+        "    client name",
+        "LEN",
+        "    Return the length of the slowlog.",
+        "RESET",
+        "    Reset the slowlog.",
+    )

@@ -1,0 +1,1 @@
+"""Commands on the connection, its transaction and its subscriptions."""

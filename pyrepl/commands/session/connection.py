@@ -1,0 +1,191 @@
+"""Commands on the connection itself: PING, ECHO, QUIT, AUTH, HELLO, SELECT, RESET. CLIENT is in client_admin.py.
+
+There are no users but `default` yet: its password is the directive requirepass, and without one any password fits the
+form `AUTH default <password>`, as Redis's nopass users have it.
+"""
+
+from __future__ import annotations
+
+import hmac
+from typing import Final
+
+from pyrepl.commands.engine.arguments import database_argument, ranged_integer_argument
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.table import FAST, IN_STREAM, LOADING, NO_AUTH, NOSCRIPT, NOW_IN_MULTI, STALE, command
+from pyrepl.commands.session.transactions import discard_queue
+from pyrepl.errors import CommandError
+from pyrepl.node.node import REDACTED
+from pyrepl.observability.version import REDIS_VERSION
+from pyrepl.resp.numbers import INT64_MAX, INT64_MIN
+from pyrepl.resp.reply import OK, PONG, Reply, Simple
+
+RESET_REPLY: Final = Simple(b"RESET")
+WRONG_PASSWORD: Final = "WRONGPASS invalid username-password pair or user is disabled."
+NO_PASSWORD_SET: Final = (
+    "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration "
+    "is correct?"
+)
+HELLO_NEEDS_AUTH: Final = (
+    "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
+    "option can be used to authenticate the client and select the RESP protocol version at the same time"
+)
+_BEFORE_AUTH: Final = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH
+
+
+@command("PING", arity=-1, flags=FAST | IN_STREAM, group="connection")
+def ping(call: Call, *message: bytes) -> Reply:
+    """Answer PONG, or the message if there is one"""
+    if len(message) > 1:
+        raise CommandError("ERR wrong number of arguments for 'ping' command")
+    client = call.client
+    if client.proto == 2 and (client.channels or client.patterns):
+        return [b"pong", message[0] if message else b""]
+    return message[0] if message else PONG
+
+
+@command("ECHO", arity=2, flags=LOADING | STALE | FAST, group="connection")
+def echo(call: Call, message: bytes) -> bytes:
+    """Answer the message"""
+    return message
+
+
+@command("QUIT", arity=-1, flags=_BEFORE_AUTH | NOW_IN_MULTI, group="connection")
+def quit_(call: Call, *ignored: bytes) -> Simple:
+    """Close the connection after the replies that are due"""
+    call.client.closing = True
+    call.client.review_guard()
+    return OK
+
+
+@command("AUTH", arity=-2, flags=_BEFORE_AUTH, group="connection")
+def auth(call: Call, *words: bytes) -> Simple:
+    """Authenticate the connection with a password, or a user's name and password"""
+    redact(call, *range(1, len(words) + 1))
+    if len(words) > 2:
+        raise CommandError("ERR syntax error")
+    if len(words) == 1:
+        if not call.node.settings.requirepass:
+            raise CommandError(NO_PASSWORD_SET)
+        authenticate(call, b"default", words[0])
+    else:
+        authenticate(call, words[0], words[1])
+    return OK
+
+
+@command("HELLO", arity=-1, flags=_BEFORE_AUTH, group="connection", since="6.0.0")
+def hello(call: Call, *words: bytes) -> dict[Reply, Reply]:
+    """Choose the protocol version, optionally authenticate and name the connection; answer facts about this node"""
+    client = call.client
+    proto = _protocol_version(words[0]) if words else client.proto
+    user, password, name = _hello_options(call, words[1:])
+    if user is not None and password is not None:
+        authenticate(call, user, password)
+    if not client.authenticated:
+        raise CommandError(HELLO_NEEDS_AUTH)
+    if name is not None:
+        client.name = name
+    client.proto = proto
+    client.review_guard()
+    return {
+        b"server": b"redis",
+        b"version": REDIS_VERSION.encode(),
+        b"proto": proto,
+        b"id": client.id,
+        b"mode": b"standalone",
+        b"role": b"replica" if call.node.replication.is_replica else b"master",
+        b"modules": [],
+    }
+
+
+def _protocol_version(word: bytes) -> int:
+    version = ranged_integer_argument(
+        word, INT64_MIN, INT64_MAX, "ERR Protocol version is not an integer or out of range"
+    )
+    if version not in (2, 3):
+        raise CommandError("NOPROTO unsupported protocol version")
+    return version
+
+
+def _hello_options(call: Call, words: tuple[bytes, ...]) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """User, password and name as `AUTH user password` and `SETNAME name` give them; None for what is not given.
+
+    `words` stand behind HELLO and the version.
+    """
+    user = password = name = None
+    i = 0
+    while i < len(words):
+        option = words[i].upper()
+        if option == b"AUTH" and i + 2 < len(words):
+            user, password = words[i + 1 : i + 3]
+            redact(call, i + 3, i + 4)
+            i += 3
+        elif option == b"SETNAME" and i + 1 < len(words):
+            name = words[i + 1]
+            check_plain("Client names", name)
+            i += 2
+        else:
+            shown = words[i][:128].decode("utf-8", "replace")
+            raise CommandError(f"ERR Syntax error in HELLO option '{shown}'")
+    return user, password, name
+
+
+@command("SELECT", arity=2, flags=LOADING | STALE | FAST | IN_STREAM, group="connection")
+def select(call: Call, index: bytes) -> Simple:
+    """Choose the database for the commands that follow"""
+    databases = call.keyspace.databases
+    select_database(call, database_argument(index, len(databases)))
+    return OK
+
+
+@command("RESET", arity=1, flags=_BEFORE_AUTH | NOW_IN_MULTI, group="connection", since="6.2.0")
+def reset(call: Call) -> Simple:
+    """Bring the connection back to the state it had when it was new"""
+    client = call.client
+    if client.is_replica or client.is_master_link:
+        raise CommandError("ERR can only reset normal client connections")
+    node = call.node
+    if client.is_monitor:
+        node.monitors.discard(client.id)
+        client.is_monitor = False
+        node.deliveries[:] = [delivery for delivery in node.deliveries if delivery[0] != client.id]
+        node.review_guard()
+    discard_queue(client, call.keyspace)
+    node.pubsub.drop(client)
+    select_database(call, 0)
+    client.proto = 2
+    client.name = b""
+    client.reply_mode = "on"
+    client.skip_next_reply = False
+    client.no_evict = client.no_touch = False
+    client.user = b"default"
+    client.authenticated = not node.settings.requirepass
+    client.review_guard()
+    return RESET_REPLY
+
+
+def authenticate(call: Call, user: bytes, password: bytes) -> None:
+    """Let the client in as `user`. Raises CommandError WRONGPASS; who was let in before stays in."""
+    expected = call.node.settings.requirepass
+    if user != b"default" or (expected and not hmac.compare_digest(password, expected)):
+        raise CommandError(WRONG_PASSWORD)
+    call.client.authenticated = True
+    call.client.user = user
+    call.client.review_guard()
+
+
+def redact(call: Call, *positions: int) -> None:
+    """Take secrets out of the command's words, which the slow log keeps; the arguments were handed over already."""
+    for position in positions:
+        call.argv[position] = REDACTED
+
+
+def select_database(call: Call, index: int) -> None:
+    """Make database `index`, which exists, the one that the client's commands work on."""
+    call.client.db_index = index
+    call.db = call.keyspace.databases[index]
+
+
+def check_plain(what: str, word: bytes) -> None:
+    """Raises CommandError unless `word` is printable ASCII without spaces; `what` begins the error's text."""
+    if not all(0x21 <= byte <= 0x7E for byte in word):
+        raise CommandError(f"ERR {what} cannot contain spaces, newlines or special characters.")

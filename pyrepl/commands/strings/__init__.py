@@ -1,0 +1,1 @@
+"""Commands on strings and their bits."""

@@ -1,0 +1,183 @@
+"""BITFIELD: integers of any width at any bit of a string. Single bits are in `bits`."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, final
+
+from pyrepl.commands.engine.arguments import integer_argument, syntax_error
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, command
+from pyrepl.commands.strings.bits import bit_offset
+from pyrepl.errors import CommandError
+from pyrepl.resp.numbers import parse_integer
+
+BAD_TYPE: Final = "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is."
+WRAP: Final = b"WRAP"
+SAT: Final = b"SAT"
+FAIL: Final = b"FAIL"
+_ALL_64_BITS: Final = 2**64 - 1
+
+
+class Kind(NamedTuple):
+    """`i5`, `u8`: an integer of 1 to 64 bits (63 if unsigned)."""
+
+    signed: bool
+    bits: int
+
+    @property
+    def lowest(self) -> int:
+        return -(1 << (self.bits - 1)) if self.signed else 0
+
+    @property
+    def highest(self) -> int:
+        return (1 << (self.bits - 1 if self.signed else self.bits)) - 1
+
+    def wrapped(self, number: int) -> int:
+        """The integer of this kind with the same low bits."""
+        number &= (1 << self.bits) - 1
+        return number - (1 << self.bits) if self.signed and number > self.highest else number
+
+
+class Operation(NamedTuple):
+    """One step: GET, SET or INCRBY; `offset` in bits; `overflow` as it was in force there."""
+
+    verb: bytes
+    kind: Kind
+    offset: int
+    amount: int
+    overflow: bytes
+
+
+@command("BITFIELD", arity=-2, flags=WRITE | DENYOOM, keys=FIRST_ARG, group="bitmap", since="3.2.0")
+def bitfield(call: Call, key: bytes, *arguments: bytes) -> list[int | None]:
+    """Read, set and add to integers inside a string; an array of results, null where an overflow was refused."""
+    return _run(call, key, _parse(call, arguments))
+
+
+@command("BITFIELD_RO", arity=-2, flags=READONLY | FAST, keys=FIRST_ARG, group="bitmap", since="6.0.0")
+def bitfield_ro(call: Call, key: bytes, *arguments: bytes) -> list[int | None]:
+    """Read integers inside a string."""
+    operations = _parse(call, arguments)
+    if any(operation.verb != b"GET" for operation in operations):
+        raise CommandError("ERR BITFIELD_RO only supports the GET subcommand")
+    return _run(call, key, operations)
+
+
+def _parse(call: Call, arguments: tuple[bytes, ...]) -> list[Operation]:
+    operations: list[Operation] = []
+    overflow = WRAP
+    at = 0
+    while at < len(arguments):
+        verb = arguments[at].upper()
+        left = len(arguments) - at - 1
+        if verb == b"OVERFLOW" and left >= 1:
+            overflow = arguments[at + 1].upper()
+            if overflow not in (WRAP, SAT, FAIL):
+                raise CommandError("ERR Invalid OVERFLOW type specified")
+            at += 2
+            continue
+        size = {b"GET": 2, b"SET": 3, b"INCRBY": 3}.get(verb)
+        if size is None or left < size:
+            raise syntax_error()
+        kind = _kind(arguments[at + 1])
+        offset = _offset(call, arguments[at + 2], kind)
+        amount = integer_argument(arguments[at + 3]) if verb != b"GET" else 0
+        operations.append(Operation(verb, kind, offset, amount, overflow))
+        at += size + 1
+    return operations
+
+
+def _kind(text: bytes) -> Kind:
+    bits = parse_integer(text[1:])
+    signed = text[:1] == b"i"
+    if text[:1] not in (b"i", b"u") or bits is None or not 1 <= bits <= (64 if signed else 63):
+        raise CommandError(BAD_TYPE)
+    return Kind(signed, bits)
+
+
+def _offset(call: Call, text: bytes, kind: Kind) -> int:
+    """`#n` counts in integers of this kind, `n` in bits."""
+    if text[:1] == b"#":
+        return bit_offset(call, text[1:], kind.bits)
+    return bit_offset(call, text)
+
+
+def _run(call: Call, key: bytes, operations: list[Operation]) -> list[int | None]:
+    writes = [operation for operation in operations if operation.verb != b"GET"]
+    if not writes:
+        value = call.db.read_as(bytes, key)
+        field = _Field(value or b"")
+        return [field.get(operation.kind, operation.offset) for operation in operations]
+    value = call.db.find_as(bytes, key)
+    field = _Field(value or b"")
+    size = (max(operation.offset + operation.kind.bits for operation in writes) + 7) >> 3
+    grown = value is None or field.grow(size)
+    if value is None:
+        field.grow(size)
+    replies = [field.apply(operation, grown=grown) for operation in operations]
+    if grown or field.changes:
+        call.db.replace(key, bytes(field.content))
+    if field.changes:
+        call.db.changed(key, field.changes)
+    return replies
+
+
+@final
+class _Field:
+    """The string being worked on; `changes` counts the writes that Redis counts."""
+
+    __slots__ = ("changes", "content")
+
+    def __init__(self, content: bytes) -> None:
+        self.content = bytearray(content)
+        self.changes = 0
+
+    def grow(self, size: int) -> bool:
+        """Pad with zeros to `size` bytes; True if it was shorter."""
+        missing = size - len(self.content)
+        if missing > 0:
+            self.content.extend(bytes(missing))
+        return missing > 0
+
+    def get(self, kind: Kind, offset: int) -> int:
+        """The integer at bit `offset`; bits beyond the end are 0."""
+        first, last = offset >> 3, (offset + kind.bits - 1) >> 3
+        part = bytes(self.content[first : last + 1]).ljust(last - first + 1, b"\0")
+        return kind.wrapped(int.from_bytes(part, "big") >> (7 - (offset + kind.bits - 1 & 7)))
+
+    def set(self, kind: Kind, offset: int, number: int) -> None:
+        first, last = offset >> 3, (offset + kind.bits - 1) >> 3
+        shift = 7 - (offset + kind.bits - 1 & 7)
+        mask = (1 << kind.bits) - 1
+        part = int.from_bytes(self.content[first : last + 1], "big") & ~(mask << shift)
+        part |= (number & mask) << shift
+        self.content[first : last + 1] = part.to_bytes(last - first + 1, "big")
+
+    def apply(self, operation: Operation, *, grown: bool) -> int | None:
+        kind, offset = operation.kind, operation.offset
+        old = self.get(kind, offset)
+        if operation.verb == b"GET":
+            return old
+        if operation.verb == b"INCRBY":
+            wanted = old + operation.amount
+        else:
+            # Redis takes what is SET as an unsigned integer as 64 unsigned bits: a negative one is too big.
+            wanted = operation.amount if kind.signed else operation.amount & _ALL_64_BITS
+        number = _fitted(kind, wanted, operation.overflow)
+        if number is None:
+            return None
+        self.set(kind, offset, number)
+        if grown or number != old:
+            self.changes += 1
+        return old if operation.verb == b"SET" else number
+
+
+def _fitted(kind: Kind, number: int, overflow: bytes) -> int | None:
+    """The number as this kind can hold it; None where FAIL refuses."""
+    if kind.lowest <= number <= kind.highest:
+        return number
+    if overflow == FAIL:
+        return None
+    if overflow == SAT:
+        return kind.highest if number > kind.highest else kind.lowest
+    return kind.wrapped(number)

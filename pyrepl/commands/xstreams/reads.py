@@ -1,0 +1,313 @@
+"""XREAD and XREADGROUP: new entries of several streams, and the history of a consumer.
+
+XREADGROUP's `>` is another spelling of the greatest id of all, as in Redis.
+
+They do not wait: with BLOCK and nothing there they answer an error, so that nobody asks again and again without a
+pause. Null at once is the answer without BLOCK, and as in Redis inside MULTI. With data there BLOCK means nothing.
+
+Propagation of XREADGROUP (Redis 8.2): what was given out as one XCLAIM per entry, the group's position as XGROUP SETID
+with its count. A consumer is made by asking, whether there is something for it to read or not (7.2); one that no
+XCLAIM names goes out as XGROUP CREATECONSUMER, which Redis does only with NOACK, so that its replicas may lack some.
+The history (an id instead of `>`) counts another delivery of each entry and, as in Redis, does not propagate that.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.commands.engine.arguments import integer_argument, syntax_error, timeout_ms_argument
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.table import BLOCKING, MOVABLE_KEYS, READONLY, WRITE, Keys, command
+from pyrepl.commands.xstreams.ids import FIRST_ID, LAST_ID, id_text, next_id, previous_id, strict_id
+from pyrepl.commands.xstreams.log import advance, between, find, last
+from pyrepl.commands.xstreams.pending import assign, ids_from, touch_consumer
+from pyrepl.commands.xstreams.streams import entries_reply
+from pyrepl.errors import CommandError
+from pyrepl.rdb.values import PendingEntry, StreamEntry, StreamGroup, StreamId, StreamValue
+from pyrepl.resp.encoder import encode_reply
+from pyrepl.resp.reply import NULL_ARRAY, Raw, Reply
+
+_DOLLAR_IN_GROUP: Final = (
+    "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by "
+    "specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty result set."
+)
+_PLUS_IN_GROUP: Final = (
+    "ERR The + ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by "
+    "specifying a proper ID, or use the > ID to get new messages. The + ID would just return an empty result set."
+)
+_ANGLE_WITHOUT_GROUP: Final = (
+    "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."
+)
+_UNBALANCED: Final = "ERR Unbalanced 'xread' list of streams: for each stream key an ID, '+', or '$' must be specified."
+_UNBALANCED_IN_GROUP: Final = (
+    "ERR Unbalanced 'xreadgroup' list of streams: for each stream key an ID or '>' must be specified."
+)
+_OPTION_SIZES: Final = {b"BLOCK": 2, b"COUNT": 2, b"GROUP": 3, b"NOACK": 1}
+
+
+def _keys_of(argv: list[bytes]) -> list[int]:
+    """The first half of what follows STREAMS."""
+    at = 1
+    while at < len(argv) and argv[at].upper() != b"STREAMS":
+        size = _OPTION_SIZES.get(argv[at].upper())
+        if size is None:
+            return []
+        at += size
+    count = len(argv) - at - 1
+    return [] if count < 2 or count % 2 else list(range(at + 1, at + 1 + count // 2))
+
+
+AFTER_STREAMS: Final = Keys(0, 0, 0, _keys_of)
+
+
+@final
+class _Request:
+    """The arguments of XREAD or XREADGROUP; `limit` None for all, `ids` still as text, `waits` with BLOCK."""
+
+    __slots__ = ("consumer", "group", "ids", "keys", "limit", "name", "noack", "of_group", "waits")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.of_group = name == "xreadgroup"
+        self.limit: int | None = None
+        self.group: bytes | None = None
+        self.consumer = b""
+        self.noack = False
+        self.waits = False
+        self.keys: tuple[bytes, ...] = ()
+        self.ids: tuple[bytes, ...] = ()
+
+    def parse(self, words: tuple[bytes, ...], now_ms: int) -> None:
+        at = 0
+        while at < len(words) and not self.keys:
+            word = words[at].upper()
+            more = len(words) - at - 1
+            if word == b"BLOCK" and more:
+                timeout_ms_argument(words[at + 1], now_ms)
+                self.waits = True
+            elif word == b"COUNT" and more:
+                self.limit = max(0, integer_argument(words[at + 1])) or None
+            elif word == b"STREAMS" and more:
+                self._take_streams(words[at + 1 :])
+            elif word == b"GROUP" and more >= 2:
+                self._only_with_group("GROUP")
+                self.group, self.consumer = words[at + 1], words[at + 2]
+            elif word == b"NOACK":
+                self._only_with_group("NOACK")
+                self.noack = True
+            else:
+                raise syntax_error()
+            at += _OPTION_SIZES.get(word, 1)
+        if not self.keys:
+            raise syntax_error()
+        if self.of_group and self.group is None:
+            raise CommandError("ERR Missing GROUP option for XREADGROUP")
+
+    def _take_streams(self, words: tuple[bytes, ...]) -> None:
+        if len(words) % 2:
+            raise CommandError(_UNBALANCED_IN_GROUP if self.of_group else _UNBALANCED)
+        half = len(words) // 2
+        self.keys, self.ids = words[:half], words[half:]
+
+    def _only_with_group(self, option: str) -> None:
+        if not self.of_group:
+            raise CommandError(f"ERR The {option} option is only supported by XREADGROUP. You called XREAD instead.")
+
+
+@command("XREAD", arity=-4, flags=READONLY | BLOCKING | MOVABLE_KEYS, keys=AFTER_STREAMS, group="stream", since="5.0.0")
+def xread(call: Call, *words: bytes) -> Reply:
+    """List the entries of several streams after given ids; null when there are none"""
+    request = _Request("xread")
+    request.parse(words, call.now_ms)
+    starts = []
+    for key, text in zip(request.keys, request.ids):
+        stream = call.db.read_as(StreamValue, key)
+        starts.append(_after(stream, text))
+    found: list[tuple[bytes, Reply]] = []
+    for key, seen in zip(request.keys, starts):
+        stream = call.db.read_as(StreamValue, key)
+        if stream is None:
+            continue
+        newest = last(stream)
+        start = next_id(seen)
+        if newest is not None and newest[0] > seen and start is not None:
+            found.append((key, entries_reply(between(stream, start, stream.last_id, request.limit))))
+    if not found:
+        _check_may_be_empty(call, request)
+    return _by_stream(found, call.client.proto)
+
+
+def _check_may_be_empty(call: Call, request: _Request) -> None:
+    """There is nothing to answer: CommandError when the client wants to wait for it. Within a transaction nobody waits,
+    nor does the stream of a master."""
+    if request.waits and not call.is_nested and not call.client.is_master_link:
+        name = request.name.upper()
+        raise CommandError(
+            f"ERR {name} found nothing, and pyrepl cannot wait for more (BLOCK) yet: ask without BLOCK, and again later"
+        )
+
+
+def _after(stream: StreamValue | None, text: bytes) -> StreamId:
+    if text == b"$":
+        return FIRST_ID if stream is None else stream.last_id
+    if text == b"+":
+        return _before_last(stream)
+    if text == b">":
+        raise CommandError(_ANGLE_WITHOUT_GROUP)
+    return strict_id(text)
+
+
+def _before_last(stream: StreamValue | None) -> StreamId:
+    """Where reading finds the last entry and no other; without entries, where `$` stands."""
+    newest = None if stream is None else last(stream)
+    if newest is None:
+        return FIRST_ID if stream is None else stream.last_id
+    before = previous_id(newest[0])
+    assert before is not None
+    return before
+
+
+@command(
+    "XREADGROUP", arity=-7, flags=WRITE | BLOCKING | MOVABLE_KEYS, keys=AFTER_STREAMS, group="stream", since="5.0.0"
+)
+def xreadgroup(call: Call, *words: bytes) -> Reply:
+    """Give a consumer of a group new entries of several streams, or list what it has not acknowledged yet"""
+    request = _Request("xreadgroup")
+    request.parse(words, call.now_ms)
+    assert request.group is not None
+    group_name, consumer = request.group, request.consumer
+    places = []
+    for key, text in zip(request.keys, request.ids):
+        stream, group = _group_of(call, key, group_name)
+        if text == b"$":
+            raise CommandError(_DOLLAR_IN_GROUP)
+        if text == b"+":
+            raise CommandError(_PLUS_IN_GROUP)
+        places.append((key, stream, group, LAST_ID if text == b">" else strict_id(text)))
+    if not any(seen != LAST_ID or _has_more(stream, group) for _, stream, group, seen in places):
+        _check_may_be_empty(call, request)
+    call.propagate_nothing()
+    found: list[tuple[bytes, Reply]] = []
+    for key, stream, group, seen in places:
+        is_new = touch_consumer(group, consumer, call.now_ms)
+        call.keyspace.dirty += is_new
+        given: list[StreamEntry] = []
+        if seen != LAST_ID:
+            found.append((key, _history(stream, group, consumer, seen, request.limit, call.now_ms)))
+        elif _has_more(stream, group):
+            given = _give(call, stream, group, (key, group_name, consumer), request)
+            found.append((key, entries_reply(given)))
+            call.keyspace.dirty += 1
+        if is_new and (request.noack or not given):
+            propagate_consumer(call, key, group_name, consumer)
+    return _by_stream(found, call.client.proto)
+
+
+def _has_more(stream: StreamValue, group: StreamGroup) -> bool:
+    """Are there entries that the group has not been given yet?"""
+    newest = last(stream)
+    return newest is not None and newest[0] > group.last_id
+
+
+def _group_of(call: Call, key: bytes, name: bytes) -> tuple[StreamValue, StreamGroup]:
+    stream = call.db.read_as(StreamValue, key)
+    group = None if stream is None else stream.groups.get(name)
+    if stream is None or group is None:
+        raise no_group(key, name, " in XREADGROUP with GROUP option")
+    return stream, group
+
+
+def _give(
+    call: Call, stream: StreamValue, group: StreamGroup, names: tuple[bytes, bytes, bytes], request: _Request
+) -> list[StreamEntry]:
+    """Hand the next entries of a group to a consumer and say so to the replicas; `names` are key, group, consumer."""
+    key, group_name, consumer = names
+    start = next_id(group.last_id)
+    assert start is not None
+    entries = between(stream, start, stream.last_id, request.limit)
+    for entry_id, _ in entries:
+        advance(stream, group, entry_id)
+        if not request.noack:
+            pending = assign(group, entry_id, consumer)
+            pending.delivery_ms = call.now_ms
+            pending.delivery_count = 1
+            propagate_claim(call, key, group_name, group, entry_id, pending)
+    if not request.noack:
+        group.consumers[consumer].active_ms = call.now_ms
+    propagate_position(call, key, group_name, group)
+    return entries
+
+
+def _history(
+    stream: StreamValue, group: StreamGroup, consumer: bytes, seen: StreamId, limit: int | None, now_ms: int
+) -> list[Reply]:
+    """What a consumer has pending after an id; each counts as delivered once more. One deleted has no fields."""
+    start = next_id(seen)
+    replies: list[Reply] = []
+    if start is None:
+        return replies
+    for entry_id in ids_from(group, start, consumer):
+        if limit is not None and len(replies) == limit:
+            break
+        entry = find(stream, entry_id)
+        if entry is None:
+            replies.append([id_text(entry_id), NULL_ARRAY])
+            continue
+        pending = group.pending[entry_id]
+        pending.delivery_ms = now_ms
+        pending.delivery_count += 1
+        replies.append([id_text(entry_id), list(entry[1])])
+    return replies
+
+
+def _by_stream(found: list[tuple[bytes, Reply]], proto: int) -> Reply:
+    """Pairs for RESP2; a map for RESP3, where a stream that was named twice stands twice, as in Redis."""
+    if not found:
+        return NULL_ARRAY
+    if proto < 3:
+        return [list(pair) for pair in found]
+    parts = [b"%%%d\r\n" % len(found)]
+    for key, entries in found:
+        parts.append(encode_reply(key, proto))
+        parts.append(encode_reply(entries, proto))
+    return Raw(b"".join(parts))
+
+
+def no_group(key: bytes, name: bytes, where: str = "") -> CommandError:
+    """For a group, or a stream, that is not there."""
+    shown_key, shown_name = key.decode("utf-8", "surrogateescape"), name.decode("utf-8", "surrogateescape")
+    return CommandError(f"NOGROUP No such key '{shown_key}' or consumer group '{shown_name}'{where}")
+
+
+def propagate_claim(
+    call: Call, key: bytes, group_name: bytes, group: StreamGroup, entry_id: StreamId, entry: PendingEntry
+) -> None:
+    """Tell the replicas who has an entry now, since when, given how often; the form that XCLAIM has for that."""
+    call.rewrite(
+        b"XCLAIM",
+        key,
+        group_name,
+        entry.consumer,
+        b"0",
+        id_text(entry_id),
+        b"TIME",
+        b"%d" % entry.delivery_ms,
+        b"RETRYCOUNT",
+        b"%d" % entry.delivery_count,
+        b"FORCE",
+        b"JUSTID",
+        b"LASTID",
+        id_text(group.last_id),
+    )
+
+
+def propagate_position(call: Call, key: bytes, group_name: bytes, group: StreamGroup) -> None:
+    """Tell the replicas how far a group has come."""
+    call.rewrite(
+        b"XGROUP", b"SETID", key, group_name, id_text(group.last_id), b"ENTRIESREAD", b"%d" % group.entries_read
+    )
+
+
+def propagate_consumer(call: Call, key: bytes, group_name: bytes, consumer: bytes) -> None:
+    """Tell the replicas of a new consumer that nothing else names."""
+    call.rewrite(b"XGROUP", b"CREATECONSUMER", key, group_name, consumer)

@@ -1,0 +1,261 @@
+"""Commands on members of a sorted set: adding, removing, asking for scores and ranks, popping, random picks.
+
+What is done with a sorted set is `keyspace.zset_verbs`. Ranges stand in `ranges`, unions and their like in
+`store`. Dirty counts, replies and texts are Redis 7.0's.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.commands.collections.lists import multi_pop_arguments
+from pyrepl.commands.engine.arguments import float_argument, syntax_error
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.key_counts import check_pick_count, pick_count_argument, pop_count_argument
+from pyrepl.commands.engine.table import (
+    DENYOOM,
+    FAST,
+    FIRST_ARG,
+    MOVABLE_KEYS,
+    READONLY,
+    WRITE,
+    Words,
+    command,
+    numkeys_at,
+)
+from pyrepl.commands.zsets.replies import scored_reply
+from pyrepl.errors import CommandError
+from pyrepl.keyspace import zset_verbs
+from pyrepl.keyspace.sampling import Below, distinct_positions
+from pyrepl.keyspace.values import ZsetValue
+from pyrepl.keyspace.zset_verbs import Condition
+from pyrepl.resp.doubles import parse_double
+from pyrepl.resp.numbers import parse_digits
+from pyrepl.resp.reply import NULL_ARRAY, NullArray, Reply
+
+_EXACT: Final = 2**53
+"""Integers up to here are doubles."""
+
+
+@final
+class AddOptions:
+    """ZADD's options and where the scores begin."""
+
+    __slots__ = ("ch", "condition", "incr", "start")
+
+    def __init__(self) -> None:
+        self.condition = Condition()
+        self.ch: bool = False
+        self.incr: bool = False
+        self.start: int = 0
+
+
+def _add_options(arguments: tuple[bytes, ...]) -> AddOptions:
+    options = AddOptions()
+    condition = options.condition
+    for i, argument in enumerate(arguments):
+        word = argument.upper()
+        if word == b"NX":
+            condition.nx = True
+        elif word == b"XX":
+            condition.xx = True
+        elif word == b"CH":
+            options.ch = True
+        elif word == b"INCR":
+            options.incr = True
+        elif word == b"GT":
+            condition.gt = True
+        elif word == b"LT":
+            condition.lt = True
+        else:
+            options.start = i
+            break
+    else:
+        options.start = len(arguments)
+    _check_add_options(options, len(arguments) - options.start)
+    return options
+
+
+def _check_add_options(options: AddOptions, size: int) -> None:
+    """`size` is how many arguments follow the options."""
+    if size == 0 or size & 1:
+        raise syntax_error()
+    condition = options.condition
+    if condition.nx and condition.xx:
+        raise CommandError("ERR XX and NX options at the same time are not compatible")
+    if condition.gt + condition.lt + condition.nx > 1:
+        raise CommandError("ERR GT, LT, and/or NX options at the same time are not compatible")
+    if options.incr and size > 2:
+        raise CommandError("ERR INCR option supports a single increment-element pair")
+
+
+@final
+class _Zadd(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        if len(argv) == 4:
+            # A few digits need none of the checks of the general rule.
+            number = parse_digits(argv[2])
+            score = float(number) if 0 <= number < _EXACT else parse_double(argv[2])
+            if score is not None:
+                return zset_verbs.add(call.db, argv[1], argv[3], score)
+        return _zadd(call, argv[1], tuple(argv[2:]))
+
+
+_ZADD: Final = _Zadd()
+
+
+@command(
+    "ZADD",
+    arity=-4,
+    flags=WRITE | DENYOOM | FAST,
+    keys=FIRST_ARG,
+    group="sorted-set",
+    since="1.2.0",
+    words=_ZADD,
+)
+def zadd(call: Call, key: bytes, *arguments: bytes) -> object:
+    """Add members with scores to a sorted set, or change scores; how many were new."""
+    return _ZADD.run(call, [b"ZADD", key, *arguments])
+
+
+def _zadd(call: Call, key: bytes, arguments: tuple[bytes, ...]) -> int | float | None:
+    options = _add_options(arguments)
+    if options.incr:
+        step = float_argument(arguments[options.start])
+        return zset_verbs.increment(call.db, key, arguments[options.start + 1], step, options.condition)
+    pairs = arguments[options.start :]
+    scores = [float_argument(text) for text in pairs[::2]]
+    added, updated = zset_verbs.add_several(call.db, key, pairs[1::2], scores, options.condition)
+    return added + updated if options.ch else added
+
+
+@command("ZINCRBY", arity=4, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
+def zincrby(call: Call, key: bytes, increment: bytes, member: bytes) -> float | None:
+    """Add to the score of a member, 0 if it is not there; the sum."""
+    return zset_verbs.increment(call.db, key, member, float_argument(increment), Condition())
+
+
+@command("ZREM", arity=-3, flags=WRITE | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
+def zrem(call: Call, key: bytes, *members: bytes) -> int:
+    """Remove members of a sorted set; how many were there."""
+    return zset_verbs.discard(call.db, key, members)
+
+
+@command("ZCARD", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
+def zcard(call: Call, key: bytes) -> int:
+    """The number of members of a sorted set."""
+    return zset_verbs.size(call.db, key)
+
+
+@command("ZSCORE", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
+def zscore(call: Call, key: bytes, member: bytes) -> float | None:
+    """The score of a member."""
+    return zset_verbs.score(call.db, key, member)
+
+
+@command("ZMSCORE", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="6.2.0")
+def zmscore(call: Call, key: bytes, *members: bytes) -> list[float | None]:
+    """The scores of several members."""
+    return zset_verbs.scores(call.db, key, members)
+
+
+@command("ZRANK", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="2.0.0")
+def zrank(call: Call, key: bytes, member: bytes, *options: bytes) -> Reply:
+    """The rank of a member, the lowest score being 0; with its score on request (Redis 7.2)."""
+    return _rank(call, key, member, options, False)
+
+
+@command("ZREVRANK", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="2.0.0")
+def zrevrank(call: Call, key: bytes, member: bytes, *options: bytes) -> Reply:
+    """The rank of a member, the highest score being 0; with its score on request (Redis 7.2)."""
+    return _rank(call, key, member, options, True)
+
+
+def _rank(call: Call, key: bytes, member: bytes, options: tuple[bytes, ...], reverse: bool) -> Reply:
+    if len(options) > 1:
+        raise CommandError(f"ERR wrong number of arguments for '{'zrevrank' if reverse else 'zrank'}' command")
+    if options and options[0].upper() != b"WITHSCORE":
+        raise syntax_error()
+    found = zset_verbs.rank(call.db, key, member, reverse)
+    if found is None:
+        return NULL_ARRAY if options else None
+    return [found[0], found[1]] if options else found[0]
+
+
+@command("ZPOPMIN", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="sorted-set", since="5.0.0")
+def zpopmin(call: Call, key: bytes, *counts: bytes) -> Reply:
+    """Remove and return the members with the lowest scores."""
+    return _pop(call, key, counts, False)
+
+
+@command("ZPOPMAX", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="sorted-set", since="5.0.0")
+def zpopmax(call: Call, key: bytes, *counts: bytes) -> Reply:
+    """Remove and return the members with the highest scores."""
+    return _pop(call, key, counts, True)
+
+
+def _pop(call: Call, key: bytes, counts: tuple[bytes, ...], highest: bool) -> Reply:
+    if len(counts) > 1:
+        raise syntax_error()
+    count = pop_count_argument(counts[0]) if counts else 1
+    taken = zset_verbs.pop_several(call.db, key, count, highest)
+    if not taken:
+        return []
+    if counts:
+        return scored_reply(call, taken)
+    score, member = taken[0]
+    return [member, score]
+
+
+@command("ZMPOP", arity=-4, flags=WRITE | MOVABLE_KEYS, keys=numkeys_at(1), group="sorted-set", since="7.0.0")
+def zmpop(call: Call, *arguments: bytes) -> list[Reply] | NullArray:
+    """Pop members from the first non-empty sorted set of several; the set's key, the members and their scores.
+
+    Propagates as ZPOPMIN or ZPOPMAX with a count.
+    """
+    asked = multi_pop_arguments(arguments, (b"MIN", b"MAX"))
+    for key in asked.keys:
+        taken = zset_verbs.pop_several(call.db, key, asked.count, asked.which == 1)
+        if taken is None:
+            continue
+        call.rewrite(b"ZPOPMAX" if asked.which else b"ZPOPMIN", key, b"%d" % len(taken))
+        return [key, [(member, score) for score, member in taken]]
+    return NULL_ARRAY
+
+
+@command("ZRANDMEMBER", arity=-2, flags=READONLY, keys=FIRST_ARG, group="sorted-set", since="6.2.0")
+def zrandmember(call: Call, key: bytes, *options: bytes) -> Reply:
+    """Random members of a sorted set, with their scores on request; a negative count allows repetitions."""
+    count = _random_count(options) if options else 0
+    value = zset_verbs.read(call.db, key)
+    if not options:
+        return None if value is None else _member_at(value, call.random.below(len(value.scores)))
+    entries = [] if value is None else _random_entries(value, count, call.random.below)
+    if len(options) == 1:
+        return [member for _, member in entries]
+    return scored_reply(call, entries)
+
+
+def _random_count(options: tuple[bytes, ...]) -> int:
+    count = pick_count_argument(options[0])
+    if len(options) > 2 or (len(options) == 2 and options[1].upper() != b"WITHSCORES"):
+        raise syntax_error()
+    if len(options) == 2:
+        check_pick_count(count, pairs=True)
+    return count
+
+
+def _member_at(value: ZsetValue, position: int) -> bytes:
+    member: bytes = value.order[position][1]
+    return member
+
+
+def _random_entries(value: ZsetValue, count: int, below: Below) -> list[tuple[float, bytes]]:
+    order = value.order
+    size = len(value.scores)
+    if count < 0:
+        check_pick_count(count, pairs=False)
+        return [order[below(size)] for _ in range(-count)]
+    if count >= size:
+        return list(order)
+    return [order[position] for position in distinct_positions(count, size, below)]

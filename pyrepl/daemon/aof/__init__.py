@@ -1,0 +1,1 @@
+"""The append-only file on disk: written, loaded, rewritten."""

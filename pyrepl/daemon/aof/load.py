@@ -1,0 +1,148 @@
+"""An append-only file into the node: a base with its snapshot, then commands, unit by unit. Read in slices.
+
+Redis's rules (7.0, `loadSingleAppendOnlyFile`): only the last file may end in the middle of a unit, which is cut off
+if aof-load-truncated says so; everything else that cannot be read ends the start, and the file stays as it was. Expired
+keys stay until a DEL in the file, or the expiry of the running node, takes them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, final
+
+from pyrepl.aof.manifest import Manifest
+from pyrepl.aof.reader import UnitReader
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.daemon.aof.files import AofFiles
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.disk.files import snapshot_limits
+from pyrepl.daemon.log_sink import Log
+from pyrepl.errors import CommandError, ConfigError, CorruptData
+from pyrepl.keyspace.database import Expiry
+from pyrepl.keyspace.idmp import limits_of_new
+from pyrepl.keyspace.loader import Loader
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node
+from pyrepl.observability import events
+
+SLICE_BYTES: Final = 128 * 1024
+_MAGICS: Final = (b"REDIS", b"VALKE")
+
+
+@final
+class AofLoad:
+    """One load. After it `db` is the database that the file has selected at its end, `end` the byte of the last file
+    behind its last whole unit."""
+
+    def __init__(self, node: Node, dispatcher: Dispatcher, files: AofFiles, clock: Clock, log: Log) -> None:
+        self._node = node
+        self._dispatcher = dispatcher
+        self._files = files
+        self._clock = clock
+        self._log = log
+        self.db = 0
+        self.end = 0
+        self.loaded_bytes = 0
+
+    def steps(self, manifest: Manifest) -> Iterator[None]:
+        """Loads slice by slice. Raises ConfigError, whose text ends with what to do."""
+        for entry in manifest.loaded:
+            path = self._files.path(entry.name)
+            try:
+                with path.open("rb") as file:
+                    yield from self._file(file, path, entry is manifest.loaded[-1])
+            except OSError as error:
+                raise ConfigError(
+                    f"Fatal error: can't open the append log file {path} for reading: {error.strerror}. Restore the "
+                    f"file, or move the folder {self._files.folder} away to start without it"
+                ) from None
+            except CorruptData as error:
+                raise ConfigError(
+                    f"Bad file format reading the append only file {path}: {error}. The file was left as it is: make "
+                    "a backup of your AOF file, then use redis-check-aof --fix <the manifest>"
+                ) from None
+
+    def _file(self, file: BinaryIO, path: Path, is_last: bool) -> Iterator[None]:
+        client = Client(0, "", "", self._clock.now(), authenticated=True)
+        client.is_master_link = True
+        call = self._dispatcher.call_for(client)
+        data = file.read(SLICE_BYTES)
+        reader = UnitReader()
+        if data.startswith(_MAGICS):
+            start, data = yield from self._preamble(file, data)
+            reader = UnitReader(start)
+        while data:
+            self._apply(call, reader, data, path)
+            self.loaded_bytes += len(data)
+            yield
+            data = file.read(SLICE_BYTES)
+        self.db, self.end = client.db_index, reader.end
+        if reader.end < reader.read:
+            self._cut(path, reader, is_last)
+
+    def _preamble(self, file: BinaryIO, data: bytes) -> Generator[None, None, tuple[int, bytes]]:
+        """The snapshot a base begins with; returns (the byte behind it, what was read beyond)."""
+        settings = self._node.settings
+        keyspace = self._node.keyspace
+        size = os.fstat(file.fileno()).st_size
+        keyspace.now_ms = self._clock.unix_ms()
+        loader = Loader(
+            snapshot_limits(settings, keyspace, size),
+            keyspace,
+            tracker=self._node.memory.tracker,
+            idmp_limits=limits_of_new(settings),
+        )
+        while data and not loader.finished:
+            loader.feed(data)
+            self.loaded_bytes += len(data)
+            yield
+            if not loader.finished:
+                data = file.read(SLICE_BYTES)
+        loader.end()
+        self._node.functions = loader.functions
+        return loader.loaded_bytes, loader.unused()
+
+    def _failed(self, argv: list[bytes], error: CommandError, path: Path, end: int) -> None:
+        name = argv[0][:128].decode("utf-8", "replace")
+        why = self._dispatcher.why_not_in_stream(argv)
+        if why == "unknown_command":
+            raise CorruptData(f"Unknown command '{name}' reading the append only file", end)
+        if why:
+            raise CorruptData(f"the command '{name}', which is never written to an append only file", end)
+        self._node.stats.unexpected_error_replies += 1
+        self._log(events.AofCommandFailed(name, str(error), str(path), end))
+        if self._node.settings.propagation_error_behavior == "panic":
+            raise CorruptData(f"the command '{name}' fails: {error} (propagation-error-behavior is panic)", end)
+
+    def _apply(self, call: Call, reader: UnitReader, data: bytes, path: Path) -> None:
+        node = self._node
+        keyspace = node.keyspace
+        commands = reader.feed(data)
+        keyspace.now_ms = call.now_ms = self._clock.unix_ms()
+        before, keyspace.expiry = keyspace.expiry, Expiry.IGNORE
+        node.propagates = False
+        try:
+            index, error = self._dispatcher.apply(call, commands, 0)
+            while error is not None:
+                if not isinstance(error, CommandError):
+                    raise error
+                self._failed(commands[index], error, path, reader.end)
+                index, error = self._dispatcher.apply(call, commands, index + 1)
+        finally:
+            keyspace.expiry = before
+            node.review_guard()
+
+    def _cut(self, path: Path, reader: UnitReader, is_last: bool) -> None:
+        """The file ends in the middle of a unit."""
+        lost = reader.read - reader.end
+        if not is_last or not self._node.settings.aof_load_truncated:
+            raise ConfigError(
+                f"Unexpected end of file reading the append only file {path}: the last whole command ends at byte "
+                f"{reader.end}, and {lost} bytes follow. Make a backup of your AOF file, then use redis-check-aof --fix"
+                " <the manifest>, or set aof-load-truncated yes (which cuts only the last file)"
+            )
+        os.truncate(path, reader.end)
+        self._log(events.AofTruncated(str(path), reader.end, lost))

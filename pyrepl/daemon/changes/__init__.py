@@ -1,0 +1,1 @@
+"""The stream port: change streams served to subscribers."""

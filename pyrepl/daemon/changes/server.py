@@ -1,0 +1,327 @@
+"""The stream port: who may come in, what subscribers say, and what a change of the node's history means for them.
+
+The streams are `hub`'s, a connection is `conn`'s. Off unless `stream-port` is set: then this module is not
+even imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Final, final
+
+from pyrepl.changes.changed_keys import ChangedKeys
+from pyrepl.changes.checkpoints import SPACING_BYTES
+from pyrepl.changes.recent_source import RecentSource
+from pyrepl.changes.replicated import CACHES_CHANNEL, CacheRows, CommandRows, KeyRows, RowMaker, parse_invalidation
+from pyrepl.changes.replicated_source import Pin, ReplicatedSource
+from pyrepl.changes.rows import encode_row
+from pyrepl.changes.subscription import Ended, HeardCommand, Subscribed, Subscription, SubscriptionOptions
+from pyrepl.changes.tokens import why_not_writer
+from pyrepl.changes.verbs import InvalidateCache, RemoteServerUp
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.daemon.changes.conn import StreamConn
+from pyrepl.daemon.changes.facts import StreamFacts
+from pyrepl.daemon.changes.hub import StreamHub
+from pyrepl.daemon.clients.client_conn import peer_name
+from pyrepl.daemon.clients.clients import Clients, is_local, keep_alive
+from pyrepl.daemon.clients.listener import Listener
+from pyrepl.daemon.clients.turns import Turns
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.eventlog.event_log import EventLog
+from pyrepl.daemon.faults import Faults
+from pyrepl.daemon.log_sink import Log
+from pyrepl.errors import CommandError, ConfigError
+from pyrepl.node.node import Node
+from pyrepl.node.streams import Subscriber
+from pyrepl.observability import events
+from pyrepl.replication.backlog import Cursor
+from pyrepl.resp.encoder import encode_command
+from pyrepl.units import Offset
+
+_CHANNEL: Final = "pyrepl:"
+"""What clients say about users, pushers and data received is published on a channel of this prefix and the verb."""
+
+
+@final
+class StreamServer:
+    """The stream port of a node."""
+
+    def __init__(
+        self,
+        node: Node,
+        dispatcher: Dispatcher,
+        clients: Clients,
+        turns: Turns,
+        event_log: EventLog,
+        faults: Faults,
+        clock: Clock,
+        tell: Log,
+    ) -> None:
+        """`tell` is the text log. Raises ConfigError for what no subscriber could be told."""
+        self.clock = clock
+        self._node = node
+        self._dispatcher = dispatcher
+        self._turns = turns
+        self._tell = tell
+        self._state = node.streams
+        self._replication = node.replication
+        self._backlog = node.replication.backlog
+        self._history = node.replication.history
+        self._listener = Listener(lambda: StreamConn(self))
+        self._options = SubscriptionOptions()
+        self._next_id = 1
+        self._note_at = 0
+        self._changed = ChangedKeys(self._positions)
+        self.replicated = ReplicatedSource(
+            self._backlog, lambda: self._history, self._makers(), self._attach, self._detach
+        )
+        self._log = self.replicated.log
+        self._state.name = self._name()
+        self.hub = StreamHub(self._state.name, self.replicated, self.clock)
+        self._sync = RecentSource("sync", self._state.name, self.clock.unix_ms(), self._node.settings.stream_sync_rows)
+        self.hub.sources.append(self._sync)
+        self._sync_at = self._sync.current
+        self.hub.built_in = frozenset(self.hub.streams())
+        self.facts = StreamFacts(node, dispatcher, clients, self.hub, faults, clock, tell)
+        self.hub.facts = self.facts
+        event_log.listeners.append(self._on_event)
+        self.settings_changed()
+
+    # ------------------------------------------------------------------ life
+
+    def bind(self) -> None:
+        """Open the port. Raises ConfigError."""
+        settings = self._node.settings
+        addresses = settings.stream_bind or settings.bind
+        self._listener.bind_tcp(list(addresses), settings.stream_port, settings.tcp_backlog)
+        self._state.port = self._listener.port
+
+    async def serve(self) -> None:
+        """Begin to accept subscribers."""
+        await self._listener.serve()
+        self._tell(events.StreamPortOpened(self._state.port))
+
+    def begin(self) -> None:
+        """The data is loaded and the role is known."""
+        self.stream_begins()
+        self.facts.begin()
+
+    def stop(self) -> None:
+        """The node ends: every subscriber is told."""
+        self._listener.close()
+        for conn in list(self.hub.conns.values()):
+            conn.close("server stopping")
+        self.hub.close()
+        self.facts.close()
+
+    def settings_changed(self) -> None:
+        """CONFIG SET."""
+        settings = self._node.settings
+        options = self._options
+        options.line_bytes = settings.stream_line_limit
+        options.row_bytes = settings.stream_row_limit
+        options.output_bytes = settings.stream_output_buffer_limit
+        options.password = settings.stream_requirepass
+        self.replicated.makers.update(self._makers())
+
+    # ------------------------------------------------------------------ connections
+
+    def admit(self, conn: StreamConn) -> None:
+        """A connection came in: it gets its first lines, or one that says why not."""
+        conn.id, self._next_id = self._next_id, self._next_id + 1
+        conn.addr = peer_name(conn.transport, "")[0]
+        now = self.clock.now()
+        conn.subscription = Subscription(self.hub, self._options, now, self.clock.unix_ms())
+        self._state.total_connections += 1
+        refusal = self._why_not_admitted(conn.addr)
+        self.hub.conns[conn.id] = conn
+        self._state.subscribers[conn.id] = Subscriber(conn.id, conn.addr, now, conn.subscription)
+        sock = conn.transport.get_extra_info("socket")
+        if sock is not None and self._node.settings.tcp_keepalive and sock.family != socket.AF_UNIX:
+            keep_alive(sock, self._node.settings.tcp_keepalive)
+        if refusal:
+            self._state.rejected_connections += 1
+            conn.close(refusal)
+        else:
+            conn.work()
+
+    def forget(self, conn: StreamConn) -> None:
+        """A connection has ended, by whichever side."""
+        self.hub.conns.pop(conn.id, None)
+        if self._state.subscribers.pop(conn.id, None) is not None:
+            self._state.rows_of_ended += conn.subscription.rows_sent
+        if not conn.subscription.ended:
+            self._tell(events.StreamClientLeft(conn.addr, conn.subscription.name))
+            # Whatever it still had planned is in vain.
+            conn.subscription.close("connection closed")
+
+    def ended(self, conn: StreamConn, event: Ended) -> None:
+        """The machine of a connection has ended it."""
+        if event.is_fault:
+            self._state.errors_sent += 1
+            if event.reason.startswith("SLOW"):
+                self._state.cut_for_output += 1
+            self._tell(events.StreamClientRefused(conn.addr, conn.subscription.name, event.reason))
+
+    def subscribed(self, conn: StreamConn, event: Subscribed) -> None:
+        self._tell(events.StreamFollowed(conn.addr, conn.subscription.name, event.stream, event.token))
+
+    def heard(
+        self,
+        conn: StreamConn,
+        command: HeardCommand,
+    ) -> None:
+        """A subscriber said something that concerns others."""
+        if isinstance(command, RemoteServerUp):
+            for other in list(self.hub.conns.values()):
+                if other is not conn:
+                    other.say(command)
+        elif isinstance(command, InvalidateCache):
+            self._invalidate(conn, command)
+        else:
+            self._publish(f"{_CHANNEL}{command.VERB.lower()}".encode(), command.words().encode())
+
+    def _invalidate(self, conn: StreamConn, command: InvalidateCache) -> None:
+        """INVALIDATE_CACHE: into our stream as a message, by which it reaches the replicas and their subscribers."""
+        message = f"[{encode_row(command.cache)},{command.keys},{self.clock.unix_ms()}]".encode()
+        if parse_invalidation(message) is None:
+            self._refuse(conn, "expected INVALIDATE_CACHE <cache> <keys as a JSON list, or null>")
+        elif self._replication.is_replica:
+            master = f"{self._replication.master_host}:{self._replication.master_port}"
+            self._refuse(
+                conn,
+                f"this node is a replica of {master} and adds nothing to the stream: send INVALIDATE_CACHE to the"
+                f" master, or there PUBLISH {CACHES_CHANNEL.decode()} <row>",
+            )
+        elif self._node.pause.until_ms():
+            self._refuse(conn, "writes are paused (CLIENT PAUSE or FAILOVER): send it again later")
+        else:
+            self._publish(CACHES_CHANNEL, message)
+
+    def _publish(self, channel: bytes, message: bytes) -> None:
+        """As PUBLISH does it: to our own listeners, and on a master to the replicas'."""
+        node = self._node
+        node.deliveries.extend(node.pubsub.publish(channel, message))
+        if node.propagates and not node.pause.until_ms():
+            db = max(0, self._replication.feed.db)
+            self._replication.feed_one(db, encode_command([b"PUBLISH", channel, message]))
+        self._turns.end_batch()
+
+    def _refuse(self, conn: StreamConn, text: str) -> None:
+        conn.subscription.refuse(text)
+        conn.work()
+
+    def _why_not_admitted(self, addr: str) -> str:
+        settings = self._node.settings
+        if len(self.hub.conns) >= settings.stream_maxclients:
+            return "BUSY max number of clients reached (stream-maxclients): try again later, or another node"
+        if settings.protected_mode and not settings.stream_requirepass and not is_local(addr):
+            return (
+                "DENIED protected mode: without a password subscribers must be on this machine; set stream-requirepass,"
+                " or protected-mode no if nobody from outside can reach this port"
+            )
+        return ""
+
+    # ------------------------------------------------------------------ the stream goes on
+
+    def plan(self) -> None:
+        """Something may have been added to the stream: called after each batch of commands, so it must be cheap."""
+        end = self._backlog.end
+        if end >= self._note_at or self._history.replid != self.replicated.replid:
+            self._review(end)
+        self.hub.plan_pump()
+
+    def _review(self, end: int) -> None:
+        """Note where reading may begin, and a new name of the history."""
+        if self._history.replid != self.replicated.replid:
+            self._rename()
+        if self._backlog.active:
+            self._log.note(end, self._replication.stream_db)
+        self._note_at = end + SPACING_BYTES
+
+    def _rename(self) -> None:
+        old, new = self.replicated.replid, self._history.replid
+        fork = self._history.fork
+        if old and fork is not None:
+            # What came before the fork goes out under the name that it came under.
+            while self.hub.pump(int(fork)):
+                pass
+            self.replicated.named(new)
+            self.hub.renamed(old, int(fork))
+            return
+        self.replicated.named(new)
+        if old:
+            self.hub.history_lost(f"FORKED the history {old} has ended here; this node's is {new} now")
+            self._log.restart(self._backlog.end, self._replication.stream_db)
+
+    def tick(self) -> None:
+        """Do what is due; call it about every 100 ms."""
+        if not self._replication.is_replica and not self._backlog.active and not self._node.is_loading:
+            self.stream_begins()
+        self.plan()
+        self.facts.tick()
+        now = self.clock.now()
+        for conn in list(self.hub.conns.values()):
+            conn.tick(now)
+
+    def stream_ends(self) -> None:
+        """Our data and stream are about to be replaced by a full resync."""
+        self.hub.history_lost("LOADING this node's data and history are replaced by a full sync")
+        self.replicated.named("")
+
+    def stream_begins(self) -> None:
+        """The data is loaded, and the role known: the stream goes on from here."""
+        if not self._backlog.active:
+            if self._replication.is_replica:
+                return
+            # The stream is what subscribers follow, so a master makes one though no replica came yet.
+            self._backlog.create()
+        self.replicated.named(self._history.replid)
+        self._log.restart(self._backlog.end, self._replication.stream_db)
+        self._note_at = self._backlog.end + SPACING_BYTES
+
+    def _on_event(self, line: bytes) -> None:
+        """A line of the event log is a row of `sync`."""
+        self._sync.append(line.decode().rstrip())
+        asyncio.get_running_loop().call_soon(self._hand_out_events)
+
+    def _hand_out_events(self) -> None:
+        at = self._sync_at
+        if at < self._sync.current:
+            self._sync_at = self._sync.current
+            self.hub.hand_out(self._sync.read("sync", None, max(at, self._sync.oldest), 1 << 30))
+
+    def _makers(self) -> dict[str, RowMaker]:
+        rules = [
+            (rule.pattern, rule.cache.decode("utf-8", "replace")) for rule in self._node.settings.stream_cache_rule
+        ]
+        return {
+            "keys": KeyRows(self._changed),
+            "commands": CommandRows(),
+            "caches": CacheRows(self._changed, rules, self.clock.unix_ms),
+        }
+
+    def _positions(self, argv: list[bytes]) -> tuple[str, list[int]] | None:
+        try:
+            row = self._dispatcher.table.resolve_in_stream(argv)
+        except CommandError:
+            return None
+        return row.name, row.keys.positions(argv)
+
+    def _attach(self, cut: int) -> Cursor:
+        return self._backlog.attach(Offset(cut))
+
+    def _detach(self, pin: Pin) -> None:
+        assert isinstance(pin, Cursor)
+        self._backlog.detach(pin)
+
+    def _name(self) -> str:
+        settings = self._node.settings
+        if settings.stream_name:
+            refusal = why_not_writer(settings.stream_name)
+            if refusal is not None:
+                raise ConfigError(f"stream-name cannot be {settings.stream_name!r}: {refusal}")
+            return settings.stream_name
+        host = settings.replica_announce_ip or socket.gethostname()
+        return f"{host}:{settings.replica_announce_port or settings.port or settings.stream_port}"

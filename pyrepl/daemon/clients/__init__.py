@@ -1,0 +1,1 @@
+"""Client connections: sockets, batches, replies, and who is held."""

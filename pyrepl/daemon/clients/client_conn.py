@@ -1,0 +1,371 @@
+"""One client's connection: bytes in, commands executed batch by batch, replies out in one write. Hot.
+
+What a command does is `commands`'; who may come in, and what goes to other clients, is `clients`. A connection may be
+held (`hold`), mostly by `waits`: an answer is owed later (WAIT) or commands are paused (CLIENT PAUSE); what it sent
+meanwhile waits, and nothing more is read. After PSYNC it is a replica's: its REPLCONFs still come in here, its stream
+goes out by `replica_conn`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
+
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.commands.engine.table import MAY_REPLICATE, WRITE
+from pyrepl.daemon.clients.polled_socket import PolledSocket, Receiver
+from pyrepl.daemon.clients.turns import Turns
+from pyrepl.errors import CommandError
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node
+from pyrepl.node.output_limit import OutputWatch
+from pyrepl.replication.session import Session
+from pyrepl.resp.encoder import append_reply, encode_reply
+from pyrepl.resp.parser import Batch, Parser
+from pyrepl.resp.reply import NO_REPLY, Raw, Reply
+
+if TYPE_CHECKING:
+    from pyrepl.commands.engine.call import Call
+
+HELD_BYTES: Final = 1 << 20
+"""What a held client may send ahead before its socket is left alone."""
+_LIMITED_STEP: Final = 16
+"""Commands whose replies are collected before they are looked at, where a limit on output applies."""
+
+_CHANGES: Final = WRITE | MAY_REPLICATE
+
+
+class ReplicaSide(Protocol):
+    """What the connection of a replica has besides a client's."""
+
+    session: Session
+
+    def close(self, *, flush: bool) -> None: ...
+
+    def drained(self) -> None: ...
+
+    def refuse_to_answer(self, argv: list[bytes]) -> None: ...
+
+
+class ConnOwner(Protocol):
+    """What a connection tells whoever keeps all of them, now and then; what it needs for each batch is `Turns`."""
+
+    def forget(self, conn: ClientConn) -> None:
+        """It has ended, by whichever side."""
+
+    def end_soon(self, conn: ClientConn) -> None:
+        """It is to be closed once what is about to be written is out."""
+
+    def overflown(self, conn: ClientConn) -> None:
+        """It sent too much of an unfinished request."""
+
+    def broken_request(self, conn: ClientConn, error: bytes) -> None:
+        """It sent what is no request."""
+
+    def pause(self, client: Client, *, may_write: bool) -> None:
+        """A pause is in the way of its next command."""
+
+    def room_for(self, conn: ClientConn) -> int: ...
+
+    def cut_for_output(self, conn: ClientConn, more_bytes: int = 0) -> bool: ...
+
+
+@final
+class ClientConn(Receiver):
+    """The shell of one connection.
+
+    Invariants: while `held` is True, `_rest` is what was parsed and not executed, from a command of a batch on, and
+    `_unparsed` what came since, about HELD_BYTES at most. `_out` has replies, of `_out_bytes` in all, exactly while the
+    outbox knows this connection. `client`, `transport` and `parser` are set from `enter` on.
+    """
+
+    client: Client
+    transport: PolledSocket
+    parser: Parser
+    _call: Call
+
+    def __init__(self, owner: ConnOwner, node: Node, dispatcher: Dispatcher, turns: Turns) -> None:
+        self._owner = owner
+        self._node = node
+        self._dispatcher = dispatcher
+        self._turns = turns
+        self._outbox = turns.outbox
+        self._out: list[bytes] = []
+        self._out_bytes = 0
+        self.held = False
+        self._rest: tuple[Batch, int] | None = None
+        self._unparsed: list[bytes] = []
+        self._unparsed_bytes = 0
+        self.output = OutputWatch()
+        self.replica: ReplicaSide | None = None
+        """Set at the first REPLCONF or PSYNC: what a replica's connection has besides."""
+
+    def enter(self, transport: PolledSocket, client: Client, parser: Parser) -> None:
+        """The connection was admitted as `client`."""
+        self.transport = transport
+        self.client = client
+        self.parser = parser
+        self._call = self._dispatcher.call_for(client)
+
+    def data_received(self, data: bytes) -> None:
+        client = self.client
+        client.total_in_bytes += len(data)
+        self._node.stats.total_net_input_bytes += len(data)
+        if self.replica is not None:
+            # A loading replica sends bare line ends, which are no commands.
+            self.replica.session.note_sign(self._turns.now())
+        if self.held:
+            self._keep(data)
+            return
+        self._serve(self.parser.feed(data), 0)
+
+    def eof_received(self) -> None:
+        """The peer has said all it wants to; it may still read what it asked for, before the transport closes. Not so
+        a replica, which would stay listed for as long as it takes nothing."""
+        if self.replica is not None and self.client.is_replica:
+            self.replica.close(flush=False)
+        else:
+            self.flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._owner.forget(self)
+
+    def resume_writing(self) -> None:
+        """The transport takes more: of interest to a replica, which is fed piece by piece."""
+        if self.replica is not None:
+            self.replica.drained()
+
+    def hold(self) -> None:
+        """Execute nothing more of this client until `release`. Reading goes on, so that its end is noticed."""
+        self.held = True
+
+    def release(self) -> None:
+        """Go on where `hold` stopped."""
+        if not self.held:
+            return
+        self.held = False
+        rest, self._rest = self._rest, None
+        if rest is not None:
+            self._serve(*rest)
+        if self.held or self.transport.is_closing():
+            return
+        unparsed, self._unparsed = b"".join(self._unparsed), []
+        if self._unparsed_bytes > HELD_BYTES:
+            self.transport.resume_reading()
+        self._unparsed_bytes = 0
+        if unparsed:
+            self._serve(self.parser.feed(unparsed), 0)
+
+    def send(self, message: Reply) -> None:
+        """Write a message that answers no command of this client; CLIENT REPLY does not silence those."""
+        if self.client.is_replica:
+            self._refuse_to_answer(message, [])
+            return
+        self._write([encode_reply(message, self.client.proto)], limited=self._is_limited())
+
+    def answer(self, reply: Reply) -> None:
+        """The reply that was owed while the client was held; it goes on from there."""
+        if self.client.is_replica:
+            self._refuse_to_answer(reply, [])
+        elif self.client.reply_mode != "off":
+            self._write([encode_reply(reply, self.client.proto)], limited=self._is_limited())
+        if not self.client.closing:
+            self.release()
+
+    def flush(self) -> None:
+        """Hand the replies collected so far to the transport."""
+        if self._out:
+            self._turns.before_replies.tell()
+            self.write_out()
+
+    def write_out(self) -> None:
+        """As `flush`, for the outbox, which has seen to what comes before."""
+        out = self._out
+        self._out = []
+        self._out_bytes = 0
+        if out and not self.transport.is_closing():
+            self._node.stats.total_writes_processed += 1
+            self.transport.write(out[0] if len(out) == 1 else b"".join(out))
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Output that the kernel has not taken yet."""
+        return self.transport.get_write_buffer_size() + self._out_bytes
+
+    def take_back(self, text: str) -> None:
+        """An error instead of the replies that are not out yet, and the end of the connection: it cannot be said which
+        of them still hold. For `before_replies`."""
+        if self._out:
+            self._out = [encode_reply(CommandError(text), self.client.proto)]
+            self._out_bytes = len(self._out[0])
+            self.hold()
+            self._owner.end_soon(self)
+
+    def close(self, *, at_once: bool = False) -> None:
+        """End the connection: after what was written is out, or at once."""
+        if at_once:
+            self.transport.abort()
+        else:
+            self.flush()
+            self.transport.close()
+
+    def _serve(self, batch: Batch, start: int) -> None:
+        """Execute a batch from command `start` on, and whatever the parser held back because of it."""
+        turns = self._turns
+        client = self.client
+        self._call.now_ms = turns.begin_batch(client, len(batch.commands) - start)
+        while True:
+            following = self._execute_batch(batch, start)
+            if not self.parser.authenticated:
+                self.parser.authenticated = client.authenticated
+            if not batch.more or self.held or client.closing:
+                break
+            batch = self.parser.feed(b"")
+            start = 0
+        turns.end_batch()
+        if client.closing:
+            self.close()
+        elif self.held:
+            self._rest = (batch, following)
+        elif batch.error is not None:
+            self._refuse(batch.error)
+        elif batch.overflow:
+            self._owner.overflown(self)
+
+    def _execute_batch(self, batch: Batch, start: int) -> int:
+        """Execute from command `start` on; the index of the first that was not executed, because the client was held
+        or is to be closed."""
+        client = self.client
+        node = self._node
+        dispatcher = self._dispatcher
+        commands = batch.commands
+        out: list[bytes] = []
+        index = start
+        size = len(commands)
+        while index < size:
+            limited = self._is_limited()
+            if client.guarded or node.guarded:
+                if node.pause.until_ms() and self._is_paused(commands[index]):
+                    break
+                self._serve_guarded(batch, index, out)
+                index += 1
+            else:
+                end = min(size, index + _LIMITED_STEP) if limited else size
+                served = dispatcher.execute_plain(self._call, batch, index, end, out)
+                if served == index:
+                    self._encode(dispatcher.execute(self._call, commands[index], batch.wire(index)), out)
+                    served += 1
+                index = served
+            if limited and out:
+                self._write(out, limited=True)
+                out = []
+            if self.held or client.closing:
+                break
+        if out:
+            self._write(out, limited=False)
+        return index
+
+    def _is_limited(self) -> bool:
+        """Must its output be looked at as it grows? Subscribers are guarded, or speak RESP3."""
+        client = self.client
+        if self._turns.limits_output or not client.authenticated:
+            return True
+        return (client.guarded or client.proto != 2) and (bool(client.channels) or bool(client.patterns))
+
+    def _serve_guarded(self, batch: Batch, index: int, out: list[bytes]) -> None:
+        """One command with everything that may be in the way of its reply (CLIENT REPLY)."""
+        client = self.client
+        skipped, client.skip_next_reply = client.skip_next_reply, False
+        if client.queue is not None:
+            client.reply_room = self._owner.room_for(self)
+        has_stream = client.is_replica
+        reply = self._dispatcher.execute(self._call, batch.commands[index], batch.wire(index))
+        client.review_guard()
+        if skipped and not _is_heard(reply):
+            return
+        if has_stream:
+            self._refuse_to_answer(reply, batch.commands[index])
+        else:
+            self._encode(reply, out)
+
+    def _refuse_to_answer(self, reply: Reply, argv: list[bytes]) -> None:
+        """The stream flows here, or is about to: a reply would be taken for a part of it."""
+        is_heard = reply is not NO_REPLY and (self.client.reply_mode != "off" or _is_heard(reply))
+        if is_heard and self.replica is not None:
+            self.replica.refuse_to_answer(argv)
+
+    def _encode(self, reply: Reply, out: list[bytes]) -> None:
+        """CLIENT REPLY OFF silences replies."""
+        if self.client.reply_mode != "off" or _is_heard(reply):
+            append_reply(reply, self.client.proto, out)
+
+    def _keep(self, data: bytes) -> None:
+        """Something came while the client is held; a flood is left to the kernel."""
+        before = self._unparsed_bytes
+        self._unparsed.append(data)
+        self._unparsed_bytes += len(data)
+        if before <= HELD_BYTES < self._unparsed_bytes:
+            self.transport.pause_reading()
+
+    def _is_paused(self, argv: list[bytes]) -> bool:
+        """Hold the client before this command if a pause wants that: of clients, not of replicas; `WRITE` mode holds
+        what may change something."""
+        client = self.client
+        if client.is_replica:
+            return False
+        row = self._dispatcher.table.find(argv[0])
+        may_write = row is not None and (
+            bool(row.flags & _CHANGES and client.queue is None) or (row.name == "EXEC" and client.queue_writes)
+        )
+        if not self._node.pause.holds(self._node.keyspace.now_ms, may_write=may_write):
+            return False
+        self._owner.pause(client, may_write=may_write)
+        return True
+
+    def _write(self, pieces: list[bytes], *, limited: bool) -> None:
+        """Add to what goes out with the next flush, unless that is too much: then it is the end of the connection."""
+        if self.transport.is_closing():
+            return
+        if limited and self._owner.cut_for_output(self, sum(map(len, pieces))):
+            return
+        data = b"".join(pieces) if len(pieces) > 1 else pieces[0]
+        if not data:
+            return
+        size = len(data)
+        self.client.total_out_bytes += size
+        self._node.stats.total_net_output_bytes += size
+        self._out_bytes += size
+        self._out.append(data)
+        if len(self._out) == 1:
+            self._outbox.add(self)
+
+    def _refuse(self, error: bytes) -> None:
+        """A broken request: its text, and the end of this connection alone."""
+        self._owner.broken_request(self, error)
+        self._write([b"-ERR " + error.removeprefix(b"ERR ") + b"\r\n"], limited=self._is_limited())
+        self.close()
+
+
+def _is_heard(reply: Reply) -> bool:
+    """Does it pass CLIENT REPLY OFF and SKIP?"""
+    return type(reply) is Raw and reply.is_heard
+
+
+class Ends(Protocol):
+    """What knows the addresses of a connection."""
+
+    def get_extra_info(self, name: str) -> Any: ...
+
+
+def peer_name(transport: Ends, unix_path: str) -> tuple[str, str]:
+    """(addr, laddr) as CLIENT LIST prints them: `ip:port`, `[ip6]:port`, or `path:0` on a unix socket."""
+    peer: Any = transport.get_extra_info("peername")
+    own: Any = transport.get_extra_info("sockname")
+    if not isinstance(peer, tuple) or not isinstance(own, tuple):
+        return f"{unix_path}:0", f"{unix_path}:0"
+    return host_port(peer), host_port(own)
+
+
+def host_port(address: tuple[Any, ...]) -> str:
+    """A socket's address for people: `ip:port`, `[ip6]:port`."""
+    host, port = str(address[0]), address[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

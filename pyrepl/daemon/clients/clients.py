@@ -1,0 +1,257 @@
+"""All client connections: who may come in, messages to other clients, limits, the end.
+
+A connection's own bytes are `client_conn`'s, the frame of each batch `turns`'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from typing import Final, final
+
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.commands.session.transactions import unwatch
+from pyrepl.daemon.clients.client_conn import ClientConn, peer_name
+from pyrepl.daemon.clients.polled_socket import PolledSocket
+from pyrepl.daemon.clients.poller import Poller
+from pyrepl.daemon.clients.turns import Turns
+from pyrepl.daemon.clients.waits import Waits
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.signals import SignalOf
+from pyrepl.node.client import NORMAL, Client
+from pyrepl.node.node import Node
+from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
+from pyrepl.observability import events
+from pyrepl.observability.client_line import client_line
+from pyrepl.resp.parser import Parser
+
+MAX_CLIENTS_TEXT: Final = b"-ERR max number of clients reached\r\n"
+DENIED_TEXT: Final = (
+    b"-DENIED pyrepl is running in protected mode because protected mode is enabled and no password is set for the "
+    b"default user. In this mode connections are only accepted from the loopback interface. To accept connections "
+    b"from elsewhere, do one of: 1) set a password with 'requirepass' and, on replicas, 'masterauth'; 2) disable "
+    b"protected mode with CONFIG SET protected-mode no from the loopback interface, if nobody from outside can reach "
+    b"this node; 3) start the node with '--protected-mode no'.\r\n"
+)
+
+
+@final
+class Clients:
+    """The connections of a node.
+
+    Invariant: `conns` and `node.clients` have the same ids, but for the link to a master, which is no connection here.
+    """
+
+    def __init__(self, node: Node, dispatcher: Dispatcher, turns: Turns, clock: Clock, log: Log) -> None:
+        self.node = node
+        self.dispatcher = dispatcher
+        self.conns: dict[int, ClientConn] = {}
+        self.lost = SignalOf[ClientConn]()
+        """A connection has ended."""
+        self._turns = turns
+        self._review_limits()
+        self._clock = clock
+        self._log = log
+        self._next_id = 1
+        self.poller = Poller(turns)
+        self.waits = Waits(node, self.conns, clock)
+
+    def accept(self, sock: socket.socket) -> None:
+        """A connection came in."""
+        conn = ClientConn(self, self.node, self.dispatcher, self._turns)
+        self._admit(conn, self.poller.add(sock, conn))
+
+    def new_client(self, addr: str, laddr: str, *, authenticated: bool) -> Client:
+        """A Client with the next id, registered with the node."""
+        client = Client(self._next_id, addr, laddr, self._clock.now(), authenticated=authenticated)
+        self._next_id += 1
+        self.node.clients[client.id] = client
+        return client
+
+    def _admit(self, conn: ClientConn, transport: PolledSocket) -> None:
+        """Give a connection a client, or a line that says why not."""
+        node = self.node
+        settings = node.settings
+        node.stats.total_connections_received += 1
+        addr, laddr = peer_name(transport, settings.unixsocket)
+        refusal = self._why_not_admitted(addr)
+        client = self.new_client(addr, laddr, authenticated=not settings.requirepass)
+        conn.enter(transport, client, self._new_parser())
+        self.conns[client.id] = conn
+        if refusal is not None:
+            node.stats.rejected_connections += 1
+            transport.write(refusal)
+            conn.close()
+            return
+        client.fd = transport.fd
+        sock: socket.socket = transport.get_extra_info("socket")
+        if settings.tcp_keepalive and sock.family != socket.AF_UNIX:
+            keep_alive(sock, settings.tcp_keepalive)
+
+    def close(self) -> None:
+        """Cut the connections that are left, and take no more."""
+        self.poller.close()
+
+    def forget(self, conn: ClientConn) -> None:
+        """A connection has ended, by whichever side."""
+        client = conn.client
+        self.conns.pop(client.id, None)
+        self.node.clients.pop(client.id, None)
+        self.waits.forget(client.id)
+        self.lost.tell(conn)
+        if client.watching:
+            unwatch(client, self.node.keyspace)
+        if client.channels or client.patterns:
+            self.node.pubsub.drop(client)
+        if client.id in self.node.monitors:
+            self.node.monitors.discard(client.id)
+            self.node.review_guard()
+
+    def take_back(self, cut: int, text: str) -> None:
+        """What was written behind this cut of the stream was not kept: who is about to be told that it was gets an
+        error instead."""
+        for conn in list(self.conns.values()):
+            if conn.client.write_cut > cut:
+                conn.take_back(text)
+
+    def pause(self, client: Client, *, may_write: bool) -> None:
+        """A pause is in the way of this client's next command: it waits."""
+        self.waits.pause(client, may_write=may_write)
+
+    def end_soon(self, conn: ClientConn) -> None:
+        """Close it once what is about to be written is out."""
+        asyncio.get_running_loop().call_soon(conn.close)
+
+    def deliver(self) -> None:
+        """Send what commands have left for other clients (published messages, MONITOR lines)."""
+        deliveries = self.node.deliveries
+        while deliveries:
+            pending = deliveries[:]
+            deliveries.clear()
+            for client_id, reply in pending:
+                conn = self.conns.get(client_id)
+                if conn is not None:
+                    conn.send(reply)
+
+    def kill(self, client_ids: tuple[int, ...]) -> None:
+        for client_id in client_ids:
+            conn = self.conns.get(client_id)
+            if conn is not None:
+                self._cut(conn)
+
+    def _cut(self, conn: ClientConn) -> None:
+        """End a connection at once; a replica's also for the child that may hold a copy of its socket."""
+        if conn.replica is not None:
+            conn.replica.close(flush=False)
+        else:
+            conn.close(at_once=True)
+
+    def overflown(self, conn: ClientConn) -> None:
+        """An unfinished request beyond client-query-buffer-limit; Redis closes without a word."""
+        self.node.stats.client_query_buffer_limit_disconnections += 1
+        self._log(events.QueryBufferExceeded(self.line_of(conn)))
+        self._cut(conn)
+
+    def broken_request(self, conn: ClientConn, error: bytes) -> None:
+        self.node.stats.count_error("ERR")
+        text = error.decode("utf-8", "replace").removeprefix("ERR ").removeprefix("Protocol error: ")
+        self._log(events.ClientProtocolError(self.line_of(conn), text))
+
+    def close_idle(self) -> None:
+        """`timeout`: end clients that were silent too long; not replicas, subscribers and monitors, as in Redis."""
+        limit_s = self.node.settings.timeout
+        if not limit_s:
+            return
+        now = self._clock.now()
+        for conn in list(self.conns.values()):
+            client = conn.client
+            if (
+                client.kind == NORMAL
+                and not client.is_monitor
+                and not conn.held
+                and now - client.last_seen_at > limit_s
+            ):
+                self._log(events.ClientIdle(self.line_of(conn)))
+                conn.close(at_once=True)
+
+    def measure(self) -> None:
+        """Bring the sizes that CLIENT LIST shows up to date, and check the output limits of those who do not read."""
+        for conn in list(self.conns.values()):
+            conn.client.query_buffer_bytes = conn.parser.pending_bytes
+            conn.client.output_bytes = conn.transport.get_write_buffer_size()
+            if conn.replica is not None:
+                # The stream that waits for it is its output too, though one copy serves all replicas.
+                conn.client.output_bytes = conn.replica.session.pending_bytes(self.node.stream_end)
+            elif conn.client.output_bytes or conn.output.is_watched:
+                self.cut_for_output(conn)
+
+    def line_of(self, conn: ClientConn) -> str:
+        """The client as CLIENT LIST shows it, for the log."""
+        return client_line(conn.client, self._clock.now()).decode("utf-8", "backslashreplace")
+
+    def settings_changed(self) -> None:
+        """Limits that connections carry themselves."""
+        for conn in self.conns.values():
+            self._limit(conn.parser)
+        self._review_limits()
+
+    def _review_limits(self) -> None:
+        limit = self.node.settings.client_output_buffer_limit.normal
+        self._turns.limits_output = bool(limit.hard_bytes or limit.soft_bytes)
+
+    def _new_parser(self) -> Parser:
+        parser = Parser(authenticated=not self.node.settings.requirepass)
+        self._limit(parser)
+        return parser
+
+    def _limit(self, parser: Parser) -> None:
+        parser.max_bulk_bytes = self.node.settings.proto_max_bulk_len
+        parser.query_buffer_bytes = self.node.settings.client_query_buffer_limit
+
+    def _why_not_admitted(self, addr: str) -> bytes | None:
+        settings = self.node.settings
+        if len(self.conns) >= settings.maxclients:
+            return MAX_CLIENTS_TEXT
+        if settings.protected_mode and not settings.requirepass and not is_local(addr):
+            return DENIED_TEXT
+        return None
+
+    def room_for(self, conn: ClientConn) -> int:
+        """How many bytes more may wait for the client to read them."""
+        return room_for(limit_of(conn.client, self.node.settings.client_output_buffer_limit), conn.waiting_bytes)
+
+    def cut_for_output(self, conn: ClientConn, more_bytes: int = 0) -> bool:
+        """client-output-buffer-limit: with so many bytes more, does too much wait for the client? Then it is cut."""
+        client = conn.client
+        if conn.replica is not None and client.is_replica:
+            return False
+        waiting_bytes = conn.waiting_bytes + more_bytes
+        limit = limit_of(client, self.node.settings.client_output_buffer_limit)
+        if not conn.output.is_over(limit, counted_bytes(waiting_bytes), self._clock.now()):
+            return False
+        client.output_bytes = waiting_bytes
+        client.closing = True
+        client.review_guard()
+        self.node.stats.client_output_buffer_limit_disconnections += 1
+        self._log(events.OutputBufferExceeded(self.line_of(conn)))
+        conn.close(at_once=True)
+        return True
+
+
+def keep_alive(sock: socket.socket, seconds: int) -> None:
+    """SO_KEEPALIVE as Redis sets it: the first probe after `seconds`, then three at a third of that."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, seconds)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, max(1, seconds // 3))
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+
+
+def is_local(addr: str) -> bool:
+    """Loopback, or a unix socket (whose `addr` is `path:0`)."""
+    host = addr.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return True

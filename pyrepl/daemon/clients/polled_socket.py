@@ -1,0 +1,331 @@
+"""The socket of one client, read and written without detours; what asyncio's transports do for others. Hot.
+
+When it is looked at is `poller`'s; what its bytes mean is `client_conn`'s. The methods that connections call are named
+and behave as those of asyncio.Transport: `write` never blocks, what the kernel does not take waits here; `close` ends
+the connection when that is out, `abort` at once; `connection_lost` comes in a later turn of the loop, exactly once.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any, Final, Protocol, final
+
+from pyrepl.daemon.clients.wire_io import MOST_BYTES, receive, send
+
+READ_BYTES: Final = 16_000
+"""Asked for at first, which most requests fit into: one that is cut costs a second look at the sockets, and is parsed
+slowly. A read that fills it is one of many: how long it takes to work off decides how much the next one asks for."""
+MOST_READ_BYTES: Final = MOST_BYTES
+SLICE_S: Final = 0.002
+"""What is read at once should be worked off within so long, as nobody else is served meanwhile."""
+HIGH_BYTES: Final = 64 * 1024
+_MOST_DRAINS: Final = 4
+_MOST_PIECES: Final = 512
+"""In one scatter write; the kernel takes 1024 (IOV_MAX)."""
+
+
+class Receiver:
+    """A connection as its socket sees it. No Protocol, as the compiled form calls the methods of a class directly."""
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come."""
+        raise NotImplementedError
+
+    def eof_received(self) -> None:
+        """No more will come; the socket closes once everything is written."""
+        raise NotImplementedError
+
+    def resume_writing(self) -> None:
+        """What waited is written, so that more may be."""
+        raise NotImplementedError
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The end, told once."""
+        raise NotImplementedError
+
+
+class Watcher(Protocol):
+    """What looks when a socket is ready: `poller`."""
+
+    now: Callable[[], float]
+
+    def watch(self, fd: int, *, reading: bool, writing: bool) -> None: ...
+
+    def drop(self, fd: int) -> None: ...
+
+    def later(self, callback: Callable[[Exception | None], None], error: Exception | None) -> None: ...
+
+
+@final
+class PolledSocket:
+    """One connected, non-blocking socket, which belongs to us.
+
+    Invariants: `_waiting_bytes` is the size of all of `_waiting`. The poller looks whether we may write exactly while
+    something waits or a file did not go out whole, and whether we may read while reading is neither paused nor over.
+    """
+
+    __slots__ = (
+        "_conn",
+        "_high_bytes",
+        "_is_closing",
+        "_is_lost",
+        "_is_over",
+        "_is_reading",
+        "_poller",
+        "_read_bytes",
+        "_sock",
+        "_waiting",
+        "_waiting_bytes",
+        "fd",
+    )
+
+    def __init__(self, poller: Watcher, sock: socket.socket, conn: Receiver) -> None:
+        self._poller = poller
+        self._sock = sock
+        self._conn: Receiver | None = conn
+        """None once it has heard of the end: what refers to each other is only reclaimed by the cycle collector."""
+        self.fd: int = sock.fileno()
+        self._read_bytes: int = READ_BYTES
+        self._waiting: deque[bytes | memoryview] = deque()
+        self._waiting_bytes: int = 0
+        self._high_bytes: int = HIGH_BYTES
+        self._is_over = False
+        """More than `_high_bytes` waited, or part of a file, and `resume_writing` is owed."""
+        self._is_reading = True
+        self._is_closing = False
+        self._is_lost = False
+
+    # ------------------------------------------------------------------ what the poller calls
+
+    def on_readable(self) -> bool:
+        """Hand on what has come, or that nothing comes any more; True when it was much."""
+        conn = self._conn
+        if not self._is_reading or conn is None:
+            return False
+        try:
+            data: bytes | None = receive(self.fd, self._read_bytes)
+        except OSError as error:
+            self._lose(error)
+            return False
+        if data is None:
+            return False
+        size = len(data)
+        if size == 0:
+            conn.eof_received()
+            self.close()
+            return False
+        if size >= READ_BYTES:
+            self._receive_much(conn, data)
+            return True
+        if self._read_bytes > READ_BYTES and 8 * size < self._read_bytes:
+            # The end of a cut request is short as well: the next one is to fit.
+            self._read_bytes = max(READ_BYTES, self._read_bytes // 2)
+        conn.data_received(data)
+        return False
+
+    def on_writable(self) -> None:
+        """Write what waits."""
+        waiting = self._waiting
+        while waiting:
+            size = self._send_pieces(list(islice(waiting, _MOST_PIECES)))
+            if size == 0:
+                return
+            self._waiting_bytes -= size
+            while size:
+                piece = waiting.popleft()
+                if len(piece) > size:
+                    waiting.appendleft(memoryview(piece)[size:])
+                    break
+                size -= len(piece)
+        if self._is_lost:
+            return
+        if self._is_closing:
+            self._lose(None)
+            return
+        self._poller.watch(self.fd, reading=self._is_reading, writing=False)
+        if self._is_over and self._conn is not None:
+            self._is_over = False
+            self._conn.resume_writing()
+
+    # ------------------------------------------------------------------ what the connection calls
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Send now what the kernel takes, and the rest when it takes more."""
+        if self._is_lost:
+            return
+        if not self._waiting:
+            size = self._send_one(data) if type(data) is bytes else self._send_pieces((data,))
+            if self._is_lost:
+                return
+            if size == len(data):
+                return
+            if size:
+                data = memoryview(data)[size:]
+        self._keep(data)
+
+    def writelines(self, pieces: Sequence[bytes | memoryview]) -> None:
+        """As `write`, for several pieces in one scatter write."""
+        if self._is_lost:
+            return
+        size = 0 if self._waiting else self._send_pieces(pieces[:_MOST_PIECES])
+        for piece in pieces:
+            if size >= len(piece):
+                size -= len(piece)
+            elif not self._is_lost:
+                self._keep(memoryview(piece)[size:] if size else piece)
+                size = 0
+
+    def send_file(self, file_fd: int, offset: int, count: int) -> int:
+        """Hand `count` bytes of a file from `offset` on to the kernel, which copies them; how many it took.
+
+        When it took fewer, `resume_writing` tells that it may take more. Raises OSError when the file cannot be read,
+        or is shorter than that.
+        """
+        if self._is_lost:
+            return 0
+        size = 0
+        if not self._waiting:
+            try:
+                size = os.sendfile(self.fd, file_fd, offset, count)
+            except (BlockingIOError, InterruptedError):
+                pass
+            except ConnectionError as error:
+                self._lose(error)
+                return 0
+            else:
+                if size == 0:
+                    raise OSError(errno.EIO, "the file ends too early")
+        if size < count:
+            self.tell_when_writable()
+        return size
+
+    def tell_when_writable(self) -> None:
+        """`resume_writing` comes in a later turn, once nothing waits here and the kernel takes more."""
+        if not self._is_lost:
+            self._is_over = True
+            self._poller.watch(self.fd, reading=self._is_reading, writing=True)
+
+    def close(self) -> None:
+        """Read no more, and end when everything is written."""
+        if self._is_closing:
+            return
+        self._is_closing = True
+        self._is_reading = False
+        if self._waiting:
+            self._poller.watch(self.fd, reading=False, writing=True)
+        else:
+            self._lose(None)
+
+    def abort(self) -> None:
+        """End at once."""
+        self._is_closing = True
+        self._lose(None)
+
+    def is_closing(self) -> bool:
+        return self._is_closing
+
+    def get_write_buffer_size(self) -> int:
+        """Bytes that the kernel has not taken yet."""
+        return self._waiting_bytes
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        """When more than `high` bytes waited, the connection is told (`resume_writing`) that all of it is out."""
+        self._high_bytes = high
+
+    def pause_reading(self) -> None:
+        """Leave what comes to the kernel."""
+        self._set_reading(False)
+
+    def resume_reading(self) -> None:
+        self._set_reading(True)
+
+    def get_extra_info(self, name: str) -> Any:
+        """The `socket`, or its `peername` or `sockname`; None where there is none."""
+        try:
+            if name == "peername":
+                return self._sock.getpeername()
+            if name == "sockname":
+                return self._sock.getsockname()
+        except OSError:
+            return None
+        return self._sock if name == "socket" else None
+
+    # ------------------------------------------------------------------ inside
+
+    def _receive_much(self, conn: Receiver, data: bytes) -> None:
+        """Hand on what has come, and see how long that takes: large values are read in larger pieces than commands."""
+        size = len(data)
+        began = self._poller.now()
+        conn.data_received(data)
+        took_s = self._poller.now() - began
+        if took_s > SLICE_S:
+            self._read_bytes = max(READ_BYTES, size // 2)
+        elif size == self._read_bytes and 4.0 * took_s <= SLICE_S:
+            self._read_bytes = min(4 * size, MOST_READ_BYTES)
+
+    def _set_reading(self, wanted: bool) -> None:
+        if not self._is_closing and wanted != self._is_reading:
+            self._is_reading = wanted
+            self._poller.watch(self.fd, reading=wanted, writing=bool(self._waiting))
+
+    def _keep(self, data: bytes | memoryview) -> None:
+        if not self._waiting:
+            self._poller.watch(self.fd, reading=self._is_reading, writing=True)
+        self._waiting.append(data)
+        self._waiting_bytes += len(data)
+        if self._waiting_bytes > self._high_bytes:
+            self._is_over = True
+
+    def _send_one(self, data: bytes) -> int:
+        """As `_send_pieces`, for one piece that is all there is."""
+        try:
+            size: int = send(self.fd, data)
+        except OSError as error:
+            self._lose(error)
+            return 0
+        return size
+
+    def _send_pieces(self, pieces: Sequence[bytes | memoryview]) -> int:
+        """How many bytes the kernel took; 0 when it is full, or the connection lost."""
+        try:
+            return self._sock.sendmsg(pieces)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError as error:
+            self._lose(error)
+            return 0
+
+    def _lose(self, error: Exception | None) -> None:
+        """No more is read or written; the connection hears of it in a later turn."""
+        if self._is_lost:
+            return
+        self._is_lost = True
+        self._is_closing = True
+        self._is_reading = False
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        self._poller.drop(self.fd)
+        self._poller.later(self._end, error)
+
+    def _end(self, error: Exception | None) -> None:
+        if error is None:
+            self._drain()
+        conn, self._conn = self._conn, None
+        try:
+            if conn is not None:
+                conn.connection_lost(error)
+        finally:
+            self._sock.close()
+
+    def _drain(self) -> None:
+        """Take what came and nobody wants: closing a socket with unread bytes takes the last reply from its reader."""
+        with suppress(OSError):
+            for _ in range(_MOST_DRAINS):
+                if not receive(self.fd, MOST_READ_BYTES):
+                    return

@@ -1,0 +1,71 @@
+"""Where clients come in: the TCP port and the unix socket of a node, opened at the start and by CONFIG SET.
+
+A listening socket is `listener`'s; the port of change streams is stream_server's.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from pyrepl.daemon.clients.clients import Clients
+from pyrepl.daemon.clients.listener import Listener
+from pyrepl.daemon.log_sink import Log
+from pyrepl.errors import ConfigError
+from pyrepl.node.node import Node
+from pyrepl.observability import events
+
+
+@final
+class Ports:
+    """The places of a node that clients connect to. Invariant: `process.tcp_port` is the port listened on."""
+
+    def __init__(self, node: Node, clients: Clients, log: Log) -> None:
+        self._node = node
+        self._clients = clients
+        self._log = log
+        self._tcp = Listener()
+        self._unix = Listener()
+
+    def listen(self) -> None:
+        """Open what the configuration wants; nobody is accepted yet. Raises ConfigError."""
+        settings = self._node.settings
+        if settings.port:
+            try:
+                self._tcp.bind_tcp(list(settings.bind), settings.port, settings.tcp_backlog)
+            except ConfigError:
+                self._log(events.ListeningFailed(settings.port))
+                raise
+            self._node.process.tcp_port = self._tcp.port
+        if settings.unixsocket:
+            self._unix.bind_unix(settings.unixsocket, settings.unixsocketperm, settings.tcp_backlog)
+        if not settings.port and not settings.unixsocket:
+            raise ConfigError("Configured to not listen anywhere: set 'port' or 'unixsocket'")
+
+    def accept(self) -> None:
+        """Let clients in."""
+        self._tcp.accept_with(self._clients.accept)
+        self._unix.accept_with(self._clients.accept)
+
+    def listen_anew(self) -> None:
+        """CONFIG SET port or bind: the new sockets first, so that a failure leaves the old ones. Raises ConfigError."""
+        settings = self._node.settings
+        fresh = Listener()
+        if settings.port:
+            fresh.bind_tcp(list(settings.bind), settings.port, settings.tcp_backlog, beside=self._tcp)
+        self._tcp.close()
+        self._tcp = fresh
+        self._node.process.tcp_port = fresh.port
+        fresh.accept_with(self._clients.accept)
+
+    def tell_ready(self) -> None:
+        """The data is loaded: say where clients are served."""
+        settings = self._node.settings
+        if settings.port:
+            self._log(events.ReadyToAcceptConnections("tcp"))
+        if settings.unixsocket:
+            self._log(events.ReadyToAcceptConnections("unix"))
+
+    def close(self) -> None:
+        """Nobody comes in any more."""
+        self._tcp.close()
+        self._unix.close()

@@ -1,0 +1,1 @@
+"""Snapshots and the configuration on disk, and the child that writes snapshots."""

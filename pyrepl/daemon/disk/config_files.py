@@ -1,0 +1,73 @@
+"""The configuration on disk: read at start, rewritten by CONFIG REWRITE. What it means is `config`'s."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pyrepl.config.loading import Loaded, load
+from pyrepl.config.parser import Line, read_argv, read_file
+from pyrepl.config.render import rewrite
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.disk.files import remove_leftovers, sync_directory
+from pyrepl.errors import ConfigError
+from pyrepl.temporary import create
+
+
+def load_settings(
+    config_file: Path | None, argv: Sequence[bytes], extra: Sequence[Line] = ()
+) -> tuple[Settings, Loaded]:
+    """Settings from a file, then the command line, then `extra`; each later one wins.
+
+    Raises ConfigError naming file, line and directive of the first thing that cannot be accepted.
+    """
+    lines: list[Line] = []
+    if config_file is not None:
+        try:
+            content = config_file.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"cannot read the configuration file {config_file}: {error.strerror}") from None
+        lines.extend(read_file(content, str(config_file), read_included))
+    lines.extend(read_argv(argv, read_included))
+    lines.extend(extra)
+    settings = Settings()
+    return settings, load(settings, lines)
+
+
+def read_included(path: str) -> list[tuple[str, bytes]]:
+    """(path, content) of the files that an `include` names; a pattern may name none, a plain path must exist."""
+    found = sorted(glob.glob(path)) if glob.has_magic(path) else [path]
+    return [(name, Path(name).read_bytes()) for name in found]
+
+
+def remove_unfinished(path: Path) -> None:
+    """Unlink what `rewrite_file` leaves of itself when it is killed in the middle."""
+    with suppress(OSError):
+        remove_leftovers(path.absolute().parent, re.compile(rf"{re.escape(path.name)}\.(\d+)\.tmp"))
+
+
+def rewrite_file(path: Path, settings: Settings) -> None:
+    """Bring the file up to date with what is in force, in one step: whoever reads it sees the old or the new one.
+
+    Raises OSError.
+    """
+    content = path.read_bytes() if path.exists() else b""
+    fresh = rewrite(content, settings)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        # It holds passwords, so nobody else may read it even for a moment.
+        with create(temporary, 0o600) as file:
+            if path.exists():
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
+            file.write(fresh)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_directory(path.absolute().parent)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,213 @@
+"""dump.rdb read: at start, by DEBUG RELOAD, and as the last step of a disk-based sync. Written it is by `saver`.
+
+A load gives way to clients after each slice: they get -LOADING, or the old data where there is some.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, final
+
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.memory import arenas
+from pyrepl.daemon.memory.rooms import Rooms
+from pyrepl.errors import ConfigError, CorruptData
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.idmp import limits_of_new
+from pyrepl.keyspace.loader import Loader
+from pyrepl.node.node import Node
+from pyrepl.node.persistence import Loading
+from pyrepl.observability import events
+from pyrepl.rdb.reader import RdbLimits
+
+MAX_SLICE_BYTES: Final = 256 * 1024
+"""A slice takes about 5 ms to load, so that nobody waits longer."""
+_ROOM_DELAY_S: Final = 0.003
+
+
+_LEFTOVER: Final = re.compile(r"temp-(?:\d+\.)?(\d+)\.rdb")
+
+
+def remove_leftovers(folder: Path, name: re.Pattern[str] = _LEFTOVER) -> None:
+    """Unlink half-written files of processes that were killed, by the process id in their names (the first group of
+    `name`): by default snapshots. Call it before we write any ourselves: in a container our own id is often that of
+    the process before us."""
+    for path in list(folder.iterdir()) if folder.is_dir() else []:
+        match = name.fullmatch(path.name)
+        if match is not None and not _is_running(int(match[1])):
+            with suppress(OSError):
+                path.unlink()
+
+
+def append_whole(fd: int, data: bytes, size: int) -> None:
+    """Write all of `data` at the end of a file of `size` bytes, opened with O_APPEND. Raises OSError; the file is as it
+    was then, unless the disk refuses even that."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(fd, view) :]
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(fd, size)
+        raise
+
+
+def sync_directory(folder: Path) -> None:
+    """Make renames in it durable."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _is_running(pid: int) -> bool:
+    """Not so a zombie: in a container often nobody reaps the children of a node that was killed."""
+    if pid == os.getpid():
+        return False
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    except OSError:
+        return True
+    return stat.rpartition(b") ")[2][:1] not in (b"Z", b"X")
+
+
+def snapshot_limits(settings: Settings, keyspace: Keyspace, input_bytes: int) -> RdbLimits:
+    """What a snapshot of `input_bytes` (UNLIMITED: nobody knows) that goes into `keyspace` may contain."""
+    return RdbLimits(
+        max_databases=len(keyspace.databases),
+        input_bytes=input_bytes,
+        relaxed=settings.rdb_version_check == "relaxed",
+        verify_checksum=settings.rdbchecksum,
+    )
+
+
+@final
+class Files:
+    """Loads snapshot files into the node."""
+
+    def __init__(self, node: Node, clock: Clock, log: Log) -> None:
+        self._node = node
+        self._clock = clock
+        self._log = log
+
+    def loader(self, keyspace: Keyspace, input_bytes: int, *, merge: bool = False, at_once: bool = False) -> Loader:
+        """For a snapshot of `input_bytes` (UNLIMITED: nobody knows) that goes into `keyspace`; a master leaves out what
+        has expired, a replica does not.
+
+        Unless it is loaded `at_once`, room for many keys is made in another thread.
+        """
+        settings = self._node.settings
+        # At start the role comes after the load.
+        is_replica = self._node.replication.is_replica or self._node.settings.replicaof is not None
+        now_ms = None if is_replica else self._clock.unix_ms()
+        tracker = self._node.memory.tracker
+        # Idle times are told back from now, which no batch of commands has set yet at a start.
+        self._node.keyspace.now_ms = self._clock.unix_ms()
+        rooms = None if at_once else Rooms()
+        return Loader(
+            snapshot_limits(settings, keyspace, input_bytes),
+            keyspace,
+            drop_expired_at_ms=now_ms,
+            merge=merge,
+            tracker=tracker,
+            rooms=rooms,
+            idmp_limits=limits_of_new(settings),
+        )
+
+    def begin_loading(self, total_bytes: int, *, asynchronous: bool) -> Loading:
+        """Mark the node as loading."""
+        loading = Loading(self._clock.now(), self._clock.unix_ms() // 1000, total_bytes, asynchronous=asynchronous)
+        self._node.persistence.loading = loading
+        arenas.take_ordinary_pages(True)
+        self._node.review_guard()
+        return loading
+
+    def end_loading(self, loader: Loader | None) -> None:
+        """The load is over; with its loader when it succeeded, whose figures INFO shows."""
+        persistence = self._node.persistence
+        persistence.loading = None
+        arenas.take_ordinary_pages(False)
+        if loader is not None:
+            persistence.last_load_keys_loaded = loader.loaded_keys
+            persistence.last_load_keys_expired = loader.expired_keys
+            # Replicas that continue hear of them as of all that expires (Redis 7.0, RDBFLAGS_FEED_REPL).
+            self._node.keyspace.expired.extend(loader.expired)
+            persistence.dirty_at_last_save = self._node.keyspace.dirty
+            self._node.functions = loader.functions
+            self._log(events.SnapshotLoaded(loader.loaded_keys, loader.expired_keys))
+        self._node.review_guard()
+
+    async def load_at_start(self, path: Path) -> Loader | None:
+        """Load the node's snapshot file if there is one. Raises ConfigError when it cannot be loaded."""
+        if not path.exists():
+            return None
+        started_at = self._clock.now()
+        try:
+            loader = await self.load(path, self._node.keyspace)
+        except (OSError, CorruptData) as error:
+            raise ConfigError(
+                f"Fatal error loading the DB from {path.resolve()}: {error}. The file was left as it is: check "
+                "it with redis-check-rdb, restore it from a backup, or move it away to start empty"
+            ) from None
+        self._log(events.LoadedFromDisk(self._clock.now() - started_at))
+        return loader
+
+    async def load(self, path: Path, keyspace: Keyspace) -> Loader:
+        """Load a file in slices. Raises OSError and CorruptData; the databases hold what came before the fault then."""
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            loader = self.loader(keyspace, size)
+            loading = self.begin_loading(size, asynchronous=False)
+            try:
+                while data := file.read(self._slice_bytes()):
+                    self.feed(loader, loading, data)
+                    await asyncio.sleep(self.load_delay_s(loader, loading))
+                    while loader.is_making_room:
+                        await asyncio.sleep(_ROOM_DELAY_S)
+                loader.end()
+            except BaseException:
+                self.end_loading(None)
+                raise
+        self.end_loading(loader)
+        return loader
+
+    def feed(self, loader: Loader, loading: Loading, data: bytes) -> None:
+        """One slice of a snapshot, with what INFO and the log show of it."""
+        loader.feed(data)
+        loading.loaded_bytes = loader.loaded_bytes
+        loading.expired_keys = loader.expired_keys
+        for warning in loader.warnings:
+            self._log(events.LoadWarning(warning))
+        loader.warnings.clear()
+
+    def load_delay_s(self, loader: Loader, loading: Loading) -> float:
+        """Until the next slice. That is key-load-delay for the keys of the last one, which are counted here: it makes
+        short loads long, for tests. And while room is being made for millions of keys, few should come."""
+        fresh = loader.loaded_keys - loading.loaded_keys
+        loading.loaded_keys = loader.loaded_keys
+        delay_s = fresh * max(0, self._node.settings.key_load_delay) / 1e6
+        return delay_s + (_ROOM_DELAY_S if loader.is_making_room else 0.0)
+
+    def reload(self, path: Path, *, flush: bool, merge: bool) -> None:
+        """DEBUG RELOAD: load the file at once, into empty databases if `flush`. Raises OSError and CorruptData."""
+        node = self._node
+        if flush:
+            node.keyspace.clear()
+        with path.open("rb") as file:
+            loader = self.loader(node.keyspace, os.fstat(file.fileno()).st_size, merge=merge, at_once=True)
+            while data := file.read(MAX_SLICE_BYTES):
+                loader.feed(data)
+        loader.end()
+        self.end_loading(loader)
+
+    def _slice_bytes(self) -> int:
+        return min(MAX_SLICE_BYTES, self._node.settings.loading_process_events_interval_bytes)

@@ -1,0 +1,304 @@
+"""The node's snapshots: which child runs, what it writes and what became of it. One child at a time, whoever wants it.
+
+The child itself is `snapshot`; what a snapshot for replicas means to them is `replicas`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import final
+
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.disk.snapshot import Outcome, Snapshot, Target, ToFile, save_to_file
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.signals import Signals
+from pyrepl.keyspace.idmp import limits_of_new
+from pyrepl.keyspace.snapshot import SnapshotJob, needs_version
+from pyrepl.node.node import Node
+from pyrepl.observability import events
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.records import SnapshotEnded, SnapshotStarted
+from pyrepl.rdb.settings import PackingSettings
+from pyrepl.rdb.types.row import CannotHold
+from pyrepl.rdb.values import IdmpLimits
+from pyrepl.rdb.versions import Version, numbered
+from pyrepl.replication.replconf import Exclusion
+
+SNAPSHOT_VERSION_NAME = b"7.0.15"
+"""redis-ver: the Redis whose files ours are like; readers only log it."""
+
+
+@final
+class Saver:
+    """Starts and follows snapshots.
+
+    Invariant: `_child` is set exactly while a child process exists.
+    """
+
+    def __init__(self, node: Node, signals: Signals, clock: Clock, log: Log, tell: Callable[[Record], None]) -> None:
+        """`tell` is the event log."""
+        self._node = node
+        self._signals = signals
+        self._clock = clock
+        self._log = log
+        self._tell = tell
+        self.number = 0
+        """Of the snapshot begun last, from 1."""
+        self._child: Snapshot | None = None
+        self._on_end: Callable[[Outcome], None] | None = None
+        self._for_replicas = False
+        self._is_over = False
+        self._dirty_at_start = 0
+        self._scheduled = False
+        self._last_try_at = 0.0
+
+    @property
+    def dump_path(self) -> Path:
+        """Where dump.rdb is, absolute, as `dir` may change."""
+        return Path(self._node.settings.dbfilename).absolute()
+
+    @property
+    def is_busy(self) -> bool:
+        return self._child is not None or self._node.persistence.aof.is_rewriting
+
+    @property
+    def niceness(self) -> int:
+        """How far children that write stand back."""
+        return self._node.settings.snapshot_nice
+
+    def schedule(self) -> None:
+        """BGSAVE SCHEDULE: as soon as no child runs."""
+        self._scheduled = True
+
+    def bgsave(self) -> bool:
+        """Start a child that writes dump.rdb; False when the system cannot fork."""
+        self._scheduled = False
+        return self.start(ToFile(self.dump_path), self._job(), lambda outcome: None, for_replicas=False)
+
+    def start(
+        self,
+        target: Target,
+        job: SnapshotJob,
+        on_end: Callable[[Outcome], None],
+        *,
+        for_replicas: bool,
+        on_lost: Callable[[int, str], None] = lambda fd, why: None,
+    ) -> bool:
+        """Fork a child; `on_end` is called once it is reaped, `on_lost` for each socket that it gives up before.
+
+        False, and a line in the log, when that failed.
+        """
+        assert self._child is None
+        if self._is_over:
+            return False
+        node = self._node
+        persistence = node.persistence
+        child = Snapshot(self._receive_progress, self._receive_end, self.niceness, on_lost)
+        self._dirty_at_start = node.keyspace.dirty
+        self._last_try_at = self._clock.now()
+        try:
+            child.start(job, target)
+        except OSError as error:
+            self._log(events.CannotFork(error.strerror or str(error)))
+            persistence.last_bgsave_ok = False
+            node.review_guard()
+            return False
+        self._child = child
+        self._on_end = on_end
+        persistence.bgsave_started_at = self._clock.now()
+        persistence.bgsave_target = "disk" if isinstance(target, ToFile) else "socket"
+        persistence.child_pid = child.pid
+        persistence.child_keys_done = 0
+        persistence.child_keys_total = job.key_count
+        node.stats.total_forks += 1
+        node.stats.latest_fork_usec = child.fork_us
+        self._for_replicas = for_replicas
+        self._tell_started(child)
+        if not for_replicas:
+            self._signals.other_child.tell(True)
+        return True
+
+    @property
+    def _purpose(self) -> str:
+        return "replicas" if self._for_replicas else "bgsave"
+
+    def _tell_started(self, child: Snapshot) -> None:
+        self.number += 1
+        node = self._node
+        target, keys = node.persistence.bgsave_target, node.persistence.child_keys_total
+        cut = node.stream_end
+        self._tell(SnapshotStarted(self.number, self._purpose, target, child.pid, keys, child.fork_us, cut))
+
+    def _tell_ended(self, outcome: Outcome) -> None:
+        self._tell(
+            SnapshotEnded(
+                self.number,
+                self._purpose,
+                self._node.persistence.bgsave_target,
+                ok=not outcome.error,
+                snapshot_ms=round(outcome.seconds * 1000),
+                keys=outcome.keys,
+                written_bytes=outcome.written_bytes,
+                private_bytes=outcome.cow_bytes,
+                signal=outcome.signal or None,
+                error=outcome.error or None,
+            )
+        )
+
+    def stop(self, reason: str) -> None:
+        """Kill the child; its end is told as usual."""
+        if self._child is not None:
+            self._child.kill(reason)
+
+    def go_on(self) -> None:
+        """The node does not end after all."""
+        self._is_over = False
+
+    def stop_for_good(self) -> None:
+        """The node ends: no child outlives it, and none is made by what its end sets off."""
+        self._is_over = True
+        if self._child is not None:
+            self._log(events.KillingSnapshotChild(self._child.pid))
+            self._child.kill_and_reap()
+
+    def save(self) -> str:
+        """Write dump.rdb in this process; the reason when it failed, else empty."""
+        node = self._node
+        started_at = self._clock.now()
+        dirty = node.keyspace.dirty
+        try:
+            save_to_file(self._job(), self.dump_path, lambda done: None)
+        except (OSError, CannotHold) as error:
+            reason = (isinstance(error, OSError) and error.strerror) or str(error)
+            self._log(events.CannotWriteSnapshot("save", reason))
+            node.persistence.last_bgsave_ok = False
+            node.review_guard()
+            return reason
+        self._log(events.SavedOnDisk())
+        self._note_saved(dirty, int(self._clock.now() - started_at))
+        return ""
+
+    def tick(self) -> None:
+        """Start what is due: a scheduled BGSAVE, or a save point that was reached. Call it about every 100 ms."""
+        if self.is_busy or self._node.persistence.loading is not None:
+            return
+        if self._scheduled:
+            self.bgsave()
+            return
+        persistence = self._node.persistence
+        changes = self._node.keyspace.dirty - persistence.dirty_at_last_save
+        elapsed_s = self._clock.unix_ms() // 1000 - persistence.last_save_unix_s
+        for seconds, least in self._node.settings.save:
+            if changes >= least and elapsed_s > seconds and self._may_retry():
+                self._log(events.SavePointReached(least, seconds))
+                if self.bgsave() and persistence.child_pid is not None:
+                    self._log(events.SavingStarted(persistence.child_pid))
+                return
+
+    def flushed(self) -> None:
+        """FLUSHALL: what a child still writes must not come back, and with save points what is on disk neither
+        (Redis 7.0 `flushAllDataAndResetRDB`; it saves at once, too).
+
+        Replicas that the child writes for are cut with its end: they come back for a snapshot without the old data.
+        """
+        if self._child is not None:
+            self._log(events.KillingSnapshotChild(self._child.pid))
+            self._child.kill("the data was flushed")
+        if self._node.settings.save and self._node.persistence.loading is None:
+            self.save()
+
+    @property
+    def idmp_limits(self) -> IdmpLimits:
+        """What a new stream has."""
+        return limits_of_new(self._node.settings)
+
+    def job(
+        self, version: Version | None = None, *, compressed: bool = True, excluded: Exclusion = Exclusion.NONE
+    ) -> SnapshotJob:
+        """What a snapshot of this moment holds; `version` is the RDB version, None for what `rdb-version` says.
+
+        `compressed`: as `rdbcompression` says, else not at all. `excluded` is left out.
+        """
+        return self._job(version, compressed=compressed, excluded=excluded)
+
+    def _may_retry(self) -> bool:
+        """After a failed save Redis waits five seconds (CONFIG_BGSAVE_RETRY_DELAY)."""
+        return self._node.persistence.last_bgsave_ok or self._clock.now() - self._last_try_at > 5
+
+    def _job(
+        self, version: Version | None = None, *, compressed: bool = True, excluded: Exclusion = Exclusion.NONE
+    ) -> SnapshotJob:
+        node = self._node
+        settings = node.settings
+        configured = None if settings.rdb_version is None else numbered(settings.rdb_version)
+        return SnapshotJob(
+            keyspace=node.keyspace,
+            aux=self._aux(),
+            version=version or configured or needs_version(node.keyspace, idmp=True),
+            packing=packing_of(settings),
+            checksum=settings.rdbchecksum,
+            compress=settings.rdbcompression and compressed,
+            functions=() if Exclusion.FUNCTIONS in excluded else tuple(node.functions),
+            has_keys=Exclusion.DATA not in excluded,
+            key_save_delay_us=settings.rdb_key_save_delay,
+        )
+
+    def _aux(self) -> tuple[tuple[bytes, bytes], ...]:
+        node = self._node
+        fields = [
+            (b"redis-ver", SNAPSHOT_VERSION_NAME),
+            (b"redis-bits", b"64"),
+            (b"ctime", b"%d" % (self._clock.unix_ms() // 1000)),
+            (b"used-mem", b"%d" % node.process.rss_bytes),
+        ]
+        fields.extend(node.replication.snapshot_fields())
+        fields.append((b"aof-base", b"0"))
+        return tuple(fields)
+
+    def _receive_progress(self, keys: int) -> None:
+        self._node.persistence.child_keys_done = keys
+
+    def _receive_end(self, outcome: Outcome) -> None:
+        on_end, self._on_end = self._on_end, None
+        self._child = None
+        self._tell_ended(outcome)
+        persistence = self._node.persistence
+        persistence.bgsave_started_at = None
+        persistence.bgsave_target = ""
+        persistence.child_pid = None
+        persistence.last_bgsave_s = int(outcome.seconds)
+        persistence.last_cow_bytes = outcome.cow_bytes
+        if isinstance(outcome.target, ToFile):
+            self._note_file(outcome)
+        self._node.review_guard()
+        if not self._for_replicas:
+            self._signals.other_child.tell(False)
+        if on_end is not None:
+            on_end(outcome)
+
+    def _note_file(self, outcome: Outcome) -> None:
+        if outcome.is_unwanted:
+            self._log(events.SavingKilled(outcome.signal))
+            return
+        if outcome.error:
+            self._log(events.CannotWriteSnapshot("child", outcome.error))
+            self._log(events.SavingKilled(outcome.signal) if outcome.signal else events.SavingFailed())
+            self._node.persistence.last_bgsave_ok = False
+            return
+        self._log(events.SavingSucceeded())
+        self._note_saved(self._dirty_at_start, int(outcome.seconds))
+
+    def _note_saved(self, dirty: int, seconds: int) -> None:
+        persistence = self._node.persistence
+        persistence.last_bgsave_ok = True
+        persistence.last_bgsave_s = seconds
+        persistence.last_save_unix_s = self._clock.unix_ms() // 1000
+        persistence.dirty_at_last_save = dirty
+        persistence.saves += 1
+        self._node.review_guard()
+
+
+def packing_of(settings: object) -> PackingSettings:
+    """The directives of the same names."""
+    return PackingSettings(**{name: getattr(settings, name) for name in PackingSettings._fields})

@@ -1,0 +1,368 @@
+"""The snapshot child: forked with the data set of the moment, writes it out and ends. The parent's side is `Snapshot`.
+
+The child is a direct child and the only one. It dies with its parent (PR_SET_PDEATHSIG), keeps only the descriptors it
+needs (so that a connection the parent closes is really closed), is reaped however it ends (a pidfd in the loop), and is
+killed when nobody waits for it any more. It reports on a pipe, in lines:
+
+    keys <done>         progress, ten times a second at most
+    lost <fd> <why>     this replica's socket failed, or took nothing for too long
+    done <keys> <bytes> the snapshot is written, so large
+    cow <bytes>         private memory at the end
+    error <text>        why the snapshot failed
+
+What is written stands in `keyspace.snapshot` and `keyspace.as_commands`, where to in `snapshot_sinks`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import gc
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias, final
+
+from pyrepl.daemon.disk.shared_seconds import SharedSeconds
+from pyrepl.daemon.disk.snapshot_sinks import FileSink, NobodyWaits, PacedSink, Sink, SocketsSink
+from pyrepl.frozen import Frozen
+from pyrepl.keyspace.as_commands import Job
+
+_PR_SET_PDEATHSIG: Final = 1
+_REPORT_EVERY_S: Final = 0.1
+_READ_BYTES: Final = 65536
+
+
+class ToFile(Frozen):
+    """The snapshot becomes the file `path`."""
+
+    path: Path
+
+
+class ToSockets(Frozen):
+    """The snapshot goes straight to sockets, between `$EOF:<mark>` and the mark."""
+
+    heads: dict[int, bytes]
+    """Descriptor -> what goes out there before the snapshot (`+FULLRESYNC ...`)."""
+    mark: bytes
+    timeout: SharedSeconds
+    """How long one of them may take no byte."""
+    max_bytes_per_s: int = 0
+    """0: as fast as it goes."""
+
+
+Target = ToFile | ToSockets
+
+Blocks: TypeAlias = Iterator[tuple[bytes, int]]
+"""Of a snapshot, each with the keys written so far."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a snapshot ended. `error` is empty when it is complete."""
+
+    target: Target
+    error: str
+    signal: int
+    """What killed the child, 0 if it ended by itself."""
+    is_unwanted: bool
+    """We killed it, as nobody needs it any more: that is no failure."""
+    seconds: float
+    cow_bytes: int = 0
+    keys: int = 0
+    written_bytes: int = 0
+    lost: dict[int, str] = field(default_factory=dict)
+    """Sockets that failed on the way, and why; those not named here have the whole snapshot."""
+
+    @property
+    def word(self) -> str:
+        """Why it failed, in a word for INFO and the log; empty if it did not."""
+        if self.signal or "gone" in self.error:
+            return "killed"
+        return "disk" if self.error else ""
+
+
+@final
+class Snapshot:
+    """The parent's side of one child; make a new one for each snapshot.
+
+    Invariant: from `start` until `on_end` was called exactly one child process exists.
+    """
+
+    def __init__(
+        self,
+        on_progress: Callable[[int], None],
+        on_end: Callable[[Outcome], None],
+        niceness: int = 0,
+        on_lost: Callable[[int, str], None] = lambda fd, why: None,
+    ) -> None:
+        """`niceness`, 0 to 19: how far the child stands back behind us where both want the processor.
+
+        `on_lost` is told of a socket that the child writes to no more, and why, as soon as it is; the outcome has all.
+        """
+        self._niceness = niceness
+        self._on_progress = on_progress
+        self._on_end = on_end
+        self._on_lost = on_lost
+        self._loop = asyncio.get_running_loop()
+        self._unread = b""
+        self._error = ""
+        self._is_unwanted = False
+        self._cow_bytes = 0
+        self._keys = 0
+        self._written_bytes = 0
+        self._lost: dict[int, str] = {}
+        self.pid = 0
+        self.fork_us = 0
+
+    def start(self, job: Job, target: Target) -> None:
+        """Fork. Raises OSError when the system cannot, ValueError for an RDB version that nobody writes."""
+        self._target = target
+        _load_libc()
+        # What can be made before the fork costs the child no memory of its own; a Path keeps its text.
+        blocks = job.blocks()
+        if isinstance(target, ToFile):
+            os.fspath(target.path)
+        read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        parent = os.getpid()
+        self._started_at = time.monotonic()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(read_end)
+            os.close(write_end)
+            raise
+        if pid == 0:
+            _child_main(parent, job, blocks, target, write_end, self._niceness)
+        self.fork_us = int((time.monotonic() - self._started_at) * 1e6)
+        os.close(write_end)
+        self.pid = pid
+        self._pipe = read_end
+        try:
+            self._pidfd = os.pidfd_open(pid)
+        except OSError:
+            # Without it nobody would notice the child's end.
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(read_end)
+            raise
+        self._loop.add_reader(self._pipe, self._read_reports)
+        self._loop.add_reader(self._pidfd, self._reap)
+
+    def kill(self, reason: str) -> None:
+        """End the child early, as nobody needs it; `on_end` follows, with `reason` as its error."""
+        if not self._error:
+            self._is_unwanted = True
+            self._error = reason
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def kill_and_reap(self) -> None:
+        """As `kill`, but `on_end` is called before this returns: for the end of the node."""
+        self.kill("the node ends")
+        self._reap()
+
+    def _read_reports(self) -> None:
+        try:
+            data = os.read(self._pipe, _READ_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            self._loop.remove_reader(self._pipe)
+            return
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            self._receive_report(line.decode())
+
+    def _receive_report(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        if word == "keys":
+            self._on_progress(int(rest))
+        elif word == "lost":
+            fd, _, why = rest.partition(" ")
+            self._lost[int(fd)] = why
+            self._on_lost(int(fd), why)
+        elif word == "done":
+            keys, _, size = rest.partition(" ")
+            self._keys, self._written_bytes = int(keys), int(size)
+        elif word == "cow":
+            self._cow_bytes = int(rest)
+        else:
+            self._error = self._error or rest
+
+    def _reap(self) -> None:
+        _, status = os.waitpid(self.pid, 0)
+        self._read_reports()
+        seconds = time.monotonic() - self._started_at
+        self._close()
+        code = os.waitstatus_to_exitcode(status)
+        error = self._error
+        if code < 0 and not error:
+            error = f"the child was killed by signal {-code} ({signal.Signals(-code).name})"
+        elif code > 0 and not error:
+            error = f"the child exited with code {code}"
+        self._remove_rest()
+        size = (self._keys, self._written_bytes)
+        ended = (max(0, -code), self._is_unwanted and bool(error), seconds, self._cow_bytes)
+        self._on_end(Outcome(self._target, error, *ended, *size, lost=self._lost))
+
+    def _remove_rest(self) -> None:
+        """A child that was killed leaves its temporary file."""
+        if isinstance(self._target, ToFile):
+            self._target.path.with_name(f"temp-{self.pid}.rdb").unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        for fd in (self._pipe, self._pidfd):
+            self._loop.remove_reader(fd)
+            os.close(fd)
+
+
+@final
+class _Reporter:
+    """The child's end of the pipe. A full pipe drops progress, never an outcome."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._next_at = 0.0
+
+    def keys(self, done: int) -> None:
+        now = time.monotonic()
+        if now >= self._next_at:
+            self._next_at = now + _REPORT_EVERY_S
+            with suppress(BlockingIOError):
+                os.write(self._fd, b"keys %d\n" % done)
+
+    def say(self, text: str) -> None:
+        line = text.replace("\n", " ").encode("utf-8", "replace") + b"\n"
+        os.set_blocking(self._fd, True)
+        os.write(self._fd, line)
+        os.set_blocking(self._fd, False)
+
+
+def save_to_file(job: Job, path: Path, on_keys: Callable[[int], None]) -> tuple[int, int]:
+    """Write the snapshot in this very process (SAVE); how many keys and bytes it has. Raises OSError; the file of that
+    name stays then."""
+    return _to_file(job.blocks(), path, job.key_save_delay_us, on_keys)
+
+
+def _to_file(blocks: Blocks, path: Path, delay_us: int, on_keys: Callable[[int], None]) -> tuple[int, int]:
+    sink = FileSink(path)
+    try:
+        return _write(blocks, sink, delay_us, on_keys)
+    except BaseException:
+        sink.abandon()
+        raise
+
+
+def _write(blocks: Blocks, sink: Sink, delay_us: int, on_keys: Callable[[int], None]) -> tuple[int, int]:
+    delay_s = delay_us / 1e6
+    written = size = 0
+    for block, done in blocks:
+        sink.write(block)
+        size += len(block)
+        if delay_s:
+            time.sleep(delay_s * (done - written))
+        written = done
+        on_keys(done)
+    sink.finish()
+    return written, size
+
+
+def _child_main(parent: int, job: Job, blocks: Blocks, target: Target, report_fd: int, niceness: int) -> None:
+    """All of the child's life; never returns."""
+    code = 1
+    reporter = _Reporter(report_fd)
+    try:
+        _settle_in(parent, report_fd, target)
+        _stand_back(niceness)
+        if isinstance(target, ToFile):
+            keys, size = _to_file(blocks, target.path, job.key_save_delay_us, reporter.keys)
+        else:
+            sink = _sockets_sink(target, reporter)
+            if target.max_bytes_per_s:
+                sink = PacedSink(sink, target.max_bytes_per_s, time.monotonic, time.sleep)
+            keys, size = _write(blocks, sink, job.key_save_delay_us, reporter.keys)
+        reporter.say(f"done {keys} {size}")
+        reporter.say(f"cow {_private_bytes()}")
+        code = 0
+    except NobodyWaits:
+        reporter.say("error every replica waiting for the snapshot is gone")
+    except OSError as error:
+        reporter.say(f"error {error.strerror or error}")
+    except BaseException as error:
+        reporter.say(f"error {type(error).__name__}: {error}")
+    finally:
+        os._exit(code)
+
+
+def _sockets_sink(target: ToSockets, reporter: _Reporter) -> Sink:
+    def lost(fd: int, why: str) -> None:
+        reporter.say(f"lost {fd} {why}")
+
+    return SocketsSink(target.heads, target.mark, target.timeout, lost, time.monotonic)
+
+
+def _settle_in(parent: int, report_fd: int, target: Target) -> None:
+    """Make the forked process a child that only writes: no signals of the parent's, no descriptors, no collector."""
+    gc.disable()
+    signal.set_wakeup_fd(-1)
+    libc = _load_libc()
+    libc.signal(signal.SIGTERM, signal.SIG_DFL)
+    libc.signal(signal.SIGINT, signal.SIG_IGN)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    keep = {0, 1, 2, report_fd}
+    if isinstance(target, ToSockets):
+        keep.update(target.heads)
+    _close_all_but(keep)
+
+
+def _stand_back(niceness: int) -> None:
+    """Leave the processor to those who answer clients: by a lower weight, and without preempting anybody when a socket
+    takes bytes again."""
+    if niceness:
+        with suppress(OSError):
+            os.nice(niceness)
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
+class _Libc(NamedTuple):
+    """What a child asks of libc itself: Python has no prctl, and its own `signal` looks for the handler of before among
+    the members of an enum, which makes 200 KB of memory the child's."""
+
+    prctl: Callable[[int, int], int]
+    signal: Callable[[int, int], int]
+
+
+@functools.cache
+def _load_libc() -> _Libc:
+    """Looked up in the parent, as the child has no business with the file system."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    return _Libc(libc.prctl, libc.signal)
+
+
+def _close_all_but(keep: set[int]) -> None:
+    low = 0
+    for fd in sorted(keep):
+        # An empty range at 0 makes CPython 3.11 close everything.
+        if low < fd:
+            os.closerange(low, fd)
+        low = fd + 1
+    os.closerange(low, os.sysconf("SC_OPEN_MAX"))
+
+
+def _private_bytes() -> int:
+    """Memory this process does not share with its parent: what copy-on-write cost."""
+    with suppress(OSError), open("/proc/self/smaps_rollup", "rb") as rollup:
+        for line in rollup:
+            if line.startswith(b"Private_Dirty:"):
+                return int(line.split()[1]) * 1024
+    return 0

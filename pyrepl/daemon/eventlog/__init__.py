@@ -1,0 +1,1 @@
+"""The event log: its records on their way into its file."""

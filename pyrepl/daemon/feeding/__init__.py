@@ -1,0 +1,1 @@
+"""Our replicas: their connections, and the stream and snapshots that go out to them."""

@@ -1,0 +1,36 @@
+"""DEBUG REPL-PAUSE: at the points of a sync that a tester named, the process stops itself until SIGCONT comes.
+
+Not here: where the points lie (replicas.py for a master's, master_link.py for a replica's). Source: Redis 8.2.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import final
+
+from pyrepl.commands.engine.effects import ReplPausePoint
+from pyrepl.daemon.log_sink import Log
+from pyrepl.observability import events
+
+
+@final
+class ReplPauses:
+    """The points at which to stop, each time that one is reached: they add up until CLEAR."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._points: set[ReplPausePoint] = set()
+
+    def add(self, point: ReplPausePoint) -> None:
+        """Stop at this point too; CLEAR: at none."""
+        if point is ReplPausePoint.CLEAR:
+            self._points.clear()
+        else:
+            self._points.add(point)
+
+    def reached(self, point: ReplPausePoint) -> None:
+        """A sync is at this point: if it was named, stop, and return once somebody has sent SIGCONT."""
+        if point in self._points:
+            self._log(events.ProcessStops())
+            signal.raise_signal(signal.SIGSTOP)
+            self._log(events.ProcessContinued())

@@ -1,0 +1,197 @@
+"""What the connection of a replica has besides a client's: its session, and the stream or the snapshot file going out.
+
+Nothing is decided here; the session says when the stream may flow, the backlog holds its bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, final
+
+from pyrepl.replication.backlog import Backlog
+from pyrepl.replication.session import Session
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.clients.client_conn import ClientConn
+
+HIGH_WATER_BYTES: Final = 1 << 20
+"""Bytes that may wait in the transport; the rest stays in the backlog, one copy for all replicas."""
+
+BATCH_BYTES: Final = 128 * 1024
+BATCH_S: Final = 0.05
+"""While a replica loads the snapshot of its other connection it only keeps the stream: it is sent in batches of so many
+bytes, or whatever came in so long, which saves both ends a call and a wake-up for each write of a client."""
+
+_CHUNK_BYTES: Final = 1 << 20
+_MOST_CHUNKS: Final = 8
+"""Of a file in one turn of the loop, if the replica reads as fast as we send."""
+
+
+class ReplicaOwner(Protocol):
+    """What a replica's connection tells whoever keeps all of them."""
+
+    def drained(self) -> None:
+        """The transport takes more."""
+
+    def refuse_to_answer(self, replica: ReplicaConn, argv: list[bytes]) -> None:
+        """It sent a command that has a reply, [] for a message nobody asked for: it is to be cut."""
+
+
+@final
+class ReplicaConn:
+    """The outgoing side of one replica.
+
+    Invariant: `_file` is open exactly while a snapshot file is on its way.
+    """
+
+    def __init__(
+        self,
+        conn: ClientConn,
+        session: Session,
+        backlog: Backlog,
+        owner: ReplicaOwner,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.conn = conn
+        self.session = session
+        self.sent_bytes = 0
+        """Of the snapshot file."""
+        self.file_bytes = 0
+        """Its size."""
+        self._backlog = backlog
+        self._owner = owner
+        self._file: BinaryIO | None = None
+        self._file_since = 0.0
+        self._max_bytes_per_s = 0
+        self._streamed_at = now()
+        self._now = now
+
+    @property
+    def fd(self) -> int:
+        """The socket's descriptor, for the snapshot child."""
+        sock = self.conn.transport.get_extra_info("socket")
+        return int(sock.fileno())
+
+    @property
+    def is_flushed(self) -> bool:
+        """Is the socket open, and has it taken all that was written? Only then may a child write to it."""
+        self.conn.flush()
+        transport = self.conn.transport
+        return not transport.is_closing() and transport.get_write_buffer_size() == 0
+
+    @property
+    def is_sending_file(self) -> bool:
+        return self._file is not None
+
+    def open_file(self, path: Path, max_bytes_per_s: int = 0) -> None:
+        """Begin to send a snapshot file, at the pace given, 0 for any. Raises OSError."""
+        self._max_bytes_per_s = max_bytes_per_s
+        self._file_since = self._now()
+        self._file = path.open("rb")
+        self.file_bytes = os.fstat(self._file.fileno()).st_size
+        self.sent_bytes = 0
+
+    def drained(self) -> None:
+        """The transport takes more."""
+        self._owner.drained()
+
+    def refuse_to_answer(self, argv: list[bytes]) -> None:
+        """The replica sent `argv`, which has a reply: that would be taken for a part of the stream."""
+        self._owner.refuse_to_answer(self, argv)
+
+    def push(self) -> int:
+        """Write what may go out now; the bytes of stream handed to the transport.
+
+        True to the order: what the session says, then the file, then the stream.
+        """
+        transport = self.conn.transport
+        if transport.is_closing():
+            return 0
+        self.conn.flush()
+        out = self.session.data_to_send()
+        if out:
+            transport.write(b"".join(out))
+        if self._file is not None:
+            self._push_file(self._file)
+            self.session.note_unsent(0)
+            return 0
+        sent = self._push_stream() if self.session.may_stream else 0
+        self.session.note_unsent(transport.get_write_buffer_size())
+        return sent
+
+    def file_is_out(self) -> bool:
+        """Was the last byte of the file handed to the transport? Then the file is closed."""
+        if self._file is None or self.sent_bytes < self.file_bytes:
+            return False
+        self.close_file()
+        return True
+
+    def close_file(self) -> None:
+        """No more of the snapshot file is wanted."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def close(self, *, flush: bool) -> None:
+        """End the connection. The socket is shut down too, since a child may hold a copy of it."""
+        self.close_file()
+        if flush:
+            self.conn.close()
+            return
+        with suppress(OSError), socket.socket(fileno=os.dup(self.fd)) as sock:
+            sock.shutdown(socket.SHUT_RDWR)
+        self.conn.close(at_once=True)
+
+    def _push_file(self, file: BinaryIO) -> None:
+        transport = self.conn.transport
+        for _ in range(_MOST_CHUNKS):
+            count = min(_CHUNK_BYTES, self.file_bytes - self.sent_bytes, self._paced_bytes())
+            if count == 0:
+                return
+            try:
+                size = transport.send_file(file.fileno(), self.sent_bytes, count)
+            except OSError:
+                # The replica has part of a snapshot that cannot be completed: only a new sync helps it.
+                self.close(flush=False)
+                return
+            self.sent_bytes += size
+            if size < count:
+                return
+        transport.tell_when_writable()
+
+    def _paced_bytes(self) -> int:
+        """How much of the file may go out now; the next push, a tenth of a second later at most, may send more."""
+        if not self._max_bytes_per_s:
+            return _CHUNK_BYTES
+        due_bytes = int((self._now() - self._file_since) * self._max_bytes_per_s)
+        return max(0, due_bytes - self.sent_bytes)
+
+    def _push_stream(self) -> int:
+        transport = self.conn.transport
+        cursor = self.session.cursor
+        assert cursor is not None
+        if self.session.only_keeps_stream and not self._batch_is_due(cursor.at):
+            return 0
+        sent = 0
+        while cursor.at < self._backlog.end:
+            room = HIGH_WATER_BYTES - transport.get_write_buffer_size()
+            if room <= 0:
+                break
+            pieces = self._backlog.read(cursor.at, room)
+            size = sum(map(len, pieces))
+            transport.writelines(pieces)
+            cursor.advance(size)
+            sent += size
+        return sent
+
+    def _batch_is_due(self, sent_cut: int) -> bool:
+        now = self._now()
+        if self._backlog.end - sent_cut < BATCH_BYTES and now - self._streamed_at < BATCH_S:
+            return False
+        self._streamed_at = now
+        return True

@@ -1,0 +1,485 @@
+"""Our replicas: the shell of `replication.roster` and its sessions.
+
+Requests come in through client connections (REPLCONF, PSYNC, ACKs); what goes out is `replica_conn`'s. This module
+carries out what roster and sessions ask for: snapshots, files, closing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, final
+
+from pyrepl.commands.engine.effects import ReplPausePoint
+from pyrepl.daemon.clients.client_conn import ClientConn
+from pyrepl.daemon.clients.clients import Clients
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.disk.saver import Saver
+from pyrepl.daemon.disk.shared_seconds import SharedSeconds
+from pyrepl.daemon.disk.snapshot import Outcome, Target, ToFile, ToSockets
+from pyrepl.daemon.disk.snapshot_sinks import TIMED_OUT
+from pyrepl.daemon.feeding.repl_pauses import ReplPauses
+from pyrepl.daemon.feeding.replica_conn import HIGH_WATER_BYTES, ReplicaConn, ReplicaOwner
+from pyrepl.daemon.feeding.snapshot_version import version_for
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.randomness import Randomness
+from pyrepl.daemon.signals import Signals
+from pyrepl.node.node import Node
+from pyrepl.observability import events, sync_lines
+from pyrepl.observability.client_line import client_line
+from pyrepl.observability.eventlog.master_end import MasterEnd
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.records import BacklogCreated, BacklogFreed
+from pyrepl.replication import events as machine
+from pyrepl.replication.dialects import Capability
+from pyrepl.replication.psync import Cause, Request
+from pyrepl.replication.role import FOLLOWS_ITSELF
+from pyrepl.replication.session import Session
+from pyrepl.resp.reply import NO_REPLY, Raw, Reply
+
+_FLUSH_RETRY_S: Final = 0.01
+_FLUSH_TRIES: Final = 200
+
+
+@final
+class Replicas(ReplicaOwner):
+    """The replicas of a node.
+
+    Invariant: `_replicas` has each connection that ever sent REPLCONF, PSYNC or SYNC, until it ends.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        clients: Clients,
+        saver: Saver,
+        pauses: ReplPauses,
+        signals: Signals,
+        clock: Clock,
+        randomness: Randomness,
+        log: Log,
+        tell: Callable[[Record], None],
+    ) -> None:
+        """`tell` is the event log."""
+        self._node = node
+        self._clients = clients
+        self._saver = saver
+        self._pauses = pauses
+        self._signals = signals
+        self._clock = clock
+        self._randomness = randomness
+        self._log = log
+        self._roster = node.replication.roster
+        self._backlog = node.replication.backlog
+        self._tell = tell
+        self.story = MasterEnd(tell, self._backlog)
+        self._loop = asyncio.get_running_loop()
+        self._replicas: dict[int, ReplicaConn] = {}
+        self._pump_planned = False
+        self._sync_file = saver.dump_path
+        """The snapshot file made last for replicas."""
+        self._hung_up: dict[int, str] = {}
+        """RDB connections that ended while the child wrote to them, with their addresses."""
+        self._sync_snapshot = 0
+        """The number of that snapshot."""
+        self._timeout: Final = SharedSeconds(float(node.settings.repl_timeout))
+        """repl-timeout, for the child that writes to sockets."""
+        self._handlers: dict[type[Any], Callable[[Any], None]] = {
+            machine.SyncDecided: self._on_decided,
+            machine.RdbChannelAsks: self._on_rdb_channel_asks,
+            machine.StreamAttached: self._on_stream_attached,
+            machine.PsyncWaitOver: self._on_psync_wait_over,
+            machine.StartSnapshot: self._on_start_snapshot,
+            machine.StopSnapshot: self._on_stop_snapshot,
+            machine.BacklogCreated: self._on_backlog_created,
+            machine.BacklogFreed: self._on_backlog_freed,
+        }
+
+    def settings_changed(self) -> None:
+        """Let a child that writes to sockets already go by the present repl-timeout."""
+        self._timeout.seconds = float(self._node.settings.repl_timeout)
+
+    # ------------------------------------------------------------------ what replicas say
+
+    def replconf(self, conn: ClientConn, argv: list[bytes]) -> Reply:
+        """REPLCONF: to the connection's session; what it answers, in its place among the replies."""
+        session = self._replica(conn).session
+        streamed = session.may_stream
+        was_replica = session.is_replica
+        session.receive_command(argv, self._clock.now())
+        if session.may_stream and not streamed:
+            self._log(events.ReplicaSynchronized(session.address))
+            self.story.went_online(session, self._clock.now(), full=True)
+        elif streamed:
+            self.story.acked(session, self._clock.now())
+        self._signals.acked.tell()
+        self._plan_pump_now()
+        # What a replica's session has to say goes out with the stream, in its place.
+        return NO_REPLY if was_replica else _raw(session.data_to_send())
+
+    def refuse_to_answer(self, replica: ReplicaConn, argv: list[bytes]) -> None:
+        """A replica sent a command that has a reply: its connection has the stream in it, and is cut."""
+        client = replica.conn.client
+        name = self._clients.dispatcher.table.name_of(argv) if argv else client.last_command
+        replica.session.close_for_reply(name)
+        self._carry_out(replica)
+        client.closing = True
+
+    def sync(self, conn: ClientConn, argv: list[bytes]) -> Reply:
+        """PSYNC or SYNC: the decision, whose line goes out in its place; all else follows in the next pump."""
+        replica = self._replica(conn)
+        session = replica.session
+        if session.is_replica:
+            return NO_REPLY
+        session.receive_command(argv, self._clock.now())
+        requests = [event.request for event in session.events() if isinstance(event, machine.SyncRequested)]
+        for request in requests:
+            self._request_sync(session, request)
+        if not requests and session.state is machine.SessionState.HANDSHAKE:
+            self._log(events.ReplicaAsksForSync(session.address))
+            self._log(events.ReplicaAsksWithWrongOffset(session.address))
+        if session.is_replica:
+            conn.client.is_replica = True
+            conn.client.is_rdb_channel = session.is_rdb_channel
+            conn.client.review_guard()
+            conn.transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
+            self._set_nodelay(replica)
+        self._plan_pump_now()
+        if session.target is not None or session.state is machine.SessionState.WAIT_SNAPSHOT_START:
+            return NO_REPLY
+        return _raw(session.data_to_send())
+
+    def _request_sync(self, session: Session, request: Request) -> None:
+        """Let the roster decide; before that, a master that hands over to us is obeyed, or refused."""
+        if request.failover:
+            refusal = self._node.replication.role.why_not_take_over(request)
+            if refusal is not None:
+                session.refuse(refusal)
+                return
+            self._signals.take_over.tell()
+            request = request.with_failover(False)
+        addr = self._replicas[session.id].conn.client.addr
+        link_client = self._node.replication.link_client
+        follows_itself = link_client is not None and link_client.laddr == addr
+        refusal = FOLLOWS_ITSELF if follows_itself else self._roster.refusal
+        if refusal:
+            self.story.refused(session, request, addr, refusal, self._clock.now())
+        if follows_itself:
+            session.refuse(refusal)
+            return
+        self._roster.request_sync(session, request, self._clock.now())
+
+    def _set_nodelay(self, replica: ReplicaConn) -> None:
+        """repl-disable-tcp-nodelay: larger packets, later."""
+        if self._node.settings.repl_disable_tcp_nodelay:
+            with suppress(OSError), socket.socket(fileno=os.dup(replica.fd)) as sock:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+
+    def lost(self, conn: ClientConn) -> None:
+        """A connection has ended."""
+        replica = self._replicas.pop(conn.client.id, None)
+        conn.replica = None
+        if replica is None:
+            return
+        replica.close_file()
+        # A session that we ended is closed by now.
+        by_us = replica.session.end_reason is not None
+        child_writes = replica.session.state is machine.SessionState.WAIT_SNAPSHOT_END
+        self._roster.remove(replica.session, self._clock.now())
+        if conn.client.is_replica:
+            self._log_lost(replica.session, child_writes=child_writes)
+        self.story.lost(replica.session, replica.session.end_reason, self._clock.now(), by_us=by_us)
+        self._plan_pump_now()
+
+    def _log_lost(self, session: Session, *, child_writes: bool) -> None:
+        """An RDB connection ends when it has brought the snapshot; its replica may hang up before the child is done,
+        and whether it had everything is known when that is."""
+        if session.is_rdb_channel and child_writes and self._roster.running is not None:
+            self._hung_up[session.id] = session.address
+        elif session.is_rdb_channel:
+            self._log(sync_lines.rdb_channel_line(session.address, session.snapshot_is_out))
+        else:
+            cause = str(session.end_reason) if session.end_reason is not None else "closed"
+            self._log(events.ReplicaLost(session.address, cause))
+
+    def drained(self) -> None:
+        """The transport of a replica takes more."""
+        self._plan_pump_now()
+
+    # ------------------------------------------------------------------ who has how much
+
+    def lagging(self) -> list[events.LaggingReplica]:
+        """The replicas that have not acknowledged all of the stream."""
+        end = self._backlog.end
+        now = self._clock.now()
+        return [
+            events.LaggingReplica(
+                session.address, end - session.ack_cut, int(session.lag_s(now)), session.state.wire_name
+            )
+            for session in self._roster.sessions.values()
+            if session.state is machine.SessionState.ONLINE and session.ack_cut < end
+        ]
+
+    def ask_for_acks(self) -> None:
+        self._roster.ask_acks()
+        self._plan_pump_now()
+
+    # ------------------------------------------------------------------ the pump
+
+    def plan_pump(self) -> None:
+        """After a batch of commands: see to it that new bytes of the stream go out, once for this turn of the loop."""
+        if self._replicas and not self._pump_planned:
+            self._plan_pump_now()
+
+    def _plan_pump_now(self) -> None:
+        if not self._pump_planned:
+            self._pump_planned = True
+            self._loop.call_soon(self.pump)
+
+    def tick(self) -> None:
+        """Do what is due; call it about every 100 ms."""
+        self._roster.tick(self._clock.now())
+        self.pump()
+
+    def pump(self) -> None:
+        """Carry out what roster and sessions want, and write what may go out."""
+        self._pump_planned = False
+        for event in self._roster.events():
+            self._handlers[type(event)](event)
+        self._signals.before_feed.tell()
+        sent = 0
+        for replica in list(self._replicas.values()):
+            sent += replica.push()
+            self._carry_out(replica)
+        self._node.stats.total_net_repl_output_bytes += sent
+        self._roster.check_output_buffers(self._clock.now())
+        for replica in list(self._replicas.values()):
+            self._carry_out(replica)
+        for event in self._roster.events():
+            self._handlers[type(event)](event)
+
+    def _carry_out(self, replica: ReplicaConn) -> None:
+        session = replica.session
+        if replica.is_sending_file and replica.file_is_out():
+            self.story.delivery_ended(session.id, self._clock.now(), delivered_bytes=replica.sent_bytes)
+            session.file_sent(self._clock.now())
+            self._delete_sync_file()
+            self._plan_pump_now()
+        for event in session.events():
+            if isinstance(event, machine.SendFile):
+                self._send_file(replica)
+            elif isinstance(event, machine.WentOnline):
+                self._went_online(session, event)
+            elif isinstance(event, machine.CloseSession):
+                self._close(replica, event)
+
+    def _went_online(self, session: Session, event: machine.WentOnline) -> None:
+        if event.full and session.target is machine.SnapshotTarget.SOCKETS and not session.uses_sync:
+            self._log(events.ReplicaWaitsForAck(session.address))
+        # A quick replica has acknowledged before we hear of the child's end: then there is nothing to wait for.
+        if session.may_stream:
+            if event.full:
+                self._log(events.ReplicaSynchronized(session.address))
+            self.story.went_online(session, self._clock.now(), full=event.full)
+        self._plan_pump_now()
+
+    def _send_file(self, replica: ReplicaConn) -> None:
+        try:
+            replica.open_file(self._sync_file, self._node.settings.repl_sync_max_bytes_per_second)
+        except OSError as error:
+            self._log(events.CannotSendSnapshot(replica.session.address, error.strerror or str(error)))
+            replica.close(flush=False)
+            return
+        session = replica.session
+        cut = session.cursor.at if session.cursor is not None else 0
+        self.story.delivery_started(session, self._sync_snapshot, cut, self._clock.now(), replica.file_bytes)
+        self._plan_pump_now()
+
+    def _delete_sync_file(self) -> None:
+        """rdb-del-sync-files: a node that persists nothing leaves no snapshot behind once no replica reads it."""
+        settings = self._node.settings
+        sending = any(replica.is_sending_file for replica in self._replicas.values())
+        if settings.rdb_del_sync_files and not settings.save and not sending and self._roster.running is None:
+            self._sync_file.unlink(missing_ok=True)
+
+    def _close(self, replica: ReplicaConn, event: machine.CloseSession) -> None:
+        session = replica.session
+        client = client_line(replica.conn.client, self._clock.now()).decode("utf-8", "replace")
+        if event.reason.cause is Cause.OUTPUT_BUFFER:
+            self._node.stats.client_output_buffer_limit_disconnections += 1
+            self._log(events.OutputBufferExceeded(client))
+        elif event.reason.cause is Cause.TIMEOUT:
+            self._log(sync_lines.timed_out_line(session.address, event.reason.detail))
+        elif event.reason.cause is Cause.SNAPSHOT_FAILED:
+            self._log(events.SyncSnapshotFailed())
+        elif event.reason.cause is Cause.PROTOCOL:
+            self._log(events.ReplicaCut(event.text, client))
+        if event.flush:
+            replica.conn.transport.write(b"".join(session.data_to_send()))
+        replica.close(flush=event.flush)
+
+    # ------------------------------------------------------------------ snapshots
+
+    def _on_start_snapshot(self, event: machine.StartSnapshot) -> None:
+        self._start_snapshot(event, _FLUSH_TRIES)
+
+    def _start_snapshot(self, event: machine.StartSnapshot, tries: int) -> None:
+        """Fork as soon as the sockets are the child's to write; a replica that keeps its socket full is dropped."""
+        replicas = [self._replicas[i] for i in event.session_ids if i in self._replicas]
+        full = [replica for replica in replicas if not replica.is_flushed]
+        if self._saver.is_busy or (event.target is machine.SnapshotTarget.SOCKETS and full and tries):
+            self._loop.call_later(_FLUSH_RETRY_S, self._start_snapshot, event, tries - bool(full))
+            return
+        for replica in full if event.target is machine.SnapshotTarget.SOCKETS else []:
+            replica.close(flush=False)
+            self._roster.remove(replica.session, self._clock.now())
+        link_client = self._node.replication.link_client
+        stream_db = 0 if link_client is None else link_client.db_index
+        sessions = self._roster.snapshot_started(self._clock.now(), stream_db=stream_db)
+        if sessions:
+            self._signals.before_feed.tell()
+            self._fork(event.target, sessions)
+
+    def _fork(self, kind: machine.SnapshotTarget, sessions: list[Session]) -> None:
+        disk = kind is machine.SnapshotTarget.DISK
+        channel = " (rdb-channel)" if any(session.is_rdb_channel for session in sessions) else ""
+        self._log(events.SyncSnapshotStarting("disk" if disk else f"replicas sockets{channel}"))
+        target: Target = ToFile(self._saver.dump_path) if disk else self._sockets(sessions)
+        compressed = disk or not all(Capability.NO_COMPRESSION in session.told.capabilities for session in sessions)
+        version = version_for(self._node, sessions, self._log)
+        job = self._saver.job(version, compressed=compressed, excluded=sessions[0].told.excluded)
+        ids = {self._replicas[session.id].fd: session.id for session in sessions}
+
+        def ended(outcome: Outcome) -> None:
+            self._snapshot_ended(outcome, ids)
+
+        def lost(fd: int, why: str) -> None:
+            self._socket_lost(ids[fd], why)
+
+        if not self._saver.start(target, job, ended, for_replicas=True, on_lost=lost):
+            self._roster.snapshot_ended(False, self._clock.now(), detail="fork")
+            self._plan_pump_now()
+            return
+        for session in sessions if not disk else ():
+            self.story.delivery_started(session, self._saver.number, self._backlog.end, self._clock.now())
+        pid = self._node.persistence.child_pid or 0
+        self._log(events.SavingStarted(pid) if disk else events.TransferStarted(pid))
+        self._pauses.reached(ReplPausePoint.AFTER_FORK)
+
+    def _sockets(self, sessions: list[Session]) -> ToSockets:
+        """Their sockets, each with what is to stand before the snapshot there."""
+        heads = {self._replicas[session.id].fd: b"".join(session.data_to_send()) for session in sessions}
+        pace = self._node.settings.repl_sync_max_bytes_per_second
+        return ToSockets(heads, self._randomness.eof_mark(), self._timeout, pace)
+
+    def _socket_lost(self, session_id: int, why: str) -> None:
+        """The child writes no more to this replica. One that was too slow is cut at once, while the child goes on with
+        the others; that any other connection has ended is noticed here too."""
+        replica = self._replicas.get(session_id)
+        if replica is not None and why == TIMED_OUT:
+            replica.session.stalled()
+            self._plan_pump_now()
+
+    def _snapshot_ended(self, outcome: Outcome, ids: dict[int, int]) -> None:
+        ok = not outcome.error
+        size = 0
+        if isinstance(outcome.target, ToFile):
+            self._sync_file, self._sync_snapshot = outcome.target.path, self._saver.number
+            try:
+                size = self._sync_file.stat().st_size if ok else 0
+            except OSError as error:
+                ok = False
+                self._log(events.CannotWriteSnapshot("stat", error.strerror or str(error)))
+        elif ok:
+            self._log(events.TransferReadOut(len(ids) - len(outcome.lost)))
+            self._log(events.TransferSucceeded())
+        else:
+            if not outcome.is_unwanted:
+                self._log(events.CannotWriteSnapshot("socket", outcome.error))
+            self._log(events.TransferKilled(outcome.signal) if outcome.signal else events.TransferFailed())
+        if not isinstance(outcome.target, ToFile):
+            self._tell_delivered(outcome, ids)
+        failed = [ids[fd] for fd in outcome.lost]
+        for session_id, address in self._hung_up.items():
+            self._log(sync_lines.rdb_channel_line(address, ok and session_id not in failed))
+        self._hung_up.clear()
+        for fd, why in outcome.lost.items():
+            replica = self._replicas.get(ids[fd])
+            if replica is not None and why != TIMED_OUT:
+                self._log(events.CannotSendSnapshot(replica.session.address, why))
+        self._roster.snapshot_ended(ok, self._clock.now(), size_bytes=size, detail=outcome.word, failed=failed)
+        # At once, so that the file is opened before anything else can replace it.
+        self.pump()
+
+    def _tell_delivered(self, outcome: Outcome, ids: dict[int, int]) -> None:
+        for fd, session_id in ids.items():
+            error = outcome.error or outcome.lost.get(fd, "")
+            size = None if error else outcome.written_bytes
+            self.story.delivery_ended(session_id, self._clock.now(), delivered_bytes=size, error=error)
+
+    def _on_stop_snapshot(self, event: machine.StopSnapshot) -> None:
+        self._log(events.NobodyWaitsForSnapshot())
+        self._saver.stop("every replica waiting for the snapshot is gone")
+
+    def other_child(self, runs: bool) -> None:
+        """A child that is not for replicas has begun, or ended."""
+        self._roster.set_other_child(runs, self._clock.now())
+        self._plan_pump_now()
+
+    # ------------------------------------------------------------------ the rest
+
+    def _on_decided(self, event: machine.SyncDecided) -> None:
+        replica = self._replicas.get(event.session_id)
+        if replica is None:
+            return
+        address = replica.session.address
+        self.story.decided(replica.session, event, replica.conn.client.addr, self._clock.now())
+        self._log(events.ReplicaAsksForSync(address))
+        if event.reason is None:
+            self._log(events.PartialResyncAccepted(address, event.missing_bytes, event.request.held + 1))
+            return
+        for line in sync_lines.full_resync_lines(address, event, self._node.replication.history):
+            self._log(line)
+
+    def _on_rdb_channel_asks(self, event: machine.RdbChannelAsks) -> None:
+        replica = self._replicas.get(event.session_id)
+        if replica is not None:
+            self.story.rdb_channel_asks(replica.session, event, replica.conn.client.addr)
+            self._log(events.RdbChannelAsksForSync(replica.session.address))
+            for line in sync_lines.wait_lines(event.wait):
+                self._log(line)
+
+    def _on_stream_attached(self, event: machine.StreamAttached) -> None:
+        replica = self._replicas.get(event.session_id)
+        if replica is not None:
+            self._log(events.DeliveringBoth(replica.session.address))
+
+    def _on_psync_wait_over(self, event: machine.PsyncWaitOver) -> None:
+        self.story.psync_wait_over(event, self._clock.now())
+        self._log(events.PsyncWaitOver(event.session_id, str(event.reason)))
+
+    def _on_backlog_created(self, event: machine.BacklogCreated) -> None:
+        self._tell(BacklogCreated(self._backlog.capacity))
+        self._log(events.BacklogCreated(event.replid, self._node.replication.history.replid2))
+
+    def _on_backlog_freed(self, event: machine.BacklogFreed) -> None:
+        self._tell(BacklogFreed("ttl"))
+        self._log(events.BacklogFreed(event.after_s))
+
+    def _replica(self, conn: ClientConn) -> ReplicaConn:
+        """The connection's replica side, made at its first word."""
+        replica = self._replicas.get(conn.client.id)
+        if replica is None:
+            ip = conn.client.addr.rpartition(":")[0].strip("[]")
+            session = self._roster.open_session(conn.client.id, ip, self._clock.now())
+            replica = ReplicaConn(conn, session, self._backlog, self, self._clock.now)
+            self._replicas[conn.client.id] = replica
+            conn.replica = replica
+        return replica
+
+
+def _raw(out: list[bytes]) -> Reply:
+    return Raw(b"".join(out)) if out else NO_REPLY

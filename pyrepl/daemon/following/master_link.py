@@ -1,0 +1,548 @@
+"""The link to our master: moves bytes between sockets and `replication.link`, loads what comes, applies what follows.
+
+All decisions are the machine's. This shell opens and closes connections (`link_conn`), a second one where the snapshot
+has a channel of its own, keeps the machine's deadline, hands snapshots to `sync_load`, commands to the dispatcher and
+raw bytes to our own backlog, and words events for the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
+
+from pyrepl.commands.engine.effects import ReplPausePoint
+from pyrepl.daemon.clients.wire_io import MOST_BYTES
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.disk.files import Files
+from pyrepl.daemon.feeding.repl_pauses import ReplPauses
+from pyrepl.daemon.following import sync_load
+from pyrepl.daemon.following.link_conn import LinkConn, nothing_to_take_back
+from pyrepl.daemon.log_sink import Log
+from pyrepl.errors import CommandError
+from pyrepl.keyspace.database import Expiry
+from pyrepl.keyspace.loader import Loader
+from pyrepl.observability import events, link_lines
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.replica_end import ReplicaEnd
+from pyrepl.replication import events as machine
+from pyrepl.replication.backoff import STEADY_S
+from pyrepl.replication.link import Link, OldData
+from pyrepl.replication.psync import Cause
+
+if TYPE_CHECKING:
+    from pyrepl.commands.engine.dispatch import Dispatcher
+    from pyrepl.node.client import Client
+    from pyrepl.node.node import Node
+
+_KEEPALIVE_S: Final = 300
+_PROGRESS_EVERY_S: Final = 5.0
+_WAIT_S: Final = 0.002
+_EARLY_S: Final = 0.001
+"""Of the loop's timers, which count in whole milliseconds."""
+_APPLIED_AT_ONCE_BYTES: Final = 64 * 1024
+"""Of a stream of small commands: what is read from it is still in the processor's cache when it is executed."""
+_SMALL_COMMAND_BYTES: Final = 256
+"""In the mean. Larger ones are few in a read and applied as it came, without cutting it."""
+
+
+class LinkOwner(Protocol):
+    """What the link tells whoever decides on roles."""
+
+    pauses: ReplPauses
+
+    def link_up(self) -> None: ...
+
+    def link_lost(self, event: machine.Lost) -> None: ...
+
+    def link_continued(self, event: machine.Continued) -> None: ...
+
+    def data_goes(self) -> None:
+        """Our data is about to be replaced: from now on nobody can be continued from it."""
+
+    def snapshot_loaded(self, replid: str, cut: int) -> None: ...
+
+    def stream_applied(self, raw: bytes) -> None: ...
+
+    def panic(self) -> None:
+        """Our data differs from the master's, and the operator wants no such node: end it, as it stands."""
+
+
+@final
+class MasterLink:
+    """The shell of one Link.
+
+    Invariants: `_main` is the connection in use, None without one, `_rdb` the second one while a snapshot comes on it;
+    `_load` is set from FullResyncBegins until the snapshot is loaded or given up.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        client: Client,
+        owner: LinkOwner,
+        node: Node,
+        dispatcher: Dispatcher,
+        files: Files,
+        clock: Clock,
+        log: Log,
+        tell: Callable[[Record], None],
+    ) -> None:
+        """`tell` is the event log."""
+        self.link = link
+        self.story = ReplicaEnd(tell, link, clock.now())
+        self.client = client
+        """What commands of the stream run as; CLIENT LIST shows it with flag M."""
+        self._owner = owner
+        self._node = node
+        self._dispatcher = dispatcher
+        self._call = dispatcher.call_for(client)
+        self._files = files
+        self._clock = clock
+        self._log = log
+        self._loop = asyncio.get_running_loop()
+        self._main: LinkConn | None = None
+        self._rdb: LinkConn | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._load: sync_load.SyncLoad | None = None
+        self._announced: machine.FullResyncBegins | None = None
+        self._catch_up_from: int | None = None
+        self._buffer_was_full = False
+        """Said so in this sync: while the buffer is applied it fills up again and again."""
+        self._failures = 0
+        self._up_at: float | None = None
+        self._progress_at = 0.0
+        self._pumping = False
+        self._slow_until = 0.0
+        """key-load-delay: nothing is read before."""
+        self._command_bytes = 0.0
+        """The mean of the commands applied last."""
+        self._handlers: dict[type[Any], Callable[[Any], None]] = {
+            machine.Connect: self._on_connect,
+            machine.Disconnect: self._on_disconnect,
+            machine.OpenRdbChannel: self._on_open_rdb_channel,
+            machine.SnapshotAsked: self._on_snapshot_asked,
+            machine.CloseRdbChannel: self._on_close_rdb_channel,
+            machine.SyncBufferFull: self._on_sync_buffer_full,
+            machine.CatchUpBegins: self._on_catch_up_begins,
+            machine.StateChanged: self._on_state_changed,
+            machine.Tolerated: self._on_tolerated,
+            machine.SyncAsked: self._on_sync_asked,
+            machine.FullResyncAnnounced: self._on_announced,
+            machine.FullResyncBegins: self._on_begins,
+            machine.SnapshotBytes: self._on_bytes,
+            machine.SnapshotEnds: self._on_ends,
+            machine.LoadsOn: self._on_loads_on,
+            machine.Continued: self._on_continued,
+            machine.Apply: self._on_apply,
+            machine.LinkUp: self._on_up,
+            machine.Lost: self._on_lost,
+            machine.TryAgain: self._on_try_again,
+        }
+
+    @property
+    def address(self) -> str:
+        return f"{self.link.host}:{self.link.port}"
+
+    def start(self) -> None:
+        self.link.start(self._clock.now())
+        self._pump()
+
+    def stop(self) -> None:
+        """End the link for good; half a snapshot is thrown away."""
+        self.link.stop(self._clock.now())
+        self._pump()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def drop(self) -> None:
+        """Break the connection (CLIENT KILL); the link connects again by itself."""
+        if self._main is not None:
+            self._main.drop()
+
+    def pump(self) -> None:
+        """Carry out what the machine wants now; after a change of its options."""
+        self._pump()
+
+    def _pump(self) -> None:
+        if self._pumping:
+            return
+        self._pumping = True
+        try:
+            while pending := self.link.events():
+                for event in pending:
+                    self._handlers[type(event)](event)
+            self._send()
+        finally:
+            self._pumping = False
+        self._set_timer()
+
+    def _send(self) -> None:
+        """Write what the machine says, and read where it wants to; key-load-delay slows the snapshot's connection."""
+        slow = self._clock.now() < self._slow_until
+        if self._main is not None:
+            self.client.total_out_bytes += self._main.send(self.link.data_to_send())
+            self._main.read(self.link.wants_data and not (slow and self._rdb is None))
+        if self._rdb is not None:
+            self._rdb.send(self.link.rdb_data_to_send())
+            self._rdb.read(not slow)
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        at = self.link.next_deadline()
+        if at is not None:
+            self._timer = self._loop.call_later(max(0.0, at - self._clock.now()), self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.link.tick(self._clock.now())
+        self._show_progress()
+        self._pump()
+
+    # ------------------------------------------------------------------ the connections
+
+    def _conn(
+        self,
+        on_made: Callable[[], None],
+        on_data: Callable[[bytes, bytes], None],
+        on_lost: Callable[[str], None],
+        take_back: Callable[[], bytes | None] = nothing_to_take_back,
+    ) -> LinkConn:
+        alive_s = self._node.settings.tcp_keepalive or _KEEPALIVE_S
+        return LinkConn(on_made, on_data, on_lost, alive_s, take_back)
+
+    def _on_connect(self, event: machine.Connect) -> None:
+        self.story.connecting(self._clock.now())
+        self._log(events.ConnectingToMaster(self.address))
+        self._log(events.SyncStarted())
+        self._main = self._conn(self._main_made, self._main_data, self._main_lost, self._take_back)
+        self._main.open(event.host, event.port)
+
+    def _main_made(self) -> None:
+        assert self._main is not None
+        self.client.laddr = self._main.local_address
+        self._log(events.ConnectedToMaster())
+        self.link.connected(self._clock.now())
+        self._pump()
+
+    def _take_back(self) -> bytes | None:
+        beginning = self.link.take_back()
+        if beginning:
+            self._count(-len(beginning))
+        return beginning
+
+    def _main_data(self, data: bytes, beginning: bytes) -> None:
+        self._count(len(data) + len(beginning))
+        self.link.receive(data, self._clock.now(), beginning)
+        self._pump()
+        if self._main is not None:
+            is_small = self.link.is_up and self._command_bytes < _SMALL_COMMAND_BYTES
+            self._main.most_read_bytes = _APPLIED_AT_ONCE_BYTES if is_small else MOST_BYTES
+
+    def _main_lost(self, text: str) -> None:
+        self._main = None
+        if self.link.state is machine.LinkState.CONNECTING:
+            self._log(events.CannotConnectToMaster(text))
+        self.link.lost(self._clock.now(), text)
+        self._pump()
+
+    def _on_disconnect(self, event: machine.Disconnect) -> None:
+        main, self._main = self._main, None
+        if main is not None:
+            main.abort()
+
+    def _on_open_rdb_channel(self, event: machine.OpenRdbChannel) -> None:
+        self._buffer_was_full = False
+        self.story.rdb_channel_opened(event.dialect)
+        self._log(events.RdbChannelOpened(event.dialect.name))
+        self._rdb = self._conn(self._rdb_made, self._rdb_data, self._rdb_lost)
+        self._rdb.gathers = True
+        self._rdb.open(event.host, event.port)
+
+    def _rdb_made(self) -> None:
+        self.link.rdb_connected(self._clock.now())
+        self._pump()
+
+    def _rdb_data(self, data: bytes, beginning: bytes) -> None:
+        self._count(len(data))
+        self.link.rdb_receive(data, self._clock.now())
+        self._pump()
+
+    def _rdb_lost(self, text: str) -> None:
+        self._rdb = None
+        self.link.rdb_lost(self._clock.now(), text)
+        self._pump()
+
+    def _on_snapshot_asked(self, event: machine.SnapshotAsked) -> None:
+        self._owner.pauses.reached(ReplPausePoint.BEFORE_RDB_CHANNEL)
+
+    def _on_close_rdb_channel(self, event: machine.CloseRdbChannel) -> None:
+        rdb, self._rdb = self._rdb, None
+        if rdb is not None:
+            rdb.abort()
+
+    def _count(self, size: int) -> None:
+        self.client.total_in_bytes += size
+        self._node.stats.total_net_repl_input_bytes += size
+
+    def _on_sync_buffer_full(self, event: machine.SyncBufferFull) -> None:
+        if not self._buffer_was_full:
+            self._buffer_was_full = True
+            self.story.buffer_full(event.limit_bytes)
+            self._log(events.SyncBufferFull(event.limit_bytes))
+
+    def _on_catch_up_begins(self, event: machine.CatchUpBegins) -> None:
+        self._catch_up_from = self.link.held or 0
+        self.story.catch_up_started(event.buffered_bytes, self._clock.now())
+        self._log(events.CatchUpStarted(event.buffered_bytes))
+
+    def _on_state_changed(self, event: machine.StateChanged) -> None:
+        self._node.review_guard()
+
+    def _on_tolerated(self, event: machine.Tolerated) -> None:
+        if event.step != "ping":
+            self._log(events.ReplconfNotUnderstood(event.step, event.text))
+        elif not self.link.options.introduction.password:
+            self._log(events.MasterWantsPassword(event.text))
+
+    def _on_sync_asked(self, event: machine.SyncAsked) -> None:
+        self._log(events.MasterRepliedToPing())
+        request = event.request
+        self.story.asked(request, self.client.laddr, self._clock.now())
+        if request.replid is None:
+            self._log(events.NothingToContinue())
+        else:
+            self._log(events.PartialResyncTried(request.replid, request.held + 1))
+
+    # ------------------------------------------------------------------ the snapshot
+
+    def _on_loads_on(self, event: machine.LoadsOn) -> None:
+        if self.link.uses_two_channels:
+            self._log(events.SyncAbortedWhileLoading(event.text, str(event.reason)))
+        self._log(events.WillContinueAfterLoading())
+
+    def _on_announced(self, event: machine.FullResyncAnnounced) -> None:
+        self.story.announced(event)
+        self._log(events.FullResyncFromMaster(event.replid, event.cut, str(event.reason)))
+
+    def _on_begins(self, event: machine.FullResyncBegins) -> None:
+        if not self.link.may_load:
+            return
+        self._announced = event
+        self._progress_at = self._clock.now() + _PROGRESS_EVERY_S
+        try:
+            load = sync_load.choose(
+                self._node,
+                self._files,
+                self._log,
+                event.replid,
+                event.total_bytes,
+                self._loaded,
+                self._load_failed,
+                self._owner.data_goes,
+            )
+        except OSError as error:
+            self.link.keep_old_data(OldData.GOES_AT_LAST_BYTE)
+            text = f"cannot write the snapshot file: {error}"
+            self.story.load_failed("disk", text, self._clock.now())
+            self.link.load_failed("disk", self._clock.now(), text)
+            return
+        self._load = load
+        self.story.delivery_started(event.cut, event.total_bytes, load.how, self._clock.now())
+        self.link.keep_old_data(load.old_data)
+        where = "disk" if isinstance(load, sync_load.FileLoad) else "parser"
+        if self.link.uses_two_channels:
+            self._log(events.ReceivingBoth())
+        elif self._main is not None:
+            self._main.gathers = True
+        if event.total_bytes is None:
+            self._log(events.ReceivingStreamedSnapshot(where))
+        else:
+            self._log(events.ReceivingSnapshot(event.total_bytes, where))
+
+    def _on_bytes(self, event: machine.SnapshotBytes) -> None:
+        if self._load is None or not self.link.may_load:
+            return
+        delay_s = self._load.feed(event.data)
+        if delay_s > 0:
+            now = self._clock.now()
+            self._slow_until = max(now, self._slow_until) + delay_s
+            self._loop.call_later(self._slow_until - now, self._read_on)
+
+    def _read_on(self) -> None:
+        """After a delay. A timer may come a moment early: nobody else would look whether it is over."""
+        now = self._clock.now()
+        if self._load is not None and self._load.is_waiting:
+            self._slow_until = max(now + _WAIT_S, self._slow_until)
+        if self._slow_until > now:
+            self._loop.call_later(self._slow_until - now + _EARLY_S, self._read_on)
+        else:
+            self._pump()
+
+    def _on_ends(self, event: machine.SnapshotEnds) -> None:
+        if not self.link.may_load:
+            return
+        load = self._load
+        if self._main is not None:
+            self._main.gathers = False
+        self.story.delivery_ended(event.size_bytes, self._clock.now())
+        if load is not None:
+            self.story.load_started(load.how, self._clock.now())
+        wait_s = self._slow_until - self._clock.now()
+        if load is not None and wait_s > 0:
+            self._loop.call_later(wait_s, self._end_load, load)
+        elif load is not None:
+            load.end()
+
+    def _end_load(self, load: sync_load.SyncLoad) -> None:
+        """The last byte has come a while ago; key-load-delay made the load last until now."""
+        if load is self._load:
+            load.end()
+            self._pump()
+
+    def _loaded(self, loader: Loader) -> None:
+        announced = self._announced
+        assert announced is not None
+        self._load = self._announced = None
+        self.story.loaded(loader.loaded_keys, loader.expired_keys, self._clock.now())
+        stream_db = loader.aux.get(b"repl-stream-db", b"0")
+        self.client.db_index = int(stream_db) if stream_db.isdigit() else 0
+        self._call.db = self._node.keyspace.databases[self.client.db_index]
+        self._owner.snapshot_loaded(announced.replid, announced.cut)
+        self.link.loaded(self._clock.now())
+        self._pump()
+
+    def _load_failed(self, word: str, text: str) -> None:
+        self._load = self._announced = None
+        self.story.load_failed(word, text, self._clock.now())
+        self._log(events.SyncLoadFailed(text, f"{Cause.LOAD_FAILED} ({word})"))
+        self.link.load_failed(word, self._clock.now(), text)
+        self._pump()
+
+    def _show_progress(self) -> None:
+        transfer = self.link.progress.transfer
+        now = self._clock.now()
+        if transfer is None or self._announced is None or now < self._progress_at:
+            return
+        self._progress_at = now + _PROGRESS_EVERY_S
+        read, total, percent = transfer.read_bytes, transfer.total_bytes or 0, transfer.percent or 0.0
+        pace, eta_s = int(transfer.bytes_per_s(now)), int(transfer.eta_s(now) or 0)
+        self._log(events.SyncProgress(read, total, percent, pace, eta_s))
+
+    # ------------------------------------------------------------------ the stream
+
+    def _on_continued(self, event: machine.Continued) -> None:
+        self.story.continued()
+        self._log(events.PartialResyncSucceeded())
+        if event.new_replid is not None:
+            self._log(events.MasterIdChanged(event.new_replid))
+        self._owner.link_continued(event)
+        self._log(events.MasterAcceptedPartial())
+
+    def _on_up(self, event: machine.LinkUp) -> None:
+        self._up_at = self._clock.now()
+        self._owner.link_up()
+        self.story.up(self._up_at)
+        if event.full:
+            self._log(events.SyncFinished())
+        if self._catch_up_from is not None:
+            self._log(events.CatchUpFinished((self.link.held or 0) - self._catch_up_from))
+            self._catch_up_from = None
+
+    def _on_apply(self, event: machine.Apply) -> None:
+        if not self.link.may_apply:
+            return
+        node = self._node
+        now = self._clock.now()
+        node.process.now = self.client.last_seen_at = now
+        keyspace = node.keyspace
+        keyspace.now_ms = self._call.now_ms = self._clock.unix_ms()
+        keyspace.expiry = Expiry.IGNORE
+        try:
+            index, failure = self._apply(event)
+        finally:
+            keyspace.expiry = Expiry.HIDE
+        node.stats.total_commands_processed += len(event.commands)
+        self._command_bytes = len(event.raw) / (len(event.commands) or 1)
+        if failure:
+            self._stop_at(event, index, failure)
+            return
+        self._owner.stream_applied(event.raw)
+        self.link.applied(event.end)
+        if self._catch_up_from is not None:
+            self._owner.pauses.reached(ReplPausePoint.ON_STREAMING_REPL_BUF)
+
+    def _apply(self, event: machine.Apply) -> tuple[int, str]:
+        """(how many commands were executed, empty), or (the index of one that cannot be, a word for why)."""
+        index = 0
+        while True:
+            index, error = self._dispatcher.apply(self._call, event.commands, index)
+            if error is None:
+                return index, ""
+            if not isinstance(error, CommandError):
+                # A defect of ours: what was executed before it must not be executed again after the partial resync.
+                self._log(events.InternalError("applying the master's stream", f"{type(error).__name__}: {error}"))
+                return index, "internal"
+            word = self._why_not_go_on(event, index, event.commands[index], error)
+            if word:
+                return index, word
+            index += 1
+
+    def _why_not_go_on(self, event: machine.Apply, index: int, argv: list[bytes], error: CommandError) -> str:
+        """A word, or empty to go on. An unknown command must not be guessed at, and one that no master sends must not
+        be obeyed; one that failed here has failed on the master too, or we differ already, and Redis goes on as well.
+        """
+        cut = event.start + (event.ends[index - 1] if index else 0)
+        name = link_lines.command_name(argv)
+        word = self._dispatcher.why_not_in_stream(argv)
+        if word == "foreign_command":
+            self._log(events.ForeignStreamCommand(name, cut))
+        elif word:
+            self._node.stats.unknown_replicated_commands += 1
+            skipped = self._node.settings.replica_ignore_unknown_commands
+            self._log(events.UnknownStreamCommand(name, cut, skipped))
+            word = "" if skipped else word
+        else:
+            self._node.stats.unexpected_error_replies += 1
+            self._log(events.StreamCommandFailed(name, str(error), cut))
+            settings = self._node.settings
+            if settings.propagation_error_behavior != "ignore" and settings.replica_read_only:
+                self._log(events.StreamPanic(name, str(error), cut))
+                self._owner.panic()
+        return word
+
+    def _stop_at(self, event: machine.Apply, index: int, word: str) -> None:
+        """Keep what was applied, give the link up before the command that cannot be."""
+        size = event.ends[index - 1] if index else 0
+        if size:
+            self._owner.stream_applied(event.raw[:size])
+            self.link.applied(event.start + size)
+        refusal = link_lines.REFUSALS[word]
+        name = link_lines.command_name(event.commands[index])
+        text = f"the command '{name}' at offset {event.start + size} {refusal}"
+        self.link.apply_failed(word, self._clock.now(), text)
+
+    # ------------------------------------------------------------------ failures
+
+    def _on_lost(self, event: machine.Lost) -> None:
+        self._catch_up_from = None
+        if self._load is not None:
+            self._load.abandon()
+            self._load = self._announced = None
+        asked = bool(self.story.sync)
+        self.story.lost(event, self._clock.now())
+        for line in link_lines.lines(event, asked=asked, keeps_position=self.link.held is not None):
+            self._log(line)
+        self._owner.link_lost(event)
+
+    def _on_try_again(self, event: machine.TryAgain) -> None:
+        self._failures += 1
+        if self._up_at is not None and self._clock.now() - self._up_at >= STEADY_S:
+            self._failures = 1
+        self._up_at = None
+        self.story.try_again(event.in_s, self._failures)
+        if event.in_s > 0:
+            self._log(events.NextTry(self.address, event.in_s, self._failures, self.link.progress.last_sync_error))

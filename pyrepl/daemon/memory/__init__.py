@@ -1,0 +1,1 @@
+"""Memory: where it comes from, tables that grow, what is freed between requests."""

@@ -1,0 +1,77 @@
+"""The options of `pyrepl metrics`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cli.commands import cli
+from cli.metrics import run as screen
+from cli.metrics.spark import Options
+
+RUNNER = CliRunner()
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, *words: str) -> Options:
+    """What the command line comes to."""
+    seen: list[Options] = []
+
+    def show(options: Options) -> int:
+        seen.append(options)
+        return 7
+
+    monkeypatch.setattr(screen, "show", show)
+    assert RUNNER.invoke(cli, ["metrics", *words]).exit_code == 7
+    (options,) = seen
+    return options
+
+
+def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asked(monkeypatch, "logs") == Options(("logs",))
+
+
+def test_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = (
+        "a b --out o --master local[2] --since 2026-11-21 --until 2026-11-22 --format json --zone Asia/Tokyo --quiet"
+    )
+    assert asked(monkeypatch, *words.split()) == Options(
+        ("a", "b"), Path("o"), "local[2]", 1795219200000000, 1795305600000000, "json", "Asia/Tokyo", True
+    )
+
+
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_a_time_that_is_none(option: str) -> None:
+    done = RUNNER.invoke(cli, ["metrics", "logs", option, "soon"])
+    assert done.exit_code == 2
+    assert f"Invalid value for {option}: 'soon' is no time: expected 2026-11-21" in " ".join(done.output.split())
+
+
+def test_following(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = asked(monkeypatch, *["--follow", "logs", "--out", "o", "--every", "5m", "--late", "2h"])
+    assert (options.logs, options.follow, options.every_s, options.late_s) == (("logs",), True, 300, 7200)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("", "--follow needs --out DIR"),
+        ("--out o --format json", "json is written below --out after each batch"),
+        ("--out o --every 0s", "'0s' is no span of time: expected 10s, 5m or 1h"),
+        ("--out o --late soon", "'soon' is no span of time"),
+    ],
+)
+def test_what_cannot_be_followed(words: str, complaint: str) -> None:
+    done = RUNNER.invoke(cli, ["metrics", "--follow", "logs", *words.split()])
+    assert done.exit_code == 2 and complaint in " ".join(done.output.split())
+
+
+def test_no_log() -> None:
+    assert "Missing argument 'LOG...'" in RUNNER.invoke(cli, ["metrics"]).output
+
+
+def test_help_says_what_is_written() -> None:
+    text = RUNNER.invoke(cli, ["metrics", "--help"]).output
+    for said in ("report.html", "metrics.json", "metrics.prom", "results/", "Exit status"):
+        assert said in text

@@ -1,0 +1,142 @@
+"""`pyrepl metrics --follow` around the stream: signals, its end, what a batch tells; a whole run is in tests/fault."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from cli.metrics import follow as metrics_follow
+from cli.metrics.spark import CannotRun, Options
+from pyrepl.metrics import follow as job
+from pyrepl.metrics.ingest import Read
+from pyrepl.metrics.report.model import Report
+
+
+class Query:
+    """As much of a StreamingQuery as is asked: it is active for a number of looks, or Java is gone then."""
+
+    def __init__(self, looks: int = 1000, *, gone: bool = False, why: Exception | None = None) -> None:
+        self.looks, self.gone, self.why = looks, gone, why
+        self.stopped = False
+
+    @property
+    def isActive(self) -> bool:
+        self.looks -= 1
+        if self.looks < 0 and self.gone:
+            raise ConnectionRefusedError
+        return self.looks >= 0
+
+    def exception(self) -> Exception | None:
+        return self.why
+
+    def stop(self) -> None:
+        self.stopped = True
+        raise RuntimeError("what Java says of a batch that is broken off")
+
+
+class Batch:
+    error: Exception | None = None
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_follow, "_LOOK_S", 0.001)
+    monkeypatch.setattr(metrics_follow, "_GRACE_S", 0.001)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, query: Query, asked: SimpleQueue[int], error: Exception | None = None) -> None:
+    monkeypatch.setattr(job, "follow", lambda *_: query)
+    batch = Batch()
+    batch.error = error
+    given: Any = batch
+    nothing: Any = None
+    metrics_follow._run(nothing, given, Options(("log",), Path("out"), follow=True), asked)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_stream(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    query = Query()
+    with metrics_follow._noted() as asked:
+        signal.raise_signal(number)
+        run(monkeypatch, query, asked)
+    assert query.stopped and signal.getsignal(number) is before
+
+
+def test_java_that_is_ended_with_us_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service manager signals all processes of a service at once."""
+
+    class Late(SimpleQueue[int]):
+        def get(self, block: bool = True, timeout: float | None = None) -> int:
+            if query.looks < 0:
+                self.put(signal.SIGTERM)
+            return super().get(block, timeout)
+
+    query = Query(looks=2, gone=True)
+    run(monkeypatch, query, Late())
+    assert query.stopped
+
+
+def test_what_ended_the_stream_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OSError, match="No space left"):
+        run(monkeypatch, Query(3, why=ValueError("less")), SimpleQueue(), OSError(28, "No space left on device"))
+    with pytest.raises(ValueError, match="checkpoint"):
+        run(monkeypatch, Query(3, gone=True, why=ValueError("checkpoint")), SimpleQueue())
+    with pytest.raises(CannotRun, match="does not say why"):
+        run(monkeypatch, Query(0), SimpleQueue())
+
+
+def report(last_us: int | None) -> Report:
+    totals = {"syncs": 3, "partial_ok": 1, "full_ok": 1, "full_failed": 1, "unparsed_lines": 7}
+    return Report(
+        {"totals": [totals], "nodes": [{"last_us": last_us}]}, ("log",), 1795258584000000, "0", {}, frozenset()
+    )
+
+
+def test_what_a_batch_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = Options(("log",), tmp_path, follow=True, late_s=60)
+    metrics_follow.tell_batch(report(1795258590000000), Read(2, 30, 1000, 7), options)
+    assert json.loads((tmp_path / "follow.json").read_text()) == {
+        "made_at_us": 1795258584000000, "final_before_us": 1795258530000000,
+    }  # fmt: skip
+    metrics_follow.tell_batch(report(None), Read(0, 0, 0, 0), options)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == (
+        "2026-11-21T10:56:24Z files with news 2, syncs 3, partial 1, full 1, failed 1, not understood 7, "
+        "final before 2026-11-21T10:55:30Z"
+    )
+    assert second.endswith("final before -")
+    assert json.loads((tmp_path / "follow.json").read_text())["final_before_us"] is None
+
+
+def test_quiet_batches_tell_programs_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    metrics_follow.tell_batch(report(1), Read(1, 1, 1, 0), Options(("log",), tmp_path, quiet=True))
+    assert capsys.readouterr().out == "" and (tmp_path / "follow.json").exists()
+
+
+def test_a_damaged_checkpoint_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether Spark notices at once or in its first batch."""
+    damaged = PySparkException("[STREAMING_CHECKPOINT] the metadata file is missing")
+
+    def refused(*_: Any) -> Query:
+        raise damaged
+
+    with pytest.raises(CannotRun, match="missing") as later:
+        run(monkeypatch, Query(0, why=damaged), SimpleQueue())
+    monkeypatch.setattr(job, "follow", refused)
+    nothing: Any = None
+    with pytest.raises(CannotRun, match="missing") as at_once:
+        metrics_follow._run(nothing, nothing, Options(("log",), Path("out"), follow=True), SimpleQueue())
+    assert str(later.value) == str(at_once.value)
+    assert str(later.value).endswith(f"Its own notes in out/checkpoint may be damaged: {metrics_follow.REMOVE_IT}")
+
+
+def test_a_java_that_is_gone_is_no_damaged_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConnectionRefusedError):
+        run(monkeypatch, Query(0, why=ConnectionRefusedError()), SimpleQueue())
