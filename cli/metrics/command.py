@@ -1,4 +1,4 @@
-"""The subcommand `pyrepl metrics`: its options, and what help says. The work is in metrics.py."""
+"""The subcommand `pyrepl metrics`: its options, and what help says. The work is in run.py."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`pyrepl metrics --follow`: the stream around the job, until a signal ends it; what each batch tells and writes.
 
-What a batch does is pyrepl.metrics.follow, Spark is metrics_spark.py.
+What a batch does is pyrepl.metrics.follow, Spark is spark.py.
 
 A signal is noted and asked for, never raised: an exception in the middle of a word to Java would garble all that comes
 after it. A batch that is under way is then dropped: nothing that it read counts before the manifest is replaced, and

@@ -1,6 +1,6 @@
 """A reading process of `pyrepl metrics`: ranges of files come on standard input, what became of each goes out.
 
-A line of JSON each way; it ends with its input, and so with whoever started it (metrics_readers.py). Not a program for
+A line of JSON each way; it ends with its input, and so with whoever started it (readers.py). Not a program for
 people: python -m pyrepl_cli.metrics.reader TABLES ZONE.
 """
 

@@ -1,6 +1,6 @@
 """Reads logs in processes of this machine, which begin at once: Spark, whose start takes seconds, is not asked.
 
-A process for each processor reads range after range (metrics_reader.py), so that one that is slow holds no other up.
+A process for each processor reads range after range (reader.py), so that one that is slow holds no other up.
 Little is read in this process. On a cluster Spark's tasks read (pyrepl.metrics.ingest.by_tasks).
 """
 

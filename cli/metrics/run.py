@@ -1,7 +1,7 @@
 """`pyrepl metrics` at work: who reads and who answers, progress, what is missing said plainly.
 
-Its options are in metrics_command.py, `--follow` is metrics_follow.py, Spark metrics_spark.py, what goes out
-metrics_results.py; the job is pyrepl.metrics.run, what it shows pyrepl.metrics.report.
+Its options are in command.py, `--follow` is follow.py, Spark spark.py, what goes out results.py; the job is
+pyrepl.metrics.run, what it shows pyrepl.metrics.report.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Spark as `pyrepl metrics` uses it: which Java, where it runs, how it starts and ends, its errors in our words.
 
-What is asked of it is metrics.py's, and with `--follow` metrics_follow.py's.
+What is asked of it is run.py's, and with `--follow` follow.py's.
 """
 
 from __future__ import annotations

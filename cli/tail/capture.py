@@ -1,7 +1,7 @@
 """`pyrepl tail --to DIR`: writes a stream into files, each row exactly once, whenever we are killed.
 
 A file is written under a hidden name, flushed to the disk, and renamed; the new name says which tokens it holds
-(capture_names.py). At a start what was not renamed is dropped, and the node is asked for what follows the last token.
+(names.py). At a start what was not renamed is dropped, and the node is asked for what follows the last token.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`pyrepl tail` on the command line: its options, and what goes together. What it does: tail.py, capture.py."""
+"""`pyrepl tail` on the command line: its options, and what goes together. What it does: follow.py, capture.py."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The two formats of captured files: JSON lines, and Parquet (with pyarrow, the extra `parquet`).
 
-What a record holds is capture_records.py's. Both take records as they come and hold little of them in memory.
+What a record holds is records.py's. Both take records as they come and hold little of them in memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who follows change streams at this node, and what was sent to them, as INFO shows it.
 
 Not here: the connections (the daemon's stream server, which keeps this up to date) and the machine of each
-(streams/subscription.py).
+(changes/subscription.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the log says of a link to a master that ended or could not be had: our line with phase and cause, and the one
 that Redis has for the same cause.
 
-Not here: when it is said (daemon/master_link).
+Not here: when it is said (daemon/following/master_link).
 Source: Redis 8.2 `syncWithMaster`, `readSyncBulkPayload`, `replicationCron`.
 """
 

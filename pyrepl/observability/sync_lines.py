@@ -1,7 +1,7 @@
 """What the log says of a request to sync that gets a snapshot, in Redis's lines: why it is not continued, and what it
 waits for.
 
-Not here: when it is said (daemon/replicas).
+Not here: when it is said (daemon/feeding/replicas).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The replica's machine: from "follow this master" over handshake and snapshot to the stream, and again after a loss.
 
-Not here: the socket (daemon/master_link), loading and applying (the shell does both and tells), what we call our
-stream (role.py).
+Not here: the socket (daemon/following/master_link), loading and applying (the shell does both and tells), what we
+call our stream (role.py).
 
 This is the door to it, the windows that the shell calls. Behind it stand the life of the link over all its connections
 (link_life.py: state, position, losses, the next try) and what is said over the present one (conversation.py). The table

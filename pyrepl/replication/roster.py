@@ -1,7 +1,8 @@
 """All replicas of a node: who continues, what each hears of a snapshot, how far each is, and what a full resync cost.
 
 Not here: what one replica says and hears (session.py), which two connections make one sync (pairs.py), which snapshot
-serves whom and when it starts (shared_snapshot.py), making and sending it (daemon/snapshot), our own master (link.py).
+serves whom and when it starts (shared_snapshot.py), making and sending it (daemon/disk/snapshot), our own master
+(link.py).
 
 Source: Redis 7.0 `syncCommand`, `replicationCron`.
 """

@@ -2,7 +2,7 @@
 
 Not here: who continues and which snapshot serves whom (roster.py), which two connections belong together (pairs.py),
 the stream's bytes (the shell reads them from the Backlog at `cursor` and writes them), the snapshot's bytes (a file or
-a child's, daemon/snapshot).
+a child's, daemon/disk/snapshot).
 
 The moves are in session_states.py, drawn in docs/machines.md. On one connection the way leads over the snapshot
 (WAIT_SNAPSHOT_START, WAIT_SNAPSHOT_END, SEND_BULK if it is a file), or past it when the replica is continued. On two,

@@ -1,6 +1,6 @@
 """The snapshot that replicas share: for whom the next one is, when it starts, where it goes, when nobody wants it.
 
-Not here: what each replica hears of it (roster.py, session.py), making and sending it (daemon/snapshot).
+Not here: what each replica hears of it (roster.py, session.py), making and sending it (daemon/disk/snapshot).
 
 One snapshot at a time, for as many replicas as possible that want the same left out of it (replconf.Exclusion):
 

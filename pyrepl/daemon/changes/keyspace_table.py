@@ -1,6 +1,6 @@
 """Facts in the keyspace itself: they replicate with it, are saved with it, and go on at whoever is promoted.
 
-Not here: what is kept (streams/table.py). Written by ordinary commands, so that a replica may be a real Redis:
+Not here: what is kept (changes/table.py). Written by ordinary commands, so that a replica may be a real Redis:
 
     zset  pyrepl:stream:<name>             member `<id> <writer> <rows>` under its id as score
     hash  pyrepl:stream:<name>:positions   writer -> position

@@ -1,7 +1,7 @@
 """What a master has to tell of its replicas' syncs in the event log: watches the sessions, and adds up.
 
-The shell of the sessions (daemon/replicas) calls in the order in which things happen; the records go to `emit`. Nothing
-here changes what happens. The replica's own end is replica_end.py.
+The shell of the sessions (daemon/feeding/replicas) calls in the order in which things happen; the records go to `emit`.
+Nothing here changes what happens. The replica's own end is replica_end.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a replica has to tell of its link and its syncs in the event log: watches the link, and adds up.
 
-The shell of the link (daemon/master_link) calls in the order in which things happen; the records go to `emit`. Nothing
-here changes what happens. The master's end is master_end.py.
+The shell of the link (daemon/following/master_link) calls in the order in which things happen; the records go to
+`emit`. Nothing here changes what happens. The master's end is master_end.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Effects: each record of commands/effects.py is carried out here, and its reply is what its docstring promises."""
+"""Effects: each record of commands/engine/effects.py is carried out here, and answered as its docstring promises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps and what is collected; the whole run is tests/unit/cli/test_metrics.py's."""
+"""Steps and what is collected; the whole run is tests/unit/cli/metrics/test_run.py's."""
 
 from __future__ import annotations
 
