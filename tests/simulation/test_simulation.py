@@ -51,7 +51,7 @@ def test_whatever_happens_all_end_equal(seed: int) -> None:
 
 def test_everything_happens() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(1001, 1031):
+    for seed in range(1001, 1081):
         seen += run(seed).seen
     assert not MUST_HAPPEN - set(seen)
 
