@@ -58,6 +58,9 @@ def make() -> None:
         return
     print(f"compiling with {_FLAG} into {FOLDER.relative_to(ROOT)}, which takes some minutes ...", flush=True)
     shutil.rmtree(SITE, ignore_errors=True)
+    # What setuptools built before holds modules that are no more, and would be installed again.
+    for built in (_TREE / "build").glob("lib*"):
+        shutil.rmtree(built)
     compiler = "ccache gcc" if shutil.which("ccache") else "gcc"
     flags = {"CC": compiler, "CFLAGS": f"{_FLAG} -fno-omit-frame-pointer -g1", "LDFLAGS": _FLAG, "PYREPL_PURE": "0"}
     command = [sys.executable, "-m", "pip", "install", "-v", "--disable-pip-version-check", "--no-deps"]
