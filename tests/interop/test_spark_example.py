@@ -36,7 +36,7 @@ def test_counts_each_change_once(form: str, lab: Lab, tmp_path: Path) -> None:
             )
             for k in range(100):
                 wire.pipeline([["SET", f"k:{k}", n], ["HSET", b"\xff%d" % k, "f", k], ["DEL", f"k:{k - 50}"]])
-            tailing.wait_for(folder, master.offset(), tail)
+            tailing.wait_for_offset(folder, master.offset(), tail)
             assert tailing.end(tail) == 0
             subprocess.run(command, check=True, timeout=400)
     found = {}
