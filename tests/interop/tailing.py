@@ -81,13 +81,3 @@ def wait_for(folder: Path, token: int, process: subprocess.Popen[bytes]) -> None
         return last_token(folder) >= token
 
     wait_until(f"the files reach token {token}", reached)
-
-
-def wait_for_offset(folder: Path, offset: int, process: subprocess.Popen[bytes]) -> None:
-    """Until finished files reach this offset of the replication stream."""
-
-    def reached() -> bool:
-        assert process.poll() is None, "it ended"
-        return offset_of(last_token(folder)) >= offset
-
-    wait_until(f"the files reach offset {offset}", reached)

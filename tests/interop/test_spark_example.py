@@ -13,6 +13,7 @@ import pytest
 from tests.interop import tailing
 from tests.peers.lab import Lab
 from tests.peers.ports import free_port
+from tests.peers.stream_judge import token_at
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,7 +37,8 @@ def test_counts_each_change_once(form: str, lab: Lab, tmp_path: Path) -> None:
             )
             for k in range(100):
                 wire.pipeline([["SET", f"k:{k}", n], ["HSET", b"\xff%d" % k, "f", k], ["DEL", f"k:{k - 50}"]])
-            tailing.wait_for_offset(folder, master.offset(), tail)
+            replid = master.info("replication")["master_replid"]
+            tailing.wait_for(folder, token_at(master.offset(), replid), tail)
             assert tailing.end(tail) == 0
             subprocess.run(command, check=True, timeout=400)
     found = {}
