@@ -74,7 +74,7 @@ class App:
         options = RosterOptions()
         replication = Replication(settings.repl_backlog_size, options, self.randomness.replid, now)
         self.node = Node(settings, process, replication)
-        self.log = Log(self.clock, lambda: "S" if replication.is_replica else "M")
+        self.log = Log(self.clock, lambda: "S" if replication.role.is_replica else "M")
         self.event_log = EventLog(self.node, self.clock, self.log)
         self.faults = Faults(self.log, self.event_log)
         self.signals = Signals()

@@ -123,7 +123,7 @@ class Ending:
 
     def _go_on(self) -> None:
         self._node.pause.let_go(Holder.SHUTDOWN)
-        self._node.replication.roster.is_quiet = False
+        self._node.replication.role.stand_still(False)
         self._roles.listen_again()
         self._clients.waits.pause_changed()
 
@@ -132,7 +132,7 @@ class Ending:
         self._report_replicas()
         # Between the save and the last closed connection the loop turns on: no write and no PING may come then.
         self._hold_writes()
-        self._node.replication.roster.is_quiet = True
+        self._node.replication.role.stand_still(True)
         self._saver.stop_for_good()
         wants_save = mode is SaveMode.SAVE or (mode is SaveMode.DEFAULT and bool(self._node.settings.save))
         if wants_save and not self._node.is_loading:

@@ -13,7 +13,6 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.roles import Roles
-from pyrepl.keyspace.database import Expiry
 from pyrepl.node.node import Node
 from pyrepl.node.pause import Holder
 from pyrepl.observability import events
@@ -26,8 +25,8 @@ from pyrepl.replication.failover import FailoverState, GaveUp, HandOver
 class Failovers:
     """The failovers of a node, one at a time.
 
-    Invariant: while the machine is not at rest, writes are paused, the roster is quiet, and what a read finds expired
-    is hidden instead of deleted: a DEL would move the end of the stream.
+    Invariant: while the machine is not at rest, writes are paused, and our stream stands still. That is why what a
+    read finds expired is hidden instead of deleted: a DEL would move the end of the stream.
     """
 
     def __init__(
@@ -56,10 +55,8 @@ class Failovers:
         self._machine.begin(target, force=force, timeout_s=timeout_s, now=self._clock.now())
         self._log(events.FailoverRequested("any replica" if target is None else f"{target[0]}:{target[1]}"))
         self._tell(FailoverStep("requested", None if target is None else f"{target[0]}:{target[1]}"))
-        self._node.replication.roster.is_quiet = True
         self._node.pause.hold_writes(Holder.FAILOVER)
-        self._node.keyspace.expiry = Expiry.HIDE
-        self._node.review_guard()
+        self._node.replication.role.stand_still(True)
         self._replicas.plan_pump()
 
     def abort(self) -> None:
@@ -99,9 +96,6 @@ class Failovers:
             self._roles.take_back()
 
     def _rest(self) -> None:
-        replication = self._node.replication
-        replication.roster.is_quiet = False
+        self._node.replication.role.stand_still(False)
         self._node.pause.let_go(Holder.FAILOVER)
-        if not replication.is_replica:
-            self._node.keyspace.expiry = Expiry.DELETE
         self._clients.waits.pause_changed()

@@ -23,14 +23,12 @@ from pyrepl.daemon.following.master_link import LinkOwner, MasterLink
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.signals import Signals
-from pyrepl.keyspace.database import Expiry
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.records import BacklogCreated, BacklogFreed, FailoverStep, RoleChanged
-from pyrepl.observability.eventlog.syncs import role_name
 from pyrepl.observability.version import VALKEY_VERSION
 from pyrepl.rdb.versions import Vendor, newest
 from pyrepl.replication import events as machine
@@ -93,7 +91,7 @@ class Roles(LinkOwner):
 
     def follow(self, host: str, port: int, *, by: Client) -> None:
         """Follow host:port from now on; `by` is the client that wants it."""
-        if not self._role.is_replica:
+        if self._role.makes_stream:
             self._log(events.OwnStreamOffered())
         self._log(events.ReplicaOfEnabled(f"{host}:{port}", self._name(by)))
         self._signals.role_changes.tell()
@@ -129,13 +127,12 @@ class Roles(LinkOwner):
         self, host: str, port: int, stream_db: int, *, at_start: bool = False, takes_over: bool = False
     ) -> None:
         node = self._node
-        before = role_name(is_replica=self._role.is_replica)
+        before = self._role.name
         cause = CONFIGURED if at_start else "failover" if takes_over else "replicaof"
         position = self._role.follow(host, port, self._clock.now(), at_start=at_start)
         if takes_over:
             position = position.with_failover(True)
         node.settings.replicaof = MasterAddress(host, port)
-        node.keyspace.expiry = Expiry.HIDE
         client = self._clients.new_client(f"{host}:{port}", "", authenticated=True)
         client.is_master_link = True
         client.db_index = stream_db if stream_db < node.settings.databases else 0
@@ -144,7 +141,6 @@ class Roles(LinkOwner):
         shell = MasterLink(link, client, self, node, self._dispatcher, self._files, self._clock, self._log, self._tell)
         self._shell = shell
         node.replication.link, node.replication.link_client = link, client
-        node.review_guard()
         self._tell(RoleChanged(before, cause, f"{host}:{port}"))
         shell.start()
         self._replicas.plan_pump()
@@ -181,14 +177,12 @@ class Roles(LinkOwner):
 
     def _lead(self, cause: str) -> None:
         node = self._node
-        before = role_name(is_replica=self._role.is_replica)
+        before = self._role.name
         self._stop_link()
         old = node.replication.history.replid
         self._role.promote(self._randomness.replid(), self._clock.now())
         node.settings.replicaof = None
-        node.keyspace.expiry = Expiry.DELETE
         node.keyspace.forget_own_ttls()
-        node.review_guard()
         self._tell(RoleChanged(before, cause))
         history = node.replication.history
         if history.replid2 == old:
@@ -244,13 +238,11 @@ class Roles(LinkOwner):
     def link_up(self) -> None:
         self._tell_hand_over("")
         self._role.link_up()
-        self._node.review_guard()
 
     def link_lost(self, event: machine.Lost) -> None:
         if event.reason.cause is Cause.REFUSED:
             self._tell_hand_over(event.text)
         self._role.link_lost()
-        self._node.review_guard()
 
     def link_continued(self, event: machine.Continued) -> None:
         with self._backlog_told():

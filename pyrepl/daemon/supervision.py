@@ -77,7 +77,7 @@ def condition(node: Node) -> str:
     link = node.replication.link
     if loading is not None:
         return f"Loading the dataset in memory: {loading.percent:.0f}%"
-    if not node.replication.is_replica or link is None:
+    if not node.replication.role.is_replica or link is None:
         replicas = sum(session.is_replica for session in node.replication.roster.sessions.values())
         return f"Ready to accept connections; master of {replicas} replica{'' if replicas == 1 else 's'}"
     master = f"{node.replication.master_host}:{node.replication.master_port}"

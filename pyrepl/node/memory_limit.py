@@ -67,14 +67,14 @@ class MemoryLimit:
         """Monotonic seconds since when the limit is exceeded, or NEVER."""
         self._exceeded_s = 0.0
 
-    def review(self, settings: Settings, *, is_replica: bool) -> None:
-        """Follow changed settings, or a changed role."""
-        limited = settings.maxmemory > 0 and not (is_replica and settings.replica_ignore_maxmemory)
+    def review(self, settings: Settings, *, evicts: bool) -> None:
+        """Follow changed settings, or a changed role, which says whether this node `evicts`."""
+        limited = settings.maxmemory > 0 and (evicts or not settings.replica_ignore_maxmemory)
         if limited and not self.limited:
             self.data.restart()
         self.limit_bytes = settings.maxmemory
         self.limited = limited
-        self._may_evict = not is_replica
+        self._may_evict = evicts
         self._samples = settings.maxmemory_samples
         self.tracker.log_factor = settings.lfu_log_factor
         self.tracker.decay_minutes = settings.lfu_decay_time

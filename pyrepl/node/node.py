@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.config.settings import Settings
-from pyrepl.keyspace.database import Keyspace
+from pyrepl.keyspace.database import Expiry, Keyspace
 from pyrepl.node.client import Client
 from pyrepl.node.event_log import EventLogUse
 from pyrepl.node.memory_limit import MemoryLimit
@@ -104,7 +104,8 @@ class Node:
         self.slow_limit_s = 0.0
         self.lazy_expire = False
         self.review_settings()
-        self.review_guard()
+        replication.role.watch(self.follow_role)
+        self.follow_role()
 
     @property
     def is_loading(self) -> bool:
@@ -114,18 +115,19 @@ class Node:
 
     @property
     def refuses_writes(self) -> bool:
-        return self.replication.is_replica and self.settings.replica_read_only
+        return self.replication.role.refuses_writes(self.settings.replica_read_only)
 
     @property
     def link_is_stale(self) -> bool:
         replication = self.replication
-        return replication.is_replica and not replication.link_is_up and not self.settings.replica_serve_stale_data
+        serves = self.settings.replica_serve_stale_data
+        return replication.role.refuses_stale(serves, link_is_up=replication.link_is_up)
 
     @property
     def too_few_replicas(self) -> bool:
         """min-replicas-to-write is on and not met."""
         wanted = self.settings.min_replicas_to_write
-        if not wanted or not self.settings.min_replicas_max_lag or self.replication.is_replica:
+        if not wanted or not self.settings.min_replicas_max_lag or not self.replication.role.guards_writes:
             return False
         return self.replication.roster.good_replicas(self.settings.min_replicas_max_lag, self.process.now) < wanted
 
@@ -137,8 +139,19 @@ class Node:
             not self.persistence.last_bgsave_ok
             and bool(settings.save)
             and settings.stop_writes_on_bgsave_error
-            and not self.replication.is_replica
+            and self.replication.role.guards_writes
         )
+
+    @property
+    def drops_expired_on_load(self) -> bool:
+        """Is a key that has expired left out when a snapshot is loaded? At a start the role comes after the load, so
+        the configured one counts as well."""
+        return self.replication.role.deletes_expired and self.settings.replicaof is None
+
+    @property
+    def expiry(self) -> Expiry:
+        """What a client's lookup does with a key whose time has passed."""
+        return Expiry.DELETE if self.replication.role.deletes_expired else Expiry.HIDE
 
     @property
     def stream_end(self) -> int:
@@ -155,13 +168,18 @@ class Node:
         self.lazy_expire = settings.lazyfree_lazy_expire
         self.tracks_latencies = settings.latency_tracking
 
+    def follow_role(self) -> None:
+        """Bring up to date what the role decides. The role itself calls it; others only after they set it aside."""
+        self.propagates = self.replication.role.makes_stream
+        self.keyspace.expiry = self.expiry
+        self.review_guard()
+
     def review_guard(self) -> None:
-        """Bring `guarded` and `propagates` up to date; after every change to what they sum up."""
-        replication = self.replication
-        self.propagates = not replication.is_replica
-        self.memory.review(self.settings, is_replica=replication.is_replica)
+        """Bring `guarded` up to date; after every change to what it sums up."""
+        role = self.replication.role
+        self.memory.review(self.settings, evicts=role.evicts)
         self.guarded = (
-            replication.is_replica
+            role.is_replica
             or self.is_loading
             or bool(self.monitors)
             or self.settings.min_replicas_to_write > 0

@@ -39,10 +39,6 @@ class Replication:
         """What our master's commands run as."""
 
     @property
-    def is_replica(self) -> bool:
-        return self.role.is_replica
-
-    @property
     def link_is_up(self) -> bool:
         return self.link is not None and self.link.is_up
 
@@ -78,9 +74,10 @@ class Replication:
 
     def ensure_stream(self) -> bool:
         """Is there a stream to follow? A master's is made if no replica came yet."""
-        if not self.is_replica and not self.backlog.active:
+        makes = self.role.makes_stream
+        if makes and not self.backlog.active:
             self.backlog.create()
-        return self.backlog.active and (not self.is_replica or self.role.holds_stream)
+        return self.backlog.active and (makes or self.role.holds_stream)
 
     def snapshot_fields(self) -> list[tuple[bytes, bytes]]:
         """The AUX fields that say where in our stream a snapshot of this moment stands; none without a stream.

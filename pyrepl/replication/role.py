@@ -2,10 +2,22 @@
 
 Not here: the link to our master (link.py), its replicas one by one (session.py, roster.py), commands and their texts.
 
-    who is our master  what we write     sub-replicas' PSYNC          writes of clients
-    nobody (master)    our own stream    decided                      allowed
-    another node       its bytes, as     decided while the link is    -READONLY unless replica-read-only no
-                       they came         up, else -NOMASTERLINK
+    who is our master  what we write     sub-replicas' PSYNC
+    nobody (master)    our own stream    decided
+    another node       its bytes, as     decided while the link is up, else -NOMASTERLINK
+                       they came
+
+What else follows from the role is asked here, one question for each rule, so that no reader concludes it by itself:
+
+    question           master                           replica
+    makes_stream       yes                              no: its stream is its master's, byte for byte
+    deletes_expired    yes, unless its stream has to    no: it hides what has expired, until its master's DEL
+                       stand still                      takes it
+    evicts             yes                              no: it would lack what its master has
+    guards_writes      yes: by min-replicas-to-write    no: it follows its master, whatever its own disk and its
+                       and by a disk that fails         own replicas are like
+    refuses_writes     no                               of clients, with replica-read-only yes
+    refuses_stale      no                               while the link is down, with replica-serve-stale-data no
 
 Changes of the stream's name cut the sub-replicas, so that they learn the new one at once; they are continued by
 PSYNC, since the old name stays valid up to the fork. Source: Redis 7.0 `replicationSetMaster`,
@@ -14,6 +26,7 @@ PSYNC, since the old name stays valid up to the fork. Source: Redis 7.0 `replica
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, final
 
 from pyrepl.config.kinds import MasterAddress
@@ -30,6 +43,10 @@ FOLLOWS_ITSELF: Final = (
     "ERR This node is told to follow itself: REPLICAOF names its own address. Name another one, or use REPLICAOF NO ONE"
 )
 NO_MASTER_LINK: Final = "NOMASTERLINK Can't SYNC while not connected with my master"
+
+
+MASTER: Final = "master"
+REPLICA: Final = "replica"
 
 
 @final
@@ -49,14 +66,58 @@ class Role:
         self._backlog: Final = backlog
         self._feed: Final = feed
         self._roster: Final = roster
+        self._watchers: Final[list[Callable[[], None]]] = []
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """Call `changed()` whenever an answer to one of our questions may have changed."""
+        self._watchers.append(changed)
+
+    # ------------------------------------------------------------------ questions
 
     @property
     def is_replica(self) -> bool:
+        """For who shows the role. Who derives a rule from it asks one of the questions below, or adds one."""
         return self.master is not None
+
+    @property
+    def name(self) -> str:
+        """`master` or `replica`."""
+        return MASTER if self.master is None else REPLICA
+
+    @property
+    def makes_stream(self) -> bool:
+        """Do our own writes go into our stream? Only then somebody can acknowledge them."""
+        return self.master is None
+
+    @property
+    def deletes_expired(self) -> bool:
+        """Do we delete what has expired, and tell our replicas by a DEL? Else it is hidden from clients and stays."""
+        return self.master is None and not self._roster.is_quiet
+
+    @property
+    def evicts(self) -> bool:
+        """Do we make room by deleting keys when maxmemory is reached?"""
+        return self.master is None
+
+    @property
+    def guards_writes(self) -> bool:
+        """Are writes refused with too few replicas, and while our disk fails?"""
+        return self.master is None
 
     def refuses_writes(self, read_only: bool) -> bool:
         """Do clients' writes get -READONLY? `read_only` is replica-read-only."""
         return self.master is not None and read_only
+
+    def refuses_stale(self, serves_stale: bool, *, link_is_up: bool) -> bool:
+        """Do clients get -MASTERDOWN, as our data may be old? `serves_stale` is replica-serve-stale-data."""
+        return self.master is not None and not link_is_up and not serves_stale
+
+    # ------------------------------------------------------------------ changes
+
+    def stand_still(self, still: bool) -> None:
+        """Keep the end of our stream where it is (a hand-over, the end of the process), or let it go on."""
+        self._roster.is_quiet = still
+        self._tell()
 
     @property
     def position(self) -> Request:
@@ -86,6 +147,7 @@ class Role:
         self._roster.makes_stream = False
         self._roster.refusal = NO_MASTER_LINK
         self._roster.failover_refusal = FAILOVER_TO_STRANGER
+        self._tell()
         return self.position
 
     def why_not_take_over(self, request: Request) -> str | None:
@@ -114,6 +176,7 @@ class Role:
         roster.failover_refusal = FAILOVER_TO_MASTER
         roster.close_all(Reason(Cause.STOPPED, detail="promoted"), "we are a master now, under a new id", now)
         roster.no_replicas_since = now
+        self._tell()
 
     def link_up(self) -> None:
         """LinkUp: sub-replicas may sync with us."""
@@ -157,3 +220,7 @@ class Role:
         """Bytes of our master were applied: they are our stream too, unchanged."""
         assert self.master is not None and self._backlog.active
         self._backlog.append(raw)
+
+    def _tell(self) -> None:
+        for changed in self._watchers:
+            changed()

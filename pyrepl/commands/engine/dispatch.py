@@ -374,7 +374,8 @@ class Dispatcher:
     def _run_checked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
         """As `_run`, with what a node that checks its commands does besides."""
         keyspace = self._keyspace
-        if entry.flags & WRITE and keyspace.expiry is Expiry.HIDE and self._node.replication.is_replica:
+        before = keyspace.expiry
+        if entry.flags & WRITE and before is Expiry.HIDE and not self._node.propagates:
             keyspace.expiry = Expiry.REMOVE
         try:
             if self._node.memory.tracked:
@@ -382,7 +383,7 @@ class Dispatcher:
             return self._run(call, entry, argv, raw)
         finally:
             if keyspace.expiry is Expiry.REMOVE:
-                keyspace.expiry = Expiry.HIDE
+                keyspace.expiry = before
 
     def _run_tracked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
         """As `_run`, and the memory limit hears of it: by how much its keys grew, and that they were accessed."""

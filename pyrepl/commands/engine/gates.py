@@ -69,7 +69,7 @@ def _why_not_saved(node: Node) -> str | None:
     if node.must_not_write_to_disk_error:
         return MISCONF
     aof_error = node.persistence.aof.write_error
-    return f"{MISCONF_AOF}{aof_error}" if aof_error and not node.replication.is_replica else None
+    return f"{MISCONF_AOF}{aof_error}" if aof_error and node.replication.role.guards_writes else None
 
 
 def _why_not_write(node: Node) -> str | None:

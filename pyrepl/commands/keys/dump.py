@@ -81,7 +81,7 @@ def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: byte
     if at_ms and not options.absolute:
         # Redis 7.0 overflows here and drops a key that was meant to live for ever.
         at_ms = min(at_ms + call.now_ms, INT64_MAX)
-    if at_ms and at_ms <= call.now_ms and not call.node.replication.is_replica:
+    if at_ms and at_ms <= call.now_ms and call.node.replication.role.deletes_expired:
         if old is not None:
             db.delete(key)
             db.changed(key)

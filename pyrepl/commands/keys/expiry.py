@@ -84,7 +84,7 @@ def _expire(call: Call, key: bytes, at_ms: int, condition: Condition, options: t
     db = call.db
     if db.find_kept(key) is None or not condition.allows(at_ms, db.expiry_of(key)):
         return 0
-    if at_ms <= call.now_ms and not call.node.replication.is_replica:
+    if at_ms <= call.now_ms and call.node.replication.role.deletes_expired:
         db.drop(key)
         call.rewrite(deletions.of_expired(call.node.settings), key)
     else:

@@ -31,7 +31,7 @@ def waitaof(call: Call, local: bytes, replicas: bytes, timeout: bytes) -> WaitAo
     here = ranged_integer_argument(local, 0, 1)
     wanted = positive_argument(replicas)
     timeout_ms = timeout_ms_argument(timeout, call.now_ms)
-    if call.node.replication.is_replica:
+    if not call.node.replication.role.makes_stream:
         raise CommandError(WAITAOF_ON_REPLICA)
     if here and not call.node.settings.appendonly:
         raise CommandError(WAITAOF_WITHOUT_AOF)

@@ -63,12 +63,15 @@ def _replicaof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | Hu
     if replication.failover.state is not FailoverState.NONE:
         raise CommandError(WHILE_FAILING_OVER)
     if host.lower() == b"no" and port.lower() == b"one":
-        return Promote() if replication.is_replica else OK
+        return Promote() if replication.role.is_replica else OK
     if call.client.is_replica:
         raise CommandError("ERR Command is not valid when client is a replica.")
     number = ranged_integer_argument(port, 0, 65535, "ERR Invalid master port")
     name = host.decode("utf-8", "surrogateescape")
-    if replication.is_replica and (replication.master_host.lower(), replication.master_port) == (name.lower(), number):
+    if replication.role.is_replica and (replication.master_host.lower(), replication.master_port) == (
+        name.lower(),
+        number,
+    ):
         return HurryLink(ALREADY_CONNECTED)
     return ReplicaOf(name, number)
 
@@ -89,7 +92,7 @@ def slaveof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | Hurry
 def wait(call: Call, replicas: bytes, timeout: bytes) -> Wait | int:
     """Wait until so many replicas have what this connection wrote, for so many ms at most; how many have it"""
     replication = call.node.replication
-    if replication.is_replica:
+    if not replication.role.makes_stream:
         raise CommandError(WAIT_ON_REPLICA)
     wanted = int32_argument(replicas)
     timeout_ms = timeout_ms_argument(timeout, call.now_ms)
@@ -142,6 +145,6 @@ def failover(call: Call, *options: bytes) -> Failover | AbortFailover:
             raise syntax_error()
     if call.node.replication.failover.state is not FailoverState.NONE:
         raise CommandError(ALREADY)
-    if call.node.replication.is_replica:
+    if call.node.replication.role.is_replica:
         raise CommandError(FAILOVER_OF_REPLICA)
     return Failover(target, force, timeout_ms)

@@ -92,7 +92,7 @@ def hello(call: Call, *words: bytes) -> dict[Reply, Reply]:
         b"proto": proto,
         b"id": client.id,
         b"mode": b"standalone",
-        b"role": b"replica" if call.node.replication.is_replica else b"master",
+        b"role": call.node.replication.role.name.encode(),
         b"modules": [],
     }
 

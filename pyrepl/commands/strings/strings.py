@@ -250,7 +250,7 @@ def getex(call: Call, key: bytes, *options: bytes) -> bytes | None:
     if value is None:
         return None
     at_ms = parsed.expire_at_ms(call, "getex")
-    if at_ms is not None and at_ms <= call.now_ms and not call.node.replication.is_replica:
+    if at_ms is not None and at_ms <= call.now_ms and call.node.replication.role.deletes_expired:
         db.delete(key)
         db.changed(key)
         call.rewrite(deletions.of_expired(call.node.settings), key)

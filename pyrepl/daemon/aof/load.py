@@ -122,7 +122,7 @@ class AofLoad:
         keyspace = node.keyspace
         commands = reader.feed(data)
         keyspace.now_ms = call.now_ms = self._clock.unix_ms()
-        before, keyspace.expiry = keyspace.expiry, Expiry.IGNORE
+        keyspace.expiry = Expiry.IGNORE
         node.propagates = False
         try:
             index, error = self._dispatcher.apply(call, commands, 0)
@@ -132,8 +132,7 @@ class AofLoad:
                 self._failed(commands[index], error, path, reader.end)
                 index, error = self._dispatcher.apply(call, commands, index + 1)
         finally:
-            keyspace.expiry = before
-            node.review_guard()
+            node.follow_role()
 
     def _cut(self, path: Path, reader: UnitReader, is_last: bool) -> None:
         """The file ends in the middle of a unit."""

@@ -86,23 +86,23 @@ class StreamFacts:
         self._reading: set[_Key] = set()
         self._look_at = 0.0
         self._is_looking = False
-        self._was_replica = False
+        self._made_stream = True
         self._failed = False
 
     # ------------------------------------------------------------------ life
 
     def begin(self) -> None:
         """The data is loaded: find what is stored. A file that does not exist is not made before it is needed."""
-        self._was_replica = self._node.replication.is_replica
+        self._made_stream = self._node.replication.role.makes_stream
         if self._where.startswith(SQLITE) and not os.path.exists(self._where.removeprefix(SQLITE)):
             return
         self._look()
 
     def tick(self) -> None:
         """Do what is due; call it about every 100 ms."""
-        is_replica = self._node.replication.is_replica
-        if is_replica != self._was_replica:
-            self._was_replica = is_replica
+        makes_stream = self._node.replication.role.makes_stream
+        if makes_stream != self._made_stream:
+            self._made_stream = makes_stream
             self._run(self._forget_writers, lambda result: self._look())
         now = self._clock.now()
         if self.source is not None and now >= self._look_at and not self._node.is_loading:
@@ -187,7 +187,7 @@ class StreamFacts:
     def _forget_writers(self) -> None:
         """Whoever becomes a master, or is none any more, has nothing pending."""
         self._writers.clear()
-        if self._table is not None and self._table.is_sole and not self._node.replication.is_replica:
+        if self._table is not None and self._table.is_sole and self._node.replication.role.makes_stream:
             for stream in self._table.positions():
                 self._writer(stream)
 

@@ -187,7 +187,7 @@ class StreamServer:
         message = f"[{encode_row(command.cache)},{command.keys},{self.clock.unix_ms()}]".encode()
         if parse_invalidation(message) is None:
             self._refuse(conn, "expected INVALIDATE_CACHE <cache> <keys as a JSON list, or null>")
-        elif self._replication.is_replica:
+        elif not self._replication.role.makes_stream:
             master = f"{self._replication.master_host}:{self._replication.master_port}"
             self._refuse(
                 conn,
@@ -257,7 +257,7 @@ class StreamServer:
 
     def tick(self) -> None:
         """Do what is due; call it about every 100 ms."""
-        if not self._replication.is_replica and not self._backlog.active and not self._node.is_loading:
+        if self._replication.role.makes_stream and not self._backlog.active and not self._node.is_loading:
             self.stream_begins()
         self.plan()
         self.facts.tick()
@@ -273,7 +273,7 @@ class StreamServer:
     def stream_begins(self) -> None:
         """The data is loaded, and the role known: the stream goes on from here."""
         if not self._backlog.active:
-            if self._replication.is_replica:
+            if not self._replication.role.makes_stream:
                 return
             # The stream is what subscribers follow, so a master makes one though no replica came yet.
             self._backlog.create()

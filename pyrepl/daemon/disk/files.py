@@ -106,9 +106,7 @@ class Files:
         Unless it is loaded `at_once`, room for many keys is made in another thread.
         """
         settings = self._node.settings
-        # At start the role comes after the load.
-        is_replica = self._node.replication.is_replica or self._node.settings.replicaof is not None
-        now_ms = None if is_replica else self._clock.unix_ms()
+        drop_at_ms = self._clock.unix_ms() if self._node.drops_expired_on_load else None
         tracker = self._node.memory.tracker
         # Idle times are told back from now, which no batch of commands has set yet at a start.
         self._node.keyspace.now_ms = self._clock.unix_ms()
@@ -116,7 +114,7 @@ class Files:
         return Loader(
             snapshot_limits(settings, keyspace, input_bytes),
             keyspace,
-            drop_expired_at_ms=now_ms,
+            drop_expired_at_ms=drop_at_ms,
             merge=merge,
             tracker=tracker,
             rooms=rooms,

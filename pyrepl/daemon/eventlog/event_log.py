@@ -22,7 +22,6 @@ from pyrepl.observability import events
 from pyrepl.observability.eventlog.record import Record, Value, encode_line
 from pyrepl.observability.eventlog.records import EventsDropped, ReplidChanged
 from pyrepl.observability.eventlog.schema import VERSION
-from pyrepl.observability.eventlog.syncs import role_name
 from pyrepl.units import NO_REPLID
 
 NONE: Final = "none"
@@ -139,7 +138,7 @@ class EventLog:
             "seq": self._seq,
             "node": self._name,
             "run": self._node.process.run_id,
-            "role": role_name(is_replica=replication.is_replica),
+            "role": replication.role.name,
             "replid": replication.history.replid,
             "offset": replication.backlog.end,
         }

@@ -460,11 +460,11 @@ class MasterLink:
         node.process.now = self.client.last_seen_at = now
         keyspace = node.keyspace
         keyspace.now_ms = self._call.now_ms = self._clock.unix_ms()
-        keyspace.expiry = Expiry.IGNORE
+        before, keyspace.expiry = keyspace.expiry, Expiry.IGNORE
         try:
             index, failure = self._apply(event)
         finally:
-            keyspace.expiry = Expiry.HIDE
+            keyspace.expiry = before
         node.stats.total_commands_processed += len(event.commands)
         self._command_bytes = len(event.raw) / (len(event.commands) or 1)
         if failure:

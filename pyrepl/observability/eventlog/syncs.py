@@ -21,11 +21,6 @@ FULL_DISKLESS: Final = "full_diskless"
 _ID_DIGITS: Final = 8
 
 
-def role_name(*, is_replica: bool) -> str:
-    """As the columns role and role_before have it."""
-    return REPLICA if is_replica else MASTER
-
-
 def sync_name(conn: str, request: Request) -> str:
     """`10.0.0.2:43122/8371445e:1034`, or `10.0.0.2:43122/?` for a request without an id. Unique as long as the system
     does not use the replica's port again."""

@@ -19,7 +19,7 @@ _NO_OFFSET: Final = 1
 
 
 def _is_replica(node: Node) -> bool:
-    return node.replication.is_replica
+    return node.replication.role.is_replica
 
 
 def _transfers(node: Node) -> bool:

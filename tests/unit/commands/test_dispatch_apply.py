@@ -65,7 +65,7 @@ def test_what_no_master_sends_is_not_executed(line: str) -> None:
     assert index == 1 and isinstance(error, CommandError)
     assert rig.dispatcher.why_not_in_stream(argv) == ("unknown_command" if "EVAL" in line else "foreign_command")
     assert rig.effects == [] and rig.node.keyspace.databases[0].store.values == {b"a": b"1"}
-    assert rig.node.replication.is_replica
+    assert rig.node.replication.role.is_replica
 
 
 @pytest.mark.parametrize(

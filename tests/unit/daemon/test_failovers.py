@@ -56,9 +56,9 @@ async def test_writes_go_on_when_nobody_can_take_over(tmp_path: Path) -> None:
         session = next(iter(old.app.node.replication.roster.sessions.values()))
         session.told.listening_port = 1
         assert await old.say("FAILOVER TO 127.0.0.1 1 TIMEOUT 60000") == "OK"
-        await until(lambda: old.app.node.replication.is_replica, "it tries to hand over")
+        await until(lambda: old.app.node.replication.role.is_replica, "it tries to hand over")
         assert await old.say("FAILOVER ABORT") == "OK"
-        await until(lambda: not old.app.node.replication.is_replica, "it is the master again")
+        await until(lambda: not old.app.node.replication.role.is_replica, "it is the master again")
         assert await old.say("SET a 2") == "OK"
         assert old.logged("Failover aborted")
 
@@ -69,7 +69,7 @@ async def test_a_node_that_is_no_replica_refuses(tmp_path: Path) -> None:
     one, two = folders(tmp_path)
     async with running(one) as old, running(two) as new:
         await in_step(old, new)
-        old.app.node.replication.roster.is_quiet = True
+        old.app.node.replication.role.stand_still(True)
         await new.say("REPLICAOF NO ONE")
         old.app.roles.hand_over("127.0.0.1", new.port)
         refused: list[str] = []

@@ -13,7 +13,7 @@ def below(n: int) -> int:
 
 def limit_of(keyspace: Keyspace, *, is_replica: bool = False, **settings: object) -> MemoryLimit:
     memory = MemoryLimit(keyspace)
-    memory.review(Settings(**settings), is_replica=is_replica)
+    memory.review(Settings(**settings), evicts=not is_replica)
     return memory
 
 
@@ -79,10 +79,10 @@ def test_noeviction_and_a_replica_evict_nothing() -> None:
 def test_a_replica_ignores_its_limit_until_it_is_promoted() -> None:
     settings = Settings(maxmemory=100, maxmemory_policy="allkeys-lru")
     memory = MemoryLimit(filled(10))
-    memory.review(settings, is_replica=True)
+    memory.review(settings, evicts=False)
     assert not memory.limited
     assert memory.tracked, "it will need the access times"
-    memory.review(settings, is_replica=False)
+    memory.review(settings, evicts=True)
     assert memory.is_over
     assert memory.evict(100, below)
 
@@ -91,6 +91,6 @@ def test_time_over_the_limit() -> None:
     memory = limit_of(filled(10), maxmemory=100)
     memory.watch_clock(5.0)
     assert memory.exceeded_ms(7.0) == (2000, 2000)
-    memory.review(Settings(), is_replica=False)
+    memory.review(Settings(), evicts=True)
     memory.watch_clock(8.0)
     assert memory.exceeded_ms(20.0) == (3000, 0)

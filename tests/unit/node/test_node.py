@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.config.kinds import MasterAddress
 from pyrepl.config.settings import Settings
+from pyrepl.keyspace.database import Expiry
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
 from pyrepl.node.persistence import Loading
@@ -28,7 +30,6 @@ class TestGuard:
     def test_a_replica(self) -> None:
         subject = node()
         subject.replication.role.follow("h", 1, 2.0)
-        subject.review_guard()
         assert subject.guarded and not subject.propagates
 
     def test_a_load(self) -> None:
@@ -86,6 +87,33 @@ class TestStale:
         subject = node(replica_serve_stale_data=serves)
         subject.replication.role.follow("h", 1, 2.0)
         assert subject.link_is_stale is not serves
+
+
+class TestExpiry:
+    def test_who_deletes_follows_the_role(self) -> None:
+        subject = node()
+        role, seen = subject.replication.role, [subject.keyspace.expiry]
+        role.watch(lambda: seen.append(subject.keyspace.expiry))
+        role.stand_still(True)
+        role.stand_still(False)
+        role.follow("h", 1, 2.0)
+        role.promote(ReplId("c" * 40), 3.0)
+        assert seen == [Expiry.DELETE, Expiry.HIDE, Expiry.DELETE, Expiry.HIDE, Expiry.DELETE]
+
+    def test_what_was_set_aside_comes_back(self) -> None:
+        subject = node()
+        subject.keyspace.expiry, subject.propagates = Expiry.IGNORE, False
+        subject.follow_role()
+        assert subject.keyspace.expiry is Expiry.DELETE and subject.propagates
+
+    def test_a_replica_loads_what_has_expired(self) -> None:
+        subject = node()
+        assert subject.drops_expired_on_load
+        subject.replication.role.follow("h", 1, 2.0)
+        assert not subject.drops_expired_on_load
+
+    def test_who_is_to_be_a_replica_does_so_before_it_follows(self) -> None:
+        assert not node(replicaof=MasterAddress("h", 1)).drops_expired_on_load
 
 
 class TestStream:

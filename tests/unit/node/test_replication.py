@@ -22,14 +22,14 @@ def replication(*, active: bool = True) -> Replication:
 class TestRole:
     def test_a_master(self) -> None:
         subject = replication()
-        assert not subject.is_replica
+        assert not subject.role.is_replica
         assert not subject.link_is_up
         assert (subject.master_host, subject.master_port) == ("", 0)
 
     def test_a_replica(self) -> None:
         subject = replication()
         subject.role.follow("host", 6379, 2.0)
-        assert subject.is_replica
+        assert subject.role.is_replica
         assert (subject.master_host, subject.master_port) == ("host", 6379)
         assert not subject.link_is_up
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from typing import Final
 
 import pytest
 
@@ -45,7 +47,48 @@ class Bench:
 
 def test_a_node_begins_as_a_master() -> None:
     role = Bench().role
-    assert not role.is_replica and not role.refuses_writes(read_only=True)
+    assert role.name == "master" and not role.is_replica
+
+
+QUESTIONS: Final[dict[str, Callable[[Role], bool]]] = {
+    "makes_stream": lambda role: role.makes_stream,
+    "deletes_expired": lambda role: role.deletes_expired,
+    "evicts": lambda role: role.evicts,
+    "guards_writes": lambda role: role.guards_writes,
+    "refuses_writes, read only": lambda role: role.refuses_writes(read_only=True),
+    "refuses_writes, writable": lambda role: role.refuses_writes(read_only=False),
+    "refuses_stale, link down": lambda role: role.refuses_stale(False, link_is_up=False),
+    "refuses_stale, link up": lambda role: role.refuses_stale(False, link_is_up=True),
+    "refuses_stale, serves it": lambda role: role.refuses_stale(True, link_is_up=False),
+}
+OF_A_MASTER: Final = {"makes_stream", "deletes_expired", "evicts", "guards_writes"}
+OF_A_REPLICA: Final = {"refuses_writes, read only", "refuses_stale, link down"}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_table_of_questions(question: str) -> None:
+    master, replica = Bench().role, Bench().replica().role
+    ask = QUESTIONS[question]
+    assert (ask(master), ask(replica)) == (question in OF_A_MASTER, question in OF_A_REPLICA)
+
+
+def test_while_the_stream_stands_still_what_has_expired_stays() -> None:
+    bench = Bench()
+    bench.role.stand_still(True)
+    assert bench.roster.is_quiet and not bench.role.deletes_expired and bench.role.makes_stream
+    bench.role.stand_still(False)
+    assert not bench.roster.is_quiet and bench.role.deletes_expired
+
+
+def test_whoever_watches_hears_of_each_change() -> None:
+    role = Bench().role
+    heard: list[tuple[str, bool]] = []
+    role.watch(lambda: heard.append((role.name, role.deletes_expired)))
+    role.stand_still(True)
+    role.follow("m", 1, 0.0)
+    role.promote(C, 1.0)
+    role.stand_still(False)
+    assert heard == [("master", False), ("replica", False), ("master", False), ("master", True)]
 
 
 def test_at_start_there_is_nothing_to_continue() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.observability.eventlog.syncs import in_ms, parts, role_name, sync_name
+from pyrepl.observability.eventlog.syncs import in_ms, parts, sync_name
 from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Reason, Request
 from pyrepl.units import ReplId
 
@@ -27,6 +27,5 @@ def test_a_reason_in_its_parts(reason: Reason | None, expected: tuple[object, ..
     assert parts(reason) == expected
 
 
-def test_times_roles_and_modes() -> None:
+def test_times_and_modes() -> None:
     assert in_ms(1.0, 1.2345) == 234 and in_ms(None, 5.0) == 0 and in_ms(2.0, 1.0) == 0
-    assert role_name(is_replica=True) == "replica" and role_name(is_replica=False) == "master"

@@ -34,7 +34,9 @@ def test_a_field_reads_the_node() -> None:
 
 
 def test_a_field_that_is_not_always_there() -> None:
-    field = gauge("pid", lambda node: node.process.pid, "Process id.", when=lambda node: node.replication.is_replica)
+    field = gauge(
+        "pid", lambda node: node.process.pid, "Process id.", when=lambda node: node.replication.role.is_replica
+    )
     rig = Rig()
     assert list(field.lines(rig.node)) == []
     rig.follow()
