@@ -134,9 +134,8 @@ class Roles(LinkOwner):
             position = position.with_failover(True)
         node.settings.replicaof = MasterAddress(host, port)
         client = self._clients.new_client(f"{host}:{port}", "", authenticated=True)
-        client.is_master_link = True
+        client.become_master_link()
         client.db_index = stream_db if stream_db < node.settings.databases else 0
-        client.review_guard()
         link = Link(host, port, self._options, position, self._randomness.fraction, node.replication.buffer_use)
         shell = MasterLink(link, client, self, node, self._dispatcher, self._files, self._clock, self._log, self._tell)
         self._shell = shell

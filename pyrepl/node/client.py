@@ -1,4 +1,8 @@
-"""One client as commands see it: name, database, protocol, transaction, subscriptions. Its socket is the daemon's."""
+"""One client as commands see it: name, database, protocol, transaction, subscriptions. Its socket is the daemon's.
+
+Anyone may read the fields. Those that `guarded` sums up are changed by the verbs of `Client` alone, which keep it true
+(a house test sees to that). They are plain fields, not properties, because every command reads some of them.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,9 @@ class Client:
     """The state of one connection.
 
     Invariants: `queue` is None outside MULTI; `dirty_cas` and `dirty_exec` are only looked at by EXEC.
-    `guarded` is True while anything but plain execution may be due (not authenticated, in MULTI, subscribed under
-    RESP2, closing, the link to the master); the dispatcher's fast path tests it alone.
+    `guarded` is True exactly while one of these holds: not authenticated, in MULTI, subscribed under RESP2, closing,
+    the link to our master, a replica, replies switched off or the next one skipped. While it is False, the dispatcher
+    looks at none of them.
     """
 
     __slots__ = (
@@ -134,8 +139,96 @@ class Client:
             return PUBSUB
         return NORMAL
 
-    def review_guard(self) -> None:
-        """Bring `guarded` up to date after a change to what it sums up."""
+    def authenticate(self, user: bytes) -> None:
+        """It may run commands from now on, as `user`: its password was right, or none is needed any more."""
+        self.authenticated = True
+        self.user = user
+        self._sum_up()
+
+    def begin_anew(self, *, authenticated: bool) -> None:
+        """RESET: what the client chose for itself is as on a new connection. Its transaction, its subscriptions and its
+        database are not touched: the command ends them first."""
+        self.proto = 2
+        self.name = b""
+        self.reply_mode = "on"
+        self.skip_next_reply = False
+        self.no_evict = self.no_touch = False
+        self.user = b"default"
+        self.authenticated = authenticated
+        self._sum_up()
+
+    def speak(self, proto: int) -> None:
+        """HELLO: replies have the form of RESP version `proto` from now on, 2 or 3."""
+        self.proto = proto
+        self._sum_up()
+
+    def begin_multi(self) -> None:
+        """MULTI: the commands that follow are queued."""
+        self.queue = []
+        self.queue_writes = self.queue_grows = self.dirty_exec = False
+        self.guarded = True
+
+    def end_multi(self) -> None:
+        """The transaction is over, executed or not. Harmless if there was none."""
+        self.queue = None
+        self.queue_writes = self.queue_grows = self.dirty_exec = False
+        self._sum_up()
+
+    def subscribe(self, channel: bytes) -> None:
+        """For `PubSub`, which knows the listeners of each channel; so are the other three."""
+        self.channels.add(channel)
+        self._sum_up()
+
+    def unsubscribe(self, channel: bytes) -> None:
+        """KeyError if it is not subscribed to `channel`."""
+        self.channels.remove(channel)
+        self._sum_up()
+
+    def psubscribe(self, pattern: bytes) -> None:
+        self.patterns.add(pattern)
+        self._sum_up()
+
+    def punsubscribe(self, pattern: bytes) -> None:
+        """KeyError if it is not subscribed to `pattern`."""
+        self.patterns.remove(pattern)
+        self._sum_up()
+
+    def switch_replies(self, mode: str) -> None:
+        """CLIENT REPLY ON or OFF: `mode` is `on` or `off`."""
+        self.reply_mode = mode
+        self.skip_next_reply = False
+        self._sum_up()
+
+    def skip_reply(self) -> None:
+        """CLIENT REPLY SKIP: the next command gets no reply. No effect while replies are off."""
+        self.skip_next_reply = self.reply_mode == "on"
+        self._sum_up()
+
+    def take_skip(self) -> bool:
+        """Is the reply to the command that begins now to be skipped? It is for this one alone."""
+        if not self.skip_next_reply:
+            return False
+        self.skip_next_reply = False
+        self._sum_up()
+        return True
+
+    def become_replica(self, *, is_rdb_channel: bool = False) -> None:
+        """Our stream, or a snapshot alone, goes to it from now on; it is no ordinary client again."""
+        self.is_replica = True
+        self.is_rdb_channel = is_rdb_channel
+        self.guarded = True
+
+    def become_master_link(self) -> None:
+        """It stands for our master, or for a file of its commands: nothing is refused to it."""
+        self.is_master_link = True
+        self.guarded = True
+
+    def close_after_reply(self) -> None:
+        """Execute nothing more for it; its connection is closed once the replies so far are out."""
+        self.closing = True
+        self.guarded = True
+
+    def _sum_up(self) -> None:
         subscribed = self.proto == 2 and bool(self.channels or self.patterns)
         self.guarded = (
             not self.authenticated

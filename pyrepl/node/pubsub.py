@@ -19,7 +19,7 @@ class PubSub:
 
     Invariants: a client's id stands under a channel exactly if the channel is in `Client.channels`, and likewise for
     patterns; no channel or pattern is kept without listeners. Listeners stay in the order in which they came, as in
-    Redis, hence dicts where sets would do. Each of the four changes brings the client's `guarded` up to date.
+    Redis, hence dicts where sets would do.
     """
 
     __slots__ = ("_channels", "_globs", "_patterns")
@@ -34,40 +34,36 @@ class PubSub:
         """True if the client was not subscribed to it before."""
         if channel in client.channels:
             return False
-        client.channels.add(channel)
+        client.subscribe(channel)
         self._channels.setdefault(channel, {})[client.id] = None
-        client.review_guard()
         return True
 
     def unsubscribe(self, client: Client, channel: bytes) -> bool:
         """True if the client was subscribed to it."""
         if channel not in client.channels:
             return False
-        client.channels.remove(channel)
+        client.unsubscribe(channel)
         _take_out(self._channels, channel, client.id)
-        client.review_guard()
         return True
 
     def psubscribe(self, client: Client, pattern: bytes) -> bool:
         """True if the client was not subscribed to this very pattern before."""
         if pattern in client.patterns:
             return False
-        client.patterns.add(pattern)
+        client.psubscribe(pattern)
         self._patterns.setdefault(pattern, {})[client.id] = None
         if pattern not in self._globs:
             self._globs[pattern] = Glob(pattern)
-        client.review_guard()
         return True
 
     def punsubscribe(self, client: Client, pattern: bytes) -> bool:
         """True if the client was subscribed to this very pattern."""
         if pattern not in client.patterns:
             return False
-        client.patterns.remove(pattern)
+        client.punsubscribe(pattern)
         _take_out(self._patterns, pattern, client.id)
         if pattern not in self._patterns:
             del self._globs[pattern]
-        client.review_guard()
         return True
 
     def drop(self, client: Client) -> None:

@@ -178,7 +178,7 @@ class Ours:
     def reset(self, proto: int) -> None:
         self.run([b"DISCARD"])
         self.run([b"UNWATCH"])
-        self.client.proto = proto
+        self.client.speak(proto)
         self.client.db_index = 0
         self.call.db = self.node.keyspace.databases[0]
         self.run([b"FLUSHALL"])

@@ -299,7 +299,7 @@ def converse(wire: Wire, seed: int, proto: int) -> None:
     Compared are replies, by how much the number of changes grew, and the digests at the end.
     """
     desk = Desk(*MODULES)
-    desk.client.proto = proto
+    desk.client.speak(proto)
     desk.keyspace.databases[0].put(b"text", b"no stream")
     script = Script(seed)
     wire.call("FLUSHALL")
@@ -341,8 +341,7 @@ def outline(tree: Tree) -> Tree:
 def follow(wire: Wire, seed: int) -> None:
     """A conversation with a master, whose stream is applied to a pyrepl replica and a real server."""
     master, replica = Desk(*MODULES), Desk(*MODULES)
-    replica.client.is_master_link = True
-    replica.client.review_guard()
+    replica.client.become_master_link()
     script = Script(seed, approximate=True)
     for _ in range(COMMANDS):
         words = script.command()
@@ -403,8 +402,7 @@ def test_as_a_replica_of_a_real_master_we_are_where_a_real_replica_is(lab: Lab) 
             client.pipeline([script.command() for _ in range(COMMANDS)])
             client.call("SET", "text", seed)
             ours = Desk(*MODULES)
-            ours.client.is_master_link = True
-            ours.client.review_guard()
+            ours.client.become_master_link()
             overhear(stream, ours)
             assert client.call("WAIT", 1, 10_000) >= 1
             for key in ("s", "t", "u"):

@@ -481,8 +481,7 @@ class Dispatcher:
         known = self._by_name.get(name)
         client.last_command = known.wire_name if known is not None and not known.children else "NULL"
         if name in _HTTP_WORDS:
-            client.closing = True
-            client.review_guard()
+            client.close_after_reply()
             self._perform(call, Log(SecurityAttack(client.addr)))
             return NO_REPLY
         if known is not None and known.is_exec and client.queue is not None:

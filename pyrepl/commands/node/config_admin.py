@@ -60,8 +60,7 @@ def config_set(call: Call, *words: bytes) -> SettingsChanged:
 def _let_in(node: Node) -> None:
     """Without a password nobody is a stranger, not even who came while there was one."""
     for client in node.clients.values():
-        client.authenticated = True
-        client.review_guard()
+        client.authenticate(client.user)
 
 
 def _is_secret(name: str) -> bool:

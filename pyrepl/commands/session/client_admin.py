@@ -104,8 +104,7 @@ def client_kill(call: Call, *words: bytes) -> KillClients | Simple | int:
 
 def _killed(call: Call, chosen: list[Client], reply: Simple | int) -> KillClients | Simple | int:
     if call.client in chosen:
-        call.client.closing = True
-        call.client.review_guard()
+        call.client.close_after_reply()
     others = tuple(client.id for client in chosen if client is not call.client)
     return KillClients(others, reply) if others else reply
 
@@ -140,11 +139,9 @@ def client_reply(call: Call, mode: bytes) -> Raw | NoReply:
     if word not in (b"ON", b"OFF", b"SKIP"):
         raise syntax_error()
     if word == b"SKIP":
-        client.skip_next_reply = client.reply_mode == "on"
+        client.skip_reply()
     else:
-        client.reply_mode = word.decode().lower()
-        client.skip_next_reply = False
-    client.review_guard()
+        client.switch_replies(word.decode().lower())
     return _HEARD_OK if word == b"ON" else NO_REPLY
 
 

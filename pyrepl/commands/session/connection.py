@@ -52,8 +52,7 @@ def echo(call: Call, message: bytes) -> bytes:
 @command("QUIT", arity=-1, flags=_BEFORE_AUTH | NOW_IN_MULTI, group="connection")
 def quit_(call: Call, *ignored: bytes) -> Simple:
     """Close the connection after the replies that are due"""
-    call.client.closing = True
-    call.client.review_guard()
+    call.client.close_after_reply()
     return OK
 
 
@@ -84,8 +83,7 @@ def hello(call: Call, *words: bytes) -> dict[Reply, Reply]:
         raise CommandError(HELLO_NEEDS_AUTH)
     if name is not None:
         client.name = name
-    client.proto = proto
-    client.review_guard()
+    client.speak(proto)
     return {
         b"server": b"redis",
         b"version": REDIS_VERSION.encode(),
@@ -152,14 +150,7 @@ def reset(call: Call) -> Simple:
     discard_queue(client, call.keyspace)
     node.pubsub.drop(client)
     select_database(call, 0)
-    client.proto = 2
-    client.name = b""
-    client.reply_mode = "on"
-    client.skip_next_reply = False
-    client.no_evict = client.no_touch = False
-    client.user = b"default"
-    client.authenticated = not node.settings.requirepass
-    client.review_guard()
+    client.begin_anew(authenticated=not node.settings.requirepass)
     return RESET_REPLY
 
 
@@ -168,9 +159,7 @@ def authenticate(call: Call, user: bytes, password: bytes) -> None:
     expected = call.node.settings.requirepass
     if user != b"default" or (expected and not hmac.compare_digest(password, expected)):
         raise CommandError(WRONG_PASSWORD)
-    call.client.authenticated = True
-    call.client.user = user
-    call.client.review_guard()
+    call.client.authenticate(user)
 
 
 def redact(call: Call, *positions: int) -> None:

@@ -119,12 +119,8 @@ def tell_of_swap(one: Database, two: Database) -> None:
 
 def discard_queue(client: Client, keyspace: Keyspace) -> None:
     """Leave MULTI without running anything, watched keys included (DISCARD, RESET, the end of a connection)."""
-    client.queue = None
-    client.queue_writes = False
-    client.queue_grows = False
-    client.dirty_exec = False
+    client.end_multi()
     unwatch(client, keyspace)
-    client.review_guard()
 
 
 def _has_expired(db: Database, key: bytes) -> bool:
@@ -155,11 +151,7 @@ def multi(call: Call) -> Simple:
     client = call.client
     if client.queue is not None:
         raise CommandError("ERR MULTI calls can not be nested")
-    client.queue = []
-    client.queue_writes = False
-    client.queue_grows = False
-    client.dirty_exec = False
-    client.review_guard()
+    client.begin_multi()
     return OK
 
 

@@ -67,7 +67,7 @@ class AofLoad:
 
     def _file(self, file: BinaryIO, path: Path, is_last: bool) -> Iterator[None]:
         client = Client(0, "", "", self._clock.now(), authenticated=True)
-        client.is_master_link = True
+        client.become_master_link()
         call = self._dispatcher.call_for(client)
         data = file.read(SLICE_BYTES)
         reader = UnitReader()

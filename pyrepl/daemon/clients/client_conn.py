@@ -274,12 +274,11 @@ class ClientConn(Receiver):
     def _serve_guarded(self, batch: Batch, index: int, out: list[bytes]) -> None:
         """One command with everything that may be in the way of its reply (CLIENT REPLY)."""
         client = self.client
-        skipped, client.skip_next_reply = client.skip_next_reply, False
+        skipped = client.take_skip()
         if client.queue is not None:
             client.reply_room = self._owner.room_for(self)
         has_stream = client.is_replica
         reply = self._dispatcher.execute(self._call, batch.commands[index], batch.wire(index))
-        client.review_guard()
         if skipped and not _is_heard(reply):
             return
         if has_stream:

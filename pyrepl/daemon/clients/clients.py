@@ -232,8 +232,7 @@ class Clients:
         if not conn.output.is_over(limit, counted_bytes(waiting_bytes), self._clock.now()):
             return False
         client.output_bytes = waiting_bytes
-        client.closing = True
-        client.review_guard()
+        client.close_after_reply()
         self.node.stats.client_output_buffer_limit_disconnections += 1
         self._log(events.OutputBufferExceeded(self.line_of(conn)))
         conn.close(at_once=True)

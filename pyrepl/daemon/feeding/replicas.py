@@ -126,7 +126,7 @@ class Replicas(ReplicaOwner):
         name = self._clients.dispatcher.table.name_of(argv) if argv else client.last_command
         replica.session.close_for_reply(name)
         self._carry_out(replica)
-        client.closing = True
+        client.close_after_reply()
 
     def sync(self, conn: ClientConn, argv: list[bytes]) -> Reply:
         """PSYNC or SYNC: the decision, whose line goes out in its place; all else follows in the next pump."""
@@ -142,9 +142,7 @@ class Replicas(ReplicaOwner):
             self._log(events.ReplicaAsksForSync(session.address))
             self._log(events.ReplicaAsksWithWrongOffset(session.address))
         if session.is_replica:
-            conn.client.is_replica = True
-            conn.client.is_rdb_channel = session.is_rdb_channel
-            conn.client.review_guard()
+            conn.client.become_replica(is_rdb_channel=session.is_rdb_channel)
             conn.transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
             self._set_nodelay(replica)
         self._plan_pump_now()

@@ -58,7 +58,7 @@ class Desk:
     def connect(self, *, proto: int = 2) -> Client:
         """One more client, logged in."""
         client = Client(len(self._calls) + 1, "127.0.0.1:1", "127.0.0.1:2", 0.0, authenticated=True)
-        client.proto = proto
+        client.speak(proto)
         self.node.clients[client.id] = client
         self._calls[client.id] = self.dispatcher.call_for(client)
         return client

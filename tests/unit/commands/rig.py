@@ -65,8 +65,7 @@ class Rig:
         client = Client(
             len(self._calls) + 1, addr, "127.0.0.1:6379", self.node.process.now, authenticated=authenticated
         )
-        client.proto = proto
-        client.review_guard()
+        client.speak(proto)
         self.node.clients[client.id] = client
         self._calls[client.id] = self.dispatcher.call_for(client)
         return client
@@ -119,8 +118,7 @@ class Rig:
         replication.link = Link("10.0.0.1", 7000, LinkOptions(), position, lambda: 0.5)
         replication.link.start(self.node.process.now)
         replication.link_client = Client(0, "10.0.0.1:7000", "", START_S, authenticated=True)
-        replication.link_client.is_master_link = True
-        replication.link_client.review_guard()
+        replication.link_client.become_master_link()
         self._calls[0] = self.dispatcher.call_for(replication.link_client)
         self.node.review_guard()
         return replication.link

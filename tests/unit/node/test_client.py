@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from pyrepl.node.client import MASTER, NORMAL, PUBSUB, REPLICA, Client
@@ -15,15 +17,15 @@ class TestKind:
     def test_normal(self) -> None:
         assert client().kind == NORMAL
 
-    @pytest.mark.parametrize("attribute", ["channels", "patterns"])
-    def test_pubsub(self, attribute: str) -> None:
+    @pytest.mark.parametrize("subscribe", [Client.subscribe, Client.psubscribe])
+    def test_pubsub(self, subscribe: Callable[[Client, bytes], None]) -> None:
         subject = client()
-        getattr(subject, attribute).add(b"x")
+        subscribe(subject, b"x")
         assert subject.kind == PUBSUB
 
     def test_replica(self) -> None:
         subject = client()
-        subject.is_replica = True
+        subject.become_replica()
         assert subject.kind == REPLICA
 
     def test_a_monitor_is_normal(self) -> None:
@@ -34,46 +36,62 @@ class TestKind:
 
     def test_master_before_all(self) -> None:
         subject = client()
-        subject.is_master_link = subject.is_replica = True
+        subject.become_master_link()
+        subject.become_replica()
         assert subject.kind == MASTER
 
 
 class TestGuard:
     def test_a_plain_client_is_free(self) -> None:
-        subject = client()
-        subject.review_guard()
-        assert not subject.guarded
+        assert not client().guarded
 
-    def test_a_stranger_is_guarded_from_the_start(self) -> None:
-        assert client(authenticated=False).guarded
+    def test_a_stranger_is_guarded_until_it_is_let_in(self) -> None:
+        subject = client(authenticated=False)
+        assert subject.guarded
+        subject.authenticate(b"default")
+        assert not subject.guarded
 
     @pytest.mark.parametrize(
-        ("attribute", "value"),
+        ("begin", "end"),
         [
-            ("authenticated", False),
-            ("queue", []),
-            ("channels", {b"a"}),
-            ("patterns", {b"a*"}),
-            ("closing", True),
-            ("is_master_link", True),
-            ("is_replica", True),
-            ("reply_mode", "off"),
-            ("skip_next_reply", True),
+            (lambda it: it.begin_multi(), lambda it: it.end_multi()),
+            (lambda it: it.subscribe(b"a"), lambda it: it.unsubscribe(b"a")),
+            (lambda it: it.psubscribe(b"a*"), lambda it: it.punsubscribe(b"a*")),
+            (lambda it: it.switch_replies("off"), lambda it: it.switch_replies("on")),
+            (lambda it: it.skip_reply(), lambda it: it.take_skip()),
         ],
+        ids=["multi", "channel", "pattern", "replies off", "reply skipped"],
     )
-    def test_reasons(self, attribute: str, value: object) -> None:
+    def test_states_that_end(self, begin: Callable[[Client], None], end: Callable[[Client], None]) -> None:
         subject = client()
-        before = getattr(subject, attribute)
-        setattr(subject, attribute, value)
-        subject.review_guard()
+        begin(subject)
         assert subject.guarded
-        setattr(subject, attribute, before)
-        subject.review_guard()
+        end(subject)
         assert not subject.guarded
+
+    @pytest.mark.parametrize("verb", [Client.close_after_reply, Client.become_master_link, Client.become_replica])
+    def test_states_that_last(self, verb: Callable[[Client], None]) -> None:
+        subject = client()
+        verb(subject)
+        assert subject.guarded
+        subject.begin_anew(authenticated=True)
+        assert subject.guarded
+
+    def test_a_reply_is_skipped_once(self) -> None:
+        subject = client()
+        subject.skip_reply()
+        assert [subject.take_skip(), subject.take_skip()] == [True, False]
+
+    def test_no_reply_is_skipped_where_there_is_none(self) -> None:
+        subject = client()
+        subject.switch_replies("off")
+        subject.skip_reply()
+        assert not subject.take_skip()
 
     def test_subscriptions_bind_in_resp2_alone(self) -> None:
         subject = client()
-        subject.proto = 3
-        subject.channels.add(b"a")
-        subject.review_guard()
+        subject.speak(3)
+        subject.subscribe(b"a")
         assert not subject.guarded
+        subject.speak(2)
+        assert subject.guarded

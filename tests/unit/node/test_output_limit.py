@@ -43,10 +43,10 @@ def test_what_applies_to_whom() -> None:
     limits = BufferLimits(BufferLimit(1000, 0, 0), BufferLimit(2000, 0, 0), BufferLimit(3000, 0, 0))
     client = Client(1, "127.0.0.1:1", "127.0.0.1:2", 0.0, authenticated=True)
     assert limit_of(client, limits) == limits.normal
-    client.channels.add(b"ch")
+    client.subscribe(b"ch")
     assert limit_of(client, limits) == limits.pubsub
-    client.authenticated = False
-    assert limit_of(client, limits).hard_bytes == 1
+    stranger = Client(2, "127.0.0.1:1", "127.0.0.1:2", 0.0, authenticated=False)
+    assert limit_of(stranger, limits).hard_bytes == 1
 
 
 def test_the_first_buffer_does_not_count() -> None:

@@ -84,7 +84,7 @@ def test_drop_leaves_nothing_of_a_client_and_all_of_the_others() -> None:
 def test_a_listener_of_resp2_is_guarded_one_of_resp3_is_not() -> None:
     pubsub = PubSub()
     old, new = client(1), client(2)
-    new.proto = 3
+    new.speak(3)
     for listener in (old, new):
         pubsub.subscribe(listener, b"a")
     assert old.guarded and not new.guarded

@@ -29,8 +29,11 @@ def test_fields_and_order() -> None:
 def test_values() -> None:
     subject = client()
     subject.name, subject.lib_name, subject.lib_ver = b"app", b"redis-py", b"5.0"
-    subject.db_index, subject.proto, subject.fd, subject.last_command = 3, 3, 12, "client|list"
-    subject.channels, subject.patterns = {b"a", b"b"}, {b"c*"}
+    subject.db_index, subject.fd, subject.last_command = 3, 12, "client|list"
+    subject.speak(3)
+    subject.subscribe(b"a")
+    subject.subscribe(b"b")
+    subject.psubscribe(b"c*")
     subject.watching = {(0, b"k")}
     subject.last_seen_at = 110.0
     subject.total_in_bytes, subject.total_out_bytes, subject.total_commands = 10, 20, 3
@@ -62,7 +65,9 @@ def test_values() -> None:
 
 def test_a_transaction_and_its_memory() -> None:
     subject = client()
-    subject.queue = [([b"SET"], b"x" * 30), ([b"GET"], b"x" * 12)]
+    subject.begin_multi()
+    assert subject.queue is not None
+    subject.queue.extend([([b"SET"], b"x" * 30), ([b"GET"], b"x" * 12)])
     shown = fields(subject)
     assert (shown["multi"], shown["multi-mem"], shown["flags"]) == ("2", "42", "x")
 
@@ -79,7 +84,7 @@ def test_waiting_output() -> None:
 
 def test_the_link_to_the_master_has_no_user() -> None:
     subject = client()
-    subject.is_master_link = True
+    subject.become_master_link()
     shown = fields(subject)
     assert (shown["user"], shown["flags"]) == ("(superuser)", "M")
 

@@ -57,7 +57,7 @@ def test_the_stream_is_split_at_the_size_of_the_backlog() -> None:
     backlog.resize(1000)
     cursor = backlog.attach(Offset(backlog.end))
     replica = rig.connect()
-    replica.is_replica = True
+    replica.become_replica()
     backlog.append(b"x" * 500_000)
     before = memory_use(rig.node)
     replica.output_bytes = 500_000
@@ -99,7 +99,7 @@ def test_the_peak_is_of_what_was_used() -> None:
 
 def test_clients_by_kind() -> None:
     rig = Rig()
-    rig.connect().is_replica = True
+    rig.connect().become_replica()
     measured = memory_use(rig.node)
     assert 0 < measured.clients == measured.replicas
 

@@ -84,7 +84,7 @@ class TestInfo:
         assert rig.wire("COMMAND INFO nosuch client|nosuch") == b"*2\r\n$-1\r\n$-1\r\n"
 
     def test_sets_and_maps_in_resp3(self, rig: Rig) -> None:
-        rig.client.proto = 3
+        rig.client.speak(3)
         reply = rig.wire("COMMAND INFO get")
         assert reply.startswith(
             b"*1\r\n*10\r\n$3\r\nget\r\n:2\r\n~2\r\n+readonly\r\n+fast\r\n:1\r\n:1\r\n:1\r\n~3\r\n+@read"
@@ -123,7 +123,7 @@ class TestDocs:
 
     def test_all_encode(self, rig: Rig) -> None:
         assert rig.wire("COMMAND DOCS").startswith(b"*")
-        rig.client.proto = 3
+        rig.client.speak(3)
         assert rig.wire("COMMAND DOCS").startswith(b"%")
 
 

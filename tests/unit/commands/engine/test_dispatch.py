@@ -499,7 +499,8 @@ class TestAnyWords:
         if client.queue is not None and dice.random() < 0.3:
             rig.say(dice.choice(["EXEC", "DISCARD"]))
         if client.guarded and client.queue is None:
-            client.closing = False
             rig.say("RESET")
+            if client.closing:
+                rig.client = rig.connect()
         rig.node.deliveries.clear()
         rig.effects.clear()

@@ -153,7 +153,7 @@ class TestSubscribers:
 
     def test_may_do_all_in_resp3(self) -> None:
         rig = Rig()
-        rig.client.proto = 3
+        rig.client.speak(3)
         rig.say("SUBSCRIBE news")
         assert rig.say("SET a 1") == OK
 

@@ -72,7 +72,7 @@ def test_the_stream_has_what_the_client_wrote_and_our_own_by_the_old_names(rig: 
 
 def test_a_stream_is_applied_by_new_names_and_by_old_ones(rig: Rig) -> None:
     link = rig.connect()
-    link.is_master_link = True
+    link.become_master_link()
     commands = [line.split() for line in (b"PUT a 1", b"SET b 2", b"DEL a", b"NOSUCH c")]
     applied, error = rig.dispatcher.apply(rig.dispatcher.call_for(link), commands, 0)
     assert applied == 3 and isinstance(error, CommandError)

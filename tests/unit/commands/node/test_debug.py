@@ -182,17 +182,17 @@ class TestProtocol:
     )
     def test_kinds(self, rig: Rig, kind: str, resp2: bytes, resp3: bytes) -> None:
         assert rig.wire(f"DEBUG PROTOCOL {kind}") == resp2
-        rig.client.proto = 3
+        rig.client.speak(3)
         assert rig.wire(f"DEBUG PROTOCOL {kind}") == resp3
 
     def test_push_is_resp3_only(self, rig: Rig) -> None:
         assert rig.error("DEBUG PROTOCOL push") == "ERR RESP2 is not supported by this command"
-        rig.client.proto = 3
+        rig.client.speak(3)
         assert rig.wire("DEBUG PROTOCOL push").startswith(b">2\r\n$16\r\nserver-cpu-usage\r\n:42\r\n$")
 
     def test_attributes(self, rig: Rig) -> None:
         assert rig.wire("DEBUG PROTOCOL attrib") == b"$39\r\nSome real reply following the attribute\r\n"
-        rig.client.proto = 3
+        rig.client.speak(3)
         assert rig.wire("DEBUG PROTOCOL attrib").startswith(b"|1\r\n")
 
     def test_unknown(self, rig: Rig) -> None:

@@ -102,7 +102,7 @@ class TestReplicaof:
         assert rig.error(f"REPLICAOF h {port}") == "ERR Invalid master port"
 
     def test_not_from_a_replica(self, rig: Rig) -> None:
-        rig.client.is_replica = True
+        rig.client.become_replica()
         assert rig.error("REPLICAOF h 1") == "ERR Command is not valid when client is a replica."
 
 

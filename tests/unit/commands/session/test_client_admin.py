@@ -87,7 +87,7 @@ class TestList:
         listener = rig.connect()
         rig.say("SUBSCRIBE a", listener)
         replica = rig.connect()
-        replica.is_replica = True
+        replica.become_replica()
         assert [line.split()[0] for line in lines(rig.say("CLIENT LIST TYPE pubsub"))] == ["id=2"]
         assert [line.split()[0] for line in lines(rig.say("CLIENT LIST TYPE REPLICA"))] == ["id=3"]
         assert lines(rig.say("CLIENT LIST TYPE slave")) == lines(rig.say("CLIENT LIST TYPE replica"))
@@ -154,7 +154,7 @@ class TestKill:
         rig.connect("10.0.0.2:1")
         rig.pass_s(60)
         rig.connect("10.0.0.3:1")
-        rig.connect("10.0.0.4:1").is_replica = True
+        rig.connect("10.0.0.4:1").become_replica()
         assert rig.say(f"CLIENT KILL {filters}") == len(killed)
         assert rig.effects == [KillClients(killed, len(killed))]
 

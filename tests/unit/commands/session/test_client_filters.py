@@ -37,6 +37,6 @@ def test_nothing_set_means_all_others() -> None:
 def test_the_link_to_the_master_has_no_user() -> None:
     rig = Rig()
     link = rig.connect()
-    link.is_master_link = True
+    link.become_master_link()
     assert ClientFilter.parse((b"USER", b"default")).choose(rig.call()) == []
     assert ClientFilter.parse((b"TYPE", b"master")).choose(rig.call()) == [link]

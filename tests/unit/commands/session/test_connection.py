@@ -192,5 +192,5 @@ class TestReset:
         assert rig.error("PING").startswith("NOAUTH")
 
     def test_replicas_may_not(self, rig: Rig) -> None:
-        rig.client.is_replica = True
+        rig.client.become_replica()
         assert rig.error("RESET") == "ERR can only reset normal client connections"

@@ -82,8 +82,7 @@ def test_what_sentinels_tell_each_other_is_delivered_and_not_propagated(desk: De
 def test_a_replica_delivers_what_the_master_published_and_propagates_nothing_of_its_own(desk: Desk) -> None:
     desk.node.propagates = False
     listener, link = desk.connect(), desk.connect()
-    link.is_master_link = True
-    link.review_guard()
+    link.become_master_link()
     desk.say("SUBSCRIBE news", listener)
     assert desk.say("PUBLISH news hello", link) == 1
     assert desk.node.deliveries == [(listener.id, Push((b"message", b"news", b"hello")))]

@@ -108,7 +108,7 @@ def test_strings_are_bounded_but_for_our_master(rig: Rig) -> None:
     assert rig.error("SETRANGE k 1048576 y") == too_long
     assert rig.error("SETRANGE new 9223372036854775807 y") == too_long
     assert rig.say("STRLEN k") == 1024 * 1024
-    rig.client.is_master_link = True
+    rig.client.become_master_link()
     assert rig.say("APPEND k y") == 1024 * 1024 + 1
 
 

@@ -106,9 +106,9 @@ def test_an_entry_that_is_gone_leaves_the_list(desk: Desk) -> None:
 
 def test_a_replica_that_is_told_of_a_gone_entry_drops_it_too(desk: Desk) -> None:
     desk.say("XDEL s 1-0")
-    desk.client.is_master_link = True
-    desk.run(*told("1-0", "alice", START_MS, 1).split())
-    desk.client.is_master_link = False
+    link = desk.connect()
+    link.become_master_link()
+    desk.say(told("1-0", "alice", START_MS, 1), link)
     assert desk.say("XPENDING s g - + 9 alice") == [[b"%d-0" % n, b"alice", IDLE_MS, 1] for n in (2, 3, 4)]
 
 

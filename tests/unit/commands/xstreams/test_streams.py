@@ -114,8 +114,7 @@ def test_a_trim_without_limit_removes_ten_thousand_at_most(desk: Desk) -> None:
 def test_from_a_master_limit_is_no_limit_and_no_error(desk: Desk) -> None:
     """A Redis master propagates `MAXLEN = 5 LIMIT 100` when a client said `MAXLEN ~ 3 LIMIT 100`."""
     fill(desk, 20)
-    desk.client.is_master_link = True
-    desk.client.review_guard()
+    desk.client.become_master_link()
     assert desk.say("XTRIM s MAXLEN = 5 LIMIT 3") == 15
 
 

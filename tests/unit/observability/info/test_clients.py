@@ -17,7 +17,7 @@ class TestClients:
     def test_counts(self, rig: Rig) -> None:
         rig.say("SUBSCRIBE a", rig.connect())
         rig.say("WATCH k j", rig.connect())
-        rig.connect().is_replica = True
+        rig.connect().become_replica()
         blocked = rig.connect()
         blocked.is_blocked = True
         blocked.query_buffer_bytes, blocked.output_bytes = 100, 200
