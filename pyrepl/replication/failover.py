@@ -1,14 +1,20 @@
 """FAILOVER: hand the role of master to a replica that has everything. The old master's machine, up to the hand-over.
 
+daemon/failovers.py is the shell: it calls the methods for the commands FAILOVER and FAILOVER ABORT, pauses writes, and
+carries out the two events. The roster's sessions say which replica has everything.
+
 Not here: what becomes of our own role then (role.py), the PSYNC ... FAILOVER on the wire (psync.py, link.py), and the
 pause of writes, which the shell begins with `begin` and ends when the state is NONE again.
 
-The moves are in the table below, drawn in docs/machines.md: begin, then a replica that has everything (or FORCE and the
-time over) takes over, and the link to it says how that went. An abort, the time over or a target that is gone end it.
+The moves are in the table below, drawn in docs/machines.md. After `begin` we wait. The hand-over begins when a replica
+has everything, with FORCE also when the time is over. Then we follow that replica, and the link to it reports whether
+it took over (`ended`). An abort ends the failover at any point; so do the time and a target that is gone, while we
+wait.
 
-Theory: while writes are paused and nobody writes PINGs or GETACKs into the stream, its end stands still, so "a replica
-has acked the end" stays true until the switch, and the switch costs a partial resync of nothing. One GETACK goes before
-the wait: replicas answer at once instead of within their second. Source: Redis 6.2 `failoverCommand`,
+Theory: while writes are paused, and no PING or GETACK is written into the stream, the stream's end stands still. So a
+replica that has acknowledged the end has everything, and still has everything when the roles change: the old master
+then continues behind it by a partial resync of 0 bytes. One GETACK is written just before the wait, as replicas answer
+it at once; without it their next ACK may be a second away. Source: Redis 6.2 `failoverCommand`,
 `updateFailoverStatus`; redis#4819.
 """
 
@@ -37,20 +43,26 @@ NOT_ONLINE: Final = "ERR FAILOVER target replica is not online."
 
 
 class FailoverState(enum.StrEnum):
-    """The value is INFO's master_failover_state."""
+    """How far the failover is. The value is INFO's master_failover_state, in Redis's words."""
 
     NONE = "no-failover"
     WAITING = "waiting-for-sync"
+    """Writes are paused, and we wait for a replica that has everything."""
     IN_PROGRESS = "failover-in-progress"
+    """We follow the target, and ask it by PSYNC ... FAILOVER to take over."""
 
 
 class FailoverTrigger(enum.StrEnum):
-    """What moves it on."""
+    """What moves a failover on."""
 
     BEGIN = "begin"
+    """The command FAILOVER."""
     HAND_OVER = "hand_over"
+    """A replica has everything, or FORCE and the time is over."""
     TAKEN_OVER = "taken_over"
+    """The target answered as our master."""
     GIVE_UP = "give_up"
+    """FAILOVER ABORT, the time is over, the target is gone, or it refused."""
 
 
 _S = FailoverState
@@ -69,7 +81,10 @@ FAILOVER: Final = Table(
 
 
 class HandOver(Frozen):
-    """Follow host:port now, asking for it with PSYNC ... FAILOVER; then call `ended`. `forced`: it may lack writes."""
+    """Follow host:port now and ask it by PSYNC ... FAILOVER to take over; call `ended` when the answer is known.
+
+    `forced`: the time is over, and the replica may lack writes.
+    """
 
     host: str
     port: int
@@ -77,7 +92,10 @@ class HandOver(Frozen):
 
 
 class GaveUp(Frozen):
-    """Nothing changes hands: let writes go on; if the hand-over had begun, be a master again. `text` is for the log."""
+    """The failover came to nothing: let writes go on, and if `was_handing_over`, be a master again.
+
+    `text` says why, for the log.
+    """
 
     text: str
     was_handing_over: bool
@@ -88,7 +106,7 @@ FailoverEvent = HandOver | GaveUp
 
 @final
 class Failover:
-    """One node's failover, when there is one.
+    """The failover of a node: one at a time, on the master that hands its role over.
 
     Shell's contract: after `begin` pause writes and keep the stream's end where it is (`Roster.is_quiet`); call `tick`
     often while `state` is WAITING; carry out `events()` after each call; when `state` is NONE again, end the pause.
@@ -98,6 +116,7 @@ class Failover:
     def __init__(self, roster: Roster, backlog: Backlog) -> None:
         self.state = FailoverState.NONE
         self.target: tuple[str, int] | None = None
+        """(host, port) as the replica announced them: `Session.ip` and the listening port it told."""
         self._roster: Final = roster
         self._backlog: Final = backlog
         self._force = False
@@ -107,8 +126,10 @@ class Failover:
     def begin(self, target: tuple[str, int] | None, *, force: bool, timeout_s: float | None, now: float) -> None:
         """Begin to wait for a replica that has everything: `target` (host, port), or whichever is first.
 
-        With `force` the target takes over when the time is over, complete or not.
-        Raises CommandError with Redis's text when it cannot begin; arguments have been checked.
+        `timeout_s` is how long to wait, None for ever; `now` is monotonic seconds. With `force` the target takes over
+        when the time is over, whether it has everything or not; that needs a target and a timeout.
+        Raises CommandError with Redis's text when a failover runs, no replica is attached, or the target is not an
+        online replica. The command has checked its arguments.
         """
         if self.state is not FailoverState.NONE:
             raise CommandError(ALREADY)
@@ -129,7 +150,10 @@ class Failover:
         self._roster.ask_acks()
 
     def tick(self, now: float) -> None:
-        """Look whether somebody has everything, or the time is over."""
+        """Look whether a replica has everything, or the time is over; without effect unless we wait.
+
+        A replica that has everything wins over a time that is over.
+        """
         if self.state is not FailoverState.WAITING:
             return
         if self.target is not None and self._session(self.target) is None:
@@ -148,8 +172,9 @@ class Failover:
                 self._give_up("the time is over and no replica has everything")
 
     def ended(self, refusal: str) -> None:
-        """How the hand-over went: `refusal` is empty if the target took over, else why it did not."""
+        """The link reports how the hand-over went: `refusal` is empty if the target took over, else why it did not."""
         if self.state is not FailoverState.IN_PROGRESS:
+            # The failover was aborted before the report came.
             return
         if refusal:
             self._give_up(refusal)
@@ -159,7 +184,8 @@ class Failover:
     def abort(self) -> None:
         """FAILOVER ABORT. Raises CommandError when there is nothing to abort.
 
-        In IN_PROGRESS the request may be on its way, and obeyed: nobody can call it back (as in Redis).
+        In IN_PROGRESS the target may have our request already, and obey it. The request cannot be called back (as in
+        Redis), so there may be two masters: the text of GaveUp tells the operator.
         """
         if self.state is FailoverState.NONE:
             raise CommandError(NONE_IN_PROGRESS)
@@ -175,9 +201,10 @@ class Failover:
         return events
 
     def _complete(self) -> tuple[str, int] | None:
-        """A replica that may take over now."""
+        """The address of a replica that may take over now: online, and it has acknowledged the stream's end."""
         end = self._backlog.end
         for session in self._roster.sessions.values():
+            # Without a target, only a replica that told its port counts: otherwise we could not connect to it.
             address = (session.ip, session.told.listening_port)
             wanted = address == self.target if self.target is not None else session.told.listening_port > 0
             if wanted and session.state is SessionState.ONLINE and session.ack_cut == end:
@@ -185,6 +212,7 @@ class Failover:
         return None
 
     def _session(self, target: tuple[str, int]) -> Session | None:
+        """The replica at `target`, None if none that is attached told this address."""
         for session in self._roster.sessions.values():
             if (session.ip, session.told.listening_port) == target:
                 return session
@@ -200,6 +228,7 @@ class Failover:
         self._clear(FailoverTrigger.GIVE_UP)
 
     def _clear(self, trigger: FailoverTrigger) -> None:
+        """Back to NONE; nothing is remembered of the failover that ended."""
         self._move(trigger)
         self.target = None
         self._force = False

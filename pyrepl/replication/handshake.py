@@ -1,11 +1,14 @@
 """What a replica says before the sync, one row a step, and what it makes of each answer.
 
+conversation.py makes a Handshake when the connection stands, feeds it the bytes that come, and takes `answer` from it.
+rdb_channel.py uses `auth_step` for the second connection.
+
 Not here: the connection's life and timeouts (link_life.py, conversation.py), the meaning of the answer to PSYNC
 (psync.py).
 
-Theory: PING goes out alone, so that a master that is busy or wants a password says so first. All REPLCONF steps go
-out at once behind its answer, PSYNC behind theirs: three round trips (Redis 7.0 `syncWithMaster`). A step's error is
-tolerated where its row says so, as older masters do not know every option; otherwise the sync is refused.
+Theory: PING goes out alone, so that a master that is busy or wants a password says so first. After its answer AUTH and
+all REPLCONF steps go out at once, and after their answers PSYNC: three round trips (Redis 7.0 `syncWithMaster`). An
+error is tolerated where the step's row says so, as older masters do not know every option; otherwise it ends the sync.
 
     PING         -NOAUTH, -NOPERM, -ERR operation not permitted are tolerated: AUTH comes next
     AUTH         if masterauth is set; an error ends it
@@ -30,17 +33,25 @@ from pyrepl.replication.psync import Answer, Cause, Reason, Request, TryLater, d
 from pyrepl.resp.encoder import encode_command
 
 MAX_LINE_BYTES: Final = 64 * 1024
+"""Inclusive, for an answer whose line end has not come yet."""
 _PING_TOLERATED: Final = (b"-NOAUTH", b"-NOPERM", b"-ERR operation not permitted")
 
 
 @dataclass(slots=True)
 class Introduction:
-    """What a replica tells its master about itself. Empty texts are left out, `user` only counts with `password`."""
+    """What a replica tells its master about itself. Empty texts are left out, `user` only counts with `password`.
+
+    Its repr leaves out the password, since errors and logs may show it.
+    """
 
     listening_port: int = 0
+    """Where our clients reach us: replica-announce-port, or the port."""
     announce_ip: str = ""
+    """replica-announce-ip: the address to show for us, where it is not the one that the connection comes from."""
     user: str = ""
+    """masteruser."""
     password: str = ""
+    """masterauth."""
     version: str = ""
     """For `REPLCONF version`, by which a Valkey chooses the RDB version it writes: the Valkey whose files we read."""
     rdb_version: int = 0
@@ -51,7 +62,8 @@ class Introduction:
 
 
 class Step(Frozen):
-    """One command of the handshake. `tolerates`: beginnings of error lines after which it goes on."""
+    """One command of the handshake, by the `name` that errors use. An error line that begins with one of `tolerates`
+    does not end the handshake."""
 
     name: str
     argv: list[bytes]
@@ -59,7 +71,7 @@ class Step(Frozen):
 
 
 def auth_step(introduction: Introduction) -> Step | None:
-    """AUTH, if there is a password."""
+    """The AUTH step, with the user where one is set (Redis 6.0); None without a password. Its errors end the sync."""
     if not introduction.password:
         return None
     words = [introduction.user, introduction.password] if introduction.user else [introduction.password]
@@ -67,7 +79,7 @@ def auth_step(introduction: Introduction) -> Step | None:
 
 
 def introduction_steps(introduction: Introduction, offers: tuple[Dialect, ...] = ()) -> list[Step]:
-    """The steps between PING and PSYNC, in order."""
+    """The steps between PING and PSYNC, in order. `offers`: the ways to sync on two connections, as announced."""
     auth = auth_step(introduction)
     steps = [auth] if auth is not None else []
     steps.append(_replconf("listening-port", b"%d" % introduction.listening_port))
@@ -76,13 +88,16 @@ def introduction_steps(introduction: Introduction, offers: tuple[Dialect, ...] =
     words = [b"eof", b"psync2", *(dialect.capa_word for dialect in offers)]
     if introduction.rdb_version:
         words.append(RDB_CAPABILITY + b"%d" % introduction.rdb_version)
+    # One REPLCONF with `capa` before each word, as Redis sends it: REPLCONF capa eof capa psync2 ...
     steps.append(_replconf("capa", *b" capa ".join(words).split(b" ")))
     if introduction.version:
+        # Behind `capa`: a pyrepl has seen RDB_CAPABILITY by then, and does not take us for a Valkey (told.py).
         steps.append(_replconf("version", introduction.version.encode()))
     return steps
 
 
 def _replconf(option: str, *values: bytes) -> Step:
+    """A REPLCONF step. A master that does not know the option answers with an error, which does no harm."""
     return Step(option, [b"REPLCONF", option.encode(), *values], (b"-",))
 
 
@@ -90,21 +105,26 @@ class HandshakeState(enum.StrEnum):
     """What was sent last, and whether it is answered."""
 
     PING = "ping"
+    """PING is sent."""
     OPTIONS = "options"
-    """AUTH and the REPLCONF steps."""
+    """AUTH and the REPLCONF steps are sent, and not all of them are answered."""
     ASKED = "asked"
-    """PSYNC."""
+    """PSYNC is sent."""
     ANSWERED = "answered"
+    """PSYNC is answered, be it with an error."""
     REFUSED = "refused"
-    """A step before PSYNC was answered with an error that ends it."""
+    """A step before PSYNC was answered with an error that ends the handshake."""
 
 
 class HandshakeTrigger(enum.StrEnum):
-    """What moves it on."""
+    """What moves the handshake on."""
 
     ALL_ANSWERED = "all_answered"
+    """All steps that were sent are answered: the next ones go out."""
     ANSWER = "answer"
+    """The answer to PSYNC."""
     REFUSAL = "refusal"
+    """An error that the step does not tolerate."""
 
 
 _S = HandshakeState
@@ -127,8 +147,9 @@ HANDSHAKE: Final = Table(
 class Handshake:
     """One run of the steps on one connection.
 
-    `answer` is None until the master has answered PSYNC, or refused an earlier step (then it is a TryLater).
-    `tolerated` holds (step, error text), `rest` the bytes behind the answer.
+    `request` is what PSYNC asks for. `answer` is None until the master has answered PSYNC, or refused an earlier step
+    (then it is a TryLater). `tolerated` holds (step, error text) of the errors that did no harm; whoever tells of them
+    empties it. `rest` are the bytes behind the answer: the beginning of a snapshot or of the stream.
     Invariants: `_awaited` holds the steps that were sent and not answered, in order, and is empty from ASKED on;
     `answer` is set exactly in ANSWERED and REFUSED.
     """
@@ -160,12 +181,12 @@ class Handshake:
 
     @property
     def asked(self) -> bool:
-        """Is PSYNC out?"""
+        """Was PSYNC sent?"""
         return self.state is HandshakeState.ASKED or self.state is HandshakeState.ANSWERED
 
     @property
     def step(self) -> str:
-        """The step whose answer we wait for."""
+        """The name of the step whose answer we wait for: "ping", "auth", a REPLCONF option, "psync"."""
         return self._awaited[0].name if self._awaited else "psync"
 
     def data_to_send(self) -> list[bytes]:
@@ -174,7 +195,10 @@ class Handshake:
         return out
 
     def receive(self, data: bytes) -> None:
-        """Take the next bytes of the connection. Raises PeerError for what is no answer at all."""
+        """Take the next bytes of the connection, until `answer` is set.
+
+        Raises PeerError for a line that is no answer, and for more than MAX_LINE_BYTES without a line end.
+        """
         assert self.answer is None
         data = self._line + data
         at = 0
@@ -185,6 +209,7 @@ class Handshake:
             line = data[at:end].rstrip(b"\r")
             at = end + 1
             if line:
+                # Empty lines are keep-alives, while the master makes up its mind.
                 self._receive_line(line)
         if self.answer is None:
             self._line = data[at:]
@@ -194,6 +219,7 @@ class Handshake:
             self.rest = data[at:]
 
     def _receive_line(self, line: bytes) -> None:
+        """Take one answer. Answers come in the order of the steps, so the first awaited step is the one it is for."""
         if self.state is HandshakeState.ASKED:
             answer = decode_answer(line)
             self._move(HandshakeTrigger.ANSWER)
@@ -210,6 +236,7 @@ class Handshake:
                 self._send_next()
 
     def _receive_error(self, step: Step, line: bytes) -> None:
+        """An error line for `step`: tolerate it, or end the handshake, with a cause by which the wait is chosen."""
         text = _text(line[1:])
         if line.startswith(step.tolerates):
             self.tolerated.append((step.name, text))
@@ -221,12 +248,12 @@ class Handshake:
             self.answer = self._advised(text, Reason(Cause.REFUSED, detail=step.name))
 
     def _advised(self, text: str, reason: Reason) -> TryLater:
-        """The master's error, and behind it what to do where a password is in question."""
+        """The master's error, and behind it what an operator can do where access is in question."""
         advice = why_no_access(text, has_password=self._has_password)
         return TryLater(f"{text} ({advice})" if advice else text, reason)
 
     def _send_next(self) -> None:
-        """All the REPLCONF steps behind PING's answer; PSYNC behind theirs."""
+        """Send AUTH and all REPLCONF steps once PING is answered, and PSYNC once these are answered."""
         assert not self._awaited
         self._move(HandshakeTrigger.ALL_ANSWERED)
         if self.state is HandshakeState.ASKED:
@@ -240,7 +267,10 @@ class Handshake:
 
 
 def why_no_access(error: str, *, has_password: bool) -> str:
-    """What an error about access means and what to do; empty if it is none. `has_password`: masterauth is set."""
+    """What a master's error about access means, as advice for an operator; empty for any other error.
+
+    `error` is the error line without the dash. `has_password`: masterauth is set.
+    """
     if error.startswith("NOAUTH"):
         return "masterauth is not enough for it" if has_password else "the master wants a password: set masterauth"
     if error.startswith("WRONGPASS"):

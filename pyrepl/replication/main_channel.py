@@ -1,12 +1,17 @@
 """The replica's first connection while the snapshot comes on the second: the way to the stream, then the stream itself.
 
-Not here: the second connection (rdb_channel.py), applying what was held back (conversation.py).
+Bytes of the first connection go in; stream bytes go into a SyncBuffer, and what is to be sent comes out. TwoChannels
+makes one from the master's answer to PSYNC on, and conversation.py feeds it until the buffer is applied.
+
+Not here: the second connection (rdb_channel.py), applying the buffer (conversation.py).
 
     Redis    STREAM at once: the master streams by itself, from the snapshot's cut on
     Valkey   RECEIVE_START --paired--> RECEIVE_PAIRING_REPLY --ok--> RECEIVE_PSYNC_REPLY --continue--> STREAM
 
 In Valkey's dialect the second connection states the cut and its own id. Then we name that id here (REPLCONF
-set-rdb-client-id) and ask for what follows the cut (PSYNC), which the master keeps for us.
+set-rdb-client-id) and ask for the stream from the cut on (PSYNC); the master keeps it for us until then.
+
+Sources: captures of Redis 8.2.3 and Valkey 8.0.1.
 """
 
 from __future__ import annotations
@@ -35,17 +40,24 @@ class MainChannelState(enum.StrEnum):
     """Where the first connection stands. The value is the phase named in timeouts and errors."""
 
     RECEIVE_START = "waiting_for_snapshot"
+    """The second connection has not stated the cut yet. The master says nothing here until we do."""
     RECEIVE_PAIRING_REPLY = "pairing"
+    """We named the second connection's id, and wait for +OK."""
     RECEIVE_PSYNC_REPLY = "psync"
+    """We asked for the stream from the cut on, and wait for +CONTINUE."""
     STREAM = "stream"
+    """Every byte that comes is the stream's."""
 
 
 class MainChannelTrigger(enum.StrEnum):
-    """What moves it on."""
+    """What moves the first connection on."""
 
     PAIRED = "paired"
+    """The second connection stated the cut and its id."""
     OK = "ok"
+    """The master accepted that id."""
     CONTINUE = "continue"
+    """The master continues us at the cut."""
 
 
 _S = MainChannelState
@@ -64,15 +76,16 @@ MAIN_CHANNEL: Final = Table(
 
 @final
 class MainChannel:
-    """The stream's way into `buffer`.
+    """Brings the stream from the first connection into `buffer`.
 
-    `refusal` is set if the master answered a step with an error. Invariant: `buffer` holds stream bytes alone, from
-    the snapshot's cut on.
+    `refusal` is set once the master has answered a step with an error; then nothing more may be received. Invariant:
+    until that moment `buffer` holds stream bytes alone, in order, from the snapshot's cut on.
     """
 
     __slots__ = ("_lines", "_out", "_start", "buffer", "refusal", "state")
 
     def __init__(self, dialect: Dialect, buffer: SyncBuffer) -> None:
+        """`buffer` is empty; whoever applies the stream takes from it."""
         asks = dialect.replica_asks_for_stream
         self.state = MainChannelState.RECEIVE_START if asks else MainChannelState.STREAM
         self.buffer: Final = buffer
@@ -83,12 +96,16 @@ class MainChannel:
 
     @property
     def streams(self) -> bool:
-        """Are all bytes from here on the stream's?"""
+        """Are all bytes that come from now on the stream's?"""
         return self.state is MainChannelState.STREAM
 
     def snapshot_starts(self, start: SnapshotStart) -> None:
-        """The second connection stated the cut."""
+        """The second connection stated the cut: name its id here, in a dialect that wants that.
+
+        Raises PeerError if it was stated before.
+        """
         if self.streams:
+            # Redis's dialect: the master pairs the connections by itself.
             return
         assert start.rdb_session_id is not None
         self._move(MainChannelTrigger.PAIRED)
@@ -101,7 +118,10 @@ class MainChannel:
         return out
 
     def receive(self, data: bytes) -> None:
-        """The next bytes of the connection. Raises PeerError for what is neither an answer nor the stream."""
+        """The next bytes of the first connection. Raises PeerError for a line that is not the answer we wait for.
+
+        Stream bytes are not looked at: they are parsed when they are applied.
+        """
         assert self.refusal is None
         if self.streams:
             self.buffer.add(data)
@@ -112,7 +132,9 @@ class MainChannel:
             if line is None:
                 return
             if line:
+                # Empty lines are keep-alives.
                 self._receive_line(line)
+        # The first bytes of the stream may come in one read with the answer before it.
         self.buffer.add(self._lines.take_rest())
 
     def _receive_line(self, line: bytes) -> None:
@@ -131,7 +153,7 @@ class MainChannel:
             self._out.append(encode_command(encode_request(Request(self._start.replid, self._start.cut))))
 
     def _receive_answer(self, line: bytes) -> None:
-        """Only a continuation will do: the snapshot comes already."""
+        """Take the answer to PSYNC. Only a continuation of the same stream will do: its snapshot is on the way."""
         answer = decode_answer(line)
         assert self._start is not None
         if isinstance(answer, TryLater):

@@ -1,16 +1,19 @@
 """The replica's second connection: what it says before its snapshot, and what it makes of each answer.
 
-Not here: the connection's life (conversation.py), the snapshot's framing (transfer.py), the first connection meanwhile
-(main_channel.py).
+Bytes go in until the master has stated the snapshot's cut (`start`) or refused (`refusal`); bytes to send come out.
+TwoChannels makes one when the master sends us to a second connection.
+
+Not here: the connection's life and timeouts (conversation.py), the snapshot's bytes (snapshot_in.py, transfer.py), the
+first connection meanwhile (main_channel.py).
 
     SEND_HANDSHAKE --established--> RECEIVE_AUTH_REPLY ----ok----> RECEIVE_REPLCONF_REPLY
                         |              (with a password)                  ^   | ok
                         +-------------------------------------------------+   v
                         RDB_LOADING <--start-- RECEIVE_FULLRESYNC <-----------+
 
-AUTH and REPLCONF are answered with +OK; an error ends the sync. While the snapshot is waited for, empty lines are
-keep-alives. Then Redis says `+FULLRESYNC <replid> <cut>`, Valkey `$ENDOFF:...`, and all behind it is the snapshot.
-Source: Redis 8.0 and Valkey 8.0, whose states these are (REPL_RDB_CH_*).
+AUTH and REPLCONF are answered with +OK; an error ends the sync. While the master makes the snapshot, empty lines are
+keep-alives. Then Redis says `+FULLRESYNC <replid> <cut>`, Valkey `$ENDOFF:...`; everything behind that line is the
+snapshot. Source: Redis 8.0 and Valkey 8.0, whose states these are (REPL_RDB_CH_*).
 """
 
 from __future__ import annotations
@@ -31,19 +34,28 @@ class RdbChannelState(enum.StrEnum):
     """Where the second connection stands. The value is the phase named in timeouts and errors."""
 
     SEND_HANDSHAKE = "connecting"
+    """The shell is opening the connection."""
     RECEIVE_AUTH_REPLY = "auth"
+    """AUTH is sent and not answered."""
     RECEIVE_REPLCONF_REPLY = "replconf"
+    """REPLCONF is sent and not answered."""
     RECEIVE_FULLRESYNC = "waiting_for_snapshot"
+    """The snapshot was asked for, and its cut is not stated yet."""
     RDB_LOADING = "transfer"
+    """The cut is stated: all bytes from here on are the snapshot's."""
 
 
 class RdbChannelTrigger(enum.StrEnum):
-    """What moves it on."""
+    """What moves the second connection on."""
 
     ESTABLISHED = "established"
+    """The connection stands, and we have no password to send."""
     ESTABLISHED_WITH_PASSWORD = "established_with_password"
+    """The connection stands, and AUTH goes first (masterauth)."""
     OK = "ok"
+    """The step that was sent is answered without an error."""
     START = "start"
+    """The master stated the snapshot's cut."""
 
 
 _S = RdbChannelState
@@ -66,14 +78,16 @@ RDB_CHANNEL: Final = Table(
 class RdbChannel:
     """One run of the steps on one connection.
 
-    `start` is None until the master has stated the snapshot's cut; then `rest` holds what followed. `refusal` is set
-    instead if it answered a step with an error.
+    `start` is None until the master has stated the snapshot's cut; then `rest` holds the bytes that followed it.
+    `refusal` is set instead if the master answered a step with an error. After either, `receive` may not be called.
+    `last_io_at` (monotonic seconds) is when something last came, for the timeout.
     """
 
     __slots__ = ("_dialect", "_introduction", "_lines", "_main_id", "_out", "last_io_at", "refusal", "start", "state")
 
     def __init__(self, dialect: Dialect, introduction: Introduction, main_id: int | None, now: float) -> None:
-        """`main_id` is the id of the first connection, in a dialect where this one names it."""
+        """`main_id` is the first connection's id on the master. The master stated it in its answer to PSYNC; it is None
+        in Valkey's dialect, where this connection does not name the first one."""
         assert (main_id is not None) == dialect.verdict_names_session
         self.state = RdbChannelState.SEND_HANDSHAKE
         self.start: SnapshotStart | None = None
@@ -87,16 +101,16 @@ class RdbChannel:
 
     @property
     def asked(self) -> bool:
-        """Was the snapshot asked for, be it that the request is still in `data_to_send`?"""
+        """Was the snapshot asked for? The request itself may still wait in `data_to_send`."""
         return self.state in (RdbChannelState.RECEIVE_FULLRESYNC, RdbChannelState.RDB_LOADING)
 
     @property
     def rest(self) -> bytes:
-        """What came behind the line that stated the cut: the snapshot's first bytes."""
+        """The bytes behind the line that stated the cut: the snapshot's first ones."""
         return self._lines.rest
 
     def connected(self, now: float) -> None:
-        """The connection stands. Raises PeerError if it did already."""
+        """The connection stands: the first step goes out. Raises PeerError if it stood already."""
         self.last_io_at = now
         auth = auth_step(self._introduction)
         if auth is None:
@@ -112,7 +126,7 @@ class RdbChannel:
         return out
 
     def receive(self, data: bytes, now: float) -> None:
-        """The next bytes of the connection, up to the snapshot. Raises PeerError for what is no answer."""
+        """The next bytes of the connection, up to the snapshot. Raises PeerError for a line that is no answer."""
         assert self.start is None and self.refusal is None
         if self.state is RdbChannelState.SEND_HANDSHAKE:
             raise PeerError("bytes came before the RDB connection was reported")
@@ -123,6 +137,7 @@ class RdbChannel:
             if line is None:
                 return
             if line:
+                # Empty lines are keep-alives.
                 self._receive_line(line)
 
     def _receive_line(self, line: bytes) -> None:
@@ -141,7 +156,7 @@ class RdbChannel:
             self._out.append(self._dialect.snapshot_request)
 
     def _receive_start(self, line: bytes) -> None:
-        """The line that states the cut, or why there is no snapshot."""
+        """Take the line that states the cut, or the error line that says why there is no snapshot."""
         if line[:1] != b"-" and self._dialect.replica_asks_for_stream:
             self.start = decode_end_offset(line)
         else:
@@ -155,7 +170,10 @@ class RdbChannel:
         self._move(RdbChannelTrigger.START)
 
     def _introduce(self) -> None:
-        """All options in one REPLCONF. The address is told as on the first connection, so that both have one name."""
+        """Send all options in one REPLCONF, so that they cost one round trip.
+
+        The address is told as on the first connection: a master recognises a replica by it (pairs.py, causes.py).
+        """
         words = [b"REPLCONF", b"capa", b"eof", b"rdb-only", b"1", b"rdb-channel", b"1"]
         if self._main_id is not None:
             words += [b"main-ch-client-id", b"%d" % self._main_id]

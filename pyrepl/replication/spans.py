@@ -1,8 +1,14 @@
 """Cuts parsed stream bytes where it is safe to stop: between units, never inside MULTI ... EXEC.
 
-Not here: parsing (resp/parser.py) and applying. A replica may lose its link inside a transaction; what it has applied
-must then be a prefix of whole units, or the rest would be applied alone after the partial resync. So units that are
-not closed yet wait here. Source: Redis 7.0 `commandProcessed`, which holds the offset back inside MULTI.
+A unit is a single command, or a transaction from its MULTI to its EXEC. A replica may lose its link inside a
+transaction. What the replica has applied by then must be whole units: otherwise the partial resync would bring the
+transaction's second half, which would be applied alone. So a transaction waits here until its end has come.
+
+stream_in.py feeds this with what the parser cut out, and hands the whole units on.
+
+Not here: parsing (resp/parser.py) and applying (the shell).
+
+Source: Redis 7.0 `commandProcessed`, which does not advance the offset inside MULTI.
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ from pyrepl.resp.parser import Batch
 _OPENS: Final = 1
 _CLOSES: Final = 2
 _FOR_LINK: Final = 3
+# Masters write these commands themselves, so two spellings are enough; a lookup saves an upper() for each command.
 _SPECIAL: Final[dict[bytes, int]] = {
     b"MULTI": _OPENS,
     b"multi": _OPENS,
@@ -29,10 +36,11 @@ _SPECIAL: Final[dict[bytes, int]] = {
 
 @final
 class Spans:
-    """Groups batches into whole units.
+    """Groups batches of commands into whole units.
 
-    Invariants: `start` is the cut before the first byte held; `_raw` holds bytes of an open unit alone, and
-    `_commands`, `_ends` (relative to `start`) what was parsed from them.
+    Invariants: `start` is the cut before the first byte held, so everything left of it was given out. Between two calls
+    `_raw` holds bytes of an unfinished transaction alone; `_commands` and `_ends` (relative to `start`) are the
+    commands parsed from these bytes.
     """
 
     __slots__ = ("_commands", "_ends", "_open", "_raw", "_raw_bytes", "acks_wanted", "start")
@@ -40,7 +48,8 @@ class Spans:
     def __init__(self, start: int) -> None:
         self.start = start
         self.acks_wanted: list[int] = []
-        """Cuts behind each `REPLCONF GETACK`, rising: the master wants an ACK once this is applied."""
+        """The cuts behind each `REPLCONF GETACK`, rising: the master wants an ACK when everything left of such a cut is
+        applied. The reader (stream_in.py) takes out those that it has served."""
         self._commands: list[list[bytes]] = []
         self._ends: list[int] = []
         self._raw: list[bytes] = []
@@ -49,13 +58,13 @@ class Spans:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the unit that is not closed yet."""
+        """Bytes of the transaction that has not ended yet; 0 if none is open."""
         return self._raw_bytes
 
     def add(self, batch: Batch) -> Apply | None:
-        """Take what was parsed; the whole units that are complete now, None if there are none.
+        """Take what was parsed. Returns the units that are complete now, None if there are none.
 
-        A batch without open units, the usual case, is passed on without copying.
+        The usual batch has no transaction and no REPLCONF in it; it is passed on without copying.
         """
         if batch.size == 0:
             return None
@@ -70,13 +79,15 @@ class Spans:
         return apply
 
     def _add_slowly(self, batch: Batch) -> Apply | None:
-        """Note each command; keep what lies behind the last end of a unit."""
+        """As `add`, for a batch with special commands, or behind a MULTI: look at each command."""
+        # `boundary` and `count`: how many bytes from `start` on, and how many commands, lie in whole units.
         base = self._raw_bytes
         boundary = 0
         count = 0
         for command, end in zip(batch.commands, batch.ends, strict=True):
             kind = _SPECIAL.get(command[0], 0)
             if kind == _FOR_LINK:
+                # Counted in the offset, but not applied: the link answers it.
                 if len(command) > 1 and command[1].upper() == b"GETACK":
                     self.acks_wanted.append(self.start + base + end)
             else:
@@ -92,11 +103,12 @@ class Spans:
         self._raw.append(batch.raw)
         self._raw_bytes += batch.size
         if not self._open:
+            # Blank lines behind the last command are no command, but they count in the offset.
             boundary = self._raw_bytes
         return self._take(boundary, count) if boundary else None
 
     def _take(self, boundary: int, count: int) -> Apply:
-        """The first `boundary` bytes held, which are `count` commands."""
+        """Give out the first `boundary` bytes held, which are `count` commands; keep what lies behind them."""
         raw = self._raw[0] if len(self._raw) == 1 else b"".join(self._raw)
         apply = Apply(self._commands[:count], self._ends[:count], raw[:boundary], self.start)
         self.start += boundary
