@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, Final
 import psutil
 
 from bench.metrics_sql import QUESTIONS, TABLES
-from cli.metrics.readers import Readers, processes
+from pyrepl.analysis.readers import Readers, processes
 
 if TYPE_CHECKING:
     from pyrepl.metrics.answers import Answering
@@ -114,10 +114,11 @@ def grown(work: Path, share: int) -> Iterator[None]:
 
 
 def _spark(logs: list[Path], tables: Path, master: str, size: int) -> Laps:
-    from cli.metrics.answers import here, is_little
-    from cli.metrics.archive import java_options
-    from cli.metrics.run import MANIFEST
-    from cli.metrics.spark import QUICK_BYTES, java
+    from pyrepl.analysis.answers import here, is_little
+    from pyrepl.analysis.archive import java_options
+    from pyrepl.analysis.needs import java
+    from pyrepl.analysis.run import MANIFEST
+    from pyrepl.analysis.spark import QUICK_BYTES
     from pyrepl.metrics.ingest import by_tasks, ingest, news
 
     found: Laps = {}
@@ -172,8 +173,8 @@ def prepare(work: Path, master: str) -> Laps:
 
 
 def _wait_for_java() -> None:
-    from cli.metrics.archive import java_options
-    from cli.metrics.spark import java
+    from pyrepl.analysis.archive import java_options
+    from pyrepl.analysis.needs import java
 
     over = time.monotonic() + JAVA_ENDS_S
     while "SharedArchiveFile" not in java_options(java(), os.environ) and time.monotonic() < over:

@@ -9,6 +9,8 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     daemon                                the process: loop, sockets, files, children, clocks, randomness; its rooms:
                                           clients, feeding (our replicas), following (our master), disk, aof, memory,
                                           eventlog, changes (the stream port)
+    analysis                              neighbour of daemon: the process around the metrics, with Java and Spark
+    capture                               neighbour of daemon: a change stream in files
     commands | metrics                    one row per command, rooms: engine (table, dispatcher), keys, strings,
                                           collections, zsets, xstreams, session, node, describe
                                           | what syncs cost, by Spark from logs
@@ -24,7 +26,7 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     layout                                which interpreters the compiled form fits
     errors
 
-Everything below `daemon` is a function of bytes and `now`: no socket, no clock, no randomness, no log.
+Everything below these three is a function of bytes and `now`: no socket, no clock, no randomness, no log.
 
 Where do I add ...?
     a command          one @command function in its family, in a room of commands/: it parses, calls a verb and shapes

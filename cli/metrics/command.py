@@ -68,8 +68,10 @@ def metrics(
       0  done, whatever the logs tell; or --follow was stopped by Ctrl-C or SIGTERM
       2  it cannot be done: no such log, no Java, something is not installed
     """
+    from pyrepl.analysis.asked import Asked
+
     from . import run as screen
-    from .spark import Options
+    from .options import Options
 
     now_us = time.time_ns() // 1000
     since_us, until_us = _bound("--since", since, now_us), _bound("--until", until, now_us)
@@ -78,8 +80,8 @@ def metrics(
         raise click.UsageError("--follow needs --out DIR: there it keeps how far it has read")
     if follow and wanted != "text":
         raise click.UsageError(f"--follow prints lines of text; {wanted} is written below --out after each batch")
-    asked = Options(logs, out, master, since_us, until_us, wanted, zone, quiet, follow, every_s, late_s)
-    sys.exit(screen.show(asked))
+    asked = Asked(logs, out, master, since_us, until_us, zone, every_s, late_s)
+    sys.exit(screen.show(Options(asked, wanted, quiet, follow)))
 
 
 def _span(option: str, text: str) -> float:

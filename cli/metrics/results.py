@@ -1,56 +1,21 @@
-"""What `pyrepl metrics` found, as it goes out: files below --out, or text for whoever asked."""
+"""What `pyrepl metrics` found, as text for whoever asked."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Mapping
-from concurrent.futures import Future
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from .spark import Options
+from .options import Options
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from pyrepl.analysis.follow import Batch
     from pyrepl.metrics.report.model import Report
 
 
-def library_of_charts() -> str:
-    from pyrepl.metrics.report.library import bundle
-
-    return bundle()
-
-
-def write_all(report: Report, results: Mapping[str, pl.LazyFrame], out: Path, library: Future[str] | None) -> None:
-    from pyrepl.metrics import parquet
-
-    parquet.write(report, results, out / "results")
-    _write_files(report, out, library)
-
-
-def _write_files(report: Report, out: Path, library: Future[str] | None) -> None:
-    from pyrepl.metrics.report.as_json import as_json
-    from pyrepl.metrics.report.openmetrics import openmetrics
-    from pyrepl.metrics.report.page import page
-
-    assert library is not None
-    replace(out / "report.html", page(report, library.result()).encode())
-    replace(out / "metrics.json", as_json(report).encode())
-    replace(out / "metrics.prom", openmetrics(report))
-
-
-def replace(path: Path, content: bytes) -> None:
-    """Whoever reads the file meanwhile has the old one or the new one, never half of it."""
-    rough = path.with_name(f".{path.name}.{os.getpid()}")
-    rough.write_bytes(content)
-    rough.replace(path)
-
-
-def print_report(report: Report, options: Options, library: Future[str] | None) -> None:
+def print_report(report: Report, options: Options, charts: str | None) -> None:
     from pyrepl.metrics.report.as_json import as_json
     from pyrepl.metrics.report.openmetrics import openmetrics
     from pyrepl.metrics.report.page import page
@@ -61,9 +26,28 @@ def print_report(report: Report, options: Options, library: Future[str] | None) 
     elif options.format == "openmetrics":
         sys.stdout.write(openmetrics(report).decode())
     elif options.format == "html":
-        assert library is not None
-        sys.stdout.write(page(report, library.result()))
+        assert charts is not None
+        sys.stdout.write(page(report, charts))
     else:
         summarise(report, Console())
-        if options.out is not None:
-            sys.stdout.write(f"Written to {options.out}: report.html, metrics.json, metrics.prom, results/ (Parquet)\n")
+        if options.asked.out is not None:
+            sys.stdout.write(
+                f"Written to {options.asked.out}: report.html, metrics.json, metrics.prom, results/ (Parquet)\n"
+            )
+
+
+def print_batch(batch: Batch) -> None:
+    """One line for whoever watches."""
+    report = batch.report
+    totals = report.rows("totals")[0]
+    sys.stdout.write(
+        f"{_shown(report.made_at_us)} files with news {batch.files}, syncs {totals['syncs']}, "
+        f"partial {totals['partial_ok']}, full {totals['full_ok']}, failed {totals['full_failed']}, "
+        f"not understood {totals['unparsed_lines']}, final before {_shown(batch.final_us)}\n"
+    )
+    sys.stdout.flush()
+
+
+def _shown(at_us: int | None) -> str:
+    """Unix us as 2026-11-21T10:56:24Z."""
+    return "-" if at_us is None else datetime.fromtimestamp(at_us / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

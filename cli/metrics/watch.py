@@ -10,13 +10,13 @@ import contextlib
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO, final
+from collections.abc import Callable
+from typing import Final, Protocol, TextIO, final
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from pyrepl.analysis.progress import Tasks
 
 _LOOK_S: Final = 0.2
 _LINE_S: Final = 10.0
@@ -43,8 +43,9 @@ class _Shown(Protocol):
         ...
 
 
+@final
 class Watch:
-    """Shows the step, and the tasks of Spark's present stages.
+    """Shows the step, and the tasks of Spark's present stages: a Progress (pyrepl.analysis.progress).
 
     Invariant: nothing is shown before `__enter__`, and nothing after `stop`.
     """
@@ -56,7 +57,7 @@ class Watch:
         self._shown: _Shown | None = None
         if not quiet:
             self._shown = _Bar(console) if console.is_terminal else Lines(self._file)
-        self._spark: SparkSession | None = None
+        self._tasks: Callable[[], Tasks] | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, name="metrics-progress", daemon=True)
@@ -92,9 +93,9 @@ class Watch:
         """So many of so many bytes of the logs are read."""
         self._detail(done, total, f"{done >> 20}/{total >> 20} MB read")
 
-    def follow(self, spark: SparkSession | None) -> None:
-        """Ask this session for its stages from now on."""
-        self._spark = spark
+    def ask(self, tasks: Callable[[], Tasks] | None) -> None:
+        """Ask this for Spark's tasks from now on."""
+        self._tasks = tasks
 
     def _detail(self, done: int, total: int, text: str) -> None:
         with self._lock:
@@ -103,11 +104,11 @@ class Watch:
 
     def _look(self) -> None:
         while not self._over.wait(_LOOK_S):
-            spark = self._spark
-            if spark is not None:
+            tasks = self._tasks
+            if tasks is not None:
                 with contextlib.suppress(Exception):
                     # A session that is just being stopped answers with whatever error it likes.
-                    done, total, stages = tasks_of(spark.sparkContext.statusTracker())
+                    done, total, stages = tasks()
                     if total:
                         text = f"{done}/{total} tasks in {stages} stage{'' if stages == 1 else 's'}"
                         self._detail(done, total, text)
@@ -187,9 +188,3 @@ class Lines:
         with contextlib.suppress(OSError):
             self._file.write(f"pyrepl metrics: {text}\n")
             self._file.flush()
-
-
-def tasks_of(tracker: Any) -> tuple[int, int, int]:
-    """Tasks done, tasks in all, and stages, of what Spark does right now."""
-    stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
-    return sum(one.numCompletedTasks for one in stages), sum(one.numTasks for one in stages), len(stages)

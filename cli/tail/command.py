@@ -1,4 +1,4 @@
-"""`pyrepl tail` on the command line: its options, and what goes together. What it does: follow.py, capture.py."""
+"""`pyrepl tail` on the command line: its options, and what goes together. The work: follow.py and pyrepl.capture."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ def tail(
       1  something is wrong, and stderr says what
       3  the changes after the token cannot be had any more
     """
+    from pyrepl.capture.files import Rolling
     from pyrepl.changes.client import NodeAddress
     from pyrepl.changes.place import Place
 
     from . import follow as follower
-    from .capture import Rolling
 
     place = _parsed(Place.parse, start, "--from")
     for node in nodes:

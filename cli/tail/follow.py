@@ -1,21 +1,24 @@
-"""`pyrepl tail`: a stream of a node on the screen, row by row, or into files (capture.py)."""
+"""`pyrepl tail`: a stream of a node on the screen, row by row (screen.py), or into files (pyrepl.capture).
+
+Here is what is asked of both, what is said of connections and errors, and the exit status.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import os
 import signal
 import ssl
 import sys
 import time
-from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, final
 
-from pyrepl.changes.batches import Row
+from pyrepl.capture.files import Capture, Folder, Rolling
+from pyrepl.capture.formats import JSON_LINES, PARQUET, why_not_here
+from pyrepl.capture.matching import Matching
+from pyrepl.capture.names import FolderError
 from pyrepl.changes.client import ClientOptions, Connected, Notice, Subscription, subscribe
 from pyrepl.changes.place import Place
 from pyrepl.changes.refusals import (
@@ -26,32 +29,17 @@ from pyrepl.changes.refusals import (
     UnknownToken,
     WrongPassword,
 )
-from pyrepl.changes.rows import Json, encode_row
 from pyrepl.changes.token_file import TokenFile
 from pyrepl.errors import PyreplError
-from pyrepl.words import quote_word
 
 from ..stream_port import STREAM_PORT, where_it_is
-from .capture import Capture, Folder, Rolling
-from .formats import JSON_LINES, PARQUET, why_not_here
-from .matching import Matching
-from .names import FolderError
-from .records import Column, columns_of, record_of
+from .screen import SCREENS
 
 FINE: Final = 0
 FAILED: Final = 1
 NOT_TO_BE_HAD: Final = 3
 
-LINES: Final = "lines"
-JSON: Final = "json"
-TABLE: Final = "table"
-
-_NOT_SHOWN: Final = ("part", "key_base64", "words_base64")
-_WIDTHS: Final = {"token": 16, "part": 4, "db": 3, "command": 12, "cache": 24}
-_DEFAULT_WIDTH: Final = 40
 _REPEAT_AFTER_S: Final = 60.0
-_SCREENFUL: Final = 40
-"""Rows between two headings of a table."""
 
 
 class Options(NamedTuple):
@@ -141,7 +129,7 @@ async def _show(options: Options, telling: Telling) -> None:
     if store is not None and not store.path.parent.is_dir():
         raise FolderError(f"cannot keep the token in {store.path}: there is no folder {store.path.parent}")
     matching = Matching(options.pattern)
-    screen = _SCREENS[options.form](options.stream)
+    screen = SCREENS[options.form](options.stream)
     shown = 0
     async with _subscription(options, telling, options.start, store) as rows:
         while True:
@@ -183,86 +171,6 @@ def _opened(path: Path, stream: str, suffix: str) -> Folder:
             f"{f' ({error.filename})' if error.filename and str(error.filename) != str(path) else ''}."
             " Give --to a folder that this user may make and write to"
         ) from None
-
-
-# ---------------------------------------------------------------------- the screen
-
-
-@final
-class _Lines:
-    """The token and the row as the node sent it."""
-
-    def __init__(self, stream: str) -> None:
-        pass
-
-    def lines(self, row: Row) -> list[str]:
-        return [f"{row.token} {encode_row(row.data)}"]
-
-
-@final
-class _JsonRecords:
-    """A JSON object a row."""
-
-    def __init__(self, stream: str) -> None:
-        self._columns = columns_of(stream)
-
-    def lines(self, row: Row) -> list[str]:
-        return [json.dumps(record_of(row, self._columns))]
-
-
-@final
-class _Table:
-    """Columns for people, with a heading now and then. Control characters are escaped: a key may hold any."""
-
-    def __init__(self, stream: str) -> None:
-        self._columns = [column for column in columns_of(stream) if column.name not in _NOT_SHOWN]
-        self._binary = {
-            column.name.removesuffix("_base64"): column.read
-            for column in columns_of(stream)
-            if column.name.endswith("_base64")
-        }
-        self._shown = 0
-
-    def lines(self, row: Row) -> list[str]:
-        self._shown += 1
-        line = _aligned((column.name, self._shown_of(column, row)) for column in self._columns)
-        if self._shown % _SCREENFUL != 1:
-            return [line]
-        return [_aligned((column.name, column.name) for column in self._columns), line]
-
-    def _shown_of(self, column: Column, row: Row) -> str:
-        """As redis-cli shows bytes that are no text: "\\xff"."""
-        value = column.read(row)
-        read = self._binary.get(column.name)
-        other = read(row) if read is not None else None
-        if isinstance(value, list) and read is not None:
-            others = other if isinstance(other, list) else [None] * len(value)
-            return " ".join(map(_cell, value, others))
-        return _cell(value, other)
-
-
-_SCREENS: Final[dict[str, Callable[[str], _Lines | _JsonRecords | _Table]]] = {
-    LINES: _Lines,
-    JSON: _JsonRecords,
-    TABLE: _Table,
-}
-
-
-def _aligned(cells: Iterable[tuple[str, str]]) -> str:
-    return "  ".join(text.ljust(_WIDTHS.get(name, _DEFAULT_WIDTH)) for name, text in cells).rstrip()
-
-
-def _cell(value: Json, other: Json) -> str:
-    if isinstance(other, str):
-        return quote_word(base64.b64decode(other)).decode()
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in value)
-    return encode_row(value)
-
-
-# ---------------------------------------------------------------------- what is said beside
 
 
 @final

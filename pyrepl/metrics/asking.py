@@ -1,6 +1,6 @@
 """Who answers for the groups of nodes: Spark's tasks, several at once and wherever they run.
 
-Threads of the command do where there is little new (cli/metrics/answers.py). What is answered is answers.py's.
+Threads of the command do where there is little new (analysis/answers.py). What is answered is answers.py's.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     ingest(by_tasks(spark), ["logs/"], Path("out/tables"))
 
-Spark's tasks read on a cluster; on one machine the command has processes of its own for that (cli/metrics/readers.py).
+Spark's tasks read on a cluster; on one machine the command has processes of its own for that (analysis/readers.py).
 
 The tables answer all questions afterwards (jobs.py). A run that dies changes nothing: the next one removes its parts.
 """

@@ -18,6 +18,8 @@ UNWANTED = {
     "sqlite3",
     "psycopg",
     # The other subcommands and what they are made with.
+    "pyrepl.analysis",
+    "pyrepl.capture",
     "pyrepl.metrics",
     "pyrepl.topology",
     "rich",

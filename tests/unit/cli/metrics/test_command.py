@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from cli.commands import cli
 from cli.metrics import run as screen
-from cli.metrics.spark import Options
+from cli.metrics.options import Options
+from pyrepl.analysis.asked import Asked
 
 RUNNER = CliRunner()
 
@@ -29,16 +30,15 @@ def asked(monkeypatch: pytest.MonkeyPatch, *words: str) -> Options:
 
 
 def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert asked(monkeypatch, "logs") == Options(("logs",))
+    assert asked(monkeypatch, "logs") == Options(Asked(("logs",)))
 
 
 def test_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     words = (
         "a b --out o --master local[2] --since 2026-11-21 --until 2026-11-22 --format json --zone Asia/Tokyo --quiet"
     )
-    assert asked(monkeypatch, *words.split()) == Options(
-        ("a", "b"), Path("o"), "local[2]", 1795219200000000, 1795305600000000, "json", "Asia/Tokyo", True
-    )
+    wanted = Asked(("a", "b"), Path("o"), "local[2]", 1795219200000000, 1795305600000000, "Asia/Tokyo")
+    assert asked(monkeypatch, *words.split()) == Options(wanted, "json", quiet=True)
 
 
 @pytest.mark.parametrize("option", ["--since", "--until"])
@@ -50,7 +50,7 @@ def test_a_time_that_is_none(option: str) -> None:
 
 def test_following(monkeypatch: pytest.MonkeyPatch) -> None:
     options = asked(monkeypatch, *["--follow", "logs", "--out", "o", "--every", "5m", "--late", "2h"])
-    assert (options.logs, options.follow, options.every_s, options.late_s) == (("logs",), True, 300, 7200)
+    assert (options.asked, options.follow) == (Asked(("logs",), Path("o"), every_s=300, late_s=7200), True)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,14 +11,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from py4j.protocol import Py4JError, Py4JNetworkError
 
-from cli.metrics import results as metrics_results
 from cli.metrics import run as metrics
-from cli.metrics import spark as metrics_spark
-from cli.metrics.readers import MAKE_ROOM
+from cli.metrics.options import Options
 from cli.metrics.run import moment, show
-from cli.metrics.spark import Options, java_version, why_not
+from pyrepl.analysis import needs, spark
+from pyrepl.analysis.asked import Asked
+from pyrepl.analysis.failures import DISK_FULL
 
 NOW_US = 1795258584000000
 
@@ -48,56 +45,21 @@ def test_what_is_no_moment(text: str) -> None:
         moment(text, NOW_US)
 
 
-def fake_java(folder: Path, told: str) -> Path:
-    program = folder / "bin" / "java"
-    program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\necho '{told}' >&2\n")
-    program.chmod(0o755)
-    return program
-
-
-@pytest.mark.parametrize(
-    ("told", "version"),
-    [('openjdk version "17.0.2" 2022-01-18', 17), ('java version "1.8.0_292"', 8), ("something else", 0)],
-)
-def test_javas_version(tmp_path: Path, told: str, version: int) -> None:
-    assert java_version(str(fake_java(tmp_path, told))) == version
-    assert java_version(str(tmp_path / "none")) == 0
-
-
 def test_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert show(Options(("log",))) == 2
+    assert show(Options(Asked(("log",)))) == 2
     said = capsys.readouterr().err
     assert said.startswith("pyrepl metrics: Spark runs on Java, 17 or later, and there is none here.")
     assert "apt-get install default-jre-headless" in said
 
 
-def test_java_home_comes_first_and_may_be_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert metrics_spark.java() == "" and "there is none here" in why_not()
-    program = fake_java(tmp_path, 'openjdk version "21"')
-    assert metrics_spark.java() == str(program) and why_not() == ""
-
-
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(metrics_spark, "NEEDED", ("json", "no_such_module"))
-    assert show(Options(("log",))) == 2
+    monkeypatch.setattr(needs, "NEEDED", ("json", "no_such_module"))
+    assert show(Options(Asked(("log",)))) == 2
     assert capsys.readouterr().err == (
         "pyrepl metrics: needs more than the daemon does, no_such_module is missing here. "
         "Install it: pip install 'pyrepl-server[metrics]'\n"
-    )
-
-
-def test_why_spark_did_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    fake_java(tmp_path, 'openjdk version "11.0.2"')
-    assert "this is Java 11" in metrics_spark._why_no_start("local[1]", RuntimeError("gone"), "")
-    monkeypatch.delenv("JAVA_HOME")
-    chatter = "WARN this\n26/11/21 ERROR Worker: cannot bind\nmore"
-    assert metrics_spark._why_no_start("spark://x:1", RuntimeError("gone\nand more"), chatter) == (
-        "Spark did not start on spark://x:1: gone\n  26/11/21 ERROR Worker: cannot bind"
     )
 
 
@@ -107,11 +69,11 @@ def test_logs_that_are_not_there_are_told_before_spark_starts(
     def no_spark(*_: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr(metrics, "spark_for", no_spark)
+    monkeypatch.setattr(spark, "spark_for", no_spark)
     (tmp_path / "here.log").touch()
     logs = tuple(str(tmp_path / name) for name in ("a", "here.log", "b.log"))
     for follow in (False, True):
-        assert show(Options(logs, tmp_path / "out", follow=follow)) == 2
+        assert show(Options(Asked(logs, tmp_path / "out"), follow=follow)) == 2
         assert capsys.readouterr().err == f"pyrepl metrics: {tmp_path}/a, {tmp_path}/b.log: no such file or folder\n"
     assert not (tmp_path / "out").exists()
 
@@ -123,84 +85,9 @@ def test_a_full_disk_is_told_with_what_to_do(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(metrics, "why_not", lambda: "")
-    monkeypatch.setattr(metrics, "_run", full)
-    assert show(Options((str(tmp_path),))) == 2
-    assert capsys.readouterr().err == f"pyrepl metrics: {metrics_spark.DISK_FULL}\n"
-
-
-@pytest.mark.parametrize("number", metrics_spark.SIGNALS)
-def test_a_signal_waits_until_java_has_started(number: signal.Signals) -> None:
-    before = signal.signal(number, signal.default_int_handler)
-    done = []
-    try:
-        with pytest.raises(KeyboardInterrupt), metrics_spark._held_back():
-            signal.raise_signal(number)
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # as Spark takes it
-            done.append("started")
-        assert done == ["started"]
-        assert signal.getsignal(number) is signal.default_int_handler
-    finally:
-        signal.signal(number, before)
-
-
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        (
-            "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
-            '  File "part.py", line 5, in put\n    raise\nOSError: [Errno 28] No space left on device\n\n'
-            "JVM stacktrace:\norg.apache.spark.SparkException: gone\n\tat a.b.C",
-            "OSError: [Errno 28] No space left on device",
-        ),
-        (
-            "An error occurred while calling o47.collect.\n: org.apache.spark.SparkException: Job aborted\n\tat a.b.C",
-            "org.apache.spark.SparkException: Job aborted",
-        ),
-        ("", ""),
-    ],
-)
-def test_why_spark_failed_is_one_line(text: str, cause: str) -> None:
-    assert metrics_spark.cause_in(text) == cause
-
-
-def test_errors_of_spark_are_told_and_others_are_not() -> None:
-    assert metrics_spark.in_our_words(
-        Py4JError("An error occurred while calling o1.x.\n: java.lang.Oh: no\n\tat a")
-    ) == ("Spark failed: java.lang.Oh: no")
-    unwritten = (
-        "Traceback (most recent call last):\n  at\npyrepl.metrics.part.WriteError: /out/a (No space left)\n\nJVM"
-    )
-    assert metrics_spark.in_our_words(Py4JError(unwritten)) == f"cannot write /out/a (No space left): {MAKE_ROOM}"
-    full = "Traceback (most recent call last):\n  at\nOSError: [Errno 28] No space left on device\n\nJVM"
-    assert metrics_spark.in_our_words(Py4JError(full)) == metrics_spark.DISK_FULL
-    no_answer = Py4JError("An error occurred while calling o57.collectToPython")
-    for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(), no_answer):
-        assert metrics_spark.in_our_words(error) == metrics_spark.SPARK_IS_GONE
-    assert metrics_spark.in_our_words(ValueError("ours")) == ""
-
-
-def test_where_spark_runs() -> None:
-    assert metrics_spark.master_of(Options(("log",)), {}) == "local[*]"
-    assert metrics_spark.master_of(Options(("log",)), {"PYSPARK_GATEWAY_PORT": "1"}) == "", "as spark-submit was told"
-    assert (
-        metrics_spark.master_of(Options(("log",), master="spark://x:1"), {"PYSPARK_GATEWAY_PORT": "1"}) == "spark://x:1"
-    )
-
-
-def test_how_much_there_is_to_read(tmp_path: Path) -> None:
-    (tmp_path / "deep" / "er").mkdir(parents=True)
-    (tmp_path / "deep" / "a").write_bytes(b"12345")
-    (tmp_path / "deep" / "er" / "b").write_bytes(b"123")
-    assert metrics_spark.bytes_in((str(tmp_path / "deep"), str(tmp_path / "deep" / "a"), str(tmp_path / "none"))) == 13
-
-
-def test_what_a_program_says_is_kept_aside(capfd: pytest.CaptureFixture[str]) -> None:
-    with metrics_spark._hushed() as said:
-        subprocess.run([sys.executable, "-c", "import os; os.write(2, b'noi'); os.write(1, b'se')"], check=True)
-        assert said() == "noise"
-    os.write(2, b"heard")
-    os.write(1, b"too")
-    assert capfd.readouterr() == ("too", "heard")
+    monkeypatch.setattr(metrics, "_once", full)
+    assert show(Options(Asked((str(tmp_path),)))) == 2
+    assert capsys.readouterr().err == f"pyrepl metrics: {DISK_FULL}\n"
 
 
 @pytest.mark.parametrize("follow", [False, True])
@@ -210,7 +97,7 @@ def test_a_folder_that_cannot_be(
     monkeypatch.setattr(metrics, "why_not", lambda: "")
     (tmp_path / "file").touch()
     out = tmp_path / "file" / "out"
-    assert show(Options((str(tmp_path),), out, follow=follow, quiet=True)) == 2
+    assert show(Options(Asked((str(tmp_path),), out), follow=follow, quiet=True)) == 2
     assert capsys.readouterr().err == (
         f"pyrepl metrics: cannot write to the folder {out}: Not a directory."
         " Give --out a folder that this user may make and write to\n"
@@ -224,8 +111,8 @@ def test_no_error_is_a_number(
         raise PermissionError(errno.EACCES, "Permission denied", "/out/metrics.json")
 
     monkeypatch.setattr(metrics, "why_not", lambda: "")
-    monkeypatch.setattr(metrics, "_run", refused)
-    assert show(Options((str(tmp_path),), quiet=True)) == 2
+    monkeypatch.setattr(metrics, "_once", refused)
+    assert show(Options(Asked((str(tmp_path),)), quiet=True)) == 2
     assert capsys.readouterr().err == "pyrepl metrics: /out/metrics.json: Permission denied\n"
 
 
@@ -235,26 +122,10 @@ def test_progress_begins_before_what_takes_its_time(
     seen: list[str] = []
     monkeypatch.setattr(metrics, "why_not", lambda: "")
     monkeypatch.setattr(metrics, "_work", lambda *_: seen.append(capfd.readouterr().err))
-    assert show(Options((str(tmp_path),))) == show(Options((str(tmp_path),), quiet=True)) == 0
+    assert show(Options(Asked((str(tmp_path),)))) == show(Options(Asked((str(tmp_path),)), quiet=True)) == 0
     assert seen == ["pyrepl metrics: prepare\n", ""]
     heavy = "import sys, cli.metrics.run; sys.exit(any(m in sys.modules for m in ('polars', 'pyarrow', 'pyspark')))"
     assert subprocess.run([sys.executable, "-c", heavy], check=False).returncode == 0
-
-
-def test_two_do_not_write_to_one_folder(tmp_path: Path) -> None:
-    with metrics._store(Options(("log",), tmp_path)) as tables:
-        assert tables == tmp_path / "tables"
-        with pytest.raises(metrics_spark.CannotRun, match="another pyrepl metrics writes to"):
-            metrics._store(Options(("log",), tmp_path)).__enter__()
-    with metrics._store(Options(("log",), tmp_path)):
-        pass
-
-
-def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.json"
-    path.write_text("old")
-    metrics_results.replace(path, b"new")
-    assert path.read_bytes() == b"new" and [one.name for one in tmp_path.iterdir()] == ["metrics.json"]
 
 
 def line(seq: int, at_s: float, event: str, **fields: Any) -> str:

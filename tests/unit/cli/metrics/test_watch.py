@@ -5,23 +5,10 @@ from __future__ import annotations
 import io
 import os
 import pty
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from cli.metrics.watch import Lines, Watch, tasks_of
-
-
-def test_tasks_of_the_present_stages() -> None:
-    class Tracker:
-        def getActiveStageIds(self) -> list[int]:
-            return [1, 2, 3]
-
-        def getStageInfo(self, stage: int) -> Any:
-            return None if stage == 3 else SimpleNamespace(numTasks=4, numCompletedTasks=stage)
-
-    assert tasks_of(Tracker()) == (3, 8, 2)
+from cli.metrics.watch import Lines, Watch
 
 
 def test_lines_as_a_step_begins_and_while_it_lasts() -> None:

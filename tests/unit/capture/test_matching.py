@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.tail.matching import Matching
+from pyrepl.capture.matching import Matching
 from pyrepl.changes.batches import Row
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from cli.tail.formats import JSON_LINES, PARQUET, open_format, why_not_here
-from cli.tail.records import Record, columns_of, record_of
+from pyrepl.capture.formats import JSON_LINES, PARQUET, open_format, why_not_here
+from pyrepl.capture.records import Record, columns_of, record_of
 from pyrepl.changes.batches import Row
 from pyrepl.changes.rows import Json
 

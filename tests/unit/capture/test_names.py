@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.tail.names import FolderError, Span, finished, finished_name, is_part, part_name, place_of, safe
+from pyrepl.capture.names import FolderError, Span, finished, finished_name, is_part, part_name, place_of, safe
 from pyrepl.changes.place import Place
 
 REPLID = "8371445ee67f9ab1c2d3e4f5061728394a5b6c7d"

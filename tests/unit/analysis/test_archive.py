@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.metrics.archive import GIVEN_UP_S, java_options
+from pyrepl.analysis.archive import GIVEN_UP_S, java_options
 
 JAVA = sys.executable
 """Any program: only its path and its age matter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.tail.records import columns_of, names_in, record_of
+from pyrepl.capture.records import columns_of, names_in, record_of
 from pyrepl.changes.batches import Row
 from pyrepl.changes.rows import Json
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.metrics import readers as metrics_readers
-from cli.metrics.readers import MAKE_ROOM, ReadError, Readers, processes, size_of
+from pyrepl.analysis import readers as metrics_readers
+from pyrepl.analysis.failures import MAKE_ROOM, ReadError
+from pyrepl.analysis.readers import Readers, processes, size_of
 from pyrepl.metrics.part import Split, Told, read_split
 
-LOGS = Path(__file__).resolve().parents[3] / "data" / "logs" / "events"
+LOGS = Path(__file__).resolve().parents[2] / "data" / "logs" / "events"
 FILES = sorted(LOGS.rglob("*.jsonl"))[:5]
 SPLITS = [Split(str(path), f"id{place}", 0, path.stat().st_size, "n", False) for place, path in enumerate(FILES)]
 

@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.metrics import run as metrics
-from cli.metrics.answers import LITTLE_BYTES, here, is_little
-from cli.metrics.run import show
-from cli.metrics.spark import Options
+from pyrepl.analysis.answers import LITTLE_BYTES, here, is_little
 from pyrepl.metrics.asking import by_tasks
 from pyrepl.metrics.ingest import News, news
 from pyrepl.metrics.jobs import analyse
@@ -21,7 +18,7 @@ from pyrepl.metrics.manifest import NAME, Manifest
 from pyrepl.metrics.part import Split
 from tests.unit.metrics.inline import Inline, read
 
-LOG = Path(__file__).resolve().parents[3] / "data" / "logs" / "events" / "pyrepl-output-buffer" / "master.jsonl"
+LOG = Path(__file__).resolve().parents[2] / "data" / "logs" / "events" / "pyrepl-output-buffer" / "master.jsonl"
 LINES = LOG.read_bytes().splitlines(keepends=True)
 
 
@@ -70,35 +67,3 @@ def test_threads_answer_what_tasks_do(tmp_path: Path, bounds: tuple[int | None, 
     asked = [analyse(here(2), tables, *bounds), analyse(by_tasks(spark), tmp_path / "other", *bounds)]
     by_threads, by_spark = ({name: rows.collect().to_dicts() for name, rows in one.items()} for one in asked)
     assert by_threads == by_spark and by_threads["syncs"]
-
-
-def test_a_second_run_starts_no_spark(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    logs, tables = grown(tmp_path, 20)
-    read(logs, tables)
-    grown(tmp_path, len(LINES))
-    monkeypatch.setattr(metrics, "spark_for", None)
-    monkeypatch.setattr(metrics, "why_not", lambda: "")
-    assert show(Options((str(logs),), tables.parent, "local[2]", format="json", quiet=True)) == 0
-    told = json.loads(capsys.readouterr().out)
-    whole = tmp_path / "whole"
-    read(logs, whole)
-    (totals,) = analyse(here(1), whole)["totals"].collect().to_dicts()
-    assert {name: told[name] for name in ("syncs", "full_ok", "full_failed")} == {
-        name: totals[name] for name in ("syncs", "full_ok", "full_failed")
-    }
-
-
-def test_damaged_tables_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    logs, tables = grown(tmp_path, len(LINES))
-    read(logs, tables)
-    for path in (tables / "halves").iterdir():
-        path.write_bytes(b"no parquet")
-    monkeypatch.setattr(metrics, "why_not", lambda: "")
-    assert show(Options((str(logs),), tables.parent, "local[2]", quiet=True)) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"pyrepl metrics: {tables} is damaged (")
-    assert said.endswith("): remove the folder, and all logs are read anew\n") and said.count("\n") == 1

@@ -1,7 +1,7 @@
-"""A reading process of `pyrepl metrics`: ranges of files come on standard input, what became of each goes out.
+"""A process that reads for an analysis: ranges of files come on standard input, what became of each goes out.
 
 A line of JSON each way; it ends with its input, and so with whoever started it (readers.py). Not a program for
-people: python -m pyrepl_cli.metrics.reader TABLES ZONE.
+people: python -m pyrepl.analysis.reader TABLES ZONE.
 """
 
 from __future__ import annotations

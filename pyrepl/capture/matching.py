@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from pyrepl.capture.records import names_in
 from pyrepl.changes.batches import Row
 from pyrepl.glob import Glob
-
-from .records import names_in
 
 
 @final

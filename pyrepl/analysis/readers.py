@@ -20,17 +20,13 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Final, final
 
+from pyrepl.analysis.failures import MAKE_ROOM, ReadError
 from pyrepl.metrics.part import Split, Told, WriteError, read_split
 
 HERE_BYTES: Final = 64 << 20
 """So much is read, twice as much on two processors, before other processes would have begun."""
 _PACKED: Final = 10
 """What a .gz holds is about so much more than it."""
-MAKE_ROOM: Final = "make room or see to its permissions, then run it again: nothing that was read before is lost"
-
-
-class ReadError(Exception):
-    """Why the logs could not be read to their end, and what to do. Nothing of this run counts."""
 
 
 def processes(master: str) -> int:
@@ -101,7 +97,7 @@ class Readers:
                 self._running.discard(process)
 
     def _started(self, tables: Path, zone: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "pyrepl_cli.metrics.reader", str(tables), zone]
+        command = [sys.executable, "-m", "pyrepl.analysis.reader", str(tables), zone]
         # One process is one processor's: threads of its own would be in the others' way.
         environment = {**os.environ, "POLARS_MAX_THREADS": "1"}
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from cli.tail.capture import Capture, Folder, Rolling
-from cli.tail.matching import Matching
-from cli.tail.names import FolderError, finished
+from pyrepl.capture.files import Capture, Folder, Rolling
+from pyrepl.capture.matching import Matching
+from pyrepl.capture.names import FolderError, finished
 from pyrepl.changes.batches import Batch
 from pyrepl.changes.client import ClientOptions, subscribe
 from pyrepl.changes.place import NOW, Place

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Final, Protocol, final
 
+from pyrepl.capture.records import Column, Record
 from pyrepl.changes.rows import encode_row
 from pyrepl.changes.tokens import MAX_ID
-
-from .records import Column, Record
 
 JSON_LINES: Final = "jsonl"
 PARQUET: Final = "parquet"

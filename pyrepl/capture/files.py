@@ -1,4 +1,4 @@
-"""`pyrepl tail --to DIR`: writes a stream into files, each row exactly once, whenever we are killed.
+"""Writes a stream into the files of a folder, each row exactly once, whenever we are killed (`pyrepl tail --to DIR`).
 
 A file is written under a hidden name, flushed to the disk, and renamed; the new name says which tokens it holds
 (names.py). At a start what was not renamed is dropped, and the node is asked for what follows the last token.
@@ -13,15 +13,9 @@ import time
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, Self, final
 
-from pyrepl.changes.batches import Batch
-from pyrepl.changes.client import Subscription
-from pyrepl.changes.place import Place
-from pyrepl.changes.token_file import TokenFile, fsync_folder
-from pyrepl.temporary import create
-
-from .formats import Format, open_format
-from .matching import Matching
-from .names import (
+from pyrepl.capture.formats import Format, open_format
+from pyrepl.capture.matching import Matching
+from pyrepl.capture.names import (
     FolderError,
     finished,
     finished_name,
@@ -31,7 +25,12 @@ from .names import (
     place_of,
     token_name,
 )
-from .records import Record, columns_of, record_of
+from pyrepl.capture.records import Record, columns_of, record_of
+from pyrepl.changes.batches import Batch
+from pyrepl.changes.client import Subscription
+from pyrepl.changes.place import Place
+from pyrepl.changes.token_file import TokenFile, fsync_folder
+from pyrepl.temporary import create
 
 
 class Rolling(NamedTuple):

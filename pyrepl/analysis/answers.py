@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from .readers import size_of
-from .spark import CannotRun
+from pyrepl.analysis.failures import CannotRun
+from pyrepl.analysis.readers import size_of
 
 if TYPE_CHECKING:
     from pyrepl.metrics.answers import Answering

@@ -1,4 +1,4 @@
-"""`pyrepl metrics --follow` around the stream: signals, its end, what a batch tells; a whole run is in tests/fault."""
+"""The stream around the job: signals, its end, what a batch comes to; a whole run is in tests/fault."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from cli.metrics import follow as metrics_follow
-from cli.metrics.spark import CannotRun, Options
+from pyrepl.analysis import follow as metrics_follow
+from pyrepl.analysis.asked import Asked
+from pyrepl.analysis.failures import CannotRun
 from pyrepl.metrics import follow as job
 from pyrepl.metrics.ingest import Read
 from pyrepl.metrics.report.model import Report
@@ -56,7 +57,7 @@ def run(monkeypatch: pytest.MonkeyPatch, query: Query, asked: SimpleQueue[int], 
     batch.error = error
     given: Any = batch
     nothing: Any = None
-    metrics_follow._run(nothing, given, Options(("log",), Path("out"), follow=True), asked)
+    metrics_follow._run(nothing, given, Asked(("log",), Path("out")), asked)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -99,25 +100,15 @@ def report(last_us: int | None) -> Report:
     )
 
 
-def test_what_a_batch_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = Options(("log",), tmp_path, follow=True, late_s=60)
-    metrics_follow.tell_batch(report(1795258590000000), Read(2, 30, 1000, 7), options)
+def test_what_a_batch_comes_to(tmp_path: Path) -> None:
+    asked = Asked(("log",), tmp_path, late_s=60)
+    one = report(1795258590000000)
+    assert metrics_follow.batch_of(one, Read(2, 30, 1000, 7), asked) == (one, 2, 1795258530000000)
     assert json.loads((tmp_path / "follow.json").read_text()) == {
         "made_at_us": 1795258584000000, "final_before_us": 1795258530000000,
     }  # fmt: skip
-    metrics_follow.tell_batch(report(None), Read(0, 0, 0, 0), options)
-    first, second = capsys.readouterr().out.splitlines()
-    assert first == (
-        "2026-11-21T10:56:24Z files with news 2, syncs 3, partial 1, full 1, failed 1, not understood 7, "
-        "final before 2026-11-21T10:55:30Z"
-    )
-    assert second.endswith("final before -")
+    assert metrics_follow.batch_of(report(None), Read(0, 0, 0, 0), asked).final_us is None
     assert json.loads((tmp_path / "follow.json").read_text())["final_before_us"] is None
-
-
-def test_quiet_batches_tell_programs_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    metrics_follow.tell_batch(report(1), Read(1, 1, 1, 0), Options(("log",), tmp_path, quiet=True))
-    assert capsys.readouterr().out == "" and (tmp_path / "follow.json").exists()
 
 
 def test_a_damaged_checkpoint_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +123,7 @@ def test_a_damaged_checkpoint_is_told_with_what_to_do(monkeypatch: pytest.Monkey
     monkeypatch.setattr(job, "follow", refused)
     nothing: Any = None
     with pytest.raises(CannotRun, match="missing") as at_once:
-        metrics_follow._run(nothing, nothing, Options(("log",), Path("out"), follow=True), SimpleQueue())
+        metrics_follow._run(nothing, nothing, Asked(("log",), Path("out")), SimpleQueue())
     assert str(later.value) == str(at_once.value)
     assert str(later.value).endswith(f"Its own notes in out/checkpoint may be damaged: {metrics_follow.REMOVE_IT}")
 

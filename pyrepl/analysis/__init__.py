@@ -1,0 +1,13 @@
+"""The process around the metrics: it starts what reads and answers, ends it, and says what failed in words for people.
+
+What is worked out is pyrepl.metrics, which knows no process; options, progress and text on a terminal are the command
+line's.
+
+asked, progress   what is wanted; whoever shows how far it is
+needs, archive    the modules and the Java that it takes; Java's classes, kept ready
+failures          why it cannot be done: errors of Spark, the disk and files, and what to do
+place, files      the folder: locked while it is written; its report and results
+readers, reader   processes of this machine that read logs
+spark, answers    who answers: Spark's tasks, or threads of this process where there is little
+run, follow       one analysis; one that goes on as the logs grow
+"""

@@ -1,0 +1,61 @@
+"""Why an analysis cannot be done, and what to do about it, in words for people: errors of Spark, the disk and files."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+SPARK_IS_GONE: Final = (
+    "Spark's Java process is gone: ended from outside, or killed for want of memory (see the kernel's log).\n"
+    "Nothing that was read is lost: run it again, with --out it goes on from what is kept there"
+)
+MAKE_ROOM: Final = "make room or see to its permissions, then run it again: nothing that was read before is lost"
+NO_SPACE: Final = "No space left on device"
+DISK_FULL: Final = (
+    f"{NO_SPACE}: the disk of --out is full, or that of temporary files (TMPDIR).\n"
+    "Make room and run it again: nothing that was read before is lost"
+)
+_UNWRITTEN: Final = "pyrepl.metrics.part.WriteError: "
+"""What begins the error of a Spark task that cannot write its part."""
+_RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception)\b")
+"""Begins the last line of a Python traceback, in the first column."""
+
+
+class CannotRun(Exception):
+    """What is missing, and what to do about it."""
+
+
+class ReadError(CannotRun):
+    """Why the logs could not be read to their end, and what to do. Nothing of this run counts."""
+
+
+def in_our_words(error: Exception) -> str:
+    """What an error of Spark's means, without Java's and Python's traces; empty for one that is not Spark's."""
+    from py4j.protocol import Py4JError, Py4JNetworkError
+    from pyspark.errors import PySparkException
+
+    if isinstance(error, (Py4JNetworkError, ConnectionRefusedError, ConnectionResetError)):
+        return SPARK_IS_GONE
+    if isinstance(error, (Py4JError, PySparkException)):
+        # py4j has no cause to tell where it got no answer.
+        cause = cause_in(str(error))
+        if NO_SPACE in cause and _UNWRITTEN not in cause:
+            return DISK_FULL
+        if _UNWRITTEN in cause:
+            return f"cannot write {cause.partition(_UNWRITTEN)[2]}: {MAKE_ROOM}"
+        return f"Spark failed: {cause}" if cause else SPARK_IS_GONE
+    return ""
+
+
+def cause_in(text: str) -> str:
+    """The line of a Spark error that says why: the error under a Python worker's traceback, else its own first line."""
+    _, found, trace = text.partition("Traceback (most recent call last):")
+    lines = [line for line in trace.splitlines() if _RAISED.match(line)] if found else []
+    lines += [line.strip(" :") for line in text.splitlines() if not line.startswith("An error occurred while calling")]
+    return next(filter(None, lines), "")
+
+
+def in_plain_words(error: OSError) -> str:
+    """Without `[Errno 13]`: the file, and what the system has against it."""
+    why = error.strerror or str(error)
+    return f"{error.filename}: {why}" if error.filename else why

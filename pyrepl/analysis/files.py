@@ -1,0 +1,45 @@
+"""What an analysis found, in the files of its folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pyrepl.metrics.report.model import Report
+
+
+def library_of_charts() -> str:
+    from pyrepl.metrics.report.library import bundle
+
+    return bundle()
+
+
+def write_all(report: Report, results: Mapping[str, pl.LazyFrame], out: Path, library: Future[str] | None) -> None:
+    from pyrepl.metrics import parquet
+
+    parquet.write(report, results, out / "results")
+    _write_files(report, out, library)
+
+
+def _write_files(report: Report, out: Path, library: Future[str] | None) -> None:
+    from pyrepl.metrics.report.as_json import as_json
+    from pyrepl.metrics.report.openmetrics import openmetrics
+    from pyrepl.metrics.report.page import page
+
+    assert library is not None
+    replace(out / "report.html", page(report, library.result()).encode())
+    replace(out / "metrics.json", as_json(report).encode())
+    replace(out / "metrics.prom", openmetrics(report))
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Whoever reads the file meanwhile has the old one or the new one, never half of it."""
+    rough = path.with_name(f".{path.name}.{os.getpid()}")
+    rough.write_bytes(content)
+    rough.replace(path)

@@ -1,0 +1,50 @@
+"""What an analysis needs of this machine: modules that the daemon does without, and Java, which Spark runs on."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+NEEDED: Final = ("pyspark", "pyarrow", "polars", "jinja2", "prometheus_client", "vl_convert")
+"""Modules of the extra `metrics`, which the daemon does without."""
+INSTALL: Final = "pip install 'pyrepl-server[metrics]'"
+NO_JAVA: Final = (
+    "Spark runs on Java, 17 or later, and there is none here. Install it:\n"
+    "  Debian, Ubuntu   apt-get install default-jre-headless\n"
+    "  Fedora, RHEL     dnf install java-21-openjdk-headless\n"
+    "  macOS            brew install openjdk@21\n"
+    "or set JAVA_HOME to where it is."
+)
+LEAST_JAVA: Final = 17
+
+
+def why_not() -> str:
+    """What this machine lacks, or nothing."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        return f"needs more than the daemon does, {', '.join(missing)} is missing here. Install it: {INSTALL}"
+    return "" if java() else NO_JAVA
+
+
+def java() -> str:
+    """The Java that Spark would run; empty if there is none."""
+    home = os.environ.get("JAVA_HOME", "")
+    if home:
+        program = Path(home) / "bin" / "java"
+        return str(program) if os.access(program, os.X_OK) else ""
+    return shutil.which("java") or ""
+
+
+def java_version(program: str) -> int:
+    """Its major version, 0 if it does not say."""
+    try:
+        told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=False).stderr
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    match = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(match[1]) if match else 0

@@ -1,0 +1,48 @@
+"""The folder of an analysis: where its tables go, and that two do not write to it at once."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyrepl.analysis.failures import CannotRun
+
+
+@contextlib.contextmanager
+def tables_of(out: Path | None) -> Iterator[Path]:
+    """Where the canonical tables go: below --out, where the next run goes on with them, or nowhere for long."""
+    if out is not None:
+        with _alone(out):
+            yield out / "tables"
+        return
+    rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
+    try:
+        yield Path(rough) / "tables"
+    finally:
+        shutil.rmtree(rough, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Two that write the same tables would remove each other's parts. The lock ends with the process.
+
+    Raises CannotRun, also where the folder cannot be made or written to.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        held = (out / ".lock").open("a")
+    except OSError as error:
+        raise CannotRun(
+            f"cannot write to the folder {out}: {error.strerror or error}. Give --out a folder that this user may make"
+            " and write to"
+        ) from None
+    with held as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CannotRun(f"another pyrepl metrics writes to {out}: end it first, or give another --out") from None
+        yield

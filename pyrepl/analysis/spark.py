@@ -1,0 +1,149 @@
+"""Spark as an analysis uses it: where it runs, how it starts and ends.
+
+What is asked of it is run.py's, and of a stream follow.py's; its errors are told in the words of failures.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final
+
+from pyrepl.analysis.asked import Asked
+from pyrepl.analysis.failures import CannotRun, in_our_words
+from pyrepl.analysis.needs import LEAST_JAVA, NO_JAVA, java, java_version
+from pyrepl.analysis.progress import Progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pyrepl.analysis.readers import Readers
+    from pyrepl.metrics.answers import Answering
+    from pyrepl.metrics.ingest import Reading
+    from pyrepl.metrics.run import Steps
+
+QUICK_BYTES: Final = 4 << 30
+"""Below so much Java takes longer to compile well than it gains by it."""
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
+"""Lines of Java's that say why it did not start."""
+
+
+def answers_by_spark(spark: SparkSession) -> Answering:
+    from pyrepl.metrics.asking import by_tasks
+
+    return by_tasks(spark)
+
+
+def by_spark(spark: SparkSession) -> Reading:
+    from pyrepl.metrics.ingest import by_tasks
+
+    return by_tasks(spark)
+
+
+def reading(asked: Asked, progress: Progress) -> contextlib.AbstractContextManager[Readers | None]:
+    """Processes of this machine that read, or None on a cluster: its nodes do that themselves."""
+    from pyrepl.analysis.readers import Readers, processes
+
+    master = master_of(asked, os.environ)
+    if not master.startswith("local"):
+        return contextlib.nullcontext()
+    return Readers(processes(master), progress.read)
+
+
+@contextlib.contextmanager
+def spark_for(asked: Asked, steps: Steps, step: str = "start Spark") -> Iterator[SparkSession]:
+    """A session; what goes wrong in it is told in our words, what Java has to say stays aside. `step` is its start.
+
+    Raises CannotRun for errors of Spark's.
+    """
+    from pyrepl.analysis.archive import java_options
+    from pyrepl.metrics.session import session
+
+    steps.begin(step)
+    master = master_of(asked, os.environ)
+    with contextlib.ExitStack() as stack:
+        with _held_back(), _hushed() as chatter:
+            try:
+                quick = bytes_in(asked.logs) < QUICK_BYTES
+                ready = java_options(java(), os.environ)
+                spark = stack.enter_context(session(master, quick=quick, java=ready))
+            except Exception as error:
+                raise CannotRun(_why_no_start(master, error, chatter())) from None
+        try:
+            yield spark
+        except Exception as error:
+            told = in_our_words(error)
+            if not told:
+                raise
+            raise CannotRun(told) from None
+
+
+def bytes_in(logs: tuple[str, ...]) -> int:
+    """How much there is to read, packed files as they are; what cannot be seen counts nothing."""
+    total = 0
+    for path in map(Path, logs):
+        for one in path.rglob("*") if path.is_dir() else (path,):
+            with contextlib.suppress(OSError):
+                total += one.stat().st_size if one.is_file() else 0
+    return total
+
+
+@contextlib.contextmanager
+def _held_back() -> Iterator[None]:
+    """SIGINT and SIGTERM come afterwards: a Java that is broken off while it starts is one that nobody ends.
+
+    Spark takes SIGINT for itself when it starts; that is undone as well.
+    """
+    came: SimpleQueue[int] = SimpleQueue()
+    before = {number: signal.signal(number, lambda got, _: came.put(got)) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if not came.empty():
+        signal.raise_signal(came.get())
+
+
+@contextlib.contextmanager
+def _hushed() -> Iterator[Callable[[], str]]:
+    """What is started meanwhile writes into a file that goes with it; the caller can ask what it said.
+
+    So who waits for the end of our output does not wait for Java's end, which comes later.
+    """
+    with tempfile.TemporaryFile() as file, contextlib.ExitStack() as back:
+        sys.stdout.flush()
+        for number in (1, 2):
+            kept = os.dup(number)
+            back.callback(os.close, kept)
+            back.callback(os.dup2, kept, number)
+            os.dup2(file.fileno(), number)
+
+        def said() -> str:
+            file.seek(0)
+            return file.read().decode("utf-8", "replace")
+
+        yield said
+
+
+def master_of(asked: Asked, environment: Mapping[str, str]) -> str:
+    """Where Spark runs; empty under spark-submit, which has told Spark already (we reach it through a gateway)."""
+    return asked.master or ("" if "PYSPARK_GATEWAY_PORT" in environment else "local[*]")
+
+
+def _why_no_start(master: str, error: Exception, chatter: str) -> str:
+    found = java_version(java())
+    if 0 < found < LEAST_JAVA:
+        return f"Spark needs Java {LEAST_JAVA} or later, and this is Java {found}.\n{NO_JAVA}"
+    first = next(iter(str(error).splitlines()), "") or type(error).__name__
+    on = f" on {master}" if master else ""
+    heard = [line for line in chatter.splitlines() if _TELLING.search(line)]
+    return "\n  ".join([f"Spark did not start{on}: {first}", *heard[:5]])

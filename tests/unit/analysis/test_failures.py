@@ -1,0 +1,44 @@
+"""Why an analysis failed, in words for people."""
+
+from __future__ import annotations
+
+import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from pyrepl.analysis.failures import DISK_FULL, MAKE_ROOM, SPARK_IS_GONE, cause_in, in_our_words
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+            '  File "part.py", line 5, in put\n    raise\nOSError: [Errno 28] No space left on device\n\n'
+            "JVM stacktrace:\norg.apache.spark.SparkException: gone\n\tat a.b.C",
+            "OSError: [Errno 28] No space left on device",
+        ),
+        (
+            "An error occurred while calling o47.collect.\n: org.apache.spark.SparkException: Job aborted\n\tat a.b.C",
+            "org.apache.spark.SparkException: Job aborted",
+        ),
+        ("", ""),
+    ],
+)
+def test_why_spark_failed_is_one_line(text: str, cause: str) -> None:
+    assert cause_in(text) == cause
+
+
+def test_errors_of_spark_are_told_and_others_are_not() -> None:
+    assert in_our_words(Py4JError("An error occurred while calling o1.x.\n: java.lang.Oh: no\n\tat a")) == (
+        "Spark failed: java.lang.Oh: no"
+    )
+    unwritten = (
+        "Traceback (most recent call last):\n  at\npyrepl.metrics.part.WriteError: /out/a (No space left)\n\nJVM"
+    )
+    assert in_our_words(Py4JError(unwritten)) == f"cannot write /out/a (No space left): {MAKE_ROOM}"
+    full = "Traceback (most recent call last):\n  at\nOSError: [Errno 28] No space left on device\n\nJVM"
+    assert in_our_words(Py4JError(full)) == DISK_FULL
+    no_answer = Py4JError("An error occurred while calling o57.collectToPython")
+    for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(), no_answer):
+        assert in_our_words(error) == SPARK_IS_GONE
+    assert in_our_words(ValueError("ours")) == ""

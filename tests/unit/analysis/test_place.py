@@ -1,0 +1,19 @@
+"""The folder of an analysis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyrepl.analysis.failures import CannotRun
+from pyrepl.analysis.place import tables_of
+
+
+def test_two_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    with tables_of(tmp_path) as tables:
+        assert tables == tmp_path / "tables"
+        with pytest.raises(CannotRun, match="another pyrepl metrics writes to"):
+            tables_of(tmp_path).__enter__()
+    with tables_of(tmp_path):
+        pass
