@@ -1,28 +1,28 @@
-"""The node put together, and its life from the first line of the log to the last."""
+"""The parts of a node: each made with the parts that it uses, and who hears of what. Nothing happens here.
+
+What a part does in the course of the node's life stands in `service`, the steps of that life in `life`.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import os
-import platform
-import signal
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
-from pyrepl import VERSION
 from pyrepl.commands.describe.introspection import FAMILIES
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.commands.engine.renaming import renamed_table
 from pyrepl.config.settings import Settings
+from pyrepl.daemon.announcing import Announcer
 from pyrepl.daemon.aof.keeper import AofKeeper
+from pyrepl.daemon.beginning import Beginning
 from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clients.ports import Ports
 from pyrepl.daemon.clients.turns import Turns
+from pyrepl.daemon.clients.upkeep import Upkeep
 from pyrepl.daemon.clock import Clock
-from pyrepl.daemon.cron import Cron, Services
-from pyrepl.daemon.disk.config_files import remove_unfinished
-from pyrepl.daemon.disk.files import Files, remove_leftovers
+from pyrepl.daemon.cron import Cron
+from pyrepl.daemon.disk.files import Files
 from pyrepl.daemon.disk.saver import Saver
 from pyrepl.daemon.ending import Ending
 from pyrepl.daemon.eventlog.event_log import EventLog
@@ -31,252 +31,145 @@ from pyrepl.daemon.failovers import Failovers
 from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.feeding.repl_pauses import ReplPauses
 from pyrepl.daemon.feeding.replicas import Replicas
+from pyrepl.daemon.gauges import ProcessUse, Rates
+from pyrepl.daemon.life import Life
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.memory.expiring import Expiring
+from pyrepl.daemon.memory.growing import Growing
+from pyrepl.daemon.memory.housekeeper import Housekeeper
+from pyrepl.daemon.memory.limiting import Limiting
+from pyrepl.daemon.node_settings import NodeSettings
 from pyrepl.daemon.performer import Deeds, Performer
 from pyrepl.daemon.pidfile import PidFile
+from pyrepl.daemon.process import this_process
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.roles import Roles
-from pyrepl.daemon.settings_in_force import SettingsInForce, enter_directory
+from pyrepl.daemon.service import Services
+from pyrepl.daemon.settings_in_force import SettingsInForce
 from pyrepl.daemon.signals import Signals
 from pyrepl.daemon.supervision import Supervision
-from pyrepl.node.node import Node, Process
+from pyrepl.node.node import Node
 from pyrepl.node.replication import Replication
-from pyrepl.observability import events
-from pyrepl.observability.event import Event
-from pyrepl.observability.eventlog.records import NodeReady, NodeStarted, NodeStopped
 from pyrepl.replication.roster import RosterOptions
 
 if TYPE_CHECKING:
     from pyrepl.daemon.changes.server import StreamServer
-    from pyrepl.daemon.following.progress_bar import ProgressBar
-
-_FLUSH_S: Final = 1.0
 
 
 @final
 class App:
-    """One node: its state, and every shell around it."""
+    """One node: its state, and every shell around it. `life` runs it."""
 
     def __init__(self, settings: Settings, config_file: Path | None) -> None:
         """Must be made inside the loop it is to run in."""
-        self.streams: StreamServer | None = None
-        self.clock = Clock()
-        self.randomness = Randomness()
-        self._config_file = config_file
-        now = self.clock.now()
-        process = Process(os.getpid(), self.randomness.replid(), self.clock.unix_ms() // 1000, now)
-        process.config_file = str(config_file) if config_file is not None else ""
-        process.executable = sys.argv[0]
-        process.argv = sys.argv
-        process.os = f"{platform.system()} {platform.release()} {platform.machine()}"
-        process.python = platform.python_version()
-        process.total_system_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        # What all others stand on.
+        self.clock = clock = Clock()
+        self.randomness = randomness = Randomness()
+        self.signals = signals = Signals()
+        process = this_process(randomness.replid(), config_file, clock)
         options = RosterOptions()
-        replication = Replication(settings.repl_backlog_size, options, self.randomness.replid, now)
-        self.node = Node(settings, process, replication)
-        self.log = Log(self.clock, lambda: "S" if replication.role.is_replica else "M")
-        self.event_log = EventLog(self.node, self.clock, self.log)
-        self.faults = Faults(self.log, self.event_log)
-        self.signals = Signals()
+        replication = Replication(settings.repl_backlog_size, options, randomness.replid, process.started_at)
+        self.node = node = Node(settings, process, replication)
+        self.log = log = Log(clock, lambda: "S" if replication.role.is_replica else "M")
+        self.event_log = event_log = EventLog(node, clock, log)
+        self.faults = faults = Faults(log, event_log)
+        # Commands and the clients that give them.
         self._performer = Performer()
-        self.dispatcher = Dispatcher(
-            self.node, renamed_table(settings, FAMILIES), self.randomness, self._performer.perform, self.clock.precise
+        table = renamed_table(settings, FAMILIES)
+        self.dispatcher = dispatcher = Dispatcher(node, table, randomness, self._performer.perform, clock.precise)
+        self.turns = Turns(node, signals, clock)
+        self.clients = clients = Clients(node, dispatcher, self.turns, clock, log)
+        # Disk, replicas and the master.
+        self.saver = saver = Saver(node, signals, clock, log, event_log)
+        self.files = files = Files(node, clock, log)
+        pauses = ReplPauses(log)
+        self.replicas = replicas = Replicas(node, clients, saver, pauses, signals, clock, randomness, log, event_log)
+        self.roles = roles = Roles(
+            node,
+            clients,
+            replicas,
+            pauses,
+            dispatcher,
+            files,
+            signals,
+            faults,
+            clock,
+            randomness,
+            log,
+            event_log,
         )
-        self.turns = Turns(self.node, self.signals, self.clock)
-        self.clients = Clients(self.node, self.dispatcher, self.turns, self.clock, self.log)
-        self.saver = Saver(self.node, self.signals, self.clock, self.log, self.event_log)
-        self.files = Files(self.node, self.clock, self.log)
-        self.repl_pauses = ReplPauses(self.log)
-        self.replicas = Replicas(
-            self.node,
-            self.clients,
-            self.saver,
-            self.repl_pauses,
-            self.signals,
-            self.clock,
-            self.randomness,
-            self.log,
-            self.event_log,
+        self.failovers = failovers = Failovers(node, clients, replicas, roles, clock, log, event_log)
+        self.aof = aof = AofKeeper(node, dispatcher, clients, saver, files, signals, faults, clock, log)
+        self.streams = streams = self._stream_server() if settings.stream_port else None
+        # What happens in time.
+        supervision = Supervision(node, os.environ)
+        process.supervised = supervision.kind
+        use = ProcessUse(node, clock)
+        ports = Ports(node, clients, () if streams is None else (streams,), log)
+        self.sampler = EventSampler(node, replicas.story, event_log, clock)
+        self.services = Services(
+            ports,
+            NodeSettings(node, options, log, event_log),
+            log,
+            event_log,
+            Expiring(node, dispatcher, signals, clock),
+            Upkeep(clients),
+            Limiting(node, dispatcher, signals, clock, log),
+            replicas,
+            failovers,
+            Housekeeper(node.keyspace, clock),
+            Growing(node.keyspace, lambda: node.is_loading, clock),
+            Rates(node),
+            saver,
+            aof,
+            self.sampler,
+            roles,
+            *(() if streams is None else (streams,)),
+            use,
+            supervision,
         )
-        self.roles = Roles(
-            self.node,
-            self.clients,
-            self.replicas,
-            self.repl_pauses,
-            self.dispatcher,
-            self.files,
-            self.signals,
-            self.faults,
-            self.clock,
-            self.randomness,
-            self.log,
-            self.event_log,
-        )
-        self.supervision = Supervision(settings.supervised, os.environ)
-        process.supervised = self.supervision.kind
-        self.failovers = Failovers(
-            self.node, self.clients, self.replicas, self.roles, self.clock, self.log, self.event_log
-        )
-        self.aof = AofKeeper(
-            self.node,
-            self.dispatcher,
-            self.clients,
-            self.saver,
-            self.files,
-            self.signals,
-            self.faults,
-            self.clock,
-            self.log,
-        )
-        self.sampler = EventSampler(self.node, self.replicas.story, self.event_log, self.clock)
-        self.streams = self._stream_server()
-        self._subscribe()
-        services = Services(
-            (self.replicas, self.failovers),
-            (self.saver, self.aof, self.sampler, *(() if self.streams is None else (self.streams,))),
-        )
-        self.cron = Cron(
-            self.node,
-            self.dispatcher,
-            self.clients,
-            self.replicas,
-            self.supervision,
-            services,
-            self.faults,
-            self.clock,
-            self.log,
-        )
-        self._ports = Ports(self.node, self.clients, self.log)
-        self._pidfile = PidFile(settings, self.log)
-        self._settings = SettingsInForce(
-            self.node,
-            options,
-            config_file,
-            self._ports,
+        self.cron = Cron(node, self.services, faults, clock)
+        settings_in_force = SettingsInForce(node, self.services, config_file, log, event_log)
+        self.ending = Ending(node, clients, replicas, roles, saver, log)
+        self.life = Life(
+            node,
+            self.services,
             self.cron,
-            self.aof,
-            self.replicas,
-            self.roles,
-            self.signals,
-            self.log,
-            self.event_log,
-        )
-        self._stopped = asyncio.get_running_loop().create_future()
-        self.ending = Ending(self.node, self.clients, self.replicas, self.roles, self.saver, self._stop, self.log)
-        deeds = Deeds(
-            self.dispatcher,
-            self.clients,
-            self.replicas,
-            self.roles,
-            self.failovers,
-            self.saver,
-            self.files,
-            self.aof,
+            ports,
+            settings_in_force,
+            Beginning(node, files, saver, aof, roles, dispatcher, use, config_file),
             self.ending,
-            self._settings,
-            self.repl_pauses,
-            None if self.streams is None else self.streams.facts,
-            self.clock,
-            self.log,
+            clients,
+            Announcer(node, supervision, PidFile(settings, log), event_log, clock, log),
+            faults,
+            clock,
+            log,
+        )
+        deeds = Deeds(
+            dispatcher,
+            clients,
+            replicas,
+            roles,
+            failovers,
+            saver,
+            files,
+            aof,
+            self.ending,
+            settings_in_force,
+            pauses,
+            None if streams is None else streams.facts,
+            clock,
+            log,
         )
         self._performer.learn(deeds.methods)
-        self._settings.apply()
+        self._subscribe()
 
-    async def run(self, notices: list[Event]) -> None:
-        """Live until SHUTDOWN or a signal; `notices` are logged first. Raises ConfigError when it cannot start."""
-        settings = self.node.settings
-        enter_directory(self.node)
-        self.log.open(settings.logfile, settings.loglevel)
-        self.log(events.Starting(VERSION, os.getpid()))
-        for notice in notices:
-            self.log(notice)
-        if self.supervision.missing:
-            self.log(events.SupervisorMissing())
-        self._ports.listen()
-        if self.streams is not None:
-            self.streams.bind()
-        self.event_log.open()
-        self.event_log(NodeStarted(VERSION, os.getpid(), self.node.process.tcp_port))
-        self._settings.tell()
-        self.roles.settings_changed()
-        self.log(events.ModeRunning(self.node.process.tcp_port))
-        self._pidfile.write()
-        self.log(events.ServerInitialized())
-        self._watch_signals()
-        self._ports.accept()
-        if self.streams is not None:
-            await self.streams.serve()
-        self.cron.start()
-        bar = self._progress_bar()
-        beginning = asyncio.get_running_loop().create_task(self._begin())
-        try:
-            await asyncio.wait((beginning, self._stopped), return_when=asyncio.FIRST_COMPLETED)
-            if beginning.done():
-                beginning.result()
-            await self._stopped
-        finally:
-            beginning.cancel()
-            if bar is not None:
-                bar.stop()
-            await self._leave()
-
-    # ------------------------------------------------------------------ inside
-
-    async def _begin(self) -> None:
-        """Load what is on disk, follow whom we are to follow, and say that we are ready."""
-        settings = self.node.settings
-        remove_leftovers(self.saver.dump_path.parent)
-        if self._config_file is not None:
-            remove_unfinished(self._config_file)
-        place = await self.aof.load_at_start()
-        loader = await self.files.load_at_start(self.saver.dump_path) if place is None else None
-        aux = loader.aux if loader is not None else place or {}
-        if settings.replicaof is not None:
-            self.roles.follow_at_start(*settings.replicaof, aux)
-        else:
-            self.roles.lead_at_start(aux)
-            self.dispatcher.propagate_expired()
-        self.aof.start(from_snapshot=loader is not None)
-        if self.streams is not None:
-            self.streams.begin()
-        self._ports.tell_ready()
-        self.supervision.ready(self.node)
-        startup_ms = round((self.clock.now() - self.node.process.started_at) * 1000)
-        self.event_log(NodeReady(self.node.keyspace.key_count, startup_ms))
-
-    async def _leave(self) -> None:
-        """Close what is open, in the order in which others depend on it."""
-        self.supervision.stopping()
-        self.cron.stop()
-        if self.streams is not None:
-            self.streams.stop()
-        self.roles.stop()
-        self.saver.stop_for_good()
-        self.aof.close()
-        self._ports.close()
-        await self._flush_clients()
-        self.clients.close()
-        self._pidfile.remove()
-        self.event_log(NodeStopped(round(self.clock.now() - self.node.process.started_at, 3)))
-        self.event_log.close()
-        if self.ending.ended:
-            self.log(events.ByeBye())
-
-    def _stream_server(self) -> StreamServer | None:
-        """The stream port, if one is wanted."""
-        if not self.node.settings.stream_port:
-            return None
+    def _stream_server(self) -> StreamServer:
+        """The stream port: what it needs is imported only where it is wanted."""
         from pyrepl.daemon.changes.server import StreamServer
 
         return StreamServer(
-            self.node,
-            self.dispatcher,
-            self.clients,
-            self.turns,
-            self.event_log,
-            self.faults,
-            self.clock,
-            self.log,
+            self.node, self.dispatcher, self.clients, self.turns, self.event_log, self.faults, self.clock, self.log
         )
 
     def _subscribe(self) -> None:
@@ -290,50 +183,13 @@ class App:
         signals.before_replies.subscribe(self.aof.flush)
         signals.before_feed.subscribe(self.aof.flush)
         # A failover may end what clients wait for, so they are told before it hears of an ACK.
-        signals.acked.subscribe(self.clients.waits.acked, self.failovers.tick)
+        signals.acked.subscribe(self.clients.waits.acked, self.failovers.acked)
         signals.fsynced.subscribe(self.clients.waits.fsynced)
         signals.role_changes.subscribe(self.clients.waits.role_changed)
         signals.take_over.subscribe(self.roles.take_over)
         signals.handed_over.subscribe(self.failovers.handed_over)
         signals.other_child.subscribe(self.replicas.other_child)
-        signals.settings_changed.subscribe(
-            self.event_log.settings_changed,
-            self.clients.settings_changed,
-            self.replicas.settings_changed,
-            self.roles.settings_changed,
-        )
         if self.streams is not None:
-            signals.settings_changed.subscribe(self.streams.settings_changed)
             signals.stream_grew.subscribe(self.streams.plan)
             signals.stream_ends.subscribe(self.streams.stream_ends)
             signals.stream_begins.subscribe(self.streams.stream_begins)
-
-    def _progress_bar(self) -> ProgressBar | None:
-        """Somebody watches: show how a sync goes."""
-        if self.node.settings.logfile or not sys.stdout.isatty():
-            return None
-        from pyrepl.daemon.following.progress_bar import ProgressBar
-
-        bar = ProgressBar(self.node, self.log)
-        bar.start()
-        return bar
-
-    async def _flush_clients(self) -> None:
-        """Close every connection once what was written is out, but wait no longer than a moment for the slow."""
-        for conn in list(self.clients.conns.values()):
-            conn.close()
-        until = self.clock.now() + _FLUSH_S
-        while self.clients.conns and self.clock.now() < until:
-            await asyncio.sleep(0.01)
-
-    def _stop(self) -> None:
-        if not self._stopped.done():
-            self._stopped.set_result(None)
-
-    def _watch_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(self.faults.survived_callback)
-        # A terminal that closes, and a peer that goes, end no daemon.
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT")):
-            loop.add_signal_handler(number, self.ending.signal, name)

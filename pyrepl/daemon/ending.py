@@ -10,7 +10,6 @@ then ends where they are, and they can be continued when it is back.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Final, final
 
 from pyrepl.commands.engine.effects import SaveMode
@@ -47,17 +46,17 @@ class Ending:
         replicas: Replicas,
         roles: Roles,
         saver: Saver,
-        stop: Callable[[], None],
         log: Log,
     ) -> None:
-        """`stop` ends the loop."""
+        """Must be made inside the loop that the node runs in."""
         self._node = node
         self._clients = clients
         self._replicas = replicas
         self._roles = roles
         self._saver = saver
         self._log = log
-        self._stop = stop
+        self.stopped: Final = asyncio.get_running_loop().create_future()
+        """Done once the node is to be left."""
         self._task: asyncio.Task[None] | None = None
         self._signalled = False
         self.ended = False
@@ -78,7 +77,7 @@ class Ending:
         """SIGTERM or SIGINT; the second one ends without waiting or saving."""
         if self._signalled:
             self._log(events.SecondSignalReceived(name))
-            self._saver.stop_for_good()
+            self._saver.stop()
             self._end()
             return
         self._signalled = True
@@ -133,7 +132,7 @@ class Ending:
         # Between the save and the last closed connection the loop turns on: no write and no PING may come then.
         self._hold_writes()
         self._node.replication.role.stand_still(True)
-        self._saver.stop_for_good()
+        self._saver.stop()
         wants_save = mode is SaveMode.SAVE or (mode is SaveMode.DEFAULT and bool(self._node.settings.save))
         if wants_save and not self._node.is_loading:
             self._log(events.SavingBeforeExit())
@@ -158,4 +157,5 @@ class Ending:
 
     def _end(self) -> None:
         self.ended = True
-        self._stop()
+        if not self.stopped.done():
+            self.stopped.set_result(None)

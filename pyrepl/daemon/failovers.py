@@ -13,6 +13,7 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.roles import Roles
+from pyrepl.daemon.service import Service
 from pyrepl.node.node import Node
 from pyrepl.node.pause import Holder
 from pyrepl.observability import events
@@ -22,7 +23,7 @@ from pyrepl.replication.failover import FailoverState, GaveUp, HandOver
 
 
 @final
-class Failovers:
+class Failovers(Service):
     """The failovers of a node, one at a time.
 
     Invariant: while the machine is not at rest, writes are paused, and our stream stands still. That is why what a
@@ -49,7 +50,7 @@ class Failovers:
         self._tell = tell
         self._machine = node.replication.failover
 
-    def begin(self, target: tuple[str, int] | None, *, force: bool, timeout_ms: int | None) -> None:
+    def request(self, target: tuple[str, int] | None, *, force: bool, timeout_ms: int | None) -> None:
         """FAILOVER. Raises CommandError when it cannot begin."""
         timeout_s = None if timeout_ms is None else timeout_ms / 1000
         self._machine.begin(target, force=force, timeout_s=timeout_s, now=self._clock.now())
@@ -64,11 +65,18 @@ class Failovers:
         self._machine.abort()
         self._carry_out()
 
-    def tick(self) -> None:
-        """A replica has acknowledged something, or time has passed."""
+    def acked(self) -> None:
+        """A replica has acknowledged something."""
+        self.tick(self._clock.now())
+
+    def tick(self, now: float) -> None:
+        """Go on, or give up, if a failover is under way."""
         if self._machine.state is not FailoverState.NONE:
-            self._machine.tick(self._clock.now())
+            self._machine.tick(now)
             self._carry_out()
+
+    def next_deadline(self, now: float) -> float:
+        return now
 
     def handed_over(self, refusal: str) -> None:
         """The link to our former replica says how it went; `refusal` is empty when that is the master now."""

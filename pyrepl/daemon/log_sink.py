@@ -9,15 +9,18 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import final
+from typing import Final, final
 
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.service import Service
 from pyrepl.errors import ConfigError
 from pyrepl.observability.event import Event, Level, log_line
 
+_LOOK_EVERY_S: Final = 1.0
+
 
 @final
-class Log:
+class Log(Service):
     """The text log. Call it with an event."""
 
     def __init__(self, clock: Clock, role: Callable[[], str]) -> None:
@@ -63,8 +66,8 @@ class Log:
         except OSError:
             self.lost_lines += 1
 
-    def reopen_if_moved(self) -> None:
-        """The log file was renamed or removed (logrotate): go on in a new one of the old name. Call it now and then."""
+    def tick(self, now: float) -> None:
+        """The log file was renamed or removed (logrotate): go on in a new one of the old name."""
         if not self._path:
             return
         with suppress(OSError):
@@ -72,6 +75,9 @@ class Log:
                 fresh = _open(self._path)
                 os.close(self._fd)
                 self._fd = fresh
+
+    def next_deadline(self, now: float) -> float:
+        return now + _LOOK_EVERY_S
 
 
 def _open(path: str) -> int:

@@ -59,7 +59,7 @@ def _exit_at_once() -> NoReturn:
 async def _live(settings: Settings, config_file: Path | None, notices: list[Event]) -> None:
     app = App(settings, config_file)
     try:
-        await app.run(notices)
+        await app.life.run(notices)
     except ConfigError as error:
         if settings.logfile:
             app.log(events.CannotStart(str(error)))

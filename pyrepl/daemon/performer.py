@@ -169,7 +169,7 @@ class Deeds:
         return OK
 
     def _failover(self, call: Call, effect: effects.Failover) -> Reply:
-        self._failovers.begin(effect.target, force=effect.force, timeout_ms=effect.timeout_ms)
+        self._failovers.request(effect.target, force=effect.force, timeout_ms=effect.timeout_ms)
         return OK
 
     def _abort_failover(self, call: Call, effect: effects.AbortFailover) -> Reply:

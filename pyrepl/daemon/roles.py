@@ -6,7 +6,7 @@ The link's bytes are `master_link`'s, our own replicas `replicas`'.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Final, final
 
@@ -22,6 +22,7 @@ from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.following.master_link import LinkOwner, MasterLink
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.randomness import Randomness
+from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
@@ -41,10 +42,11 @@ from pyrepl.replication.syncbuffer import sync_buffer_limit
 from pyrepl.units import Offset, ReplId
 
 CONFIGURED: Final = "configuration"
+_CREDENTIALS: Final = frozenset({"masterauth", "masteruser"})
 
 
 @final
-class Roles(LinkOwner):
+class Roles(LinkOwner, Service):
     """Whom the node follows.
 
     Invariant: `_shell` is set exactly while the node is a replica.
@@ -82,7 +84,7 @@ class Roles(LinkOwner):
         self._options = LinkOptions()
         self._shell: MasterLink | None = None
         self._handing_over = False
-        self.settings_changed()
+        self.settings_changed(())
 
     @property
     def link_client_id(self) -> int:
@@ -219,7 +221,7 @@ class Roles(LinkOwner):
         """The node ends."""
         self._stop_link()
 
-    def settings_changed(self) -> None:
+    def settings_changed(self, names: Collection[str]) -> None:
         """Bring what the link says and tolerates up to date."""
         settings = self._node.settings
         self._options.introduction = introduction(settings, self._node.process.tcp_port)
@@ -231,6 +233,9 @@ class Roles(LinkOwner):
         if self._shell is not None:
             # What it awaits next was reckoned by the repl-timeout of before.
             self._shell.pump()
+        if not _CREDENTIALS.isdisjoint(names):
+            # Later, as the log tells of the change before it tells what comes of it.
+            asyncio.get_running_loop().call_soon(self.hurry)
 
     # ------------------------------------------------------------------ what the link tells
 

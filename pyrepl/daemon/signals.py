@@ -68,8 +68,6 @@ class Signals:
         """A replica has acknowledged something."""
         self.fsynced = Signal()
         """The append-only file may have more of the stream on disk, or is kept no more."""
-        self.settings_changed = Signal()
-        """Whoever keeps what settings say looks at them again."""
         self.role_changes = Signal()
         """We are about to be no master any more, or another one's replica: nobody will acknowledge to us."""
         self.take_over = Signal()

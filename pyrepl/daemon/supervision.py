@@ -12,22 +12,27 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, final
 
+from pyrepl.daemon.service import Service
 from pyrepl.node.node import Node
 from pyrepl.replication.link import Link
 from pyrepl.units import format_memory
 
 NOTIFY_SOCKET: Final = "NOTIFY_SOCKET"
+_LOOK_EVERY_S: Final = 1.0
 
 
 @final
-class Supervision:
+class Supervision(Service):
     """The line to the supervisor, if there is one.
 
     Invariant: `_last` is the state last told; a state is told once, not each second again.
     """
 
-    def __init__(self, mode: str, environment: Mapping[str, str]) -> None:
-        """`mode` is the directive `supervised`: systemd, auto (systemd if NOTIFY_SOCKET is set), or none."""
+    def __init__(self, node: Node, environment: Mapping[str, str]) -> None:
+        """`environment` is that of the process. The directive `supervised` says whether there is to be a supervisor:
+        systemd, auto (systemd if NOTIFY_SOCKET is set), or no."""
+        self._node = node
+        mode = node.settings.supervised
         wanted = mode in ("systemd", "auto")
         self._address = _address(environment.get(NOTIFY_SOCKET, "")) if wanted else None
         self._last = ""
@@ -40,17 +45,17 @@ class Supervision:
         """What INFO shows as process_supervised."""
         return "no" if self._address is None else "systemd"
 
-    def ready(self, node: Node) -> None:
+    def ready(self) -> None:
         """The data is loaded and clients are served: units that wait for us may start."""
         self._is_ready = True
-        self._last = condition(node)
+        self._last = condition(self._node)
         self._tell(f"READY=1\nSTATUS={self._last}")
 
-    def tick(self, node: Node) -> None:
-        """Tell the state if it has changed; call it every second."""
+    def tick(self, now: float) -> None:
+        """Tell the state if it has changed."""
         if self._address is None:
             return
-        state = condition(node)
+        state = condition(self._node)
         if not self._is_ready:
             # A long load must not count as a start that hangs.
             self._tell(f"EXTEND_TIMEOUT_USEC=30000000\nSTATUS={state}")
@@ -58,7 +63,10 @@ class Supervision:
             self._tell(f"STATUS={state}")
         self._last = state
 
-    def stopping(self) -> None:
+    def next_deadline(self, now: float) -> float:
+        return now + _LOOK_EVERY_S
+
+    def stop(self) -> None:
         """The node has begun to end."""
         self._tell("STOPPING=1\nSTATUS=Shutting down")
 

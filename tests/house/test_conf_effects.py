@@ -13,7 +13,7 @@ import pytest
 
 from pyrepl.config.accepted import ACCEPTED, REFUSED
 from pyrepl.config.directives import ROWS
-from pyrepl.daemon.settings_in_force import ROSTER
+from pyrepl.daemon.node_settings import ROSTER
 from pyrepl.rdb.settings import PackingSettings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -39,6 +39,13 @@ class AofFiles:
         """The folder that the directives name, in the working directory."""
         return cls(Path(settings.appenddirname).absolute(), settings.appendfilename)
 
+    @classmethod
+    def opened(cls, settings: Settings) -> Self:
+        """As `of`, with the manifest that is there, or an empty one. Raises ConfigError."""
+        files = cls.of(settings)
+        files.manifest = files.open_manifest() or Manifest()
+        return files
+
     def path(self, name: str) -> Path:
         return self.folder / name
 

@@ -16,6 +16,7 @@ the states: Redis 7.0 aof.c.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from errno import EIO
 from typing import Final, final
 
@@ -35,6 +36,7 @@ from pyrepl.daemon.disk.saver import Saver
 from pyrepl.daemon.disk.snapshot import Outcome
 from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
 from pyrepl.errors import ConfigError
 from pyrepl.node.node import Node
@@ -47,6 +49,7 @@ from pyrepl.units import Offset, ReplId
 
 _CHUNK_BYTES: Final = 1 << 20
 _FSYNC_EVERY_S: Final = 1.0
+_LOOK_EVERY_S: Final = 0.1
 _POSTPONE_S: Final = 2.0
 """How long a write waits for an fsync that runs, as it would block the loop (Redis 2.4)."""
 MOST_BEHIND_BYTES: Final = 64 << 20
@@ -54,7 +57,7 @@ MOST_BEHIND_BYTES: Final = 64 << 20
 
 
 @final
-class AofKeeper:
+class AofKeeper(Service):
     """Invariants: `_writer` and `_cursor` are set together, and then `_incr` is the file written; `_cursor.at` is the
     cut behind the last byte written."""
 
@@ -140,8 +143,8 @@ class AofKeeper:
         self._log(events.AofPlaceFound(found.place.replid, found.cut))
         return found.fields(load.db)
 
-    def start(self, *, from_snapshot: bool) -> None:
-        """The data is loaded and the role is known: keep the file from now on. Raises ConfigError."""
+    def begin(self) -> None:
+        """Keep the file from now on. Raises ConfigError."""
         self._started = True
         settings = self._node.settings
         self._state.enabled = settings.appendonly
@@ -150,7 +153,7 @@ class AofKeeper:
         try:
             base = self._files.manifest.base
             if not self._files.manifest.loaded:
-                if from_snapshot:
+                if self._loads.has_loaded_at_start:
                     self._log(events.AofFromSnapshot(str(self._saver.dump_path)))
                 base = self._write_base_here()
             self._open_last(base)
@@ -163,7 +166,7 @@ class AofKeeper:
         """DEBUG LOADAOF; files from before `appendonly no` too. Raises ConfigError and OSError, and keeps the data."""
         self.flush()
         if not self._state.enabled:
-            self._open_files()
+            self._files = AofFiles.opened(self._node.settings)
         if not self._files.manifest.loaded or (self._state.enabled and not self.is_on):
             raise ConfigError(f"there is no complete append only file in {self._files.folder}")
         self._node.keyspace.clear()
@@ -209,8 +212,11 @@ class AofKeeper:
         self._state.current_bytes = self._other_bytes + writer.size
         self._recovered()
 
-    def tick(self) -> None:
-        """Do what is due; call it about every 100 ms."""
+    def next_deadline(self, now: float) -> float:
+        return now + _LOOK_EVERY_S
+
+    def tick(self, now: float) -> None:
+        """Write, fsync and rewrite what is due."""
         if not self._started or self._is_over:
             return
         self.flush()
@@ -300,8 +306,7 @@ class AofKeeper:
 
     # ------------------------------------------------------------------ changes of stream and settings
 
-    def settings_changed(self) -> None:
-        """CONFIG SET. Raises ConfigError."""
+    def settings_changed(self, names: Collection[str]) -> None:
         if not self._started or self._node.settings.appendonly == self._state.enabled:
             return
         if not self._node.settings.appendonly:
@@ -311,7 +316,7 @@ class AofKeeper:
             self._let_go()
             self._signals.fsynced.tell()
             return
-        self._open_files()
+        self._files = AofFiles.opened(self._node.settings)
         self._state.enabled = True
         self._rewrite_at = 0.0
         self._rewrite_if_due()
@@ -329,7 +334,7 @@ class AofKeeper:
         if self._started:
             self._rewrite_if_due()
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """The node ends: everything is on disk."""
         self._is_over = True
         self.flush(at_once=True)
@@ -363,7 +368,7 @@ class AofKeeper:
             self._state.last_rewrite_ok = False
             raise OSError(EIO, self._state.write_error or "the file lacks what was written last")
         if not self._state.enabled:
-            self._open_files()
+            self._files = AofFiles.opened(self._node.settings)
         preamble = self._uses_preamble
         seq = self._files.manifest.next_base_seq
         self._base = Entry(self._files.names.base(seq, preamble=preamble), seq, FileType.BASE)
@@ -540,11 +545,6 @@ class AofKeeper:
         self._other_bytes = state.current_bytes - (self._writer.size if self._writer is not None else 0)
         if as_base:
             state.base_bytes = state.current_bytes
-
-    def _open_files(self) -> None:
-        files = AofFiles.of(self._node.settings)
-        files.manifest = files.open_manifest() or Manifest()
-        self._files = files
 
     def _new_load(self) -> AofLoad:
         return AofLoad(self._node, self._dispatcher, self._files, self._clock, self._log)

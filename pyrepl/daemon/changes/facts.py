@@ -98,13 +98,12 @@ class StreamFacts:
             return
         self._look()
 
-    def tick(self) -> None:
+    def tick(self, now: float) -> None:
         """Do what is due; call it about every 100 ms."""
         makes_stream = self._node.replication.role.makes_stream
         if makes_stream != self._made_stream:
             self._made_stream = makes_stream
             self._run(self._forget_writers, lambda result: self._look())
-        now = self._clock.now()
         if self.source is not None and now >= self._look_at and not self._node.is_loading:
             self._look()
 

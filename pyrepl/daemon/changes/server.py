@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Collection
 from typing import Final, final
 
 from pyrepl.changes.changed_keys import ChangedKeys
@@ -31,6 +32,7 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.service import Service
 from pyrepl.errors import CommandError, ConfigError
 from pyrepl.node.node import Node
 from pyrepl.node.streams import Subscriber
@@ -39,12 +41,13 @@ from pyrepl.replication.backlog import Cursor
 from pyrepl.resp.encoder import encode_command
 from pyrepl.units import Offset
 
+_LOOK_EVERY_S: Final = 0.1
 _CHANNEL: Final = "pyrepl:"
 """What clients say about users, pushers and data received is published on a channel of this prefix and the verb."""
 
 
 @final
-class StreamServer:
+class StreamServer(Service):
     """The stream port of a node."""
 
     def __init__(
@@ -86,7 +89,7 @@ class StreamServer:
         self.facts = StreamFacts(node, dispatcher, clients, self.hub, faults, clock, tell)
         self.hub.facts = self.facts
         event_log.listeners.append(self._on_event)
-        self.settings_changed()
+        self.settings_changed(())
 
     # ------------------------------------------------------------------ life
 
@@ -103,7 +106,7 @@ class StreamServer:
         self._tell(events.StreamPortOpened(self._state.port))
 
     def begin(self) -> None:
-        """The data is loaded and the role is known."""
+        """The stream goes on from here, and facts may be written."""
         self.stream_begins()
         self.facts.begin()
 
@@ -115,8 +118,7 @@ class StreamServer:
         self.hub.close()
         self.facts.close()
 
-    def settings_changed(self) -> None:
-        """CONFIG SET."""
+    def settings_changed(self, names: Collection[str]) -> None:
         settings = self._node.settings
         options = self._options
         options.line_bytes = settings.stream_line_limit
@@ -255,13 +257,15 @@ class StreamServer:
             self.hub.history_lost(f"FORKED the history {old} has ended here; this node's is {new} now")
             self._log.restart(self._backlog.end, self._replication.stream_db)
 
-    def tick(self) -> None:
-        """Do what is due; call it about every 100 ms."""
+    def next_deadline(self, now: float) -> float:
+        return now + _LOOK_EVERY_S
+
+    def tick(self, now: float) -> None:
+        """Make the stream if there is none yet, hand out what is new, and look at each subscriber's deadlines."""
         if self._replication.role.makes_stream and not self._backlog.active and not self._node.is_loading:
             self.stream_begins()
         self.plan()
-        self.facts.tick()
-        now = self.clock.now()
+        self.facts.tick(now)
         for conn in list(self.hub.conns.values()):
             conn.tick(now)
 

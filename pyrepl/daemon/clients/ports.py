@@ -5,23 +5,37 @@ A listening socket is `listener`'s; the port of change streams is stream_server'
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Collection, Sequence
+from typing import Protocol, final
 
 from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clients.listener import Listener
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.service import Service
 from pyrepl.errors import ConfigError
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 
 
-@final
-class Ports:
-    """The places of a node that clients connect to. Invariant: `process.tcp_port` is the port listened on."""
+class OtherPort(Protocol):
+    """A port of the node that is not for its clients."""
 
-    def __init__(self, node: Node, clients: Clients, log: Log) -> None:
+    def bind(self) -> None:
+        """Open it; nobody is accepted yet. Raises ConfigError."""
+
+    async def serve(self) -> None:
+        """Let others in."""
+
+
+@final
+class Ports(Service):
+    """The places of a node that others connect to. Invariant: `process.tcp_port` is the port listened on."""
+
+    def __init__(self, node: Node, clients: Clients, others: Sequence[OtherPort], log: Log) -> None:
+        """`others` are opened after those for clients, in this order."""
         self._node = node
         self._clients = clients
+        self._others = others
         self._log = log
         self._tcp = Listener()
         self._unix = Listener()
@@ -40,14 +54,22 @@ class Ports:
             self._unix.bind_unix(settings.unixsocket, settings.unixsocketperm, settings.tcp_backlog)
         if not settings.port and not settings.unixsocket:
             raise ConfigError("Configured to not listen anywhere: set 'port' or 'unixsocket'")
+        for other in self._others:
+            other.bind()
 
-    def accept(self) -> None:
-        """Let clients in."""
+    async def accept(self) -> None:
+        """Let them in."""
         self._tcp.accept_with(self._clients.accept)
         self._unix.accept_with(self._clients.accept)
+        for other in self._others:
+            await other.serve()
 
-    def listen_anew(self) -> None:
-        """CONFIG SET port or bind: the new sockets first, so that a failure leaves the old ones. Raises ConfigError."""
+    def settings_changed(self, names: Collection[str]) -> None:
+        if "port" in names or "bind" in names:
+            self._listen_anew()
+
+    def _listen_anew(self) -> None:
+        """The new sockets first, so that a failure leaves the old ones. Raises ConfigError."""
         settings = self._node.settings
         fresh = Listener()
         if settings.port:
@@ -65,7 +87,7 @@ class Ports:
         if settings.unixsocket:
             self._log(events.ReadyToAcceptConnections("unix"))
 
-    def close(self) -> None:
-        """Nobody comes in any more."""
+    def stop(self) -> None:
+        """No client comes in any more; other ports are services, which close by themselves."""
         self._tcp.close()
         self._unix.close()

@@ -98,6 +98,8 @@ class Files:
         self._node = node
         self._clock = clock
         self._log = log
+        self.has_loaded_at_start = False
+        """Was there a snapshot file, and the data of the start is from it?"""
 
     def loader(self, keyspace: Keyspace, input_bytes: int, *, merge: bool = False, at_once: bool = False) -> Loader:
         """For a snapshot of `input_bytes` (UNLIMITED: nobody knows) that goes into `keyspace`; a master leaves out what
@@ -157,6 +159,7 @@ class Files:
                 "it with redis-check-rdb, restore it from a backup, or move it away to start empty"
             ) from None
         self._log(events.LoadedFromDisk(self._clock.now() - started_at))
+        self.has_loaded_at_start = True
         return loader
 
     async def load(self, path: Path, keyspace: Keyspace) -> Loader:

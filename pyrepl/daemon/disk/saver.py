@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import final
+from typing import Final, final
 
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.disk.snapshot import Outcome, Snapshot, Target, ToFile, save_to_file
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
 from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.snapshot import SnapshotJob, needs_version
@@ -28,9 +29,11 @@ from pyrepl.replication.replconf import Exclusion
 SNAPSHOT_VERSION_NAME = b"7.0.15"
 """redis-ver: the Redis whose files ours are like; readers only log it."""
 
+_LOOK_EVERY_S: Final = 0.1
+
 
 @final
-class Saver:
+class Saver(Service):
     """Starts and follows snapshots.
 
     Invariant: `_child` is set exactly while a child process exists.
@@ -146,7 +149,7 @@ class Saver:
             )
         )
 
-    def stop(self, reason: str) -> None:
+    def kill(self, reason: str) -> None:
         """Kill the child; its end is told as usual."""
         if self._child is not None:
             self._child.kill(reason)
@@ -155,7 +158,7 @@ class Saver:
         """The node does not end after all."""
         self._is_over = False
 
-    def stop_for_good(self) -> None:
+    def stop(self) -> None:
         """The node ends: no child outlives it, and none is made by what its end sets off."""
         self._is_over = True
         if self._child is not None:
@@ -179,8 +182,11 @@ class Saver:
         self._note_saved(dirty, int(self._clock.now() - started_at))
         return ""
 
-    def tick(self) -> None:
-        """Start what is due: a scheduled BGSAVE, or a save point that was reached. Call it about every 100 ms."""
+    def next_deadline(self, now: float) -> float:
+        return now + _LOOK_EVERY_S
+
+    def tick(self, now: float) -> None:
+        """Start what is due: a scheduled BGSAVE, or a save point that was reached."""
         if self.is_busy or self._node.persistence.loading is not None:
             return
         if self._scheduled:

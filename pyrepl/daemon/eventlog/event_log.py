@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final, final
 
@@ -16,6 +16,7 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.file import EventFile
 from pyrepl.daemon.eventlog.writer import EventWriter
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.service import Service
 from pyrepl.errors import ConfigError
 from pyrepl.node.node import Node
 from pyrepl.observability import events
@@ -26,10 +27,11 @@ from pyrepl.units import NO_REPLID
 
 NONE: Final = "none"
 _CLOSE_PATIENCE_S: Final = 2.0
+_LOOK_EVERY_S: Final = 0.1
 
 
 @final
-class EventLog:
+class EventLog(Service):
     """Call it with a record. Off until `open`, and with `event-log none`.
 
     Invariants: `seq` counts every record, the dropped ones too, so that a gap shows where some are missing; a replid
@@ -60,7 +62,7 @@ class EventLog:
         """Begin to write, if the configuration wants it. Raises ConfigError when the file cannot be opened."""
         settings = self._node.settings
         self._replid = self._node.replication.history.replid
-        self.settings_changed()
+        self.settings_changed(())
         if settings.event_log == NONE:
             return
         path = Path(settings.event_log).absolute()
@@ -70,9 +72,9 @@ class EventLog:
             raise ConfigError(f"Can't open the event log {path}: {error.strerror}") from None
         self._use.enabled = True
         self._writer = EventWriter(file, self._tell_error, self._tell_written)
-        self.settings_changed()
+        self.settings_changed(())
 
-    def settings_changed(self) -> None:
+    def settings_changed(self, names: Collection[str]) -> None:
         """Take over the limits of the file and the node's name."""
         settings = self._node.settings
         if self._writer is not None:
@@ -93,8 +95,11 @@ class EventLog:
             self._tell_drops(self._writer)
         self._put(record)
 
-    def tick(self) -> None:
-        """Bring INFO's numbers up to date; call it now and then."""
+    def next_deadline(self, now: float) -> float:
+        return now + _LOOK_EVERY_S
+
+    def tick(self, now: float) -> None:
+        """Bring INFO's numbers up to date."""
         writer = self._writer
         if writer is not None:
             self._use.waiting_bytes, self._use.file_bytes = writer.waiting_bytes, writer.file_bytes

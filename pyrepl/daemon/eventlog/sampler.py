@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.event_log import EventLog
+from pyrepl.daemon.service import Service
 from pyrepl.node.node import Node
 from pyrepl.observability.eventlog.master_end import MasterEnd
 from pyrepl.observability.eventlog.state import Sampler
 
+_LOOK_EVERY_S: Final = 0.1
+
 
 @final
-class EventSampler:
+class EventSampler(Service):
     """The sampler of a node and its clock. Costs nothing while there is no event log."""
 
     def __init__(self, node: Node, story: MasterEnd, event_log: EventLog, clock: Clock) -> None:
         """`story` knows which sync each replica is in."""
         self._settings = node.settings
         self._event_log = event_log
-        self._clock = clock
         self._last_at = clock.now()
         self._sampler = Sampler(node, story.sync_of, self._last_at)
 
-    def tick(self) -> None:
-        """Take a sample if it is time; call it now and then."""
+    def tick(self, now: float) -> None:
+        """Take a sample if it is time."""
         if not self._event_log.is_open:
             return
-        self._event_log.tick()
         period_s = self._settings.event_log_sample_period
-        now = self._clock.now()
         if not period_s or now < self._last_at + period_s:
             return
         self._last_at = now
         for record in self._sampler.take(now):
             self._event_log(record)
+
+    def next_deadline(self, now: float) -> float:
+        return now + _LOOK_EVERY_S

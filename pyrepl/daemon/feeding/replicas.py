@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any, Final, final
 
@@ -26,6 +26,7 @@ from pyrepl.daemon.feeding.replica_conn import HIGH_WATER_BYTES, ReplicaConn, Re
 from pyrepl.daemon.feeding.snapshot_version import version_for
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.randomness import Randomness
+from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
 from pyrepl.node.node import Node
 from pyrepl.observability import events, sync_lines
@@ -45,7 +46,7 @@ _FLUSH_TRIES: Final = 200
 
 
 @final
-class Replicas(ReplicaOwner):
+class Replicas(ReplicaOwner, Service):
     """The replicas of a node.
 
     Invariant: `_replicas` has each connection that ever sent REPLCONF, PSYNC or SYNC, until it ends.
@@ -98,9 +99,10 @@ class Replicas(ReplicaOwner):
             machine.BacklogFreed: self._on_backlog_freed,
         }
 
-    def settings_changed(self) -> None:
-        """Let a child that writes to sockets already go by the present repl-timeout."""
+    def settings_changed(self, names: Collection[str]) -> None:
+        """Let a child that writes to sockets already go by the present repl-timeout, and the roster by its options."""
         self._timeout.seconds = float(self._node.settings.repl_timeout)
+        self.plan_pump()
 
     # ------------------------------------------------------------------ what replicas say
 
@@ -237,10 +239,13 @@ class Replicas(ReplicaOwner):
             self._pump_planned = True
             self._loop.call_soon(self.pump)
 
-    def tick(self) -> None:
-        """Do what is due; call it about every 100 ms."""
-        self._roster.tick(self._clock.now())
+    def tick(self, now: float) -> None:
+        """Let roster and sessions look at the time."""
+        self._roster.tick(now)
         self.pump()
+
+    def next_deadline(self, now: float) -> float:
+        return now
 
     def pump(self) -> None:
         """Carry out what roster and sessions want, and write what may go out."""
@@ -420,7 +425,7 @@ class Replicas(ReplicaOwner):
 
     def _on_stop_snapshot(self, event: machine.StopSnapshot) -> None:
         self._log(events.NobodyWaitsForSnapshot())
-        self._saver.stop("every replica waiting for the snapshot is gone")
+        self._saver.kill("every replica waiting for the snapshot is gone")
 
     def other_child(self, runs: bool) -> None:
         """A child that is not for replicas has begun, or ended."""

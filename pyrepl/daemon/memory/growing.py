@@ -7,9 +7,11 @@ fills faster than this can follow grows as any dictionary does, and so do all in
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final, final
 
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.service import Service
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.rdb.compiled.room import Growth, Room, filling, size_for
 
@@ -30,12 +32,14 @@ Table = dict[bytes, Any]
 
 
 @final
-class Growing:
-    """Looks after the tables of all databases, one at a time; `tick` is called some times a second, but while a
-    snapshot is loaded: it says how much room it needs."""
+class Growing(Service):
+    """Looks after the tables of all databases, one at a time; but while a snapshot is loaded: it says how much room it
+    needs."""
 
-    def __init__(self, keyspace: Keyspace, clock: Clock) -> None:
+    def __init__(self, keyspace: Keyspace, is_loading: Callable[[], bool], clock: Clock) -> None:
+        """`is_loading` tells whether a snapshot is being loaded."""
         self._keyspace = keyspace
+        self._is_loading = is_loading
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._made: list[int] = [0] * (2 * len(keyspace.databases))
@@ -46,14 +50,19 @@ class Growing:
         self._growing: Table | None = None
         """The table that is looked after."""
 
-    def tick(self) -> None:
+    def tick(self, now: float) -> None:
         """Begin what is to do."""
+        if self._is_loading():
+            return
         for place, table in enumerate(self._keyspace.growable()):
             made, left = filling(table)
             gained, self._made[place] = made - self._made[place], made
             before, self._gained[place] = self._gained[place], gained
             if self._growing is None and made and _is_soon_full(min(before, gained), made, left):
                 self._begin(table, made + left)
+
+    def next_deadline(self, now: float) -> float:
+        return now
 
     def stop(self) -> None:
         """Begin and go on with nothing more; the process ends."""

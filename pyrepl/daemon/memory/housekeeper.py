@@ -16,6 +16,7 @@ import gc
 from typing import Final, final
 
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.service import Service
 from pyrepl.keyspace.database import Keyspace
 
 GC_THRESHOLDS: Final = (2_000, 2, 1 << 30)
@@ -30,8 +31,8 @@ _LOOK_EVERY: Final = 500
 
 
 @final
-class Housekeeper:
-    """`tick` is called some times a second."""
+class Housekeeper(Service):
+    """Frees what was dropped, and keeps the collector's work small."""
 
     def __init__(self, keyspace: Keyspace, clock: Clock) -> None:
         self._keyspace = keyspace
@@ -42,7 +43,7 @@ class Housekeeper:
         """id() of the databases' dictionaries that are frozen; a new one has another, or is as small."""
         self._is_watching = False
 
-    def tick(self) -> None:
+    def tick(self, now: float) -> None:
         """Begin what is to do."""
         if not self._is_watching:
             self._is_watching = True
@@ -56,6 +57,9 @@ class Housekeeper:
             gc.freeze()
         if self._timer is None and not self._keyspace.disposal.is_empty:
             self._free()
+
+    def next_deadline(self, now: float) -> float:
+        return now
 
     def stop(self) -> None:
         """Free nothing more; the process ends."""

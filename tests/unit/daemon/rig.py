@@ -230,8 +230,8 @@ class RunningNode:
         self._peers: list[Peer] = []
 
     async def start(self, *notices: Event) -> None:
-        """Raises what App.run raised if it could not start."""
-        self.life = asyncio.get_running_loop().create_task(self.app.run(list(notices)))
+        """Raises what Life.run raised if it could not start."""
+        self.life = asyncio.get_running_loop().create_task(self.app.life.run(list(notices)))
         await until(lambda: self.life is None or self.life.done() or self.logged("Ready to accept"), "a node")
         if self.life.done():
             await self.life

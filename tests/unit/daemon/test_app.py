@@ -1,70 +1,51 @@
-"""A node's life: what it says at the start, why it does not start, what CONFIG SET moves, how it leaves."""
+"""The parts of a node: made without a trace, and each that lives stands in the one list of services."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import Any
 
-import pytest
-
-from pyrepl.errors import ConfigError
-from pyrepl.observability import events
-from tests.unit.daemon.rig import RunningNode, in_loop, open_fds, running, until
-
-
-class TestStart:
-    @in_loop
-    async def test_it_says_what_people_and_scripts_look_for(self, tmp_path: Path) -> None:
-        node = RunningNode(tmp_path)
-        await node.start(events.NoConfigurationFile())
-        try:
-            texts = [line.partition(" * ")[2] or line.partition(" # ")[2] for line in node.lines]
-            assert texts[-1] == "Ready to accept connections tcp"
-            assert any(f"port={node.port}" in text for text in texts)
-            assert node.logged(events.NoConfigurationFile().text())
-        finally:
-            await node.stop()
-        assert node.lines[-1].endswith("bye bye...")
-
-    @in_loop
-    async def test_the_directory_becomes_the_working_directory(self, tmp_path: Path) -> None:
-        async with running(tmp_path) as node:
-            assert Path.cwd() == tmp_path
-            assert await node.say("CONFIG GET dir") == [b"dir", os.fsencode(tmp_path)]
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.app import App
+from pyrepl.daemon.service import Service
+from tests.peers.ports import free_port
+from tests.unit.daemon.rig import in_loop, open_fds
 
 
-class TestNoStart:
-    @in_loop
-    async def test_no_such_directory(self, tmp_path: Path) -> None:
-        node = RunningNode(tmp_path / "nowhere")
-        with pytest.raises(ConfigError, match=r"Can't chdir to '.*nowhere': No such file or directory"):
-            await node.start()
-
-    @in_loop
-    async def test_a_damaged_snapshot_is_left_alone(self, tmp_path: Path) -> None:
-        (tmp_path / "dump.rdb").write_bytes(b"REDIS0010" + b"\x00\x01")
-        with pytest.raises(ConfigError, match=r"Fatal error loading the DB from .*redis-check-rdb"):
-            await RunningNode(tmp_path).start()
-        assert (tmp_path / "dump.rdb").read_bytes() == b"REDIS0010" + b"\x00\x01"
+def app(folder: Path) -> App:
+    return App(Settings(dir=str(folder), port=free_port(), stream_port=free_port()), None)
 
 
-class TestLeave:
-    @in_loop
-    async def test_replies_under_way_are_sent(self, tmp_path: Path) -> None:
-        async with running(tmp_path) as node:
-            client = await node.peer()
-            big = "x" * 3_000_000
-            assert await client.call("SET", "big", big) == "OK"
-            client.send("GET", "big")
-            client.send("SHUTDOWN", "NOSAVE")
-            assert len(await client.rest()) == len(big) + len(b"$3000000\r\n\r\n")
+def open_sockets() -> set[str]:
+    return {fd for fd in open_fds() if "socket:" in fd}
 
-    @in_loop
-    async def test_nothing_stays_open(self, tmp_path: Path) -> None:
-        async with running(tmp_path):
-            pass
-        before = open_fds()
-        async with running(tmp_path, unixsocket=str(tmp_path / "sock")) as node:
-            await node.say("PING")
-        await until(lambda: open_fds() <= before, "closed descriptors")
-        assert not (tmp_path / "sock").exists()
+
+def services_of(part: Any) -> set[Service]:
+    return {value for value in vars(part).values() if isinstance(value, Service)}
+
+
+@in_loop
+async def test_to_make_a_node_leaves_no_trace(tmp_path: Path) -> None:
+    before, here = open_sockets(), Path.cwd()
+    made = app(tmp_path)
+    assert open_sockets() == before and Path.cwd() == here and list(tmp_path.iterdir()) == []
+    assert made.node.process.tcp_port == 0
+
+
+@in_loop
+async def test_every_part_that_lives_is_a_service_of_the_node(tmp_path: Path) -> None:
+    made = app(tmp_path)
+    listed = list(made.services)
+    assert len(set(listed)) == len(listed) and {type(one).__module__.split(".")[1] for one in listed} == {"daemon"}
+    kinds = {kind for kind in Service.__subclasses__() if kind.__module__.startswith("pyrepl.")}
+    assert {type(service) for service in listed} == kinds
+    assert services_of(made) <= set(listed)
+
+
+@in_loop
+async def test_what_others_stand_on_stops_after_them(tmp_path: Path) -> None:
+    made = app(tmp_path)
+    order = list(made.services)
+    assert made.streams is not None
+    for first, second in ((made.saver, made.aof), (made.aof, made.roles), (made.roles, made.streams)):
+        assert order.index(first) < order.index(second)

@@ -67,16 +67,16 @@ def test_a_file_that_was_moved_away(tmp_path: Path) -> None:
     log, path = make(), tmp_path / "log"
     log.open(str(path), "notice")
     log(NOTICE)
-    log.reopen_if_moved()
+    log.tick(0.0)
     path.rename(tmp_path / "log.1")
     log(WARNING)
-    log.reopen_if_moved()
+    log.tick(0.0)
     log(NOTICE)
     assert "no memory" in (tmp_path / "log.1").read_text() and "no memory" not in path.read_text()
     assert path.read_text().count("Server initialized") == 1
     path.unlink()
     tmp_path.joinpath("log").mkdir()
-    log.reopen_if_moved()
+    log.tick(0.0)
     log(NOTICE)
     assert log.lost_lines == 0
     log.open("", "notice")

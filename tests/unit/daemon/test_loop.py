@@ -76,14 +76,14 @@ def test_a_life(tmp_path: Path, by: signal.Signals) -> None:
 
 _BUSY = """
 import asyncio, threading
-from pyrepl.daemon.app import App
-begin = App._begin
+from pyrepl.daemon.life import Life
+begin = Life._begin
 
 async def busy(app):
     await begin(app)
     asyncio.get_running_loop().run_in_executor(None, threading.Event().wait)
 
-App._begin = busy
+Life._begin = busy
 """
 
 

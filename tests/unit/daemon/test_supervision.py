@@ -46,65 +46,65 @@ class TestWhoIsTold:
     @pytest.mark.parametrize("mode", ["systemd", "auto"])
     def test_systemd(self, systemd: tuple[Listener, dict[str, str]], mode: str) -> None:
         listener, environment = systemd
-        supervision = Supervision(mode, environment)
+        supervision = Supervision(bare_node(supervised=mode), environment)
         assert supervision.kind == "systemd" and not supervision.missing
-        supervision.ready(bare_node())
-        supervision.stopping()
+        supervision.ready()
+        supervision.stop()
         assert listener.hear() == [["READY=1", f"STATUS={READY}"], ["STOPPING=1", "STATUS=Shutting down"]]
 
     @pytest.mark.parametrize("mode", ["no"])
     def test_nobody_when_it_is_not_wanted(self, systemd: tuple[Listener, dict[str, str]], mode: str) -> None:
         listener, environment = systemd
-        supervision = Supervision(mode, environment)
-        supervision.ready(bare_node())
-        supervision.tick(bare_node())
-        supervision.stopping()
+        supervision = Supervision(bare_node(supervised=mode), environment)
+        supervision.ready()
+        supervision.tick(0.0)
+        supervision.stop()
         assert listener.hear() == [] and supervision.kind == "no" and not supervision.missing
 
     @pytest.mark.parametrize(("mode", "missing"), [("systemd", True), ("auto", False)])
     @pytest.mark.parametrize("environment", [{}, {"NOTIFY_SOCKET": "relative/path"}, {"NOTIFY_SOCKET": ""}])
     def test_no_socket(self, mode: str, missing: bool, environment: dict[str, str]) -> None:
-        supervision = Supervision(mode, environment)
+        supervision = Supervision(bare_node(supervised=mode), environment)
         assert supervision.missing is missing and supervision.kind == "no"
-        supervision.ready(bare_node())
+        supervision.ready()
 
     def test_an_abstract_address(self) -> None:
         listener = Listener("\0pyrepl-test-supervision")
         try:
-            Supervision("auto", {"NOTIFY_SOCKET": "@pyrepl-test-supervision"}).stopping()
+            Supervision(bare_node(supervised="auto"), {"NOTIFY_SOCKET": "@pyrepl-test-supervision"}).stop()
             assert listener.hear() == [["STOPPING=1", "STATUS=Shutting down"]]
         finally:
             listener.sock.close()
 
     def test_a_supervisor_that_is_gone_or_does_not_read(self, systemd: tuple[Listener, dict[str, str]]) -> None:
         listener, environment = systemd
-        supervision = Supervision("systemd", environment)
+        supervision = Supervision(bare_node(supervised="systemd"), environment)
         for _ in range(1000):
-            supervision.stopping()
+            supervision.stop()
         assert 0 < len(listener.hear()) < 1000
-        Supervision("systemd", {"NOTIFY_SOCKET": environment["NOTIFY_SOCKET"] + "-gone"}).ready(bare_node())
+        Supervision(bare_node(supervised="systemd"), {"NOTIFY_SOCKET": environment["NOTIFY_SOCKET"] + "-gone"}).ready()
 
 
 class TestStates:
     def test_a_state_is_told_once(self, systemd: tuple[Listener, dict[str, str]]) -> None:
         listener, environment = systemd
-        supervision = Supervision("systemd", environment)
-        node = bare_node()
-        supervision.ready(node)
-        supervision.tick(node)
+        node = bare_node(supervised="systemd")
+        supervision = Supervision(node, environment)
+        supervision.ready()
+        supervision.tick(0.0)
         node.persistence.loading = Loading(1.0, 100, 200, asynchronous=False)
-        supervision.tick(node)
-        supervision.tick(node)
+        supervision.tick(0.0)
+        supervision.tick(0.0)
         assert listener.hear()[1:] == [["STATUS=Loading the dataset in memory: 0%"]]
 
     def test_a_long_load_is_no_start_that_hangs(self, systemd: tuple[Listener, dict[str, str]]) -> None:
         listener, environment = systemd
-        supervision = Supervision("systemd", environment)
-        node = bare_node()
+        node = bare_node(supervised="systemd")
+        supervision = Supervision(node, environment)
         node.persistence.loading = Loading(1.0, 100, 200, asynchronous=False)
         node.persistence.loading.loaded_bytes = 100
-        supervision.tick(node)
-        supervision.tick(node)
+        supervision.tick(0.0)
+        supervision.tick(0.0)
         told = ["EXTEND_TIMEOUT_USEC=30000000", "STATUS=Loading the dataset in memory: 50%"]
         assert listener.hear() == [told, told]
 

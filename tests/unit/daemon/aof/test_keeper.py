@@ -173,7 +173,7 @@ async def test_it_is_rewritten_by_itself_when_it_has_grown(tmp_path: Path) -> No
         await node.say("CONFIG SET auto-aof-rewrite-percentage 0")
         for _ in range(200):
             await node.say("SET a " + "x" * 50)
-        node.app.aof.tick()
+        node.app.aof.tick(node.app.clock.now())
         assert not node.app.node.persistence.aof.is_rewriting
 
 
@@ -278,7 +278,7 @@ async def test_switched_on_during_a_bgsave_its_rewrite_is_scheduled(tmp_path: Pa
         for value, scheduled in (("yes", "1"), ("no", "0"), ("yes", "1")):
             await operator.say(f"CONFIG SET appendonly {value}")
             assert await node.info("aof_rewrite_scheduled") == scheduled
-        node.app.saver.stop("it takes too long")
+        node.app.saver.kill("it takes too long")
         await until(lambda: node.app.node.persistence.aof.rewrites == 1, "the rewrite")
         assert await node.info("aof_rewrite_scheduled") == "0"
 

@@ -94,7 +94,7 @@ class TestBgsave:
         outcomes: list[Outcome] = []
         job = desk.saver.job()
         assert desk.saver.start(ToFile(desk.saver.dump_path), job, outcomes.append, for_replicas=True)
-        desk.saver.stop("nobody waits")
+        desk.saver.kill("nobody waits")
         await desk.done()
         assert [outcome.error for outcome in outcomes] == ["nobody waits"]
         assert desk.node.persistence.last_bgsave_ok and not desk.node.guarded, "what nobody needs has not failed"
@@ -105,7 +105,7 @@ class TestBgsave:
         desk = Desk(tmp_path, keys=100, rdb_key_save_delay=SLOW)
         before = open_fds()
         desk.saver.bgsave()
-        desk.saver.stop_for_good()
+        desk.saver.stop()
         assert desk.node.persistence.last_bgsave_ok
         assert children() == [] and open_fds() <= before and not desk.saver.is_busy
 
@@ -145,14 +145,14 @@ class TestDue:
         persistence = desk.node.persistence
         persistence.last_save_unix_s = Clock().unix_ms() // 1000 - 11
         desk.node.keyspace.dirty = 4
-        desk.saver.tick()
+        desk.saver.tick(Clock().now())
         assert not desk.saver.is_busy
         desk.node.keyspace.dirty = 5
-        desk.saver.tick()
+        desk.saver.tick(Clock().now())
         assert desk.saver.is_busy and desk.kept.has("5 changes in 10 seconds. Saving...")
-        desk.saver.tick()
+        desk.saver.tick(Clock().now())
         await desk.done()
-        desk.saver.tick()
+        desk.saver.tick(Clock().now())
         assert not desk.saver.is_busy and persistence.saves == 1
 
     @in_loop
@@ -161,9 +161,9 @@ class TestDue:
         (tmp_path / "dump.rdb").mkdir()
         desk.node.persistence.last_save_unix_s = 0
         desk.node.keyspace.dirty = 1
-        desk.saver.tick()
+        desk.saver.tick(Clock().now())
         await desk.done()
-        desk.saver.tick()
+        desk.saver.tick(Clock().now())
         assert not desk.saver.is_busy and desk.node.stats.total_forks == 1
 
     @in_loop
@@ -172,10 +172,10 @@ class TestDue:
         desk.saver.bgsave()
         desk.saver.schedule()
         await desk.done()
-        desk.saver.tick()
+        desk.saver.tick(Clock().now())
         assert desk.saver.is_busy
         await desk.done()
-        desk.saver.tick()
+        desk.saver.tick(Clock().now())
         assert not desk.saver.is_busy
 
     @in_loop
@@ -185,10 +185,10 @@ class TestDue:
         desk.node.keyspace.dirty = 1
         desk.saver.schedule()
         desk.node.persistence.loading = Loading(1.0, 1, 1, asynchronous=False)
-        desk.saver.tick()
+        desk.saver.tick(Clock().now())
         assert not desk.saver.is_busy
         desk.node.persistence.loading = None
-        desk.saver.tick()
+        desk.saver.tick(Clock().now())
         assert desk.saver.is_busy
         await desk.done()
 
@@ -262,3 +262,11 @@ async def test_writes_go_on_during_a_snapshot(tmp_path: Path) -> None:
         await until(lambda: not node.app.saver.is_busy)
         assert await node.say("DEBUG RELOAD NOSAVE") == "OK"
         assert await node.say("GET key:7") == b"value:7"
+
+
+@in_loop
+async def test_a_save_point(tmp_path: Path) -> None:
+    async with running(tmp_path, hz=100, save=((1, 2),)) as node:
+        node.app.node.persistence.last_save_unix_s -= 10
+        await node.say("MSET a 1 b 2")
+        await until(lambda: (tmp_path / "dump.rdb").exists())

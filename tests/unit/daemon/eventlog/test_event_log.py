@@ -62,7 +62,7 @@ async def test_off_unless_wanted() -> None:
     node = bare_node(event_log="none")
     log = opened(node)
     log(NodeStopped(1.0))
-    log.tick()
+    log.tick(0.0)
     assert not log.is_open and not node.event_log.enabled
     log.close()
 
@@ -85,10 +85,10 @@ def test_the_name_of_the_node(tmp_path: Path) -> None:
         log = opened(node)
         log(NodeStopped(1.0))
         node.settings.assign("replica-announce-port", 7000)
-        log.settings_changed()
+        log.settings_changed(())
         log(NodeStopped(1.0))
         node.settings.assign("event-log-node", "left")
-        log.settings_changed()
+        log.settings_changed(())
         log(NodeStopped(1.0))
         log.close()
         assert [line["node"] for line in lines(tmp_path / "e")] == ["10.0.0.7:6380", "10.0.0.7:7000", "left"]
@@ -156,7 +156,7 @@ def test_info_and_log_tell_of_a_disk_that_fails(tmp_path: Path, monkeypatch: pyt
         (tmp_path / "folder").mkdir()
         await until(lambda: not node.event_log.write_error)
         assert kept.has("The event log is written again")
-        log.tick()
+        log.tick(0.0)
         assert node.event_log.written == 1
         assert node.event_log.file_bytes == (tmp_path / "folder" / "e").stat().st_size > 0
         log.close()

@@ -14,7 +14,7 @@ def test_samples_at_the_period(tmp_path: Path) -> None:
         path = tmp_path / "e"
         async with running(tmp_path, event_log="e", event_log_sample_period=1000) as node:
             await node.say("SET a 1")
-            node.app.sampler.tick()
+            node.app.sampler.tick(node.app.clock.now())
             assert '"event":"sample"' not in path.read_text()
             assert await node.say("CONFIG SET event-log-sample-period 1") == "OK"
             await until(lambda: '"event":"sample"' in path.read_text(), "a sample")
@@ -31,10 +31,10 @@ def test_none_without_a_period_or_a_log(tmp_path: Path) -> None:
     @in_loop
     async def run() -> None:
         async with running(tmp_path, event_log="e", event_log_sample_period=0) as node:
-            node.app.sampler.tick()
+            node.app.sampler.tick(node.app.clock.now())
         assert "sample" not in {json.loads(line)["event"] for line in (tmp_path / "e").read_text().splitlines()}
         async with running(tmp_path) as node:
-            node.app.sampler.tick()
+            node.app.sampler.tick(node.app.clock.now())
             assert await node.info("event_log_enabled") == "0"
 
     run()

@@ -30,9 +30,9 @@ def database(count: int = MANY) -> Database:
 
 def begun(db: Database) -> Growing:
     """Looks after a database whose keys became so many since the last look, and as many before that."""
-    growing = Growing(db.keyspace, Clock())
+    growing = Growing(db.keyspace, lambda: False, Clock())
     growing._gained = [MANY] * 4
-    growing.tick()
+    growing.tick(0.0)
     return growing
 
 
@@ -52,7 +52,7 @@ async def test_a_table_that_fills_grows_before_it_is_full() -> None:
     growing = begun(db)
     await over(table, size)
     assert db.store.values is table and list(table.items()) == list(before.items())
-    growing.tick()
+    growing.tick(0.0)
     growing.stop()
 
 
@@ -68,7 +68,7 @@ async def test_times_to_live_have_tables_too() -> None:
         db.expire_at(b"%d" % number, None)
         db.write(b"more%d" % number, b"")
         db.expire_at(b"more%d" % number, 1 << 50)
-    growing.tick()
+    growing.tick(0.0)
     await over(db.store.expires, sizes[1])
     assert len(db.store.expires) == MANY
     growing.stop()
@@ -78,16 +78,16 @@ async def test_times_to_live_have_tables_too() -> None:
 async def test_one_that_does_not_fill_is_left_alone_until_it_is_nearly_full() -> None:
     db = database()
     size = sys.getsizeof(db.store.values)
-    growing = Growing(db.keyspace, Clock())
+    growing = Growing(db.keyspace, lambda: False, Clock())
     # As if it had been looked at before.
     growing._made[0] = MANY
-    growing.tick()
+    growing.tick(0.0)
     await asyncio.sleep(0.05)
     assert sys.getsizeof(db.store.values) == size
     for number in range(MANY, ROOM * 97 // 100):
         db.write(b"%d" % number, b"")
     growing._made[0] = len(db.store.values)
-    growing.tick()
+    growing.tick(0.0)
     await over(db.store.values, size)
     growing.stop()
 
@@ -96,9 +96,9 @@ async def test_one_that_does_not_fill_is_left_alone_until_it_is_nearly_full() ->
 async def test_one_that_was_loaded_is_left_alone() -> None:
     db = database()
     size = sys.getsizeof(db.store.values)
-    growing = Growing(db.keyspace, Clock())
+    growing = Growing(db.keyspace, lambda: False, Clock())
     for _ in range(3):
-        growing.tick()
+        growing.tick(0.0)
         await asyncio.sleep(0.02)
     assert sys.getsizeof(db.store.values) == size
     growing.stop()

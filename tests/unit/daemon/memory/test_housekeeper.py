@@ -31,7 +31,7 @@ async def test_what_grew_old_is_frozen(tmp_path: Path) -> None:
         housekeeper = Housekeeper(keyspace, node.app.clock)
         callbacks = len(gc.callbacks)
         try:
-            housekeeper.tick()
+            housekeeper.tick(node.app.clock.now())
             assert len(gc.callbacks) == callbacks + 1
             before = gc.get_freeze_count()
             keyspace.databases[0].store.values.update({b"%d" % number: ListValue() for number in range(1000)})

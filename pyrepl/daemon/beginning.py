@@ -1,0 +1,61 @@
+"""How a node gets its data and its role when it starts: the append-only file or dump.rdb, then a master to follow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import final
+
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.daemon.aof.keeper import AofKeeper
+from pyrepl.daemon.disk.config_files import remove_unfinished
+from pyrepl.daemon.disk.files import Files, remove_leftovers
+from pyrepl.daemon.disk.saver import Saver
+from pyrepl.daemon.gauges import ProcessUse
+from pyrepl.daemon.roles import Roles
+from pyrepl.node.node import Node
+
+
+@final
+class Beginning:
+    """The data and the role that a node begins with."""
+
+    def __init__(
+        self,
+        node: Node,
+        files: Files,
+        saver: Saver,
+        aof: AofKeeper,
+        roles: Roles,
+        dispatcher: Dispatcher,
+        use: ProcessUse,
+        config_file: Path | None,
+    ) -> None:
+        """`config_file` is the configuration file, beside which CONFIG REWRITE may have left half a one."""
+        self._node = node
+        self._files = files
+        self._saver = saver
+        self._aof = aof
+        self._roles = roles
+        self._dispatcher = dispatcher
+        self._use = use
+        self._config_file = config_file
+
+    async def load(self) -> None:
+        """Load what is on disk, and follow whom the configuration names. Raises ConfigError."""
+        self._remove_unfinished()
+        self._use.note_start()
+        place = await self._aof.load_at_start()
+        loader = await self._files.load_at_start(self._saver.dump_path) if place is None else None
+        aux = loader.aux if loader is not None else place or {}
+        master = self._node.settings.replicaof
+        if master is not None:
+            self._roles.follow_at_start(*master, aux)
+        else:
+            self._roles.lead_at_start(aux)
+            self._dispatcher.propagate_expired()
+
+    def _remove_unfinished(self) -> None:
+        """What processes before us were still writing when they were killed."""
+        remove_leftovers(self._saver.dump_path.parent)
+        if self._config_file is not None:
+            remove_unfinished(self._config_file)

@@ -1,0 +1,132 @@
+"""The life of a node, from the first line of its log to the last: one step after the other, no more.
+
+The order is that of Redis 7.0, as people and scripts look for the lines of its log in that order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, final
+
+from pyrepl.daemon.announcing import Announcer
+from pyrepl.daemon.beginning import Beginning
+from pyrepl.daemon.clients.clients import Clients
+from pyrepl.daemon.clients.ports import Ports
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.cron import Cron
+from pyrepl.daemon.ending import Ending
+from pyrepl.daemon.faults import Faults
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.node_settings import enter_directory
+from pyrepl.daemon.service import Services
+from pyrepl.daemon.settings_in_force import SettingsInForce
+from pyrepl.node.node import Node
+from pyrepl.observability.event import Event
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.following.progress_bar import ProgressBar
+
+_FLUSH_S: Final = 1.0
+
+
+@final
+class Life:
+    """Takes a node through its life."""
+
+    def __init__(
+        self,
+        node: Node,
+        services: Services,
+        cron: Cron,
+        ports: Ports,
+        settings: SettingsInForce,
+        beginning: Beginning,
+        ending: Ending,
+        clients: Clients,
+        announcer: Announcer,
+        faults: Faults,
+        clock: Clock,
+        log: Log,
+    ) -> None:
+        self._node = node
+        self._services = services
+        self._cron = cron
+        self._ports = ports
+        self._settings = settings
+        self._beginning = beginning
+        self._ending = ending
+        self._clients = clients
+        self._announcer = announcer
+        self._faults = faults
+        self._clock = clock
+        self._log = log
+
+    async def run(self, notices: Sequence[Event]) -> None:
+        """Live until SHUTDOWN or a signal; `notices` are logged first. Raises ConfigError when it cannot start."""
+        enter_directory(self._node)
+        self._announcer.starting(notices)
+        self._ports.listen()
+        self._announcer.listening()
+        self._settings.begin()
+        self._announcer.initialized()
+        self._watch_signals()
+        await self._ports.accept()
+        self._cron.start()
+        bar = self._progress_bar()
+        beginning = asyncio.get_running_loop().create_task(self._begin())
+        try:
+            await asyncio.wait((beginning, self._ending.stopped), return_when=asyncio.FIRST_COMPLETED)
+            if beginning.done():
+                beginning.result()
+            await self._ending.stopped
+        finally:
+            beginning.cancel()
+            if bar is not None:
+                bar.stop()
+            await self._leave()
+
+    # ------------------------------------------------------------------ inside
+
+    async def _begin(self) -> None:
+        """Load the data, take the role, and say that we are ready. Clients are answered meanwhile, with -LOADING."""
+        await self._beginning.load()
+        self._services.begin()
+        self._ports.tell_ready()
+        self._announcer.ready()
+
+    async def _leave(self) -> None:
+        """Close what is open. Clients are last, as they are still sent what they have coming."""
+        self._cron.stop()
+        self._services.stop()
+        await self._flush_clients()
+        self._clients.close()
+        self._announcer.ended(orderly=self._ending.ended)
+
+    async def _flush_clients(self) -> None:
+        """Close every connection once what was written is out, but wait no longer than a moment for the slow."""
+        for conn in list(self._clients.conns.values()):
+            conn.close()
+        until = self._clock.now() + _FLUSH_S
+        while self._clients.conns and self._clock.now() < until:
+            await asyncio.sleep(0.01)
+
+    def _watch_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._faults.survived_callback)
+        # A terminal that closes, and a peer that goes, end no daemon.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT")):
+            loop.add_signal_handler(number, self._ending.signal, name)
+
+    def _progress_bar(self) -> ProgressBar | None:
+        """Somebody watches: show how a sync goes."""
+        if self._node.settings.logfile or not sys.stdout.isatty():
+            return None
+        from pyrepl.daemon.following.progress_bar import ProgressBar
+
+        bar = ProgressBar(self._node, self._log)
+        bar.start()
+        return bar

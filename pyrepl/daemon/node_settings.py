@@ -1,0 +1,89 @@
+"""Settings that the node's pure parts keep a copy of: handed over whenever they change.
+
+Who looks a setting up when it is needed has no business here; parts with a clock or a socket are told themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, final
+
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.service import Service
+from pyrepl.errors import ConfigError
+from pyrepl.node.node import Node
+from pyrepl.observability.event import Level
+from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.records import BacklogResized
+from pyrepl.replication.dialects import dialects_of
+from pyrepl.replication.roster import RosterOptions
+
+ROSTER: Final = {
+    "diskless": "repl_diskless_sync",
+    "diskless_delay_s": "repl_diskless_sync_delay",
+    "diskless_max_replicas": "repl_diskless_sync_max_replicas",
+    "max_concurrent_syncs": "repl_max_concurrent_syncs",
+    "ping_period_s": "repl_ping_replica_period",
+}
+"""Options of the roster, and the directives that they are."""
+
+
+@final
+class NodeSettings(Service):
+    """Hands settings to the node's state, its replication, its log and the working directory."""
+
+    def __init__(self, node: Node, options: RosterOptions, log: Log, tell: Callable[[Record], None]) -> None:
+        """`options` are those of the node's replication; `tell` is the event log."""
+        self._node = node
+        self._options = options
+        self._log = log
+        self._tell = tell
+
+    def settings_changed(self, names: Collection[str]) -> None:
+        if "dir" in names:
+            enter_directory(self._node)
+        settings = self._node.settings
+        options = self._options
+        _set_by_name(options, settings, ROSTER)
+        options.dialects = dialects_of(settings)
+        # The append-only file and subscribers are readers of the stream, so it stays while there may be one.
+        kept = settings.appendonly or bool(settings.stream_port)
+        options.backlog_ttl_s = 0 if kept else settings.repl_backlog_ttl
+        session = options.session
+        session.timeout_s = float(settings.repl_timeout)
+        limit = settings.client_output_buffer_limit.replica
+        session.hard_limit_bytes, session.soft_limit_bytes = limit.hard_bytes, limit.soft_bytes
+        session.soft_limit_s = float(limit.soft_seconds)
+        self._resize_backlog()
+        self._node.process.hz = settings.hz
+        self._node.review_settings()
+        self._node.review_guard()
+        self._log.level = Level.named(settings.loglevel)
+
+    def _resize_backlog(self) -> None:
+        backlog = self._node.replication.backlog
+        wanted_bytes = self._node.settings.repl_backlog_size
+        if backlog.capacity != wanted_bytes:
+            before = backlog.capacity
+            backlog.resize(wanted_bytes)
+            self._tell(BacklogResized(backlog.capacity, before, backlog.start))
+
+
+def enter_directory(node: Node) -> None:
+    """Make the directive `dir` the working directory, and absolute. Raises ConfigError."""
+    path = node.settings.dir
+    try:
+        os.chdir(path)
+    except OSError as error:
+        raise ConfigError(f"Can't chdir to '{path}': {error.strerror}") from None
+    if not os.access(".", os.W_OK | os.X_OK):
+        raise ConfigError(f"Can't write to the directory '{path}': Permission denied")
+    node.settings.dir = os.getcwd()
+
+
+def _set_by_name(options: object, settings: object, names: Mapping[str, str]) -> None:
+    """Set each of these options to the directive that stands beside it; seconds are floats in options."""
+    for option, directive in names.items():
+        value = getattr(settings, directive)
+        setattr(options, option, float(value) if option.endswith("_s") else value)

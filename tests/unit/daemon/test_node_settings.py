@@ -1,0 +1,44 @@
+"""What machines keep of the settings is handed to them, and the directory becomes the working directory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pyrepl.config.settings import Settings
+from pyrepl.daemon import node_settings
+from pyrepl.replication.roster import RosterOptions
+from tests.unit.daemon.rig import in_loop, running
+
+
+@in_loop
+async def test_another_directory(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    async with running(tmp_path, enable_protected_configs="yes") as node:
+        assert await node.say(f"CONFIG SET dir {other}") == "OK"
+        assert await node.say("SAVE") == "OK"
+        assert [path.name for path in other.iterdir()] == ["dump.rdb"]
+        client = await node.peer()
+        assert "Can't chdir to '/no/such'" in await client.error("CONFIG SET dir /no/such")
+        assert await client.say("CONFIG GET dir") == [b"dir", os.fsencode(other)]
+
+
+@in_loop
+async def test_what_machines_keep_is_handed_to_them(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        client = await node.peer()
+        assert await client.say("CONFIG SET repl-backlog-size 65536 repl-timeout 7 loglevel warning") == "OK"
+        assert node.app.node.replication.backlog.capacity == 65536
+        assert node.app.node.replication.roster.options.session.timeout_s == 7.0
+        lines = len(node.lines)
+        assert await client.say("CONFIG SET timeout 0") == "OK"
+        assert len(node.lines) == lines, "notices are not logged any more"
+
+
+def test_options_that_go_by_name_have_the_types_of_their_defaults() -> None:
+    options, settings = RosterOptions(), Settings(repl_ping_replica_period=3, repl_diskless_sync_max_replicas=2)
+    node_settings._set_by_name(options, settings, node_settings.ROSTER)
+    assert (options.ping_period_s, options.diskless_max_replicas) == (3.0, 2)
+    for option in node_settings.ROSTER:
+        assert type(getattr(options, option)) is type(getattr(RosterOptions(), option)), option
