@@ -20,13 +20,15 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     keyspace | aof                        databases, value types, expiry, digest | the append-only file, its parts
     store                                 tables of keys: what one must do, and the plain one, of dictionaries
     resp | rdb | config                   the wire, the snapshot format, the directives
-    units | glob | kernels | frozen | machines | temporary
+    units | glob | identity | kernels | frozen | machines | temporary
+                                          identity: where a connection comes from, and who it is |
                                           kernels: whether the hot modules run compiled | records that never change |
                                           a machine's table of moves | files in the making
     layout                                which interpreters the compiled form fits
     errors
 
-Everything below these three is a function of bytes and `now`: no socket, no clock, no randomness, no log.
+Everything below `daemon`, `analysis` and `capture` is a function of bytes and `now`: no socket, no clock, no
+randomness, no log.
 
 Where do I add ...?
     a command          one @command function in its family, in a room of commands/: it parses, calls a verb and shapes

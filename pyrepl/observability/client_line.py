@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from pyrepl.identity import is_unix
 from pyrepl.node.client import Client
 
 CLIENT_BYTES: Final = 2600
@@ -67,21 +68,11 @@ def client_flags(client: Client) -> bytes:
         (client.is_blocked, b"b"),
         (client.dirty_cas, b"d"),
         (client.closing, b"c"),
-        (is_unix(client), b"U"),
+        (is_unix(client.addr), b"U"),
         (client.no_evict, b"e"),
         (client.no_touch, b"T"),
     )
     return b"".join(letter for shown, letter in letters if shown) or b"N"
-
-
-def is_unix(client: Client) -> bool:
-    """Did it come by the Unix socket? There both ends are `path:0`."""
-    return client.addr == client.laddr and client.addr.endswith(":0")
-
-
-def is_local(client: Client) -> bool:
-    """Does it come from this machine, as Redis's `local` means it: by the Unix socket or from 127.0.0.1 or ::1?"""
-    return is_unix(client) or client.addr.startswith(("127.0.0.1:", "[::1]:"))
 
 
 def queue_bytes(client: Client) -> int:

@@ -90,7 +90,7 @@ NOTHING_PACKED: Final[Mapping[int, type[bytes]]] = {}
 Into = Callable[[int], dict[bytes, bytes]]
 """(database) -> the dictionary that its keys go into."""
 
-MakeRoom = Callable[[dict[bytes, bytes], int, int | None], int]
+PresizeFor = Callable[[dict[bytes, bytes], int, int | None], int]
 """(dictionary, how many keys are to come, or so it is said, `left_bytes`) -> for how many of them the reader is to make
 room."""
 
@@ -110,7 +110,7 @@ class RdbReader:
 
     `packed` names, by RDB type, the classes of bytes that collections may come as where they are kept packed; they
     are strings then, for this room. `into`: strings go there as they are decoded, and are counted in LoadedKeys
-    instead of being handed over; a key that is there already is a duplicate. `make_room` is asked where the snapshot
+    instead of being handed over; a key that is there already is a duplicate. `presize_for` is asked where the snapshot
     says how many; compiled, the reader makes room at once for as many as it answers.
 
     Invariants: bytes left of the cursor's mark are decoded and forgotten; `_crc` covers those left of `_crc_pos`.
@@ -137,11 +137,11 @@ class RdbReader:
         "_is_aux",
         "_key",
         "_limits",
-        "_make_room",
         "_metadata_classes",
         "_opcodes",
         "_others",
         "_packed",
+        "_presize_for",
         "_row",
         "_strings",
         "_taken",
@@ -155,12 +155,12 @@ class RdbReader:
         limits: RdbLimits = DEFAULT_LIMITS,
         packed: Mapping[int, type[bytes]] = NOTHING_PACKED,
         into: Into | None = None,
-        make_room: MakeRoom | None = None,
+        presize_for: PresizeFor | None = None,
     ) -> None:
         self._limits = limits
         self._packed = packed
         self._into = into
-        self._make_room = make_room
+        self._presize_for = presize_for
         self._bulk: bulk.Bulk | None = None
         self._cursor = Cursor(limits.max_string_bytes, limits.max_count, limits.input_bytes)
         self._chunks: list[bytes] = []
@@ -470,8 +470,8 @@ class RdbReader:
         elif opcode is opcodes.RESIZEDB:
             keys = decode_length(cursor)
             self._report(ResizeDb(self._db, keys, decode_length(cursor)))
-            if self._bulk is not None and self._into is not None and self._make_room is not None:
-                self._bulk.foresee(self._strings, self._make_room(self._strings, keys, self.left_bytes))
+            if self._bulk is not None and self._into is not None and self._presize_for is not None:
+                self._bulk.foresee(self._strings, self._presize_for(self._strings, keys, self.left_bytes))
         elif opcode is opcodes.FUNCTION2:
             self._report(FunctionLibrary(decode_string(cursor)))
         elif opcode is opcodes.SLOT_INFO:

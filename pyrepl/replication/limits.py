@@ -39,7 +39,7 @@ class Excess(NamedTuple):
 
 
 @final
-class OutputWatch:
+class PendingWatch:
     """One replica's pending bytes against the limits. Invariant: `_soft_since` is set while the soft one is passed."""
 
     __slots__ = ("_limits", "_soft_since", "last_bytes", "peak_bytes")

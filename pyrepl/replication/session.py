@@ -32,7 +32,7 @@ from pyrepl.replication.events import (
     SyncRequested,
     WentOnline,
 )
-from pyrepl.replication.limits import Excess, OutputWatch
+from pyrepl.replication.limits import Excess, PendingWatch
 from pyrepl.replication.limits import SessionOptions as SessionOptions
 from pyrepl.replication.psync import Cause, Reason, decode_request, encode_continue, encode_full_resync
 from pyrepl.replication.replconf import flag_of, is_answered, number_of, shown
@@ -79,7 +79,7 @@ class PsyncWait:
         self.main: Session | None = None
         """Who named it and has not asked to continue yet."""
         self.until: float | None = None
-        self._output: Final = OutputWatch(options)
+        self._output: Final = PendingWatch(options)
 
     def check(self, end: int, floor_bytes: int, now: float) -> Excess | None:
         """By what the limits of an output buffer are passed, the stream ending at `end`."""
@@ -134,7 +134,7 @@ class Session:
         self.waiting_since = now
         self._awaits_ack = False
         self._introducer: Final = introducer
-        self.output: Final = OutputWatch(options)
+        self.output: Final = PendingWatch(options)
         self._last_sent_at = now
         self._out: list[bytes] = []
         self._events: list[SessionEvent] = []

@@ -17,8 +17,8 @@ from pyrepl.config.directives import find
 from pyrepl.config.kinds import to_text
 from pyrepl.config.settings import Settings, is_known
 from pyrepl.errors import CommandError, ConfigError
+from pyrepl.identity import is_local
 from pyrepl.node.node import Node
-from pyrepl.observability.client_line import is_local
 from pyrepl.resp.reply import OK, Reply, Simple
 
 _FLAGS: Final = ADMIN | NOSCRIPT | LOADING | STALE
@@ -44,7 +44,7 @@ def config_set(call: Call, *words: bytes) -> SettingsChanged:
     settings = call.node.settings
     names = [to_text(word) for word in words[::2]]
     redact(call, *(3 + 2 * i for i, name in enumerate(names) if _is_secret(name)))
-    _check_names(settings, names, local=is_local(call.client))
+    _check_names(settings, names, local=is_local(call.client.addr))
     assigned = [_canonical(name) for name in names]
     values = [_parsed(settings, name, text) for name, text in zip(names, words[1::2])]
     previous = tuple(_value_of(settings, name) for name in assigned)

@@ -26,10 +26,10 @@ from pyrepl.commands.engine.slices import FEW_KEYS, DigestJob
 from pyrepl.commands.engine.table import ADMIN, LOADING, NOSCRIPT, STALE, command
 from pyrepl.commands.node.debug_protocol import protocol_sample
 from pyrepl.errors import CommandError
+from pyrepl.identity import is_local
 from pyrepl.keyspace.digest import key_digest, keyspace_digest
 from pyrepl.keyspace.encoding import encoding
 from pyrepl.keyspace.packed import kept_plain
-from pyrepl.observability.client_line import is_local
 from pyrepl.observability.events import DebugLog, ReplicationIdsChanged
 from pyrepl.rdb.payload import encode_payload
 from pyrepl.rdb.types.hash import FIELD_TTL_VERSIONS
@@ -58,7 +58,7 @@ _MANY: Final = 1 << 30
 def debug(call: Call, subcommand: bytes, *arguments: bytes) -> Outcome:
     """Inspect and disturb the node, for tests"""
     allowed = call.node.settings.enable_debug_command
-    if allowed == "no" or (allowed == "local" and not is_local(call.client)):
+    if allowed == "no" or (allowed == "local" and not is_local(call.client.addr)):
         raise CommandError(NOT_ALLOWED)
     row = _SUBCOMMANDS.get(subcommand.upper())
     if row is None or not row[0] <= len(arguments) <= row[1]:

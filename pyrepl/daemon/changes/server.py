@@ -25,7 +25,7 @@ from pyrepl.daemon.changes.conn import StreamConn
 from pyrepl.daemon.changes.facts import StreamFacts
 from pyrepl.daemon.changes.hub import StreamHub
 from pyrepl.daemon.clients.client_conn import peer_name
-from pyrepl.daemon.clients.clients import Clients, is_local, keep_alive
+from pyrepl.daemon.clients.clients import Clients, keep_alive
 from pyrepl.daemon.clients.listener import Listener
 from pyrepl.daemon.clients.turns import Turns
 from pyrepl.daemon.clock import Clock
@@ -34,6 +34,7 @@ from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.service import Service
 from pyrepl.errors import CommandError, ConfigError
+from pyrepl.identity import is_local
 from pyrepl.node.node import Node
 from pyrepl.node.streams import Subscriber
 from pyrepl.observability import events

@@ -6,7 +6,6 @@ A connection's own bytes are `client_conn`'s, the frame of each batch `turns`'.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import socket
 from typing import Final, final
 
@@ -20,6 +19,7 @@ from pyrepl.daemon.clients.waits import Waits
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.signals import SignalOf
+from pyrepl.identity import is_local
 from pyrepl.node.client import NORMAL, Client
 from pyrepl.node.node import Node
 from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
@@ -245,12 +245,3 @@ def keep_alive(sock: socket.socket, seconds: int) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, seconds)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, max(1, seconds // 3))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
-
-
-def is_local(addr: str) -> bool:
-    """Loopback, or a unix socket (whose `addr` is `path:0`)."""
-    host = addr.rpartition(":")[0].strip("[]")
-    try:
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
-    except ValueError:
-        return True

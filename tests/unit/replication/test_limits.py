@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pyrepl.replication.limits import OutputWatch
+from pyrepl.replication.limits import PendingWatch
 from pyrepl.replication.psync import Cause
 from pyrepl.replication.session import SessionOptions
 
 
-def watch(hard: int, soft: int, soft_s: float = 10.0) -> OutputWatch:
-    return OutputWatch(SessionOptions(hard_limit_bytes=hard, soft_limit_bytes=soft, soft_limit_s=soft_s))
+def watch(hard: int, soft: int, soft_s: float = 10.0) -> PendingWatch:
+    return PendingWatch(SessionOptions(hard_limit_bytes=hard, soft_limit_bytes=soft, soft_limit_s=soft_s))
 
 
 def test_the_hard_limit_is_passed_when_met() -> None:

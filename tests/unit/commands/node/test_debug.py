@@ -21,7 +21,7 @@ class TestPermission:
 
     @pytest.mark.parametrize(
         ("addr", "allowed"),
-        [("127.0.0.1:1", True), ("[::1]:1", True), ("10.0.0.1:1", False), ("127.0.0.10:1", False)],
+        [("127.0.0.1:1", True), ("[::1]:1", True), ("127.0.0.2:1", True), ("10.0.0.1:1", False)],
     )
     def test_local(self, addr: str, allowed: bool) -> None:
         rig = Rig(enable_debug_command="local")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pyrepl.daemon.clients.client_conn import ClientConn
-from pyrepl.daemon.clients.clients import DENIED_TEXT, MAX_CLIENTS_TEXT, is_local, keep_alive
+from pyrepl.daemon.clients.clients import DENIED_TEXT, MAX_CLIENTS_TEXT, keep_alive
+from pyrepl.identity import is_local
 from tests.peers.wire import encode
 from tests.unit.daemon.rig import Peer, RunningNode, in_loop, running, soon, until
 
@@ -51,21 +52,6 @@ class TestAdmission:
             guarded = await soon(Peer.to(node.port, address))
             assert await guarded.error("PING") == "NOAUTH Authentication required."
             assert await guarded.say("AUTH pw") == "OK"
-
-    @pytest.mark.parametrize(
-        ("addr", "local"),
-        [
-            ("127.0.0.1:1", True),
-            ("127.9.9.9:1", True),
-            ("[::1]:1", True),
-            ("/run/sock:0", True),
-            ("10.0.0.1:1", False),
-            ("[fe80::1%eth0]:1", False),
-            ("[::ffff:10.0.0.1]:1", False),
-        ],
-    )
-    def test_whatis_local(self, addr: str, local: bool) -> None:
-        assert is_local(addr) is local
 
     def test_keep_alive(self) -> None:
         with socket.socket() as sock:
