@@ -14,14 +14,18 @@ from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.commands.engine.renaming import renamed_table
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.announcing import Announcer
+from pyrepl.daemon.aof.deeds import AofDeeds
 from pyrepl.daemon.aof.keeper import AofKeeper
 from pyrepl.daemon.beginning import Beginning
+from pyrepl.daemon.changes import off as changes_off
 from pyrepl.daemon.clients.clients import Clients
+from pyrepl.daemon.clients.deeds import ClientDeeds
 from pyrepl.daemon.clients.ports import Ports
 from pyrepl.daemon.clients.turns import Turns
 from pyrepl.daemon.clients.upkeep import Upkeep
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.cron import Cron
+from pyrepl.daemon.disk.deeds import DiskDeeds
 from pyrepl.daemon.disk.files import Files
 from pyrepl.daemon.disk.saver import Saver
 from pyrepl.daemon.ending import Ending
@@ -29,6 +33,7 @@ from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.eventlog.sampler import EventSampler
 from pyrepl.daemon.failovers import Failovers
 from pyrepl.daemon.faults import Faults
+from pyrepl.daemon.feeding.deeds import FeedingDeeds
 from pyrepl.daemon.feeding.repl_pauses import ReplPauses
 from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.gauges import ProcessUse, Rates
@@ -39,10 +44,12 @@ from pyrepl.daemon.memory.growing import Growing
 from pyrepl.daemon.memory.housekeeper import Housekeeper
 from pyrepl.daemon.memory.limiting import Limiting
 from pyrepl.daemon.node_settings import NodeSettings
-from pyrepl.daemon.performer import Deeds, Performer
+from pyrepl.daemon.performer import Performer
 from pyrepl.daemon.pidfile import PidFile
 from pyrepl.daemon.process import this_process
+from pyrepl.daemon.process_deeds import ProcessDeeds
 from pyrepl.daemon.randomness import Randomness
+from pyrepl.daemon.role_deeds import RoleDeeds
 from pyrepl.daemon.roles import Roles
 from pyrepl.daemon.service import Services
 from pyrepl.daemon.settings_in_force import SettingsInForce
@@ -74,9 +81,9 @@ class App:
         self.event_log = event_log = EventLog(node, clock, log)
         self.faults = faults = Faults(log, event_log)
         # Commands and the clients that give them.
-        self._performer = Performer()
+        self.performer = Performer()
         table = renamed_table(settings, FAMILIES)
-        self.dispatcher = dispatcher = Dispatcher(node, table, randomness, self._performer.perform, clock.precise)
+        self.dispatcher = dispatcher = Dispatcher(node, table, randomness, self.performer.perform, clock.precise)
         self.turns = Turns(node, signals, clock)
         self.clients = clients = Clients(node, dispatcher, self.turns, clock, log)
         # Disk, replicas and the master.
@@ -145,23 +152,18 @@ class App:
             clock,
             log,
         )
-        deeds = Deeds(
-            dispatcher,
-            clients,
-            replicas,
-            roles,
-            failovers,
-            saver,
-            files,
-            aof,
-            self.ending,
-            settings_in_force,
-            pauses,
-            None if streams is None else streams.facts,
-            clock,
-            log,
+        self.performer.learn(
+            ProcessDeeds(log).deeds,
+            ClientDeeds(clients, dispatcher, signals, clock).deeds,
+            DiskDeeds(saver, files, log).deeds,
+            AofDeeds(aof, saver, log).deeds,
+            FeedingDeeds(clients, replicas).deeds,
+            pauses.deeds,
+            RoleDeeds(roles, failovers, clients, log).deeds,
+            changes_off.deeds() if streams is None else streams.facts.deeds,
+            settings_in_force.deeds,
+            self.ending.deeds,
         )
-        self._performer.learn(deeds.methods)
         self._subscribe()
 
     def _stream_server(self) -> StreamServer:

@@ -12,17 +12,20 @@ from __future__ import annotations
 import asyncio
 from typing import Final, final
 
-from pyrepl.commands.engine.effects import SaveMode
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.effects import AbortShutdown, SaveMode, Shutdown
 from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.disk.saver import Saver
 from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.performer import Deeds
 from pyrepl.daemon.roles import Roles
 from pyrepl.errors import CommandError
 from pyrepl.node.node import Node
 from pyrepl.node.pause import Holder
-from pyrepl.node.waits import Kind
+from pyrepl.node.waits import Kind, ShutdownWait
 from pyrepl.observability import events
+from pyrepl.resp.reply import OK, Reply
 
 SHUTDOWN_FAILED: Final = "ERR Errors trying to SHUTDOWN. Check logs."
 SIGNAL_TIMEOUT_S: Final = 8.0
@@ -60,6 +63,22 @@ class Ending:
         self._task: asyncio.Task[None] | None = None
         self._signalled = False
         self.ended = False
+
+    @property
+    def deeds(self) -> Deeds:
+        """SHUTDOWN and SHUTDOWN ABORT."""
+        return {Shutdown: self._shutdown, AbortShutdown: self._abort_shutdown}
+
+    def _shutdown(self, call: Call, effect: Shutdown) -> Reply:
+        self._log(events.ShutdownRequested())
+        if not self.begin(effect.mode, now=effect.now, force=effect.force):
+            raise CommandError(SHUTDOWN_FAILED)
+        return self._clients.waits.wait(ShutdownWait(call.client), may_wait=not call.is_nested)
+
+    def _abort_shutdown(self, call: Call, effect: AbortShutdown) -> Reply:
+        if not self.abort():
+            raise CommandError("ERR No shutdown in progress.")
+        return OK
 
     def begin(self, mode: SaveMode, *, now: bool, force: bool, timeout_s: float = -1) -> bool:
         """Begin to end; False when it failed at once. Who waits for it (ShutdownWait) is told if it fails later."""

@@ -9,13 +9,20 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import final
 
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.effects import RewriteConfig, SettingsChanged
+from pyrepl.config.loading import without_effect
+from pyrepl.config.settings import why_without_effect
 from pyrepl.daemon.disk.config_files import rewrite_file
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.performer import Deeds
 from pyrepl.daemon.service import Services
+from pyrepl.errors import CommandError, ConfigError
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.observability.eventlog.state import settings_in_force
+from pyrepl.resp.reply import OK, Reply
 
 
 @final
@@ -29,6 +36,8 @@ class SettingsInForce:
         self._config_file = config_file
         self._log = log
         self._event_log = event_log
+        self._told: set[str] = set()
+        """Directives without effect that the log has told of since the start."""
 
     def begin(self) -> None:
         """The node starts: let everybody look at all settings, and note them in the event log. Raises ConfigError."""
@@ -41,10 +50,45 @@ class SettingsInForce:
         self._log(events.ConfigSet(", ".join(names)))
         self._tell()
 
-    def rewrite_file(self) -> None:
-        """CONFIG REWRITE; commands refuse it without a file. Raises OSError."""
+    @property
+    def deeds(self) -> Deeds:
+        """CONFIG SET and CONFIG REWRITE."""
+        return {SettingsChanged: self._set, RewriteConfig: self._rewrite}
+
+    def _set(self, call: Call, effect: SettingsChanged) -> Reply:
+        try:
+            self.changed(effect.names)
+        except ConfigError as error:
+            settings = self._node.settings
+            for name, value in zip(effect.names, effect.previous, strict=True):
+                settings.assign(name, value)
+            self._node.review_settings()
+            self._node.review_guard()
+            text = f"ERR CONFIG SET failed (possibly related to argument '{effect.names[0]}') - {error}"
+            raise CommandError(text) from None
+        self._tell_without_effect(effect.names)
+        return OK
+
+    def _rewrite(self, call: Call, effect: RewriteConfig) -> Reply:
+        """Commands refuse it without a file."""
         assert self._config_file is not None
-        rewrite_file(self._config_file, self._node.settings)
+        try:
+            rewrite_file(self._config_file, self._node.settings)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self._log(events.ConfigRewriteFailed(reason))
+            raise CommandError(f"ERR Rewriting config file: {reason}") from None
+        self._log(events.ConfigRewritten())
+        return OK
+
+    def _tell_without_effect(self, names: Collection[str]) -> None:
+        """One line in the log about directives that CONFIG SET has accepted and nobody acts on, once for each."""
+        settings = self._node.settings
+        reasons = {name: why_without_effect(settings, name) for name in names if name not in self._told}
+        found = {name: why for name, why in reasons.items() if why is not None}
+        if found:
+            self._told.update(found)
+            self._log(events.ConfigurationNotice(without_effect(found)))
 
     def _tell(self) -> None:
         """Note in the event log what is in force."""

@@ -29,6 +29,7 @@ from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.performer import Deeds
 from pyrepl.errors import CommandError, ConfigError
 from pyrepl.node.node import Node
 from pyrepl.node.waits import WorkWait
@@ -115,7 +116,12 @@ class StreamFacts:
 
     # ------------------------------------------------------------------ commands
 
-    def perform(self, call: Call, effect: WriteFact) -> Reply:
+    @property
+    def deeds(self) -> Deeds:
+        """STREAMS.*"""
+        return {WriteFact: self._perform}
+
+    def _perform(self, call: Call, effect: WriteFact) -> Reply:
         """STREAMS.*: the reply, or NO_REPLY while the client is held."""
         if effect.deed is FactDeed.LIST:
             return [stream.encode() for stream in self._hub.streams()]

@@ -8,9 +8,12 @@ from __future__ import annotations
 import signal
 from typing import final
 
-from pyrepl.commands.engine.effects import ReplPausePoint
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.effects import ReplPause, ReplPausePoint
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.performer import Deeds
 from pyrepl.observability import events
+from pyrepl.resp.reply import OK, Reply
 
 
 @final
@@ -20,6 +23,15 @@ class ReplPauses:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._points: set[ReplPausePoint] = set()
+
+    @property
+    def deeds(self) -> Deeds:
+        """DEBUG REPL-PAUSE."""
+        return {ReplPause: self._pause}
+
+    def _pause(self, call: Call, effect: ReplPause) -> Reply:
+        self.add(effect.point)
+        return OK
 
     def add(self, point: ReplPausePoint) -> None:
         """Stop at this point too; CLEAR: at none."""

@@ -13,7 +13,7 @@ from pyrepl.daemon.service import Service, Services
 from pyrepl.daemon.settings_in_force import SettingsInForce
 from pyrepl.errors import ConfigError
 from pyrepl.observability.event import Level
-from tests.unit.daemon.rig import KeptLog, bare_node, in_loop
+from tests.unit.daemon.rig import KeptLog, bare_node, in_loop, running
 
 
 class Hears(Service):
@@ -30,9 +30,9 @@ class Hears(Service):
         self._kept.lines.append(f"{self._name}: {' '.join(names)}")
 
 
-def in_force(kept: KeptLog, *services: Service, config_file: Path | None = None) -> SettingsInForce:
+def in_force(kept: KeptLog, *services: Service) -> SettingsInForce:
     node = bare_node(event_log="none")
-    return SettingsInForce(node, Services(*services), config_file, kept.log, EventLog(node, Clock(), kept.log))
+    return SettingsInForce(node, Services(*services), None, kept.log, EventLog(node, Clock(), kept.log))
 
 
 @in_loop
@@ -60,9 +60,52 @@ async def test_what_is_refused_is_heard_of_by_nobody_after() -> None:
     assert kept.lines == ["one: port"]
 
 
-@in_loop
-async def test_the_file_is_rewritten(tmp_path: Path) -> None:
-    path = tmp_path / "node.conf"
-    path.write_text("# mine\nhz 11\n")
-    in_force(KeptLog(), config_file=path).rewrite_file()
-    assert path.read_text().startswith("# mine\n") and "hz 10" in path.read_text()
+class TestConfig:
+    @in_loop
+    async def test_what_has_no_effect_is_logged_once_with_its_reason(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            for line in ("activedefrag yes", "hz 20 list-compress-depth 1 io-threads 4", "activedefrag no"):
+                assert await peer.say(f"CONFIG SET {line}") == "OK"
+            assert sum("without effect" in line for line in node.lines) == 2
+            assert node.logged("without effect: activedefrag (Python looks after memory)")
+            assert node.logged("list-compress-depth (pyrepl does not compress the inside of lists); io-threads (pyrepl")
+            assert await peer.say("CONFIG SET list-compress-depth 0") == "OK"
+            assert sum("without effect" in line for line in node.lines) == 2
+
+    @in_loop
+    async def test_what_clients_would_wait_for_is_refused(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            said = await peer.error("CONFIG SET notify-keyspace-events KEA")
+            assert said.endswith("- pyrepl publishes no keyspace notifications yet")
+            assert await peer.say("CONFIG GET notify-keyspace-events") == [b"notify-keyspace-events", b""]
+            assert "pyrepl is no cluster" in await peer.error("CONFIG SET cluster-enabled yes")
+
+    @in_loop
+    async def test_rewrite(self, tmp_path: Path) -> None:
+        path = tmp_path / "node.conf"
+        path.write_text("# mine\n")
+        async with running(tmp_path, path) as node:
+            peer = await node.peer()
+            assert await peer.say("CONFIG SET hz 42") == "OK"
+            assert await peer.say("CONFIG REWRITE") == "OK"
+            assert "\nhz 42\n" in path.read_text() and path.read_text().startswith("# mine\n")
+            path.unlink()
+            path.mkdir()
+            assert (await peer.error("CONFIG REWRITE")).startswith("ERR Rewriting config file: ")
+            assert node.logged("CONFIG REWRITE failed")
+
+    @in_loop
+    async def test_without_a_file(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            assert await peer.error("CONFIG REWRITE") == "ERR The server is running without a config file"
+
+    @in_loop
+    async def test_what_cannot_be_applied_is_taken_back(self, tmp_path: Path) -> None:
+        async with running(tmp_path, enable_protected_configs="yes") as node:
+            peer = await node.peer()
+            assert "possibly related to argument" in await peer.error("CONFIG SET hz 42 dir /no/such")
+            assert await peer.say("CONFIG GET hz") == [b"hz", b"10"]
+            assert Path.cwd() == tmp_path

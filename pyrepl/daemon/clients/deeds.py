@@ -1,0 +1,62 @@
+"""What commands ask of clients: CLIENT UNBLOCK and PAUSE, and work that one command does in many slices."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import final
+
+from pyrepl.commands.engine import effects
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.daemon.clients.clients import Clients
+from pyrepl.daemon.clients.slices import Slices
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.performer import Deeds
+from pyrepl.daemon.signals import Signals
+from pyrepl.node.client import Client
+from pyrepl.node.waits import WorkWait
+from pyrepl.resp.reply import OK, Reply
+
+
+@final
+class ClientDeeds:
+    """The deeds of whoever keeps clients."""
+
+    def __init__(self, clients: Clients, dispatcher: Dispatcher, signals: Signals, clock: Clock) -> None:
+        self._clients = clients
+        self._dispatcher = dispatcher
+        self._signals = signals
+        self._clock = clock
+
+    @property
+    def deeds(self) -> Deeds:
+        return {
+            effects.UnblockClient: self._unblock_client,
+            effects.PauseChanged: self._pause_changed,
+            effects.InSlices: self._in_slices,
+        }
+
+    def _unblock_client(self, call: Call, effect: effects.UnblockClient) -> Reply:
+        return int(self._clients.waits.unblock(effect.client_id, with_error=effect.with_error))
+
+    def _pause_changed(self, call: Call, effect: effects.PauseChanged) -> Reply:
+        self._clients.waits.pause_changed()
+        return OK
+
+    def _in_slices(self, call: Call, effect: effects.InSlices) -> Reply:
+        conn = self._clients.conns.get(call.client.id)
+        if conn is None or call.is_nested:
+            while not effect.job.step():
+                pass
+            return effect.job.reply()
+        waits = self._clients.waits
+        call.client.in_slices = True
+        done = partial(self._sliced, call.client, list(call.argv))
+        Slices(effect.job, conn, waits, self._clock, done).start()
+        return waits.hold(WorkWait(call.client))
+
+    def _sliced(self, client: Client, argv: list[bytes], elapsed_s: float) -> None:
+        client.in_slices = False
+        self._clients.node.count_slices(client, client.last_command, argv, elapsed_s)
+        self._dispatcher.propagate_expired()
+        self._signals.stream_grew.tell()

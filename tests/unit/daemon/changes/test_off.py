@@ -1,0 +1,13 @@
+"""Without a stream port STREAMS.* says how to get one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.daemon.rig import in_loop, running
+
+
+@in_loop
+async def test_it_says_what_to_do(tmp_path: Path) -> None:
+    async with running(tmp_path) as node:
+        assert (await (await node.peer()).error("STREAMS.LIST")).endswith("set stream-port and start it again")
