@@ -6,8 +6,7 @@ The link's bytes are `master_link`'s, our own replicas `replicas`'.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from typing import Final, final
 
 from pyrepl.commands.engine.dispatch import Dispatcher
@@ -29,15 +28,15 @@ from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
 from pyrepl.observability.eventlog.record import Record
-from pyrepl.observability.eventlog.records import BacklogCreated, BacklogFreed, FailoverStep, RoleChanged
+from pyrepl.observability.eventlog.records import FailoverStep, RoleChanged
 from pyrepl.observability.version import VALKEY_VERSION
 from pyrepl.rdb.versions import Vendor, newest
 from pyrepl.replication import events as machine
 from pyrepl.replication.dialects import dialects_of
 from pyrepl.replication.handshake import Introduction
-from pyrepl.replication.history import is_replid
 from pyrepl.replication.link import Link, LinkOptions
 from pyrepl.replication.psync import Cause
+from pyrepl.replication.stream_place import StreamPlace, stated_place
 from pyrepl.replication.syncbuffer import sync_buffer_limit
 from pyrepl.units import Offset, ReplId
 
@@ -97,33 +96,31 @@ class Roles(LinkOwner, Service):
             self._log(events.OwnStreamOffered())
         self._log(events.ReplicaOfEnabled(f"{host}:{port}", self._name(by)))
         self._signals.role_changes.tell()
-        stream_db = self._stream_db
+        stream_db = self._node.replication.next_db
         self._stop_link()
         self._follow(host, port, stream_db)
 
     def follow_at_start(self, host: str, port: int, aux: dict[bytes, bytes]) -> None:
         """Follow host:port by configuration. `aux` are the fields of the snapshot that was loaded: one that states its
         place in a stream lets us ask to continue there."""
-        self._restore(aux)
-        stream_db = aux.get(b"repl-stream-db", b"0")
-        self._follow(host, port, int(stream_db) if stream_db.isdigit() else 0, at_start=True)
+        place = self._restore(aux)
+        self._follow(host, port, 0 if place is None else place.db, at_start=True)
 
     def lead_at_start(self, aux: dict[bytes, bytes]) -> None:
         """Be a master by configuration. A snapshot that states its place in a stream lets the replicas of before
         continue: the stream goes on from there under a new id, and the old one is valid up to there (Redis 7.0)."""
-        if self._restore(aux):
+        if self._restore(aux) is not None:
             replication = self._node.replication
             old = replication.history.replid
             replication.history.shift(self._randomness.replid(), Offset(replication.backlog.end))
             self._log(events.SecondaryIdSet(old, replication.backlog.end + 1, replication.history.replid))
 
-    def _restore(self, aux: dict[bytes, bytes]) -> bool:
-        """Take the place in a stream that a snapshot states; False if it states none."""
-        replid, offset = aux.get(b"repl-id", b"").decode("ascii", "replace"), aux.get(b"repl-offset", b"")
-        if not is_replid(replid) or not offset.isdigit():
-            return False
-        self._role.restore(ReplId(replid), Offset(int(offset)))
-        return True
+    def _restore(self, aux: dict[bytes, bytes]) -> StreamPlace | None:
+        """Take the place in a stream that a snapshot states, and return it; None if it states none."""
+        place = stated_place(aux, self._node.settings.databases)
+        if place is not None:
+            self._role.restore(place.replid, place.cut)
+        return place
 
     def _follow(
         self, host: str, port: int, stream_db: int, *, at_start: bool = False, takes_over: bool = False
@@ -137,7 +134,7 @@ class Roles(LinkOwner, Service):
         node.settings.replicaof = MasterAddress(host, port)
         client = self._clients.new_client(f"{host}:{port}", "", authenticated=True)
         client.become_master_link()
-        client.db_index = stream_db if stream_db < node.settings.databases else 0
+        client.db_index = stream_db
         link = Link(host, port, self._options, position, self._randomness.fraction, node.replication.buffer_use)
         shell = MasterLink(link, client, self, node, self._dispatcher, self._files, self._clock, self._log, self._tell)
         self._shell = shell
@@ -145,13 +142,6 @@ class Roles(LinkOwner, Service):
         self._tell(RoleChanged(before, cause, f"{host}:{port}"))
         shell.start()
         self._replicas.plan_pump()
-
-    @property
-    def _stream_db(self) -> int:
-        """The database that our stream has selected at its end."""
-        replication = self._node.replication
-        client = replication.link_client
-        return max(0, replication.feed.db) if client is None else client.db_index
 
     def promote(self, *, by: Client) -> None:
         """Be a master from now on."""
@@ -162,7 +152,7 @@ class Roles(LinkOwner, Service):
         """FAILOVER: follow our replica, which is to be the master. The signal `handed_over` tells how it went."""
         self._handing_over = True
         self._signals.role_changes.tell()
-        self._follow(host, port, self._stream_db, takes_over=True)
+        self._follow(host, port, self._node.replication.next_db, takes_over=True)
 
     def take_back(self) -> None:
         """The hand-over came to nothing: be the master again."""
@@ -249,22 +239,19 @@ class Roles(LinkOwner, Service):
         self._role.link_lost()
 
     def link_continued(self, event: machine.Continued) -> None:
-        with self._backlog_told():
-            self._role.continued(event, self._clock.now())
+        self._role.continued(event, self._clock.now())
         self._replicas.plan_pump()
 
     def data_goes(self) -> None:
         # A master that sends its data has taken over, whatever we had hoped to keep.
         self._tell_hand_over("")
         self._signals.stream_ends.tell()
-        with self._backlog_told():
-            self._role.stream_lost(self._randomness.replid(), self._clock.now())
+        self._role.stream_lost(self._randomness.replid(), self._clock.now())
         self._replicas.plan_pump()
 
     def snapshot_loaded(self, replid: str, cut: int) -> None:
         self._signals.stream_ends.tell()
-        with self._backlog_told():
-            self._role.snapshot_loaded(ReplId(replid), Offset(cut), self._clock.now())
+        self._role.snapshot_loaded(ReplId(replid), Offset(cut), self._clock.now())
         self._signals.stream_begins.tell()
         self._replicas.plan_pump()
 
@@ -278,17 +265,6 @@ class Roles(LinkOwner, Service):
         self._faults.die()
 
     # ------------------------------------------------------------------ inside
-
-    @contextmanager
-    def _backlog_told(self) -> Iterator[None]:
-        """A replica's backlog comes and goes with its data: say so if it does."""
-        backlog = self._node.replication.backlog
-        was_active = backlog.active
-        yield
-        if backlog.active and not was_active:
-            self._tell(BacklogCreated(backlog.capacity))
-        elif was_active and not backlog.active:
-            self._tell(BacklogFreed("full_resync"))
 
     def _stop_link(self) -> None:
         shell, self._shell = self._shell, None

@@ -16,8 +16,10 @@ from pyrepl.replication.history import History
 from pyrepl.replication.link import Link
 from pyrepl.replication.role import Role
 from pyrepl.replication.roster import Roster, RosterOptions
+from pyrepl.replication.stream_place import StreamPlace
 from pyrepl.replication.syncbuffer import BufferUse
-from pyrepl.units import ReplId
+from pyrepl.resp.encoder import encode_command
+from pyrepl.units import Offset, ReplId
 
 
 @final
@@ -68,26 +70,22 @@ class Replication:
 
     @property
     def stream_db(self) -> int:
-        """The database that the stream has selected at its end, -1 if its next command selects one anyway. A replica
+        """The database that the stream has selected at its end, NO_DB if its next command selects one anyway. A replica
         proxies its master's bytes, so it is the one that its master's stream has selected."""
         return self.feed.db if self.link_client is None else self.link_client.db_index
 
-    def ensure_stream(self) -> bool:
-        """Is there a stream to follow? A master's is made if no replica came yet."""
-        makes = self.role.makes_stream
-        if makes and not self.backlog.active:
-            self.backlog.create()
-        return self.backlog.active and (makes or self.role.holds_stream)
+    @property
+    def next_db(self) -> int:
+        """The database in which whoever goes on at the stream's end begins; 0 where it makes no difference."""
+        return max(0, self.stream_db)
+
+    @property
+    def select_next_db(self) -> bytes:
+        """The SELECT that who begins in database 0 needs to go on at the stream's end; empty if it needs none."""
+        return encode_command([b"SELECT", b"%d" % self.next_db]) if self.next_db else b""
 
     def snapshot_fields(self) -> list[tuple[bytes, bytes]]:
-        """The AUX fields that say where in our stream a snapshot of this moment stands; none without a stream.
-
-        `repl-stream-db` is the database a replica must have selected to go on (Redis 7.0 `rdbPopulateSaveInfo`).
-        """
+        """The AUX fields that say where in our stream a snapshot of this moment stands; none without a stream."""
         if not self.backlog.active:
             return []
-        return [
-            (b"repl-stream-db", b"%d" % max(0, self.stream_db)),
-            (b"repl-id", self.history.replid.encode()),
-            (b"repl-offset", b"%d" % self.backlog.end),
-        ]
+        return StreamPlace(self.history.replid, Offset(self.backlog.end), self.next_db).fields()

@@ -329,25 +329,20 @@ class StopSnapshot(Frozen):
 
 
 class BacklogCreated(Frozen):
-    """The first replica came: the stream is kept from now on, under a new id."""
+    """The stream is kept from now on. `is_new`: under a new id, since the first replica came."""
 
     replid: ReplId
+    is_new: bool
 
 
 class BacklogFreed(Frozen):
-    """No replica for `after_s` seconds (repl-backlog-ttl): the stream is not kept any more, and has a new id."""
+    """The stream is not kept any more, and has a new id: no replica came for `after_s` seconds (repl-backlog-ttl), or
+    (None) our own data is about to go."""
 
-    after_s: int
+    after_s: int | None
     replid: ReplId
 
 
-RosterEvent = (
-    SyncDecided
-    | RdbChannelAsks
-    | StreamAttached
-    | PsyncWaitOver
-    | StartSnapshot
-    | StopSnapshot
-    | BacklogCreated
-    | BacklogFreed
-)
+KeepingEvent = BacklogCreated | BacklogFreed
+
+RosterEvent = SyncDecided | RdbChannelAsks | StreamAttached | PsyncWaitOver | StartSnapshot | StopSnapshot

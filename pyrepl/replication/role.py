@@ -66,6 +66,7 @@ class Role:
         self._backlog: Final = backlog
         self._feed: Final = feed
         self._roster: Final = roster
+        self._keeping: Final = roster.keeping
         self._watchers: Final[list[Callable[[], None]]] = []
 
     def watch(self, changed: Callable[[], None]) -> None:
@@ -120,6 +121,18 @@ class Role:
         self._tell()
 
     @property
+    def has_stream(self) -> bool:
+        """Is there a stream that our own file or a subscriber can follow? A master's always is, once `keep_stream` was
+        called; a replica has one while it holds its master's."""
+        return self.master is None or (self.holds_stream and self._backlog.active)
+
+    def keep_stream(self) -> None:
+        """Somebody else than a replica wants to follow our stream. On a replica, whose stream comes and goes with its
+        data, this has no effect."""
+        if self.master is None:
+            self._keeping.begin()
+
+    @property
     def position(self) -> Request:
         """What a link to a new master asks to continue."""
         if not self.holds_stream:
@@ -131,8 +144,8 @@ class Role:
         assert self.master is None and not self._backlog.active
         self._history.restart(replid)
         self._backlog.restart(held)
-        self._backlog.create()
         self.holds_stream = True
+        self._keeping.begin()
 
     def follow(self, host: str, port: int, now: float, *, at_start: bool = False) -> Request:
         """Become a replica of host:port (REPLICAOF, or `at_start` by configuration); the position for a new Link.
@@ -191,20 +204,17 @@ class Role:
     def continued(self, event: Continued, now: float) -> None:
         """Our master continued us. Under a new name, our sub-replicas are cut to learn it."""
         assert self.master is not None and self.holds_stream
-        if not self._backlog.active:
-            self._backlog.create()
         if event.new_replid is not None:
             self._history.shift(event.new_replid, Offset(self._backlog.end))
             self._roster.close_all(Reason(Cause.STOPPED, detail="new_id"), "our stream has a new id", now)
+        self._keeping.begin()
 
     def stream_lost(self, new_replid: ReplId, now: float) -> None:
         """Our data is about to be destroyed by a full resync: nobody can be continued from us until it is loaded."""
         assert self.master is not None
         self._roster.close_all(Reason(Cause.STOPPED, detail="full_resync"), "we need a full resync ourselves", now)
         self.holds_stream = False
-        self._history.restart(new_replid)
-        if self._backlog.active:
-            self._backlog.free()
+        self._keeping.end(new_replid)
 
     def snapshot_loaded(self, replid: ReplId, cut: Offset, now: float) -> None:
         """A full resync was loaded: our stream is our master's from `cut` on."""
@@ -212,9 +222,8 @@ class Role:
         self._roster.close_all(Reason(Cause.STOPPED, detail="full_resync"), "our data was replaced", now)
         self._history.restart(replid)
         self._backlog.restart(cut)
-        if not self._backlog.active:
-            self._backlog.create()
         self.holds_stream = True
+        self._keeping.begin()
 
     def receive_stream(self, raw: bytes) -> None:
         """Bytes of our master were applied: they are our stream too, unchanged."""

@@ -18,8 +18,6 @@ from pyrepl.replication.causes import FailureMemory
 from pyrepl.replication.causes import SyncCounters as SyncCounters
 from pyrepl.replication.dialects import NO_DIALECTS, Capability, Dialect, Dialects, encode_end_offset
 from pyrepl.replication.events import (
-    BacklogCreated,
-    BacklogFreed,
     PsyncWaitOver,
     RdbChannelAsks,
     RosterEvent,
@@ -30,6 +28,7 @@ from pyrepl.replication.events import (
 )
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
+from pyrepl.replication.keeping import Keeping
 from pyrepl.replication.pairs import Pairs
 from pyrepl.replication.psync import (
     FAILOVER_TO_MASTER,
@@ -105,6 +104,8 @@ class Roster:
         self.makes_stream = True
         """We write the stream ourselves: PING and the end of an unused backlog are ours (role.py sets it)."""
         self.no_replicas_since: float | None = now
+        self.keeping: Final = Keeping(history, backlog, feed)
+        """Begins and ends the keeping of our stream."""
         self._events: Final[list[RosterEvent]] = []
         self._snapshot: Final = SharedSnapshot(self.sessions, self.rdb_channels, options, self._events)
         self.pairs: Final = Pairs(self.sessions, backlog, options)
@@ -174,8 +175,7 @@ class Roster:
             self._serve_rdb_channel(session, now)
             return
         decision = decide(request, self._history, self._backlog)
-        if not self._backlog.active:
-            self._create_backlog(now)
+        self._keep_stream(now)
         dialect = self.pairs.dialect_for(session) if request.can_continue else None
         if session.psync_wait is not None:
             self._continue_behind_snapshot(session, request, decision, now)
@@ -222,8 +222,8 @@ class Roster:
 
         Returns the sessions it serves, which all want the same left out: for DISK all that wait now, for SOCKETS those
         of the order that still wait, RDB connections among them. The main connections of these may stream from now on,
-        while the child writes. May be empty: then do not fork. `stream_db`: the database that our master's stream has
-        selected, 0 on a master, whose next command selects its own.
+        while the child writes. May be empty: then do not fork. `stream_db`: the database that our stream has selected;
+        a master's next command selects one anyway, so there it makes no difference.
         """
         served = self._snapshot.begin(Offset(self._backlog.end))
         if not served:
@@ -231,7 +231,7 @@ class Roster:
         self._feed.forget_db()
         for session in served:
             if session.is_rdb_channel:
-                self._start_rdb_channel(session, stream_db, now)
+                self._start_rdb_channel(session, 0 if self.makes_stream else stream_db, now)
             else:
                 self._attach_to_snapshot(session, now)
         return served
@@ -365,8 +365,7 @@ class Roster:
         if refusal:
             session.refuse(refusal)
             return
-        if not self._backlog.active:
-            self._create_backlog(now)
+        self._keep_stream(now)
         self._list(session)
         session.wait_for_snapshot(now)
         main_id = session.partner.id if session.partner is not None else None
@@ -414,14 +413,12 @@ class Roster:
         cursor = self._backlog.attach(self._cut)
         session.snapshot_started(self.running, self._history.replid, cursor, now)
 
-    def _create_backlog(self, now: float) -> None:
+    def _keep_stream(self, now: float) -> None:
         """What was written before the first replica came is in no backlog, so the stream's name begins here."""
-        self._history.restart(self._new_replid())
-        self._backlog.create()
-        self._feed.forget_db()
-        if self.no_replicas_since is not None:
-            self.no_replicas_since = now
-        self._events.append(BacklogCreated(self._history.replid))
+        if not self._backlog.active:
+            self.keeping.begin_anew(self._new_replid())
+            if self.no_replicas_since is not None:
+                self.no_replicas_since = now
 
     @property
     def _may_free_backlog(self) -> bool:
@@ -432,9 +429,7 @@ class Roster:
         since = self.no_replicas_since
         if not self._may_free_backlog or since is None or now < since + self.options.backlog_ttl_s:
             return
-        self._backlog.free()
-        self._history.restart(self._new_replid())
-        self._events.append(BacklogFreed(self.options.backlog_ttl_s, self._history.replid))
+        self.keeping.end(self._new_replid(), after_s=self.options.backlog_ttl_s)
 
     @property
     def _pings(self) -> bool:

@@ -1,4 +1,5 @@
-"""What follows from the role is asked of `replication.role.Role`, one question for each rule.
+"""What follows from the role is asked of `replication.role.Role`, one question for each rule; and our stream's backlog
+has one owner.
 
 Who reads `role.is_replica` and concludes something from it writes the rule a second time. Only those may read it who
 show the role, or whose commands are about it. (`is_replica` of a client or a session is another fact: the other end of
@@ -35,6 +36,21 @@ def test_every_owner_of_an_exception_is_there() -> None:
 def test_who_deletes_what_has_expired_is_set_by_the_node_alone() -> None:
     setters = {shown(path) for path in python("pyrepl") for _ in sets_rule(path.read_text())}
     assert setters == {"pyrepl/node/node.py"}
+
+
+def test_the_backlog_is_created_and_freed_in_one_place() -> None:
+    makers = {shown(path) for path in python("pyrepl") for _ in makes_backlog(path.read_text())}
+    assert makers == {"pyrepl/replication/keeping.py"}
+
+
+def makes_backlog(source: str) -> Iterator[int]:
+    """Lines that create or free a backlog."""
+    for node in ast.walk(ast.parse(source)):
+        called = node.func if isinstance(node, ast.Call) else None
+        if not isinstance(called, ast.Attribute) or called.attr not in ("create", "free"):
+            continue
+        if _last_name(called.value) in ("backlog", "_backlog"):
+            yield called.lineno
 
 
 def reads(source: str) -> Iterator[int]:
@@ -78,3 +94,6 @@ def test_the_test_sees_a_rule_that_stands_elsewhere() -> None:
     assert list(sets_rule("before, keyspace.expiry = keyspace.expiry, Expiry.DELETE")) == [1]
     assert list(sets_rule("keyspace.expiry = Expiry.IGNORE")) == []
     assert list(sets_rule("keyspace.expiry = before")) == []
+    assert list(makes_backlog("self._backlog.create()")) == [1]
+    assert list(makes_backlog("replication.backlog.free()")) == [1]
+    assert list(makes_backlog("arena.free()")) == []

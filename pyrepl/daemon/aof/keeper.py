@@ -44,7 +44,6 @@ from pyrepl.node.persistence import RETRY_S
 from pyrepl.observability import events
 from pyrepl.rdb.types.row import CannotHold
 from pyrepl.replication.backlog import Cursor
-from pyrepl.resp.encoder import encode_command
 from pyrepl.units import Offset, ReplId
 
 _CHUNK_BYTES: Final = 1 << 20
@@ -86,6 +85,7 @@ class AofKeeper(Service):
         self._state = node.persistence.aof
         self._backlog = node.replication.backlog
         self._history = node.replication.history
+        self._role = node.replication.role
         self._rewrite = AofRewrite(saver, self._rewritten)
         self._files = AofFiles.of(self._node.settings)
         self._incr: Entry | None = None
@@ -148,8 +148,9 @@ class AofKeeper(Service):
         self._started = True
         settings = self._node.settings
         self._state.enabled = settings.appendonly
-        if not settings.appendonly or not self._node.replication.ensure_stream():
+        if not settings.appendonly or not self._role.has_stream:
             return
+        self._role.keep_stream()
         try:
             base = self._files.manifest.base
             if not self._files.manifest.loaded:
@@ -374,7 +375,8 @@ class AofKeeper(Service):
         self._base = Entry(self._files.names.base(seq, preamble=preamble), seq, FileType.BASE)
         try:
             self._files.make_folder()
-            if self._node.replication.ensure_stream() and self._state.enabled:
+            if self._role.has_stream and self._state.enabled:
+                self._role.keep_stream()
                 self._open_fresh()
                 self._measure(as_base=False)
             pid = self._rewrite.start(self._files.path(self._base.name), preamble=preamble)
@@ -394,10 +396,8 @@ class AofKeeper(Service):
         seq = max(self._files.manifest.next_incr_seq, (self._incr.seq + 1) if self._incr is not None else 1)
         incr = Entry(self._files.names.incr(seq), seq, FileType.INCR)
         writer = AofWriter(self._files.path(incr.name), is_new=True)
-        db = self._node.replication.stream_db
         try:
-            if db > 0:
-                writer.append(encode_command([b"SELECT", b"%d" % db]))
+            writer.append(self._node.replication.select_next_db)
             stands = Place(self._history.replid, self._backlog.end, incr.name, writer.size)
             place = AofPlace.note(self._files, incr, stands)
             if was_on:
@@ -473,12 +473,12 @@ class AofKeeper(Service):
             return
         if self._saver.is_busy:
             # It comes next, whatever the other child is for (Redis 7.0).
-            state.rewrite_scheduled |= state.enabled and self._cursor is None and self._node.replication.ensure_stream()
+            state.rewrite_scheduled |= state.enabled and self._cursor is None and self._role.has_stream
             return
         wanted = state.rewrite_scheduled
         if state.enabled and self._clock.now() >= self._rewrite_at:
             if self._cursor is None:
-                wanted = wanted or self._node.replication.ensure_stream()
+                wanted = wanted or self._role.has_stream
             elif settings.auto_aof_rewrite_percentage and state.current_bytes > settings.auto_aof_rewrite_min_size:
                 percent = state.current_bytes * 100 // max(1, state.base_bytes) - 100
                 if percent >= settings.auto_aof_rewrite_percentage:
@@ -512,8 +512,7 @@ class AofKeeper(Service):
         writer = self._writer = AofWriter(self._files.path(incr.name), is_new=is_new)
         self._incr = incr
         if not self._takes_up(incr):
-            db = self._node.replication.stream_db
-            select = encode_command([b"SELECT", b"%d" % db]) if db > 0 and not writer.size else b""
+            select = b"" if writer.size else self._node.replication.select_next_db
             # Before the SELECT, which is no part of the stream.
             at = writer.size + len(select)
             stands = Place(self._history.replid, self._backlog.end, incr.name, at)

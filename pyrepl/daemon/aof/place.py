@@ -16,7 +16,8 @@ from pyrepl.aof.manifest import Entry, Manifest
 from pyrepl.aof.place import Place
 from pyrepl.daemon.aof.files import AofFiles
 from pyrepl.frozen import Frozen
-from pyrepl.units import ReplId
+from pyrepl.replication.stream_place import StreamPlace
+from pyrepl.units import Offset, ReplId
 
 
 @final
@@ -53,11 +54,7 @@ class FoundPlace(Frozen):
 
     def fields(self, db: int) -> dict[bytes, bytes]:
         """As the fields of a snapshot say it; `db` is the database that the stream has selected."""
-        return {
-            b"repl-stream-db": b"%d" % db,
-            b"repl-id": self.place.replid.encode(),
-            b"repl-offset": b"%d" % self.cut,
-        }
+        return dict(StreamPlace(ReplId(self.place.replid), Offset(self.cut), db).fields())
 
     def tail(self, path: Path, most_bytes: int) -> bytes:
         """The last bytes of the stream that the file `path` still has, up to `cut`. Raises OSError."""

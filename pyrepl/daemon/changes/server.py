@@ -207,8 +207,7 @@ class StreamServer(Service):
         node = self._node
         node.deliveries.extend(node.pubsub.publish(channel, message))
         if node.propagates and not node.pause.until_ms():
-            db = max(0, self._replication.feed.db)
-            self._replication.feed_one(db, encode_command([b"PUBLISH", channel, message]))
+            self._replication.feed_one(self._replication.next_db, encode_command([b"PUBLISH", channel, message]))
         self._turns.end_batch()
 
     def _refuse(self, conn: StreamConn, text: str) -> None:
@@ -277,11 +276,10 @@ class StreamServer(Service):
 
     def stream_begins(self) -> None:
         """The data is loaded, and the role known: the stream goes on from here."""
+        # The stream is what subscribers follow, so a master keeps one though no replica came yet.
+        self._replication.role.keep_stream()
         if not self._backlog.active:
-            if not self._replication.role.makes_stream:
-                return
-            # The stream is what subscribers follow, so a master makes one though no replica came yet.
-            self._backlog.create()
+            return
         self.replicated.named(self._history.replid)
         self._log.restart(self._backlog.end, self._replication.stream_db)
         self._note_at = self._backlog.end + SPACING_BYTES

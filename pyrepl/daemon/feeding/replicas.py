@@ -95,9 +95,8 @@ class Replicas(ReplicaOwner, Service):
             machine.PsyncWaitOver: self._on_psync_wait_over,
             machine.StartSnapshot: self._on_start_snapshot,
             machine.StopSnapshot: self._on_stop_snapshot,
-            machine.BacklogCreated: self._on_backlog_created,
-            machine.BacklogFreed: self._on_backlog_freed,
         }
+        self._roster.keeping.watch(self._on_keeping)
 
     def settings_changed(self, names: Collection[str]) -> None:
         """Let a child that writes to sockets already go by the present repl-timeout, and the roster by its options."""
@@ -339,8 +338,7 @@ class Replicas(ReplicaOwner, Service):
         for replica in full if event.target is machine.SnapshotTarget.SOCKETS else []:
             replica.close(flush=False)
             self._roster.remove(replica.session, self._clock.now())
-        link_client = self._node.replication.link_client
-        stream_db = 0 if link_client is None else link_client.db_index
+        stream_db = self._node.replication.next_db
         sessions = self._roster.snapshot_started(self._clock.now(), stream_db=stream_db)
         if sessions:
             self._signals.before_feed.tell()
@@ -464,13 +462,16 @@ class Replicas(ReplicaOwner, Service):
         self.story.psync_wait_over(event, self._clock.now())
         self._log(events.PsyncWaitOver(event.session_id, str(event.reason)))
 
-    def _on_backlog_created(self, event: machine.BacklogCreated) -> None:
-        self._tell(BacklogCreated(self._backlog.capacity))
-        self._log(events.BacklogCreated(event.replid, self._node.replication.history.replid2))
-
-    def _on_backlog_freed(self, event: machine.BacklogFreed) -> None:
-        self._tell(BacklogFreed("ttl"))
-        self._log(events.BacklogFreed(event.after_s))
+    def _on_keeping(self, event: machine.KeepingEvent) -> None:
+        """Our stream is kept from now on, or is kept no more. The line of the log is for what replicas made of it."""
+        if isinstance(event, machine.BacklogCreated):
+            self._tell(BacklogCreated(self._backlog.capacity))
+            if event.is_new:
+                self._log(events.BacklogCreated(event.replid, self._node.replication.history.replid2))
+        else:
+            self._tell(BacklogFreed("full_resync" if event.after_s is None else "ttl"))
+            if event.after_s is not None:
+                self._log(events.BacklogFreed(event.after_s))
 
     def _replica(self, conn: ClientConn) -> ReplicaConn:
         """The connection's replica side, made at its first word."""

@@ -29,6 +29,7 @@ from pyrepl.replication import events as machine
 from pyrepl.replication.backoff import STEADY_S
 from pyrepl.replication.link import Link, OldData
 from pyrepl.replication.psync import Cause
+from pyrepl.replication.stream_place import stated_db
 
 if TYPE_CHECKING:
     from pyrepl.commands.engine.dispatch import Dispatcher
@@ -408,8 +409,7 @@ class MasterLink:
         assert announced is not None
         self._load = self._announced = None
         self.story.loaded(loader.loaded_keys, loader.expired_keys, self._clock.now())
-        stream_db = loader.aux.get(b"repl-stream-db", b"0")
-        self.client.db_index = int(stream_db) if stream_db.isdigit() else 0
+        self.client.db_index = stated_db(loader.aux, self._node.settings.databases)
         self._call.db = self._node.keyspace.databases[self.client.db_index]
         self._owner.snapshot_loaded(announced.replid, announced.cut)
         self.link.loaded(self._clock.now())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyrepl.node.client import Client
 from pyrepl.node.replication import Replication
+from pyrepl.replication.feed import NO_DB
 from pyrepl.replication.roster import RosterOptions
 from pyrepl.units import Offset, ReplId
 
@@ -54,6 +55,23 @@ class TestFeed:
         assert end == len(stream)
         assert stream.count(b"MULTI") == stream.count(b"EXEC") == 1
         assert stream.index(b"MULTI") < stream.index(SET) < stream.index(b"EXEC")
+
+
+class TestStreamDb:
+    def test_a_stream_that_has_not_begun_selects_its_own(self) -> None:
+        subject = replication()
+        assert (subject.stream_db, subject.next_db, subject.select_next_db) == (NO_DB, 0, b"")
+
+    def test_a_masters_is_that_of_its_last_command(self) -> None:
+        subject = replication()
+        subject.feed_one(3, SET)
+        assert (subject.stream_db, subject.next_db, subject.select_next_db) == (3, 3, SELECT_3)
+
+    def test_a_replicas_is_that_of_its_masters_stream(self) -> None:
+        subject = replication()
+        subject.feed_one(3, SET)
+        subject.link_client = Client(7, "m:1", "", 1.0, authenticated=True)
+        assert (subject.stream_db, subject.next_db, subject.select_next_db) == (0, 0, b"")
 
 
 class TestSnapshotFields:

@@ -60,6 +60,7 @@ def test_valkey_from_the_question_to_online() -> None:
     assert bench.of(RdbChannelAsks) == [RdbChannelAsks(2, VALKEY_DUAL_CHANNEL, None, "now")]
     assert rdb.told.version == "9.0.1" and Capability.READS_80 in rdb.told.capabilities
     bench.backlog.append(b"0123456789")
+    bench.roster.makes_stream = False
     bench.roster.snapshot_started(0.0, stream_db=3)
     assert bench.sent(rdb) == f"$ENDOFF:10 {B} 3 2|"
     assert bench.roster.waiting_psync == 1 and bench.backlog.lowest_pin == 10

@@ -10,7 +10,7 @@ import pytest
 
 from pyrepl.config.kinds import MasterAddress
 from pyrepl.replication.backlog import Backlog
-from pyrepl.replication.events import Continued, SessionState
+from pyrepl.replication.events import BacklogCreated, BacklogFreed, Continued, KeepingEvent, SessionState
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.psync import ASK_FOR_ALL, FAILOVER_TO_MASTER, Request
@@ -30,6 +30,8 @@ class Bench:
             self.history, self.backlog, self.feed, RosterOptions(), lambda: ReplId(f"{next(numbers):040x}"), 0.0
         )
         self.role = Role(self.history, self.backlog, self.feed, self.roster)
+        self.told: list[KeepingEvent] = []
+        self.roster.keeping.watch(self.told.append)
 
     def replica(self) -> Bench:
         """A replica in step at cut 100 of stream B."""
@@ -177,6 +179,41 @@ def test_a_restored_node_that_is_continued_keeps_a_backlog() -> None:
     bench.role.continued(Continued(B, Offset(57), None), 0.0)
     bench.role.receive_stream(b"abc")
     assert bench.backlog.covers(57) and bench.backlog.end == 60
+    assert bench.told == [BacklogCreated(B, is_new=False)]
+
+
+def test_a_replicas_backlog_comes_and_goes_with_its_data() -> None:
+    bench = Bench().replica()
+    bench.role.stream_lost(A, 0.0)
+    bench.role.snapshot_loaded(C, Offset(5), 0.0)
+    assert bench.told == [
+        BacklogCreated(B, is_new=False),
+        BacklogFreed(None, A),
+        BacklogCreated(C, is_new=False),
+    ]
+
+
+def test_a_master_keeps_its_stream_for_whoever_wants_to_follow_it() -> None:
+    bench = Bench()
+    assert bench.role.has_stream and not bench.backlog.active
+    bench.role.keep_stream()
+    assert bench.role.has_stream and bench.backlog.active and bench.history.replid == A
+
+
+def test_a_replica_has_a_stream_while_it_holds_its_masters() -> None:
+    bench = Bench().replica()
+    assert bench.role.has_stream
+    bench.role.stream_lost(A, 0.0)
+    bench.role.keep_stream()
+    assert not bench.role.has_stream and not bench.backlog.active
+
+
+def test_a_former_master_has_its_masters_stream_once_it_is_continued() -> None:
+    bench = Bench()
+    bench.role.follow("m", 1, 0.0)
+    assert not bench.role.has_stream
+    bench.role.continued(Continued(A, Offset(0), None), 0.0)
+    assert bench.role.has_stream
 
 
 def test_a_full_resync_replaces_the_stream() -> None:
