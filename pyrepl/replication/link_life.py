@@ -1,12 +1,17 @@
-"""A link's life whatever is said on it: its state, its position, and how a connection ends and is tried again.
+"""A link's life over all its connections: its state, its position, and how a connection ends and is tried again.
 
-Not here: what is said over the present connection (conversation.py), the windows that the shell calls (link.py), the
+link.py makes one LinkLife; the Conversation of the present connection writes into it. Bytes to send (`out`) and events
+for the shell (`events`) are collected here, and link.py hands them out. `now` is monotonic seconds.
+
+Not here: what is said over the present connection (conversation.py), the methods that the shell calls (link.py), the
 table of moves (link_states.py), how long a wait is (backoff.py).
 
-Position: `replid` and `held` name the stream bytes that our data holds; PSYNC asks for what follows. A full resync
-replaces the data, so the position is given up when the old data goes (`OldData`): a load that then fails leaves
-nothing to go on from. A connection that breaks while a complete snapshot is loaded does not spoil it: the load is
-finished, and the next PSYNC continues behind it.
+Position: `replid` and `held` say which bytes of which stream our data holds; PSYNC asks for the bytes behind them. A
+full resync replaces the data, so the position is given up at the moment when the old data is destroyed (`OldData`): if
+the load then fails, there is no data to go on from.
+
+A connection that breaks while a complete snapshot is loaded does not spoil the snapshot. The load is finished, and the
+next PSYNC continues behind it. Until then `gone` keeps the reason of the loss.
 """
 
 from __future__ import annotations
@@ -34,18 +39,18 @@ from pyrepl.units import Offset, ReplId
 
 
 class Connection(Protocol):
-    """What has to be known of the present connection when it ends."""
+    """What LinkLife asks the present connection when it ends; conversation.py has the one implementation."""
 
     @property
     def awaits_verdict(self) -> bool:
-        """Is PSYNC out, and not answered?"""
+        """Was PSYNC sent, and not answered?"""
 
     @property
     def old_data_is_gone(self) -> bool:
         """Has the data that `held` speaks of been destroyed for a snapshot that is not loaded?"""
 
     def end(self) -> bool:
-        """Forget everything. Is there a second connection that has to be closed?"""
+        """Forget everything. Returns whether a second connection has to be closed."""
 
 
 ConnectionT = TypeVar("ConnectionT", bound=Connection)
@@ -56,13 +61,14 @@ class LinkLife(Generic[ConnectionT]):
     """What is true of a link in every state.
 
     Invariants: `held` is None exactly when we have no data to go on from. `connection` is set exactly while the state
-    is one of BUSY. `gone` is set from a loss that leaves something worth finishing (a whole snapshot, a buffer of
-    stream) until that is done; meanwhile nothing is sent.
+    is one of BUSY. `gone` is set when the first connection is lost in LOADING or CATCHING_UP, until the snapshot or the
+    buffered stream that came over it is used up; meanwhile nothing is sent.
     """
 
     def __init__(
         self, host: str, port: int, options: LinkOptions, position: Request, jitter: Callable[[], float]
     ) -> None:
+        """`position` is what our data holds, ASK_FOR_ALL for nothing; `jitter()` is uniform in [0, 1)."""
         self.host: Final = host
         self.port: Final = port
         self.options: Final = options
@@ -71,14 +77,18 @@ class LinkLife(Generic[ConnectionT]):
         self.replid: ReplId | None = position.replid
         self.held: Offset | None = Offset(position.held) if position.replid is not None else None
         self.takes_over = position.failover
-        """The other end is our replica yet, and is to become our master: PSYNC asks it to, until it has."""
+        """A failover: the other end is still our replica and shall become our master. PSYNC asks it to take over, until
+        it answers as a master."""
         self.connection: ConnectionT | None = None
         self.out: list[bytes] = []
+        """What is to be written to the first connection."""
         self.events: list[LinkEvent] = []
+        """What the shell has not been told yet."""
         self.gone: Reason | None = None
+        """Why the first connection was lost, while what came over it is still being loaded or applied."""
         self._gone_text = ""
         self._may_have_obeyed = False
-        """PSYNC ... FAILOVER was sent on a connection that broke before the answer."""
+        """PSYNC ... FAILOVER was sent on a connection that broke before the answer: the other end may be master now."""
         self._backoff: Final = Backoff(jitter)
         self._state_since = 0.0
 
@@ -91,7 +101,7 @@ class LinkLife(Generic[ConnectionT]):
 
     @property
     def known_held(self) -> Offset:
-        """`held`, where there is data."""
+        """`held`, for callers who know that there is data."""
         assert self.held is not None
         return self.held
 
@@ -104,36 +114,37 @@ class LinkLife(Generic[ConnectionT]):
             self.events.append(StateChanged(before, self.state))
 
     def begin(self, trigger: LinkTrigger, connection: ConnectionT, now: float) -> None:
-        """A connection is being made, which will be `connection`."""
+        """Have the shell open a connection, on which `connection` will speak."""
         self.move(trigger, now)
         self.connection = connection
         self.progress.note_attempt()
         self.events.append(Connect(self.host, self.port))
 
     def hold(self, replid: ReplId, held: Offset) -> None:
-        """Our data is so much of this stream now."""
+        """Our data holds the bytes left of the cut `held` of the stream `replid` now."""
         self.replid = replid
         self.held = held
 
     def advance(self, held: Offset) -> None:
-        """More of the stream is applied."""
+        """The stream is applied up to the cut `held`; the caller has checked that it does not go back."""
         self.held = held
 
     def accepted(self) -> None:
-        """The other end answers as our master: nothing is left for it to take over."""
+        """The other end answers as our master: from now on PSYNC goes without FAILOVER."""
         self.takes_over = False
 
     def forget_failures(self) -> None:
-        """The next wait is as short as the first."""
+        """Let the next wait be as short as after a first failure."""
         self._backoff.reset()
 
     def stop(self, now: float) -> None:
-        """End it for good."""
+        """End the link for good, from any state."""
         before = self.state
         self.move(LinkTrigger.STOP, now)
         if before in BUSY:
             self._give_up_connection()
             if self.gone is None:
+                # Otherwise the first connection is closed already.
                 self.events.append(Disconnect())
             self.events.append(Lost(Reason(Cause.STOPPED), before, "stopped"))
         self.gone = None
@@ -143,7 +154,11 @@ class LinkLife(Generic[ConnectionT]):
     # ------------------------------------------------------------------ how a connection ends
 
     def lose(self, reason: Reason, text: str, now: float, *, disconnect: bool) -> None:
-        """The (main) connection is gone, or no good: at once, or as soon as what we hold of it is used up."""
+        """The first connection is gone, or we want it no longer: end it with `reason`, and `text` for people.
+
+        `disconnect`: the shell has to close it. A whole snapshot that is being loaded, or a buffered stream that is
+        being applied, is finished first, as that saves a full resync; then the link fails (`used_up`).
+        """
         if self.state is not LinkState.LOADING and self.state is not LinkState.CATCHING_UP:
             self.fail(reason, text, now, disconnect=disconnect)
         elif self.gone is None:
@@ -156,25 +171,29 @@ class LinkLife(Generic[ConnectionT]):
                 self.events.append(LoadsOn(reason, text))
 
     def used_up(self, now: float) -> None:
-        """What a lost connection left is loaded and applied."""
+        """Everything that a lost connection had brought is loaded and applied: now the link fails, for that loss."""
         reason, self.gone = self.gone, None
         assert reason is not None
         self.fail(reason, self._gone_text, now, disconnect=False, was_flowing=True)
 
     def fail_here(self, reason: Reason, text: str, now: float) -> None:
-        """End what goes on for a reason of our own; the connection too, if there is one."""
+        """End the link at once for a fault on our side (a load or a command failed): nothing is left to finish."""
         disconnect = self.gone is None
         self.gone = None
         self.fail(reason, text, now, disconnect=disconnect)
 
     def fail(self, reason: Reason, text: str, now: float, *, disconnect: bool, was_flowing: bool = False) -> None:
-        """End this connection, say why, and plan the next."""
+        """End the connection at once, say why, and plan the next one.
+
+        `was_flowing`: the link counts as one whose stream has just flowed, so that the first retry comes at once.
+        """
         before, connection = self.state, self.connection
         assert connection is not None
         if self.takes_over and connection.awaits_verdict:
             self._may_have_obeyed = True
         up_for_s = now - self._state_since if before is LinkState.CONNECTED else 0.0 if was_flowing else None
         if connection.old_data_is_gone:
+            # The position speaks of data that was destroyed: the next PSYNC has to ask for everything.
             self.replid = None
             self.held = None
         self.move(LinkTrigger.FAIL, now)
@@ -190,8 +209,9 @@ class LinkLife(Generic[ConnectionT]):
         self.events.append(TryAgain(now + wait_s, wait_s))
 
     def reason_to_try_again(self, answer: TryLater) -> Reason:
-        """As the answer says, unless the other end is the master because it obeyed us and the connection broke before
-        we heard of it: then we ask it as any replica does, and the hand-over is not refused."""
+        """The reason in `answer`, with one exception. After a PSYNC ... FAILOVER whose answer was lost, a master that
+        refuses FAILOVER may be one because it obeyed us. Then the hand-over counts as done, and we ask as any replica
+        does; otherwise we would give a failover up that has succeeded."""
         if self._may_have_obeyed and self.takes_over and answer.text == FAILOVER_TO_MASTER:
             self.accepted()
             return Reason(Cause.NOT_READY, detail="took_over")
@@ -200,7 +220,7 @@ class LinkLife(Generic[ConnectionT]):
     # ------------------------------------------------------------------ inside
 
     def _give_up_connection(self) -> None:
-        """Forget all that belongs to the present connections."""
+        """Forget everything that belongs to the present connection, and have the shell close the second one."""
         self.out.clear()
         connection, self.connection = self.connection, None
         if connection is not None and connection.end():
