@@ -1,8 +1,12 @@
-"""How long a replica waits before it connects again: longer after each failure, and much longer where haste is harm.
+"""How long a replica waits before it connects again: longer after each failure, much longer where haste does harm.
 
-Not here: when it connects (link_life.py). A snapshot that cannot be loaded costs the master a fork and the network its
-size, and real servers ask for it again at once, some ten times a second; a command that cannot be applied comes
-back with the next partial resync. Such causes get the slow row, and only lasting success makes us forget them.
+link_life.py asks for the wait after each failure, and connects when it is over.
+
+A snapshot that cannot be loaded costs the master a fork, and the network the snapshot's size. Real servers ask for it
+again at once, some ten times a second. A command that cannot be applied comes again
+with the next partial resync. Such causes get the pace COSTLY, and only a link that stays up makes us forget them.
+
+Not here: what the causes mean (psync.py).
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from typing import Final, final
 from pyrepl.replication.psync import Cause
 
 STEADY_S: Final = 30.0
-"""A link that was up so long has recovered: the next failure is the first again."""
+"""A link whose stream has flowed for so long, inclusive, has recovered: the next failure counts as the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +30,12 @@ class Pace:
 
 
 NETWORK: Final = Pace(0.5, 5.0)
+"""For every cause that PACES does not name."""
 FLOWING: Final = Pace(0.05, 5.0)
-"""For a link that stood: while we wait the backlog moves on, and a missed partial resync costs a full one."""
+"""In place of NETWORK, for a link whose stream had flowed: while we wait the master's backlog moves on, and once it no
+longer holds what we lack, a partial resync becomes a full one."""
 COSTLY: Final = Pace(2.0, 120.0)
+"""For failures that cost the master a snapshot, or come again in the same way."""
 PACES: Final[dict[Cause, Pace]] = {
     Cause.LOAD_FAILED: COSTLY,
     Cause.APPLY_FAILED: COSTLY,
@@ -40,10 +47,11 @@ PACES: Final[dict[Cause, Pace]] = {
 
 @final
 class Backoff:
-    """Counts failures and names the next wait.
+    """Counts failures and says how long the next wait is.
 
-    `jitter()` is uniform in [0, 1): waits vary by a quarter to both sides, so that many replicas spread.
-    Invariant: `failures` counts those since the link was last steady.
+    `jitter()` is uniform in [0, 1): waits vary by a quarter to both sides, so that the replicas of a master do not all
+    come back at once. Invariant: `failures` counts the failures since the link was last up for STEADY_S, `_costly`
+    those of the pace COSTLY among them.
     """
 
     __slots__ = ("_costly", "_jitter", "failures")
@@ -54,15 +62,16 @@ class Backoff:
         self._costly = 0
 
     def next_wait_s(self, cause: Cause, up_for_s: float | None) -> float:
-        """Seconds to wait after a failure; `up_for_s` is how long the stream had flowed, None if it had not.
+        """Seconds to wait after a failure, 0 or more; `up_for_s` is how long the stream had flowed, None if it had not.
 
-        The first loss of a flowing link is retried at once, as Redis does.
+        After the first loss of a flowing link the wait is 0: Redis tries again at once too.
         """
         if up_for_s is not None and up_for_s >= STEADY_S:
             self.reset()
         pace = PACES.get(cause, NETWORK)
         self.failures += 1
         if pace is COSTLY:
+            # Counted apart, so that lost connections before it do not make the first costly failure wait longer.
             self._costly += 1
             count = self._costly
         else:

@@ -1,6 +1,9 @@
-"""Lines out of bytes that come in pieces, for the few lines around a snapshot and a stream.
+"""Lines out of bytes that come in pieces: the master's answers on the two connections of a sync.
 
-Not here: what a line means (rdb_channel.py, main_channel.py). The handshake and transfer read lines of their own.
+rdb_channel.py and main_channel.py feed it, and say what a line means. What follows the last line, a snapshot or the
+stream, is taken out as it is.
+
+Not here: the lines of handshake.py and transfer.py, which each look for theirs on their own.
 """
 
 from __future__ import annotations
@@ -14,7 +17,10 @@ MAX_LINE_BYTES: Final = 64 * 1024
 
 @final
 class Lines:
-    """`rest` is what was fed and is in no line yet. Invariant: `rest` without a line end is at most MAX_LINE_BYTES."""
+    """Cuts lines off the front of what was fed; `rest` are the bytes behind the last line returned.
+
+    Invariant: after `next_line` returned None, `rest` has no line end, and at most MAX_LINE_BYTES bytes.
+    """
 
     __slots__ = ("rest",)
 
@@ -22,10 +28,11 @@ class Lines:
         self.rest = b""
 
     def feed(self, data: bytes) -> None:
+        """Add the next bytes of the connection."""
         self.rest += data
 
     def next_line(self) -> bytes | None:
-        """The next line without its end, b"" for an empty one; None if it is not complete yet.
+        """The next line without its end (`\\n` or `\\r\\n`), b"" for an empty one; None if it is not complete yet.
 
         Raises PeerError if more than MAX_LINE_BYTES came without a line end.
         """
@@ -38,6 +45,6 @@ class Lines:
         return line.removesuffix(b"\r")
 
     def take_rest(self) -> bytes:
-        """All that is left; it is held no longer."""
+        """Take out everything behind the last line; afterwards `rest` is empty."""
         rest, self.rest = self.rest, b""
         return rest

@@ -1,18 +1,23 @@
 """The master's machine for one connection of a replica: what it said, its sync, its place in the stream, its ACKs.
 
+The replica's commands and `now` (monotonic seconds) go in; our answers and events for the shell come out. roster.py
+makes the sessions and tells them what was decided; the shell is daemon/feeding/replicas.py.
+
 Not here: who continues and which snapshot serves whom (roster.py), which two connections belong together (pairs.py),
-the stream's bytes (the shell reads them from the Backlog at `cursor` and writes them), the snapshot's bytes (a file or
-a child's, daemon/disk/snapshot).
+the stream's bytes (the shell reads them from the Backlog at `cursor` and writes them), the snapshot's bytes (a file's
+or a child's, daemon/disk/snapshot.py).
 
-The moves are in session_states.py, drawn in docs/machines.md. On one connection the way leads over the snapshot
-(WAIT_SNAPSHOT_START, WAIT_SNAPSHOT_END, SEND_BULK if it is a file), or past it when the replica is continued. On two,
-the main connection goes over WAIT_RDB_CHANNEL to SEND_BULK_AND_STREAM; in Valkey's dialect it waits in HANDSHAKE
-until it asks to continue at the snapshot's cut. The RDB connection ends when the child has written the snapshot.
+The moves are in session_states.py, drawn in docs/machines.md. On one connection a full resync goes over
+WAIT_SNAPSHOT_START and WAIT_SNAPSHOT_END, and over SEND_BULK if the snapshot is a file; a replica that is continued
+needs none of them. On two connections the main one goes over WAIT_RDB_CHANNEL to SEND_BULK_AND_STREAM; in Valkey's
+dialect it waits in HANDSHAKE until it asks to continue at the snapshot's cut. The RDB connection ends when the child
+has written the snapshot.
 
-The stream flows in SEND_BULK_AND_STREAM and ONLINE, after a snapshot that a child wrote to the same socket only from
-the first ACK on: until then the replica looks for the end of the snapshot. While it waits for a file, `\\n` each second
-keeps the connection alive; while a child writes to the socket we must not, and on a main connection neither, where
-the replica takes all for stream. Source: Redis 7.0 `syncCommand`, `replconfCommand`, `replicationCron`; Redis 8.2.
+The stream flows in SEND_BULK_AND_STREAM and ONLINE. After a snapshot that a child wrote to the same socket it flows
+only from the first ACK on: until then the replica looks for the end of the snapshot. While a replica waits for a file,
+`\\n` each second keeps its connection alive. We must not send it while a child writes to the socket, where it would end
+up inside the snapshot, nor on a main connection, where the replica takes every byte for the stream.
+Source: Redis 7.0 `syncCommand`, `replconfCommand`, `replicationCron`; Redis 8.2.
 """
 
 from __future__ import annotations
@@ -44,29 +49,31 @@ from pyrepl.units import Offset, ReplId
 
 KEEP_ALIVE_PERIOD_S: Final = 1.0
 _SHOWN_NAME: Final = 128
+"""Characters of a command's name in an error, at most."""
 UNKNOWN_PORT: Final = "<unknown-replica-port>"
 _OK: Final = b"+OK\r\n"
 
 
 class Introducer(Protocol):
-    """Who knows the other sessions; pairs.py."""
+    """What a session asks when its replica names another connection: Pairs in pairs.py, which knows all sessions."""
 
     @property
     def is_open(self) -> bool:
-        """Do we sync on two connections at all? Otherwise the options for that are unknown."""
+        """Do we sync on two connections at all? If not, the REPLCONF options for it are answered as unknown."""
 
     def pair_with_main(self, rdb: Session, main_id: int) -> None:
-        """`rdb` names its main connection. Raises CommandError if that cannot be."""
+        """`rdb` named its main connection. Raises CommandError if the two cannot be a pair."""
 
     def pair_with_rdb(self, main: Session, rdb_id: int) -> None:
-        """`main` names its RDB connection. Raises CommandError if that cannot be."""
+        """`main` named its RDB connection. Raises CommandError if the two cannot be a pair."""
 
 
 @final
 class PsyncWait:
-    """The stream behind one snapshot, kept for a main connection that has not asked for it yet.
+    """The stream behind one snapshot, kept for a main connection that has not asked for it yet (Valkey's dialect).
 
-    Invariant: `until` is None while the snapshot is on its way.
+    `cursor` pins the stream in the backlog from the snapshot's cut on; `rdb_id` is the id of the RDB connection, by
+    which the main one names this wait. Invariant: `until` is None while the snapshot is on its way.
     """
 
     __slots__ = ("_output", "cursor", "main", "rdb", "rdb_id", "until")
@@ -75,28 +82,31 @@ class PsyncWait:
         self.rdb_id: Final = rdb.id
         self.cursor: Final = cursor
         self.rdb: Session | None = rdb
-        """The connection of the snapshot, None once it has ended."""
+        """The RDB connection, None once it has ended."""
         self.main: Session | None = None
-        """Who named it and has not asked to continue yet."""
+        """The main connection that has named `rdb_id` and not asked to continue yet, None before that."""
         self.until: float | None = None
+        """When the grace period after the snapshot is over, in monotonic seconds."""
         self._output: Final = PendingWatch(options)
 
     def check(self, end: int, floor_bytes: int, now: float) -> Excess | None:
-        """By what the limits of an output buffer are passed, the stream ending at `end`."""
+        """By what the kept stream, which ends at `end`, passes the limits of an output buffer (PendingWatch.check)."""
         return self._output.check(end - self.cursor.at, floor_bytes, now)
 
     @property
     def deadline(self) -> float | None:
+        """When this wait has to be looked at again; None while there is nothing to look for."""
         deadlines = [at for at in (self.until, self._output.deadline) if at is not None]
         return min(deadlines, default=None)
 
 
 @final
 class Session:
-    """One replica's connection, from its first REPLCONF on.
+    """One replica's connection, from its first REPLCONF, PSYNC or SYNC on.
 
-    Invariants: `cursor` is set from WAIT_SNAPSHOT_END on until CLOSED, but never on an RDB connection; `ack_cut` never
-    falls and never passes `cursor`; the stream may be written only while `may_stream`; `partner.partner is self`.
+    Invariants: `cursor` is set from the moment when the replica's cut is known (it is continued, or its snapshot
+    begins) until it is given back, but never on an RDB connection; `ack_cut` never falls and never passes `cursor`;
+    the stream may be written only while `may_stream`; `partner.partner is self`.
     """
 
     def __init__(
@@ -109,22 +119,23 @@ class Session:
         self.told: Final = Told()
         self.peer_ip: Final = ip
         self.uses_sync = False
-        """It asked by SYNC and need not send ACKs."""
+        """The replica asked by SYNC: it reads no `+FULLRESYNC` line, and need not send ACKs."""
         self.is_rdb_channel = False
-        """It takes the snapshot for another connection (REPLCONF rdb-channel): flag C in CLIENT LIST."""
+        """This connection takes the snapshot for another one (REPLCONF rdb-channel): flag C in CLIENT LIST."""
         self.dialect: Dialect | None = None
-        """In which of them it syncs on two connections; None until that is decided, or on one."""
+        """The vendor's way in which the replica syncs on two connections; None until decided, and on one connection."""
         self.partner: Session | None = None
-        """The other connection of its pair, while the snapshot is on its way."""
+        """The other connection of the pair, while the snapshot is on its way."""
         self.snapshot_is_out = False
         """On either connection of a pair: the child has written the whole snapshot."""
         self.psync_wait: PsyncWait | None = None
-        """What a main connection in Valkey's dialect named, until it asks for the stream there."""
+        """The stream that a main connection in Valkey's dialect has named, until it asks to continue there."""
         self.cursor: Cursor | None = None
         self.target: SnapshotTarget | None = None
+        """Where the replica's snapshot goes; None before it begins, and for a replica that needed none."""
         self.ack_cut = Offset(0)
         self.fack_cut = -1
-        """What it said to have fsynced in its AOF (WAITAOF); -1 if nothing."""
+        """The cut up to which the replica says its AOF is fsynced (WAITAOF); -1 if it has said nothing."""
         self.ack_at = now
         """When an ACK or a keep-alive last came."""
         self.has_acked = False
@@ -132,7 +143,9 @@ class Session:
         """Bytes handed to the connection that its socket has not taken yet (`note_unsent`)."""
         self.end_reason: Reason | None = None
         self.waiting_since = now
+        """Since when the replica waits for a snapshot, or for its RDB connection: the longest wait is served first."""
         self._awaits_ack = False
+        """Online after a child's snapshot, but the first ACK has not come: the stream must wait."""
         self._introducer: Final = introducer
         self.output: Final = PendingWatch(options)
         self._last_sent_at = now
@@ -148,7 +161,7 @@ class Session:
 
     @property
     def address(self) -> str:
-        """`ip:port`; Redis's words where it told no port, as redis-cli does not."""
+        """`ip:port`; Redis's words in place of a port that was not told, as redis-cli tells none."""
         return f"{self.ip}:{self.told.listening_port or UNKNOWN_PORT}"
 
     @property
@@ -160,24 +173,26 @@ class Session:
 
     @property
     def only_keeps_stream(self) -> bool:
-        """Is the stream of no use to the replica yet? It loads the snapshot from its other connection."""
+        """Does the replica only buffer the stream, as the snapshot still comes on its other connection?"""
         return self.state is SessionState.SEND_BULK_AND_STREAM and not self.snapshot_is_out
 
     @property
     def needs_socket(self) -> bool:
-        """Does its snapshot go to sockets alone? A part of the data in the file would take the place of dump.rdb."""
+        """Can the replica's snapshot go to its socket alone? One that leaves something out must not take the place of
+        dump.rdb, as a file would."""
         return self.is_rdb_channel or bool(self.told.excluded)
 
     @property
     def takes_snapshot(self) -> bool:
-        """A snapshot is being made for its replica or sent to it; of a pair one connection says so."""
+        """Is a snapshot being made for the replica or sent to it? Of a pair the main connection alone says yes, as the
+        replica counts once."""
         if self.state is SessionState.WAIT_SNAPSHOT_END:
             return self.partner is None
         return self.only_keeps_stream or self.state is SessionState.SEND_BULK
 
     @property
     def channel(self) -> Channel:
-        """Which part of a sync it has: Valkey's `type=`."""
+        """Which part of a sync this connection has: Valkey's `type=` in INFO."""
         if self.is_rdb_channel:
             return Channel.RDB
         pairing = self.state is SessionState.WAIT_RDB_CHANNEL or self.state is SessionState.SEND_BULK_AND_STREAM
@@ -185,33 +200,33 @@ class Session:
 
     @property
     def is_replica(self) -> bool:
-        """It has asked to sync: listed in INFO and CLIENT LIST as a replica."""
+        """Has it asked to sync, and not ended? Then INFO and CLIENT LIST show it as a replica."""
         return self.state is not SessionState.HANDSHAKE and self.state is not SessionState.CLOSED
 
     def lag_s(self, now: float) -> float:
-        """Seconds since its last sign, as INFO's lag; 0 while it is not online."""
+        """Seconds since the replica's last sign of life, as INFO's lag; 0 while it is not online."""
         return max(0.0, now - self.ack_at) if self.state is SessionState.ONLINE else 0.0
 
     def note_unsent(self, size_bytes: int) -> None:
-        """So many bytes that were handed to the connection wait for its socket."""
+        """The shell reports how many bytes that it was handed still wait for the socket to take them."""
         self.unsent_bytes = size_bytes
 
     def pending_bytes(self, end: int) -> int:
-        """Its output buffer, the stream ending at `end`: what it was not handed and what its socket did not take."""
+        """The output buffer: the stream up to `end` that was not handed over yet, and what the socket did not take."""
         return self.unsent_bytes + (end - self.cursor.at if self.cursor is not None else 0)
 
     # ------------------------------------------------------------------ what the replica says
 
     def note_sign(self, now: float) -> None:
-        """Something came, be it a single `\\n`: a replica that loads a snapshot says no more than that.
+        """Something came, if only a single `\\n`: a replica that loads a snapshot sends no more than that.
 
-        The shell parses the connection; it calls this for each read and receive_command for each command.
+        The shell parses the connection: it calls this for each read, and receive_command for each command.
         """
         self.ack_at = now
 
     def receive_command(self, argv: list[bytes], now: float) -> None:
-        """One command of the replica; PING before it syncs is ignored. Once it does, its connection has the stream in
-        it, and a command that would be answered there ends the session."""
+        """One command of the replica: REPLCONF, PSYNC, SYNC; others are ignored before the replica asks to sync. After
+        that a command that has an answer ends the session, as an answer could not be told from the stream."""
         if self.state is SessionState.CLOSED:
             return
         name = argv[0].upper()
@@ -227,7 +242,7 @@ class Session:
             self._out.append(b"-%b\r\n" % str(error).encode("utf-8", "surrogateescape"))
 
     def close_for_reply(self, command: str) -> None:
-        """`command`, in the words of errors (`client|list`), has an answer, which cannot be told from the stream."""
+        """End the session for a command that has an answer; `command` is its name in errors (`client|list`)."""
         text = f"Replica generated a reply to command '{command[:_SHOWN_NAME]}'"
         self.close(Reason(Cause.PROTOCOL, detail=self.state.wire_name), text)
 
@@ -239,7 +254,7 @@ class Session:
         self._out.append(b"-%b\r\n" % text.encode())
 
     def continued(self, replid: ReplId, cursor: Cursor, missing_bytes: int, now: float) -> None:
-        """Partial resync granted: the stream goes on at `cursor`."""
+        """A partial resync is granted: the stream goes on at `cursor`, `missing_bytes` before its end."""
         self._begin(SessionTrigger.CONTINUE, now)
         self.cursor = cursor
         self.ack_cut = cursor.at
@@ -247,12 +262,12 @@ class Session:
         self._events.append(WentOnline(full=False, missing_bytes=missing_bytes))
 
     def wait_for_snapshot(self, now: float) -> None:
-        """Full resync decided: the next snapshot is for this replica."""
+        """A full resync is decided: this connection waits for a snapshot."""
         self._begin(SessionTrigger.FULL_RESYNC, now)
         self.waiting_since = now
 
     def send_to_rdb_channel(self, dialect: Dialect, now: float) -> None:
-        """Full resync on two connections decided, of which this is the main one."""
+        """A full resync on two connections is decided; this is the main one, and is told to open the second."""
         assert self.state is SessionState.HANDSHAKE and not self.is_rdb_channel
         self.dialect = dialect
         self._out.append(encode_verdict(dialect, self.id))
@@ -261,50 +276,51 @@ class Session:
             self._begin(SessionTrigger.TWO_CHANNELS, now)
 
     def rdb_snapshot_started(self, line: bytes, now: float) -> None:
-        """The snapshot for this RDB connection is being made; `line` states its cut."""
+        """The snapshot for this RDB connection is being made; `line`, which goes out, states its cut."""
         assert self.is_rdb_channel
         self._begin(SessionTrigger.SNAPSHOT_BEGINS, now)
         self.target = SnapshotTarget.SOCKETS
         self._out.append(line)
 
     def stream_behind_snapshot(self, cursor: Cursor, now: float, *, answer: bytes = b"") -> None:
-        """The stream goes from here at once; the snapshot that ends at `cursor.at` goes over the RDB connection."""
+        """This main connection carries the stream from `cursor.at` on, where the snapshot on the RDB connection ends;
+        before it goes `answer`, in Valkey's dialect that to PSYNC."""
         self._begin(SessionTrigger.STREAM_BESIDE, now)
         self.cursor = cursor
         if answer:
             self._out.append(answer)
 
     def rdb_channel_done(self, now: float) -> None:
-        """The RDB connection has brought the whole snapshot: from now on this one has to give signs."""
+        """The RDB connection has brought the whole snapshot: from now on repl-timeout counts on this main one."""
         assert not self.is_rdb_channel
         self.partner = None
         self.snapshot_is_out = True
         self.ack_at = now
 
     def serve_in(self, dialect: Dialect | None) -> None:
-        """An RDB connection: the dialect of the main one that it takes its snapshot for."""
+        """This RDB connection speaks `dialect`, that of the main connection which it takes the snapshot for."""
         assert self.is_rdb_channel
         self.dialect = dialect
 
     def pair_with(self, other: Session) -> None:
-        """The two are the connections of one sync from here on."""
+        """From here on this session and `other` are the two connections of one sync, one of them the RDB connection."""
         assert self.partner is None and other.partner is None and self.is_rdb_channel is not other.is_rdb_channel
         self.partner, other.partner = other, self
 
     def part(self) -> Session | None:
-        """The pair is no more; the other one, None if there was none."""
+        """Dissolve the pair. Returns the other session, None if there was none."""
         partner, self.partner = self.partner, None
         if partner is not None:
             partner.partner = None
         return partner
 
     def name_wait(self, wait: PsyncWait | None) -> PsyncWait | None:
-        """It named the stream that is kept for it; None once it has it, or will not. Returns what it named before."""
+        """Remember the kept stream that this main connection named; None forgets it. Returns what it named before."""
         before, self.psync_wait = self.psync_wait, wait
         return before
 
     def give_back_cursor(self) -> Cursor | None:
-        """Its place in the stream, which it needs no longer; None if it had none."""
+        """Give up the place in the stream. Returns it, to be detached from the backlog; None if there was none."""
         cursor, self.cursor = self.cursor, None
         return cursor
 
@@ -317,7 +333,7 @@ class Session:
             self._out.append(encode_full_resync(replid, cursor.at))
 
     def snapshot_ready(self, size_bytes: int, now: float) -> None:
-        """The snapshot file is complete: its header goes out, the file is the shell's to send (SendFile)."""
+        """The snapshot file is complete: its header goes out here, and the shell sends the file (SendFile)."""
         assert self.target is SnapshotTarget.DISK
         self._begin(SessionTrigger.FILE_READY, now)
         self._out.append(encode_size_header(size_bytes))
@@ -328,7 +344,7 @@ class Session:
         self._go_online(SessionTrigger.FILE_SENT, now)
 
     def child_done(self, now: float) -> None:
-        """The child has written the whole snapshot to this replica's socket, which is ours again."""
+        """The child has written the whole snapshot to this replica's socket, which we may write to again."""
         assert self.target is SnapshotTarget.SOCKETS
         if self.is_rdb_channel:
             self.snapshot_is_out = True
@@ -343,7 +359,8 @@ class Session:
         self.close(Reason(Cause.TIMEOUT, detail=self.state.wire_name), text)
 
     def close(self, reason: Reason, text: str, *, flush: bool = False, line: str = "") -> None:
-        """End the session. `line` is an error line for the replica, without the dash."""
+        """End the session; `text` is for people, `line` an error line for the replica, without the dash. With `flush`
+        or a line, what is in `data_to_send` goes out before the connection is closed."""
         if self.state is SessionState.CLOSED:
             return
         if line:
@@ -363,7 +380,7 @@ class Session:
         self._move(SessionTrigger.END)
 
     def check_output_buffer(self, end: int, floor_bytes: int, now: float) -> None:
-        """Cut the replica if it is slower than allowed; the stream ends at `end`, a backlog has `floor_bytes`."""
+        """Cut the replica if it is slower than allowed; the stream ends at `end`, the backlog holds `floor_bytes`."""
         excess = self.output.check(self.pending_bytes(end), floor_bytes, now)
         if excess is not None:
             self.close(excess.reason, excess.text)
@@ -371,7 +388,7 @@ class Session:
     # ------------------------------------------------------------------ the remaining windows
 
     def data_to_send(self) -> list[bytes]:
-        """What goes out before any file or stream byte; each byte is returned once."""
+        """What goes out before any byte of a file or of the stream; each byte is returned once."""
         out, self._out = self._out, []
         return out
 
@@ -381,7 +398,7 @@ class Session:
         return events
 
     def next_deadline(self) -> float | None:
-        """When `tick` is due, None if nothing is awaited. roster.tick ticks its sessions."""
+        """When `tick` is due, None if nothing is awaited. Roster.tick calls it for all sessions that are listed."""
         if self._is_kept_alive:
             return self._last_sent_at + KEEP_ALIVE_PERIOD_S
         if self.state is SessionState.CLOSED:
@@ -394,7 +411,7 @@ class Session:
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def tick(self, now: float) -> None:
-        """Keep-alive or timeout, if due."""
+        """Send a keep-alive, or close the session for a timeout, if that is due."""
         if self._is_kept_alive:
             if now >= self._last_sent_at + KEEP_ALIVE_PERIOD_S:
                 self._out.append(b"\n")
@@ -423,7 +440,7 @@ class Session:
 
     @property
     def _awaits_first_ack(self) -> bool:
-        """It has had its snapshot, and has not said yet that it loaded it."""
+        """Has the replica had a snapshot, and not yet said by an ACK that it loaded it?"""
         return (self.target is not None or self.snapshot_is_out) and not self.has_acked
 
     @property
@@ -433,7 +450,7 @@ class Session:
         return self.partner is None or self.partner.state is SessionState.HANDSHAKE
 
     def _receive_replconf(self, argv: list[bytes], now: float) -> None:
-        """Options in pairs, one +OK for all; ACK and GETACK are never answered."""
+        """Options in pairs, and one +OK for all of them. ACK and GETACK are never answered, as in Redis."""
         if len(argv) % 2 == 0:
             raise CommandError("ERR syntax error")
         for at in range(1, len(argv), 2):
@@ -450,7 +467,7 @@ class Session:
         self._out.append(_OK)
 
     def _receive_pairing_option(self, option: bytes, value: bytes) -> bool:
-        """The options of a sync on two connections; False if it is none of them, or if we know no such thing."""
+        """Take an option of a sync on two connections; False if it is none, or if we do not sync on two at all."""
         introducer = self._introducer
         if introducer is None or not introducer.is_open:
             return False
@@ -465,15 +482,16 @@ class Session:
         return True
 
     def _receive_channel(self, is_rdb_channel: bool) -> None:
-        """What the connection is for; that is settled once it is one of a pair, or has asked to sync."""
+        """What the connection is for. That cannot change once it belongs to a pair or has asked to sync."""
         settled = self.state is not SessionState.HANDSHAKE or self.partner is not None or self.psync_wait is not None
         if settled and is_rdb_channel != self.is_rdb_channel:
             raise CommandError("ERR rdb-channel cannot change during a sync")
         self.is_rdb_channel = is_rdb_channel
 
     def _receive_ack(self, value: bytes, now: float) -> None:
-        """A replica may have loaded what a child wrote to its socket before we hear of the child's end. It cannot have
-        applied what it was not handed: such a cut is no reason to believe any of it."""
+        """An ACK states the cut that the replica has applied. It may come while we still wait for the child's end: the
+        replica has then loaded what the child wrote to its socket. A cut right of what the replica was handed is a lie:
+        it counts as a sign of life, but not as an acknowledgement."""
         cut, cursor = parse_integer(value), self.cursor
         early = self.state is SessionState.WAIT_SNAPSHOT_END and self.target is SnapshotTarget.SOCKETS
         beside = self.state is SessionState.SEND_BULK_AND_STREAM
@@ -489,7 +507,7 @@ class Session:
             self._events.append(WentOnline(full=True))
 
     def _receive_fack(self, value: bytes) -> None:
-        """How much the replica has on its disk; no more than it has applied."""
+        """FACK states the cut that the replica's AOF holds on disk; one right of what it has applied is ignored."""
         cut = parse_integer(value)
         if cut is not None and self.fack_cut < cut <= self.ack_cut:
             self.fack_cut = cut
@@ -513,14 +531,14 @@ class Session:
         self._events.append(WentOnline(full=True))
 
     def _explain_end(self, reason: Reason) -> None:
-        """Keep why the session ended. A replica that goes after its snapshot without an ACK could not load it."""
+        """Keep why the session ended. A replica that hangs up after its snapshot, without an ACK, could not load it."""
         past = self.state is SessionState.ONLINE or self.state is SessionState.SEND_BULK_AND_STREAM
         if reason.cause is Cause.CONNECTION_LOST and past and self._awaits_first_ack:
             reason = Reason(Cause.LOAD_FAILED, detail="no_ack")
         self.end_reason = reason
 
     def _begin(self, trigger: SessionTrigger, now: float) -> None:
-        """Move on, and count the time from here: for signs of the replica, and for ours."""
+        """Move on; the times allowed for the replica's next sign of life, and for ours, begin here."""
         self._move(trigger)
         self.ack_at = now
         self._last_sent_at = now

@@ -1,18 +1,22 @@
 """The snapshot that replicas share: for whom the next one is, when it starts, where it goes, when nobody wants it.
 
-Not here: what each replica hears of it (roster.py, session.py), making and sending it (daemon/disk/snapshot).
+The roster (roster.py) tells it what happens and carries its decisions on: StartSnapshot and StopSnapshot go to the
+shell. Whether a replica waits is read from its session's state. `now` is monotonic seconds.
+
+Not here: what each replica hears of it (roster.py, session.py), making and sending it (daemon/disk/snapshot.py).
 
 One snapshot at a time, for as many replicas as possible that want the same left out of it (replconf.Exclusion):
 
-    a child for replicas runs, to disk     join: the same cut, so the same bytes from there on are pinned already
-    a child for replicas runs, to sockets  wait for the next; its sockets were given when it was forked
-    another child runs (BGSAVE, AOF)       wait for it to end
-    none, diskless                         wait repl-diskless-sync-delay for more to come, or until there are
+    a child for replicas runs, to disk     join it: the stream behind its cut is pinned in the backlog already
+    a child for replicas runs, to sockets  wait for the next one: a child gets its sockets when it is forked
+    another child runs (BGSAVE, AOF)       wait until it ends
+    none, diskless                         wait repl-diskless-sync-delay for more replicas to come, or until there are
                                            repl-diskless-sync-max-replicas
     none, disk                             start now
 
 A replica that cannot read a snapshot without a size (no `capa eof`) makes the next one go to disk for all, unless an
-RDB channel waits: that takes its snapshot from a socket alone, with all that can, and the others wait for the next.
+RDB connection waits. An RDB connection reads from its socket alone: then the next snapshot goes to the sockets of all
+that can read it so, and the others wait for the one after it.
 With repl-max-concurrent-syncs a snapshot serves those that have waited longest, as many as there is room for; the
 others wait, kept alive, and share the next child that room allows.
 Source: Redis 7.0 `startBgsaveForReplication`, `shouldStartChildReplication`, `replicationCron`.
@@ -30,11 +34,11 @@ from pyrepl.replication.session import Session
 from pyrepl.units import Offset
 
 MAX_SYNCS: Final = 1 << 30
-"""Room where there is no limit: more than there are connections."""
+"""The room for full syncs where repl-max-concurrent-syncs sets no limit: more than there are connections."""
 
 
 class SnapshotOptions(Protocol):
-    """The part of RosterOptions that counts here."""
+    """The part of RosterOptions that counts for the snapshot; see there."""
 
     diskless: bool
     diskless_delay_s: float
@@ -47,20 +51,26 @@ class SnapshotState(enum.StrEnum):
 
     NONE = "none"
     ORDERED = "ordered"
-    """StartSnapshot is out, and no child was forked yet."""
+    """StartSnapshot was given to the shell, which has not forked yet."""
     RUNNING = "running"
+    """A child is writing the snapshot."""
     UNWANTED = "unwanted"
-    """StopSnapshot is out, and the child has not ended yet."""
+    """StopSnapshot was given to the shell, and the child has not ended yet."""
 
 
 class SnapshotTrigger(enum.StrEnum):
-    """What moves it on."""
+    """What moves the snapshot on."""
 
     ORDER = "order"
+    """A snapshot is due."""
     BEGIN = "begin"
+    """The shell forks the child."""
     NOBODY_LEFT = "nobody_left"
+    """The shell is ready to fork, but nobody waits any more."""
     UNWANT = "unwant"
+    """All replicas that the child writes for are gone."""
     END = "end"
+    """The child has ended, or could not be forked."""
 
 
 _S = SnapshotState
@@ -82,7 +92,7 @@ SNAPSHOT: Final = Table(
 
 @final
 class SharedSnapshot:
-    """The one of a node.
+    """The snapshot for the replicas of one node: one at a time.
 
     Invariants: `target` and `cut` are set exactly while a child runs for replicas (RUNNING, UNWANTED); each session in
     WAIT_SNAPSHOT_END is served by that child.
@@ -95,14 +105,15 @@ class SharedSnapshot:
         options: SnapshotOptions,
         events: list[RosterEvent],
     ) -> None:
-        """All that may want one, by id; `events` takes StartSnapshot and StopSnapshot."""
+        """`sessions` and `rdb_channels` are the roster's, by id; all of them may wait for a snapshot. `events` is the
+        roster's list, which takes StartSnapshot and StopSnapshot."""
         self.state = SnapshotState.NONE
         self.target: SnapshotTarget | None = None
-        """Where the child writes to."""
+        """Where the running child writes to."""
         self.cut: Offset | None = None
-        """Where in the stream its data ends."""
+        """The cut of the stream that the child's data holds."""
         self.other_child_runs = False
-        """A child that is not for replicas occupies the place."""
+        """A child that is not for replicas runs (BGSAVE, AOF rewrite); a node has one child at a time."""
         self._sessions: Final = sessions
         self._rdb_channels: Final = rdb_channels
         self._options: Final = options
@@ -110,12 +121,13 @@ class SharedSnapshot:
         self._ordered_ids: tuple[int, ...] = ()
         self._ordered_target = SnapshotTarget.DISK
         self._reads = Capability.NONE
-        """What all read whom the running snapshot was made for: it may be in no older version."""
+        """The newer RDB versions that all replicas read for which the running child was started: its snapshot may use
+        them, so that only a replica which reads them too may join."""
 
     # ------------------------------------------------------------------ who waits for what
 
     def why_wait(self, session: Session) -> str:
-        """What the session's full resync waits for: see events.SyncDecided."""
+        """What the session's full resync waits for, as a word of events.SyncDecided: joined, next, delay or now."""
         capabilities = session.told.capabilities
         joins = not session.needs_socket and self._room() > 0 and self._reads in capabilities
         if joins and self.target is SnapshotTarget.DISK and self.is_awaited:
@@ -129,13 +141,13 @@ class SharedSnapshot:
 
     @property
     def is_awaited(self) -> bool:
-        """Does somebody wait for the running child's end?"""
+        """Does a replica wait for the running child's end?"""
         return any(session.state is SessionState.WAIT_SNAPSHOT_END for session in self._all())
 
     # ------------------------------------------------------------------ its course
 
     def plan(self, now: float) -> None:
-        """Order the next one, if it is due."""
+        """Order the next snapshot, if it is due: StartSnapshot."""
         due_at = self.due_at()
         if due_at is None or now < due_at:
             return
@@ -145,19 +157,25 @@ class SharedSnapshot:
         self._events.append(StartSnapshot(target, self._ordered_ids))
 
     def due_at(self) -> float | None:
-        """When the next one may start; None if none is wanted or the place is taken."""
+        """When the next snapshot may start, maybe in the past; None if nobody waits, or a child runs or is ordered."""
         waiting = self._next_in_line()
         if not waiting or self.state is not SnapshotState.NONE or self.other_child_runs:
             return None
         options = self._options
         oldest = min(session.waiting_since for session in waiting)
+        # To wait longer is no use once no more replicas could share the snapshot.
         enough = 0 < options.diskless_max_replicas <= len(waiting) or len(waiting) == self._room()
         if self._next_group(waiting)[0] is SnapshotTarget.DISK or enough or not options.diskless:
             return oldest
         return oldest + options.diskless_delay_s
 
     def begin(self, cut: Offset) -> list[Session]:
-        """The child that was ordered is being forked at `cut`; whom it serves. If that is nobody, there is no child."""
+        """The child that was ordered is being forked, and its data ends at `cut`. Returns whom it serves.
+
+        The list may be empty, as replicas may have left since the order: then there is no child. A file serves all that
+        wait by now. A child with sockets serves those of the order alone: the shell has waited until their sockets had
+        taken everything, so that the child may write to them.
+        """
         target = self._ordered_target
         if target is SnapshotTarget.SOCKETS:
             served = [session for session in self._waiting() if session.id in self._ordered_ids]
@@ -170,8 +188,11 @@ class SharedSnapshot:
         return served
 
     def end(self) -> tuple[SnapshotTarget | None, list[Session]]:
-        """The child has ended, or could not be forked: where it wrote to, None if it never began, and whom that
-        concerns: those it served, or who it was ordered for."""
+        """The child has ended, or could not be forked.
+
+        Returns where it wrote to, None if it never began, and whom that concerns: the sessions that it served, or those
+        that it was ordered for.
+        """
         target = self.target
         if target is not None:
             concerned = [session for session in self._all() if session.state is SessionState.WAIT_SNAPSHOT_END]
@@ -182,8 +203,10 @@ class SharedSnapshot:
         return target, concerned
 
     def stop_unless(self, is_wanted: bool) -> None:
-        """Stop the child if nobody waits for it any more (Redis kills it too); `is_wanted`: somebody does whose
-        connection to it is gone."""
+        """Order the child to be stopped if nobody waits for it any more, as Redis does.
+
+        `is_wanted`: a replica needs it although its RDB connection has hung up (Pairs.has_unsettled).
+        """
         if self.state is SnapshotState.RUNNING and not self.is_awaited and not is_wanted:
             self._move(SnapshotTrigger.UNWANT)
             self._events.append(StopSnapshot())
@@ -202,13 +225,15 @@ class SharedSnapshot:
         return max(0, limit - sum(session.takes_snapshot for session in self._all())) if limit else MAX_SYNCS
 
     def _next_in_line(self) -> list[Session]:
-        """Those of the waiting for whom there is room, longest waiting first, that want what the first wants."""
+        """The waiting sessions that the next snapshot can serve, longest waiting first: as many as there is room for,
+        of those that want the same left out as the first one."""
         waiting = sorted(self._waiting(), key=lambda session: session.waiting_since)
         return [session for session in waiting if session.told.excluded == waiting[0].told.excluded][: self._room()]
 
     def _next_group(self, waiting: list[Session]) -> tuple[SnapshotTarget, list[Session]]:
-        """Where the next snapshot goes, and who of those that wait has it."""
+        """Where the next snapshot goes, and which of the sessions in `waiting` get it."""
         diskless = self._options.diskless
+        # Those whose snapshot can go to a socket.
         fit = [s for s in waiting if s.needs_socket or (diskless and Capability.EOF in s.told.capabilities)]
         if len(fit) == len(waiting) or any(session.is_rdb_channel for session in waiting):
             return SnapshotTarget.SOCKETS, fit

@@ -1,5 +1,8 @@
 """The stream on its way into a replica: bytes to whole units of commands, and how far it has been read.
 
+conversation.py makes one when the stream begins, with the cut from which it comes, and feeds it bytes. A unit is a
+command, or a transaction from its MULTI to its EXEC; the shell applies units whole.
+
 Not here: parsing (resp/parser.py), the cutting into units (spans.py), what is applied and acknowledged
 (conversation.py).
 """
@@ -17,7 +20,8 @@ from pyrepl.resp.parser import UNLIMITED, Parser
 class StreamIn:
     """One connection's stream, from a cut on.
 
-    Invariant: `end`, behind the last unit given out, <= `read_offset`. `error` is set once the stream is broken.
+    `error` is empty until the bytes are no commands any more; then it says what is wrong, and at which offset.
+    Invariant: `end` <= `read_offset`.
     """
 
     __slots__ = ("_parser", "_spans", "error")
@@ -25,6 +29,8 @@ class StreamIn:
     def __init__(self, start: int) -> None:
         self.error = ""
         self._spans: Final = Spans(start)
+        # No limits on sizes: the master has accepted these commands, and we must apply what it applied. A stream has no
+        # inline commands.
         self._parser: Final = Parser(
             max_bulk_bytes=UNLIMITED, max_args=UNLIMITED, query_buffer_bytes=UNLIMITED, inline_allowed=False
         )
@@ -36,17 +42,18 @@ class StreamIn:
 
     @property
     def read_offset(self) -> int:
-        """The cut behind the last byte that came."""
+        """The cut behind the last byte that came: given out, in an unfinished transaction, or in half a command."""
         return self._spans.start + self._spans.held_bytes + self._parser.pending_bytes
 
     def take_back(self) -> bytes | None:
-        """The beginning of a command, to be received again with what follows (`Parser.take_back`)."""
+        """Give back the beginning of a command, to be received again together with its rest (`Parser.take_back`)."""
         return self._parser.take_back()
 
     def receive(self, data: bytes, beginning: bytes = b"") -> Apply | None:
-        """The whole units that are complete now, None if there are none. Look at `error` afterwards.
+        """Take the next bytes. Returns the units that are complete now, None if there are none.
 
-        `beginning` came behind `data` and was cut off where `scan.whole_bytes` says.
+        Look at `error` afterwards: units before the fault are returned all the same. `beginning` came behind `data`:
+        the first bytes of a command, which the caller cut off where `scan.whole_bytes` says. They are held unparsed.
         """
         batch = self._parser.feed(data)
         if beginning:
@@ -59,7 +66,10 @@ class StreamIn:
         return apply
 
     def wants_ack(self, cut: int) -> bool:
-        """Did the master ask for an ACK at or left of `cut`, and has had none since?"""
+        """Does a GETACK at or left of `cut` still wait for its ACK? Asked when everything left of `cut` is applied.
+
+        Such a GETACK counts as answered afterwards: one ACK answers all of them.
+        """
         wanted = self._spans.acks_wanted
         asked = False
         while wanted and wanted[0] <= cut:

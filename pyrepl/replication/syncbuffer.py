@@ -1,12 +1,14 @@
 """The stream that comes while a snapshot does: held on the replica until the snapshot is loaded, then given out again.
 
-Not here: what is done with it (conversation.py), and the same on the master, which is its output buffer (limits.py).
+On two connections main_channel.py puts stream bytes in, and conversation.py takes them out in slices.
 
-At the limit nothing fails: the replica stops reading the main connection, what the master sends then stays with it, and
-there its own limit decides. Source: Redis 8.0's replica-full-sync-buffer-limit.
+At the limit nothing fails. The replica stops reading the main connection, so what the master sends stays with the
+master, whose own output-buffer limit then decides. Source: Redis 8.0's replica-full-sync-buffer-limit.
 
-There is always a limit: where no directive states one, it is a share of the memory (Redis 8.2 has none then, and holds
-what comes until the machine has no more).
+There is always a limit: where no directive states one, it is a share of the memory. (Redis 8.2 has no limit then, and
+holds what comes until the machine has no memory left.)
+
+Not here: applying the stream (conversation.py), and the master's output buffer for a replica (limits.py).
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from pyrepl.config.directives import MB
 from pyrepl.config.settings import Settings
 
 _MEMORY_SHARE: Final = 4
-"""Without a directive that limits it, a buffer takes one part of so many of the memory, at most."""
+"""Without a directive that limits it, a buffer takes a quarter of the memory at most."""
 _LEAST_BYTES: Final = MB
-"""And at least so much, or a small maxmemory would stop every stream at once."""
+"""The least such a limit may be: with a tiny maxmemory the stream would otherwise stop with its first bytes."""
 
 
 def sync_buffer_limit(settings: Settings, machine_bytes: int) -> int:
@@ -35,22 +37,26 @@ def sync_buffer_limit(settings: Settings, machine_bytes: int) -> int:
 
 @final
 class BufferUse:
-    """How much such buffers hold: replica_full_sync_buffer_size and _peak. Outlives links and buffers."""
+    """How many bytes the buffers of a node hold and held at most: replica_full_sync_buffer_size and _peak in INFO.
+
+    Outlives links and buffers, as Redis's peak is that of the process.
+    """
 
     __slots__ = ("peak_bytes", "size_bytes", "sync_peak_bytes")
 
     def __init__(self) -> None:
         self.size_bytes = 0
         self.peak_bytes = 0
-        """The most there ever was."""
+        """The most since the process began."""
         self.sync_peak_bytes = 0
-        """The most there was in the present sync; who tells of it puts it back to 0."""
+        """The most in the present sync; the reader who reports it sets it back to 0."""
 
 
 @final
 class SyncBuffer:
     """Bytes in, the same bytes out in pieces of a size that the reader chooses.
 
+    The first `_skip` bytes of the first piece were taken already: so a large piece is not copied for each slice of it.
     Invariants: `size_bytes` is what was added and not taken; `_skip` < len(`_pieces[0]`).
     """
 
@@ -67,17 +73,18 @@ class SyncBuffer:
 
     @property
     def is_full(self) -> bool:
-        """Has it reached the limit? Then no more should be read."""
+        """Has the buffer reached the limit? Then nothing more should be read from the connection."""
         return self.size_bytes >= self.limit_bytes
 
     def add(self, data: bytes) -> None:
+        """Append stream bytes, also beyond the limit: they have been read, and must not be lost."""
         if not data:
             return
         self._pieces.append(data)
         self._grow(len(data))
 
     def take(self, max_bytes: int) -> bytes:
-        """The oldest bytes, at most `max_bytes`; they are held no longer. b"" if there are none."""
+        """Take out the oldest bytes, at most `max_bytes` (above 0), fewer if fewer are held; b"" if there are none."""
         assert max_bytes > 0
         out: list[bytes] = []
         room = max_bytes

@@ -1,5 +1,7 @@
 """What a replica told its master about itself by REPLCONF, before it asked to sync.
 
+The session hands each option in; the roster, the pairs and INFO read the facts.
+
 Not here: the options that pair two connections (session.py, pairs.py), ACKs (session.py), how one value is read
 (replconf.py). What a replica says is in handshake.py.
 """
@@ -21,18 +23,19 @@ class Told:
 
     def __init__(self) -> None:
         self.listening_port = 0
-        """Where clients reach it; 0 if it told none, as redis-cli does."""
+        """The port where clients reach the replica; 0 if it told none, as redis-cli tells none."""
         self.announced_ip = ""
+        """The address to show for the replica; empty if it told none, and its connection's address counts."""
         self.capabilities = Capability.NONE
         self.version = ""
-        """What it told by `REPLCONF version`; nothing of a pyrepl, which names a Valkey there."""
+        """The Valkey version in `REPLCONF version`; empty for a pyrepl, which is none (see `receive`)."""
         self.rdb_only = False
-        """It wants the snapshot and no stream (redis-cli --rdb)."""
+        """The replica wants the snapshot and no stream (redis-cli --rdb)."""
         self.excluded = Exclusion.NONE
-        """What its snapshot leaves out (redis-cli --functions-rdb, --replica)."""
+        """What the replica's snapshot leaves out (redis-cli --functions-rdb, --replica)."""
 
     def receive(self, option: bytes, value: bytes) -> bool:
-        """Take one option, its name in lower case; False if it is none of these. Raises CommandError for the value."""
+        """Take one option, its name in lower case; False if we do not know it. Raises CommandError for a bad value."""
         if option == b"capa":
             self.capabilities |= decode_capability(value)
         elif option == b"listening-port":
@@ -40,7 +43,8 @@ class Told:
         elif option == b"ip-address":
             self.announced_ip = address_of(value)
         elif option == b"version":
-            # A pyrepl, which is known by then, names the Valkey whose files it reads, for masters that are Valkeys.
+            # A pyrepl names the Valkey whose files it reads, for masters that are Valkeys. We must not take it for that
+            # Valkey; its `capa rdb-version-N`, which came before, shows that it is a pyrepl.
             told = b"" if Capability.READS_13 in self.capabilities else value[:64]
             self.version = told.decode("utf-8", "backslashreplace")
             self.capabilities |= capability_of_version(self.version)
@@ -55,6 +59,6 @@ class Told:
         return True
 
     def learn(self, version: str, capabilities: Capability) -> None:
-        """The other connection of its pair told these: they count for the snapshot that this one takes."""
+        """The main connection of the pair told these: they count for the snapshot that this RDB connection takes."""
         self.version = self.version or version
         self.capabilities |= capabilities & ABOUT_SNAPSHOTS

@@ -1,6 +1,10 @@
-"""A sync on two connections, the replica's side: the two channels and what they have to tell each other.
+"""A sync on two connections, the replica's side: holds both channels, and passes on what one needs from the other.
 
-Not here: the connections' lives (link_life.py), each channel's own steps (main_channel.py, rdb_channel.py).
+conversation.py makes one when the master answers PSYNC with `+RDBCHANNELSYNC` or `+DUALCHANNELSYNC`, and drops it when
+the buffered stream is applied.
+
+Not here: the connections' lives (link_life.py), each channel's own steps (main_channel.py, rdb_channel.py), the
+snapshot's bytes (snapshot_in.py).
 """
 
 from __future__ import annotations
@@ -18,9 +22,9 @@ from pyrepl.replication.syncbuffer import BufferUse, SyncBuffer
 
 @final
 class TwoChannels:
-    """One such sync, from the master's answer until the stream is in step.
+    """One sync on two connections, from the master's answer until the buffered stream is applied.
 
-    Invariant: `rdb` is None once the second connection is closed or gone; `main` lasts.
+    Invariant: `rdb` is None once the second connection is closed or gone; `main` stays until the end.
     """
 
     __slots__ = ("main", "rdb", "request")
@@ -28,14 +32,14 @@ class TwoChannels:
     def __init__(
         self, answer: TwoChannelsGranted, request: Request, options: LinkOptions, use: BufferUse, now: float
     ) -> None:
-        """`request` is what the master answered."""
+        """`answer` is the master's to the PSYNC `request`; `use` counts what the buffer holds."""
         self.request: Final = request
         self.main: Final = MainChannel(answer.dialect, SyncBuffer(options.sync_buffer_limit_bytes, use))
         self.rdb: RdbChannel | None = RdbChannel(answer.dialect, options.introduction, answer.session_id, now)
 
     @property
     def streams(self) -> bool:
-        """Is all that comes over the main connection the stream's?"""
+        """Are all bytes that come over the main connection from now on the stream's?"""
         return self.main.streams
 
     @property
@@ -45,16 +49,17 @@ class TwoChannels:
 
     @property
     def refusal(self) -> TryLater | None:
-        """What the master answered instead of going on, on either connection."""
+        """The master's error on either connection, None if there was none."""
         if self.main.refusal is not None or self.rdb is None:
             return self.main.refusal
         return self.rdb.refusal
 
     def rdb_receive(self, data: bytes, now: float, events: list[LinkEvent]) -> SnapshotStart | None:
-        """Bytes before the snapshot on the second connection; what the main one needs is passed on to it.
+        """Take bytes that come before the snapshot on the second connection.
 
-        SnapshotAsked is added to `events` when they are what the request for the snapshot was waiting for.
-        Returns the snapshot's start once it is stated; `rdb.rest` is what followed. Raises PeerError.
+        When they complete the answers before it, the request for the snapshot goes out, and SnapshotAsked is added to
+        `events`. Returns the snapshot's start once the master has stated it, None until then; `rdb.rest` are the bytes
+        behind it. The main channel is told of the start, as Valkey's dialect goes on there. Raises PeerError.
         """
         rdb = self.rdb
         assert rdb is not None
@@ -67,12 +72,12 @@ class TwoChannels:
         return rdb.start
 
     def end(self) -> bool:
-        """Hold nothing any more; whether the second connection is to be closed."""
+        """Throw the buffered stream away. Returns whether the second connection is still to be closed."""
         self.main.buffer.clear()
         return self.close_rdb()
 
     def close_rdb(self) -> bool:
-        """The second connection is not needed any more; whether it is to be closed."""
+        """The second connection is not needed any more, or is gone. Returns whether it was open until now."""
         open_still = self.rdb is not None
         self.rdb = None
         return open_still
