@@ -73,7 +73,7 @@ class Life:
         self._settings.begin()
         self._announcer.initialized()
         self._watch_signals()
-        await self._ports.accept()
+        self._ports.accept()
         self._cron.start()
         bar = self._progress_bar()
         beginning = asyncio.get_running_loop().create_task(self._begin())

@@ -1,16 +1,16 @@
-"""One subscriber's connection: the shell of streams.subscription.Subscription.
+"""One subscriber's connection: the shell of changes.subscription.Subscription. Compiled, as its base class is.
 
 What it follows comes from `hub`; who may come in is `server`'s.
 """
 
 from __future__ import annotations
 
-import asyncio
-from typing import Final, Protocol, cast, final
+from typing import Final, Protocol, final
 
 from pyrepl.changes.block import Block
 from pyrepl.changes.subscription import LOW_WATER_BYTES, Ended, Heard, HeardCommand, Subscribed, Subscription, Wanted
 from pyrepl.changes.verbs import LineCommand
+from pyrepl.daemon.clients.polled_socket import PolledSocket, Receiver
 from pyrepl.daemon.clock import Clock
 
 LINGER_S: Final = 2.0
@@ -31,8 +31,6 @@ class StreamOwner(Protocol):
     @property
     def hub(self) -> Hub: ...
 
-    def admit(self, conn: StreamConn) -> None: ...
-
     def forget(self, conn: StreamConn) -> None: ...
 
     def heard(self, conn: StreamConn, command: HeardCommand) -> None: ...
@@ -43,11 +41,11 @@ class StreamOwner(Protocol):
 
 
 @final
-class StreamConn(asyncio.Protocol):
-    """The shell of one connection. `subscription` and `transport` are set from connection_made on."""
+class StreamConn(Receiver):
+    """The shell of one connection. `subscription` and `transport` are set from `enter` on."""
 
     subscription: Subscription
-    transport: asyncio.Transport
+    transport: PolledSocket
 
     def __init__(self, streams: StreamOwner) -> None:
         self._streams = streams
@@ -56,15 +54,19 @@ class StreamConn(asyncio.Protocol):
         self.addr = ""
         self._close_by: float | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
-        # So that resume_writing comes as soon as the machine wants to give more.
-        self.transport.set_write_buffer_limits(high=LOW_WATER_BYTES - 1, low=LOW_WATER_BYTES // 2)
-        self._streams.admit(self)
+    def enter(self, transport: PolledSocket, subscription: Subscription) -> None:
+        """The connection came in."""
+        self.transport = transport
+        self.subscription = subscription
+        # So that resume_writing comes when the machine has stopped to give more.
+        transport.set_write_buffer_limits(high=LOW_WATER_BYTES - 1)
 
     def data_received(self, data: bytes) -> None:
         self.subscription.receive(data, self._clock.now())
         self.work()
+
+    def eof_received(self) -> None:
+        """The subscriber says nothing more: the connection closes once what was written is out."""
 
     def resume_writing(self) -> None:
         self.work()

@@ -24,8 +24,8 @@ from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.daemon.changes.conn import StreamConn
 from pyrepl.daemon.changes.facts import StreamFacts
 from pyrepl.daemon.changes.hub import StreamHub
-from pyrepl.daemon.clients.client_conn import peer_name
-from pyrepl.daemon.clients.clients import Clients, keep_alive
+from pyrepl.daemon.clients.client_conn import names_of
+from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clients.listener import Listener
 from pyrepl.daemon.clients.turns import Turns
 from pyrepl.daemon.clock import Clock
@@ -33,6 +33,7 @@ from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.service import Service
+from pyrepl.daemon.wires.wire import Wire
 from pyrepl.errors import CommandError, ConfigError
 from pyrepl.identity import is_local
 from pyrepl.node.node import Node
@@ -72,7 +73,8 @@ class StreamServer(Service):
         self._replication = node.replication
         self._backlog = node.replication.backlog
         self._history = node.replication.history
-        self._listener = Listener(lambda: StreamConn(self))
+        self._listener = Listener()
+        self._poller = clients.poller
         self._options = SubscriptionOptions()
         self._next_id = 1
         self._note_at = 0
@@ -101,9 +103,9 @@ class StreamServer(Service):
         self._listener.bind_tcp(list(addresses), settings.stream_port, settings.tcp_backlog)
         self._state.port = self._listener.port
 
-    async def serve(self) -> None:
-        """Begin to accept subscribers."""
-        await self._listener.serve()
+    def accept(self) -> None:
+        """Let subscribers in."""
+        self._listener.accept_with(self._admit)
         self._tell(events.StreamPortOpened(self._state.port))
 
     def begin(self) -> None:
@@ -130,19 +132,19 @@ class StreamServer(Service):
 
     # ------------------------------------------------------------------ connections
 
-    def admit(self, conn: StreamConn) -> None:
+    def _admit(self, wire: Wire) -> None:
         """A connection came in: it gets its first lines, or one that says why not."""
+        conn = StreamConn(self)
         conn.id, self._next_id = self._next_id, self._next_id + 1
-        conn.addr = peer_name(conn.transport, "")[0]
+        conn.addr = names_of(wire, "")[0]
         now = self.clock.now()
-        conn.subscription = Subscription(self.hub, self._options, now, self.clock.unix_ms())
+        conn.enter(self._poller.add(wire, conn), Subscription(self.hub, self._options, now, self.clock.unix_ms()))
         self._state.total_connections += 1
         refusal = self._why_not_admitted(conn.addr)
         self.hub.conns[conn.id] = conn
         self._state.subscribers[conn.id] = Subscriber(conn.id, conn.addr, now, conn.subscription)
-        sock = conn.transport.get_extra_info("socket")
-        if sock is not None and self._node.settings.tcp_keepalive and sock.family != socket.AF_UNIX:
-            keep_alive(sock, self._node.settings.tcp_keepalive)
+        if self._node.settings.tcp_keepalive:
+            wire.keep_alive(self._node.settings.tcp_keepalive)
         if refusal:
             self._state.rejected_connections += 1
             conn.close(refusal)

@@ -8,12 +8,13 @@ goes out by `replica_conn`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol, final
+from typing import TYPE_CHECKING, Final, Protocol, final
 
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.commands.engine.table import MAY_REPLICATE, WRITE
 from pyrepl.daemon.clients.polled_socket import PolledSocket, Receiver
 from pyrepl.daemon.clients.turns import Turns
+from pyrepl.daemon.wires.wire import Wire
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
@@ -349,22 +350,7 @@ def _is_heard(reply: Reply) -> bool:
     return type(reply) is Raw and reply.is_heard
 
 
-class Ends(Protocol):
-    """What knows the addresses of a connection."""
-
-    def get_extra_info(self, name: str) -> Any: ...
-
-
-def peer_name(transport: Ends, unix_path: str) -> tuple[str, str]:
+def names_of(wire: Wire, unix_path: str) -> tuple[str, str]:
     """(addr, laddr) as CLIENT LIST prints them: `ip:port`, `[ip6]:port`, or `path:0` on a unix socket."""
-    peer: Any = transport.get_extra_info("peername")
-    own: Any = transport.get_extra_info("sockname")
-    if not isinstance(peer, tuple) or not isinstance(own, tuple):
-        return f"{unix_path}:0", f"{unix_path}:0"
-    return host_port(peer), host_port(own)
-
-
-def host_port(address: tuple[Any, ...]) -> str:
-    """A socket's address for people: `ip:port`, `[ip6]:port`."""
-    host, port = str(address[0]), address[1]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    peer, own = wire.peer_name(), wire.own_name()
+    return (peer, own) if peer and own else (f"{unix_path}:0", f"{unix_path}:0")

@@ -6,12 +6,11 @@ A connection's own bytes are `client_conn`'s, the frame of each batch `turns`'.
 from __future__ import annotations
 
 import asyncio
-import socket
 from typing import Final, final
 
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.commands.session.transactions import unwatch
-from pyrepl.daemon.clients.client_conn import ClientConn, peer_name
+from pyrepl.daemon.clients.client_conn import ClientConn, names_of
 from pyrepl.daemon.clients.polled_socket import PolledSocket
 from pyrepl.daemon.clients.poller import Poller
 from pyrepl.daemon.clients.turns import Turns
@@ -19,6 +18,7 @@ from pyrepl.daemon.clients.waits import Waits
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.signals import SignalOf
+from pyrepl.daemon.wires.wire import Wire
 from pyrepl.identity import is_local
 from pyrepl.node.client import NORMAL, Client
 from pyrepl.node.node import Node
@@ -58,10 +58,10 @@ class Clients:
         self.poller = Poller(turns)
         self.waits = Waits(node, self.conns, clock)
 
-    def accept(self, sock: socket.socket) -> None:
+    def accept(self, wire: Wire) -> None:
         """A connection came in."""
         conn = ClientConn(self, self.node, self.dispatcher, self._turns)
-        self._admit(conn, self.poller.add(sock, conn))
+        self._admit(conn, self.poller.add(wire, conn))
 
     def new_client(self, addr: str, laddr: str, *, authenticated: bool) -> Client:
         """A Client with the next id, registered with the node."""
@@ -75,7 +75,7 @@ class Clients:
         node = self.node
         settings = node.settings
         node.stats.total_connections_received += 1
-        addr, laddr = peer_name(transport, settings.unixsocket)
+        addr, laddr = names_of(transport.wire, settings.unixsocket)
         refusal = self._why_not_admitted(addr)
         client = self.new_client(addr, laddr, authenticated=not settings.requirepass)
         conn.enter(transport, client, self._new_parser())
@@ -86,9 +86,8 @@ class Clients:
             conn.close()
             return
         client.fd = transport.fd
-        sock: socket.socket = transport.get_extra_info("socket")
-        if settings.tcp_keepalive and sock.family != socket.AF_UNIX:
-            keep_alive(sock, settings.tcp_keepalive)
+        if settings.tcp_keepalive:
+            transport.wire.keep_alive(settings.tcp_keepalive)
 
     def close(self) -> None:
         """Cut the connections that are left, and take no more."""
@@ -237,11 +236,3 @@ class Clients:
         self._log(events.OutputBufferExceeded(self.line_of(conn)))
         conn.close(at_once=True)
         return True
-
-
-def keep_alive(sock: socket.socket, seconds: int) -> None:
-    """SO_KEEPALIVE as Redis sets it: the first probe after `seconds`, then three at a third of that."""
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, seconds)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, max(1, seconds // 3))
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)

@@ -1,5 +1,5 @@
-"""Listening sockets: TCP on each address of `bind`, and a unix socket. What comes in is served elsewhere: by `poller`,
-as sockets (`accept_with`), or by asyncio, as protocols (`serve`)."""
+"""Listening sockets: TCP on each address of `bind`, and a unix socket. Each connection that comes in becomes a wire,
+which is served elsewhere."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, final
 
+from pyrepl.daemon.wires.plain_wire import PlainWire
+from pyrepl.daemon.wires.wire import Wire
 from pyrepl.errors import ConfigError
 
 _ABSENT_FAMILY: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT})
@@ -24,15 +26,12 @@ _ACCEPTED_AT_ONCE: Final = 1000
 class Listener:
     """The listening sockets of a node.
 
-    Invariant: `sockets` are bound and listening from `open` on until `close`.
+    Invariant: `_sockets` are bound and listening from `bind_tcp` or `bind_unix` on until `close`.
     """
 
-    def __init__(self, make_protocol: Callable[[], asyncio.Protocol] = asyncio.Protocol) -> None:
-        """`make_protocol` is `serve`'s."""
-        self._make_protocol = make_protocol
-        self._on_socket: Callable[[socket.socket], None] | None = None
+    def __init__(self) -> None:
+        self._on_wire: Callable[[Wire], None] | None = None
         self._sockets: list[socket.socket] = []
-        self._servers: list[asyncio.Server] = []
         self._unix_path: str = ""
 
     @property
@@ -91,9 +90,9 @@ class Listener:
         self._sockets.append(listening)
         self._unix_path = path
 
-    def accept_with(self, on_socket: Callable[[socket.socket], None]) -> None:
-        """Begin to accept connections; each is the callback's to keep and to close."""
-        self._on_socket = on_socket
+    def accept_with(self, on_wire: Callable[[Wire], None]) -> None:
+        """Begin to accept connections; each wire is the callback's to keep and to close."""
+        self._on_wire = on_wire
         for listening in self._sockets:
             self._watch(listening)
 
@@ -103,7 +102,7 @@ class Listener:
 
     def _accept(self, listening: socket.socket) -> None:
         """Take what waits, a limited number at a time; with no descriptors left, try again when some may be free."""
-        assert self._on_socket is not None
+        assert self._on_wire is not None
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 sock, _ = listening.accept()
@@ -116,23 +115,12 @@ class Listener:
                 loop.remove_reader(listening.fileno())
                 loop.call_later(_NO_ROOM_PAUSE_S, self._watch, listening)
                 return
-            self._on_socket(sock)
-
-    async def serve(self) -> None:
-        """Begin to accept connections, by asyncio."""
-        loop = asyncio.get_running_loop()
-        for listening in self._sockets:
-            if listening.family == socket.AF_UNIX:
-                self._servers.append(await loop.create_unix_server(self._make_protocol, sock=listening))
-            else:
-                self._servers.append(await loop.create_server(self._make_protocol, sock=listening))
+            self._on_wire(PlainWire(sock))
 
     def close(self) -> None:
         """Accept nothing more; connections that are there stay."""
-        for serving in self._servers:
-            serving.close()
         for listening in self._sockets:
-            if self._on_socket is not None:
+            if self._on_wire is not None:
                 asyncio.get_running_loop().remove_reader(listening.fileno())
             listening.close()
         if self._unix_path:

@@ -1,22 +1,21 @@
-"""The socket of one client, read and written without detours; what asyncio's transports do for others. Hot.
+"""The wire of one client, read and written without detours; what asyncio's transports do for others. Hot.
 
-When it is looked at is `poller`'s; what its bytes mean is `client_conn`'s. The methods that connections call are named
-and behave as those of asyncio.Transport: `write` never blocks, what the kernel does not take waits here; `close` ends
-the connection when that is out, `abort` at once; `connection_lost` comes in a later turn of the loop, exactly once.
+When it is looked at is `poller`'s, how bytes are carried its wire's, what they mean `client_conn`'s. The methods that
+connections call are named and behave as those of asyncio.Transport: `write` never blocks, what the wire does not take
+waits here; `close` ends the connection when that is out, `abort` at once; `connection_lost` comes in a later turn of
+the loop, exactly once.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Final, Protocol, final
+from typing import Final, Protocol, final
 
-from pyrepl.daemon.clients.wire_io import MOST_BYTES, receive, send
+from pyrepl.daemon.wires.descriptor_io import MOST_BYTES
+from pyrepl.daemon.wires.wire import Wire
 
 READ_BYTES: Final = 16_000
 """Asked for at first, which most requests fit into: one that is cut costs a second look at the sockets, and is parsed
@@ -64,10 +63,11 @@ class Watcher(Protocol):
 
 @final
 class PolledSocket:
-    """One connected, non-blocking socket, which belongs to us.
+    """One wire, which belongs to us.
 
-    Invariants: `_waiting_bytes` is the size of all of `_waiting`. The poller looks whether we may write exactly while
-    something waits or a file did not go out whole, and whether we may read while reading is neither paused nor over.
+    Invariants: `_waiting_bytes` is the size of all of `_waiting`. We send while something waits or a file did not go
+    out whole, and receive while reading is neither paused nor over. The poller looks whether we may write exactly while
+    we send, and whether we may read while we receive; the other way round where the wire wants that (`_watch`).
     """
 
     __slots__ = (
@@ -79,18 +79,19 @@ class PolledSocket:
         "_is_reading",
         "_poller",
         "_read_bytes",
-        "_sock",
         "_waiting",
         "_waiting_bytes",
         "fd",
+        "wire",
     )
 
-    def __init__(self, poller: Watcher, sock: socket.socket, conn: Receiver) -> None:
+    def __init__(self, poller: Watcher, wire: Wire, conn: Receiver) -> None:
         self._poller = poller
-        self._sock = sock
+        self.wire = wire
         self._conn: Receiver | None = conn
         """None once it has heard of the end: what refers to each other is only reclaimed by the cycle collector."""
-        self.fd: int = sock.fileno()
+        self.fd: int = wire.fd
+        """What the poller knows us by, even when the wire is closed."""
         self._read_bytes: int = READ_BYTES
         self._waiting: deque[bytes | memoryview] = deque()
         self._waiting_bytes: int = 0
@@ -106,14 +107,20 @@ class PolledSocket:
     def on_readable(self) -> bool:
         """Hand on what has come, or that nothing comes any more; True when it was much."""
         conn = self._conn
+        wire = self.wire
+        if wire.sends_when_readable:
+            self._send_waiting()
+            self._watch()
         if not self._is_reading or conn is None:
             return False
         try:
-            data: bytes | None = receive(self.fd, self._read_bytes)
+            data = wire.receive(self._read_bytes)
         except OSError as error:
             self._lose(error)
             return False
         if data is None:
+            if wire.receives_when_writable:
+                self._watch()
             return False
         size = len(data)
         if size == 0:
@@ -131,27 +138,13 @@ class PolledSocket:
 
     def on_writable(self) -> None:
         """Write what waits."""
-        waiting = self._waiting
-        while waiting:
-            size = self._send_pieces(list(islice(waiting, _MOST_PIECES)))
-            if size == 0:
-                return
-            self._waiting_bytes -= size
-            while size:
-                piece = waiting.popleft()
-                if len(piece) > size:
-                    waiting.appendleft(memoryview(piece)[size:])
-                    break
-                size -= len(piece)
-        if self._is_lost:
-            return
-        if self._is_closing:
-            self._lose(None)
-            return
-        self._poller.watch(self.fd, reading=self._is_reading, writing=False)
-        if self._is_over and self._conn is not None:
-            self._is_over = False
-            self._conn.resume_writing()
+        wire = self.wire
+        if wire.receives_when_writable:
+            self.on_readable()
+            self._watch()
+        self._send_waiting()
+        if wire.sends_when_readable:
+            self._watch()
 
     # ------------------------------------------------------------------ what the connection calls
 
@@ -160,7 +153,7 @@ class PolledSocket:
         if self._is_lost:
             return
         if not self._waiting:
-            size = self._send_one(data) if type(data) is bytes else self._send_pieces((data,))
+            size = self._send(data)
             if self._is_lost:
                 return
             if size == len(data):
@@ -192,24 +185,18 @@ class PolledSocket:
         size = 0
         if not self._waiting:
             try:
-                size = os.sendfile(self.fd, file_fd, offset, count)
-            except (BlockingIOError, InterruptedError):
-                pass
+                size = self.wire.send_file(file_fd, offset, count)
             except ConnectionError as error:
                 self._lose(error)
                 return 0
-            else:
-                if size == 0:
-                    raise OSError(errno.EIO, "the file ends too early")
         if size < count:
             self.tell_when_writable()
         return size
 
     def tell_when_writable(self) -> None:
         """`resume_writing` comes in a later turn, once nothing waits here and the kernel takes more."""
-        if not self._is_lost:
-            self._is_over = True
-            self._poller.watch(self.fd, reading=self._is_reading, writing=True)
+        self._is_over = True
+        self._watch()
 
     def close(self) -> None:
         """Read no more, and end when everything is written."""
@@ -218,7 +205,7 @@ class PolledSocket:
         self._is_closing = True
         self._is_reading = False
         if self._waiting:
-            self._poller.watch(self.fd, reading=False, writing=True)
+            self._watch()
         else:
             self._lose(None)
 
@@ -245,17 +232,6 @@ class PolledSocket:
     def resume_reading(self) -> None:
         self._set_reading(True)
 
-    def get_extra_info(self, name: str) -> Any:
-        """The `socket`, or its `peername` or `sockname`; None where there is none."""
-        try:
-            if name == "peername":
-                return self._sock.getpeername()
-            if name == "sockname":
-                return self._sock.getsockname()
-        except OSError:
-            return None
-        return self._sock if name == "socket" else None
-
     # ------------------------------------------------------------------ inside
 
     def _receive_much(self, conn: Receiver, data: bytes) -> None:
@@ -272,31 +248,64 @@ class PolledSocket:
     def _set_reading(self, wanted: bool) -> None:
         if not self._is_closing and wanted != self._is_reading:
             self._is_reading = wanted
-            self._poller.watch(self.fd, reading=wanted, writing=bool(self._waiting))
+            self._watch()
+
+    def _watch(self) -> None:
+        """Tell the poller what we wait for, if there is anything left to wait for."""
+        if self._is_lost:
+            return
+        sends = self._is_over or bool(self._waiting)
+        reading, writing = self._is_reading, sends
+        if sends and self.wire.sends_when_readable:
+            reading, writing = True, False
+        if self._is_reading and self.wire.receives_when_writable:
+            reading, writing = False, True
+        self._poller.watch(self.fd, reading=reading, writing=writing)
+
+    def _send_waiting(self) -> None:
+        waiting = self._waiting
+        while waiting:
+            size = self._send_pieces(list(islice(waiting, _MOST_PIECES)))
+            if size == 0:
+                return
+            self._waiting_bytes -= size
+            while size:
+                piece = waiting.popleft()
+                if len(piece) > size:
+                    waiting.appendleft(memoryview(piece)[size:])
+                    break
+                size -= len(piece)
+        if self._is_lost:
+            return
+        if self._is_closing:
+            self._lose(None)
+            return
+        was_over, self._is_over = self._is_over, False
+        self._watch()
+        if was_over and self._conn is not None:
+            self._conn.resume_writing()
 
     def _keep(self, data: bytes | memoryview) -> None:
-        if not self._waiting:
-            self._poller.watch(self.fd, reading=self._is_reading, writing=True)
+        was_empty = not self._waiting
         self._waiting.append(data)
         self._waiting_bytes += len(data)
         if self._waiting_bytes > self._high_bytes:
             self._is_over = True
+        if was_empty:
+            self._watch()
 
-    def _send_one(self, data: bytes) -> int:
+    def _send(self, data: bytes | memoryview) -> int:
         """As `_send_pieces`, for one piece that is all there is."""
         try:
-            size: int = send(self.fd, data)
+            return self.wire.send(data)
         except OSError as error:
             self._lose(error)
             return 0
-        return size
 
     def _send_pieces(self, pieces: Sequence[bytes | memoryview]) -> int:
-        """How many bytes the kernel took; 0 when it is full, or the connection lost."""
+        """How many bytes the wire took; 0 when there is no room, or the connection lost."""
         try:
-            return self._sock.sendmsg(pieces)
-        except (BlockingIOError, InterruptedError):
-            return 0
+            return self.wire.send_pieces(pieces)
         except OSError as error:
             self._lose(error)
             return 0
@@ -321,11 +330,11 @@ class PolledSocket:
             if conn is not None:
                 conn.connection_lost(error)
         finally:
-            self._sock.close()
+            self.wire.close()
 
     def _drain(self) -> None:
         """Take what came and nobody wants: closing a socket with unread bytes takes the last reply from its reader."""
         with suppress(OSError):
             for _ in range(_MOST_DRAINS):
-                if not receive(self.fd, MOST_READ_BYTES):
+                if not self.wire.receive(MOST_READ_BYTES):
                     return

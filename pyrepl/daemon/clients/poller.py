@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import select
-import socket
 from collections.abc import Callable
 from typing import Any, Final, final
 
 from pyrepl.daemon.clients.polled_socket import SLICE_S, PolledSocket, Receiver
 from pyrepl.daemon.clients.turns import Turns
+from pyrepl.daemon.wires.wire import Wire
 
 ROUNDS: Final = 4
 MOST_EVENTS: Final = 256
@@ -54,12 +54,10 @@ class Poller:
         """Monotonic seconds."""
         self._loop.add_reader(self._epoll.fileno(), self.look)
 
-    def add(self, sock: socket.socket, conn: Receiver) -> PolledSocket:
-        """Serve a connected socket, which is ours from now on."""
-        sock.setblocking(False)
-        if sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        polled = PolledSocket(self, sock, conn)
+    def add(self, wire: Wire, conn: Receiver) -> PolledSocket:
+        """Serve a wire, which is ours from now on."""
+        wire.set_no_delay(True)
+        polled = PolledSocket(self, wire, conn)
         self._sockets[polled.fd] = polled
         self.watch(polled.fd, reading=True, writing=False)
         return polled

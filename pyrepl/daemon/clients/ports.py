@@ -23,7 +23,7 @@ class OtherPort(Protocol):
     def bind(self) -> None:
         """Open it; nobody is accepted yet. Raises ConfigError."""
 
-    async def serve(self) -> None:
+    def accept(self) -> None:
         """Let others in."""
 
 
@@ -57,12 +57,12 @@ class Ports(Service):
         for other in self._others:
             other.bind()
 
-    async def accept(self) -> None:
+    def accept(self) -> None:
         """Let them in."""
         self._tcp.accept_with(self._clients.accept)
         self._unix.accept_with(self._clients.accept)
         for other in self._others:
-            await other.serve()
+            other.accept()
 
     def settings_changed(self, names: Collection[str]) -> None:
         if "port" in names or "bind" in names:

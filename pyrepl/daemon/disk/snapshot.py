@@ -5,7 +5,7 @@ needs (so that a connection the parent closes is really closed), is reaped howev
 killed when nobody waits for it any more. It reports on a pipe, in lines:
 
     keys <done>         progress, ten times a second at most
-    lost <fd> <why>     this replica's socket failed, or took nothing for too long
+    lost <fd> <why>     this descriptor of a replica failed, or took nothing for too long
     done <keys> <bytes> the snapshot is written, so large
     cow <bytes>         private memory at the end
     error <text>        why the snapshot failed
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.daemon.disk.shared_seconds import SharedSeconds
-from pyrepl.daemon.disk.snapshot_sinks import FileSink, NobodyWaits, PacedSink, Sink, SocketsSink
+from pyrepl.daemon.disk.snapshot_sinks import FileSink, NobodyWaits, PacedSink, ReplicasSink, Sink
 from pyrepl.frozen import Frozen
 from pyrepl.keyspace.as_commands import Job
 
@@ -43,11 +43,12 @@ class ToFile(Frozen):
     path: Path
 
 
-class ToSockets(Frozen):
-    """The snapshot goes straight to sockets, between `$EOF:<mark>` and the mark."""
+class ToReplicas(Frozen):
+    """The snapshot goes to replicas as it is made, between `$EOF:<mark>` and the mark."""
 
     heads: dict[int, bytes]
-    """Descriptor -> what goes out there before the snapshot (`+FULLRESYNC ...`)."""
+    """The descriptor that leads to a replica (`snapshot_sinks`) -> what goes out there before the snapshot
+    (`+FULLRESYNC ...`)."""
     mark: bytes
     timeout: SharedSeconds
     """How long one of them may take no byte."""
@@ -55,7 +56,7 @@ class ToSockets(Frozen):
     """0: as fast as it goes."""
 
 
-Target = ToFile | ToSockets
+Target = ToFile | ToReplicas
 
 Blocks: TypeAlias = Iterator[tuple[bytes, int]]
 """Of a snapshot, each with the keys written so far."""
@@ -76,7 +77,7 @@ class Outcome:
     keys: int = 0
     written_bytes: int = 0
     lost: dict[int, str] = field(default_factory=dict)
-    """Sockets that failed on the way, and why; those not named here have the whole snapshot."""
+    """Descriptors that failed on the way, and why; those not named here have the whole snapshot."""
 
     @property
     def word(self) -> str:
@@ -102,7 +103,8 @@ class Snapshot:
     ) -> None:
         """`niceness`, 0 to 19: how far the child stands back behind us where both want the processor.
 
-        `on_lost` is told of a socket that the child writes to no more, and why, as soon as it is; the outcome has all.
+        `on_lost` is told of a descriptor that the child writes to no more, and why, as soon as it is; the outcome has
+        all of them.
         """
         self._niceness = niceness
         self._on_progress = on_progress
@@ -282,7 +284,7 @@ def _child_main(parent: int, job: Job, blocks: Blocks, target: Target, report_fd
         if isinstance(target, ToFile):
             keys, size = _to_file(blocks, target.path, job.key_save_delay_us, reporter.keys)
         else:
-            sink = _sockets_sink(target, reporter)
+            sink = _replicas_sink(target, reporter)
             if target.max_bytes_per_s:
                 sink = PacedSink(sink, target.max_bytes_per_s, time.monotonic, time.sleep)
             keys, size = _write(blocks, sink, job.key_save_delay_us, reporter.keys)
@@ -299,11 +301,11 @@ def _child_main(parent: int, job: Job, blocks: Blocks, target: Target, report_fd
         os._exit(code)
 
 
-def _sockets_sink(target: ToSockets, reporter: _Reporter) -> Sink:
+def _replicas_sink(target: ToReplicas, reporter: _Reporter) -> Sink:
     def lost(fd: int, why: str) -> None:
         reporter.say(f"lost {fd} {why}")
 
-    return SocketsSink(target.heads, target.mark, target.timeout, lost, time.monotonic)
+    return ReplicasSink(target.heads, target.mark, target.timeout, lost, time.monotonic)
 
 
 def _settle_in(parent: int, report_fd: int, target: Target) -> None:
@@ -317,7 +319,7 @@ def _settle_in(parent: int, report_fd: int, target: Target) -> None:
     if os.getppid() != parent:
         os._exit(1)
     keep = {0, 1, 2, report_fd}
-    if isinstance(target, ToSockets):
+    if isinstance(target, ToReplicas):
         keep.update(target.heads)
     _close_all_but(keep)
 

@@ -1,7 +1,9 @@
-"""Where a snapshot's bytes go: a file, or replicas' sockets. Used by the child, and by SAVE in the node itself.
+"""Where a snapshot's bytes go: a file, or the descriptors that lead to replicas. Used by the child, and by SAVE in the
+node itself.
 
-The sockets are shared with the parent, which does not touch them meanwhile; they are non-blocking. TLS will be a third
-sink here.
+Such a descriptor is non-blocking, and what is written to it reaches one replica as it is: the socket of a plain wire,
+which the parent does not touch meanwhile. The writing end of a pipe does as well, which the parent empties into a wire:
+the way for a wire whose keys the child must not use (TLS).
 """
 
 from __future__ import annotations
@@ -11,14 +13,15 @@ import select
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Protocol, final
+from typing import Final, NamedTuple, Protocol, final
 
 from pyrepl.daemon.disk.shared_seconds import SharedSeconds
+from pyrepl.daemon.wires.descriptor_io import send_from
 from pyrepl.temporary import open_new
 
 _POLL_MS: Final = 1000
 TIMED_OUT: Final = "timeout"
-"""Why a socket is dropped that takes nothing."""
+"""Why a descriptor is dropped that takes nothing."""
 
 
 class Sink(Protocol):
@@ -67,9 +70,17 @@ class FileSink:
             os.unlink(self._temporary)
 
 
+class _Waiting(NamedTuple):
+    """What a descriptor has not taken yet of the piece that is being written."""
+
+    piece: bytes
+    start: int
+
+
 @final
-class SocketsSink:
-    """Some replicas' sockets, all fed the same bytes between `$EOF:<mark>` and the mark; each has a head of its own.
+class ReplicasSink:
+    """The descriptors of some replicas, all fed the same bytes between `$EOF:<mark>` and the mark; each has a head of
+    its own.
 
     One that fails, or takes no byte for `timeout`, is dropped and told to `on_lost(fd, why)`; the others go on.
     The slowest sets the pace, as in Redis: nothing is buffered here. The parent may change `timeout` meanwhile.
@@ -89,16 +100,17 @@ class SocketsSink:
         self._on_lost = on_lost
         self._now = now
         begin = b"$EOF:" + mark + b"\r\n"
-        self._write_each({fd: memoryview(head + begin) for fd, head in heads.items()})
+        self._write_each({fd: _Waiting(head + begin, 0) for fd, head in heads.items()})
 
     def write(self, block: bytes) -> None:
-        """Raises NobodyWaits once no socket is left."""
-        self._write_each({fd: memoryview(block) for fd in self._fds})
+        """Raises NobodyWaits once no descriptor is left."""
+        whole = _Waiting(block, 0)
+        self._write_each(dict.fromkeys(self._fds, whole))
 
     def finish(self) -> None:
         self.write(self._mark)
 
-    def _write_each(self, waiting: dict[int, memoryview]) -> None:
+    def _write_each(self, waiting: dict[int, _Waiting]) -> None:
         for fd in list(waiting):
             self._push(fd, waiting)
         if waiting:
@@ -106,7 +118,7 @@ class SocketsSink:
         if not self._fds:
             raise NobodyWaits
 
-    def _push_all(self, waiting: dict[int, memoryview]) -> None:
+    def _push_all(self, waiting: dict[int, _Waiting]) -> None:
         poll = select.poll()
         for fd in waiting:
             poll.register(fd, select.POLLOUT)
@@ -121,23 +133,22 @@ class SocketsSink:
                 poll.unregister(fd)
                 self._drop(fd, waiting, TIMED_OUT)
 
-    def _push(self, fd: int, waiting: dict[int, memoryview]) -> bool:
-        """Write what the socket takes now; True if it took anything."""
-        rest = waiting[fd]
+    def _push(self, fd: int, waiting: dict[int, _Waiting]) -> bool:
+        """Write what the descriptor takes now; True if it took anything."""
+        piece, start = waiting[fd]
         try:
-            size = os.write(fd, rest)
-        except BlockingIOError:
-            return False
+            size = send_from(fd, piece, start)
         except OSError as error:
             self._drop(fd, waiting, error.strerror or "write failed")
             return False
-        if size == len(rest):
+        start += size
+        if start == len(piece):
             del waiting[fd]
         else:
-            waiting[fd] = rest[size:]
-        return True
+            waiting[fd] = _Waiting(piece, start)
+        return size > 0
 
-    def _drop(self, fd: int, waiting: dict[int, memoryview], why: str) -> None:
+    def _drop(self, fd: int, waiting: dict[int, _Waiting], why: str) -> None:
         waiting.pop(fd, None)
         self._fds = [other for other in self._fds if other != fd]
         self._on_lost(fd, why)

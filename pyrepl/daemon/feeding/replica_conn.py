@@ -6,10 +6,8 @@ Nothing is decided here; the session says when the stream may flow, the backlog 
 from __future__ import annotations
 
 import os
-import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, final
 
@@ -73,9 +71,8 @@ class ReplicaConn:
 
     @property
     def fd(self) -> int:
-        """The socket's descriptor, for the snapshot child."""
-        sock = self.conn.transport.get_extra_info("socket")
-        return int(sock.fileno())
+        """Where the snapshot child writes what this replica is to get, as plain bytes: the descriptor of its wire."""
+        return self.conn.transport.wire.fd
 
     @property
     def is_flushed(self) -> bool:
@@ -138,13 +135,12 @@ class ReplicaConn:
             self._file = None
 
     def close(self, *, flush: bool) -> None:
-        """End the connection. The socket is shut down too, since a child may hold a copy of it."""
+        """End the connection; at once, it is shut down too, since a child may hold a copy of its descriptor."""
         self.close_file()
         if flush:
             self.conn.close()
             return
-        with suppress(OSError), socket.socket(fileno=os.dup(self.fd)) as sock:
-            sock.shutdown(socket.SHUT_RDWR)
+        self.conn.transport.wire.shut_down()
         self.conn.close(at_once=True)
 
     def _push_file(self, file: BinaryIO) -> None:

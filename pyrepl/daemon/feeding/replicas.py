@@ -7,8 +7,6 @@ carries out what roster and sessions ask for: snapshots, files, closing.
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any, Final, final
@@ -19,7 +17,7 @@ from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.disk.saver import Saver
 from pyrepl.daemon.disk.shared_seconds import SharedSeconds
-from pyrepl.daemon.disk.snapshot import Outcome, Target, ToFile, ToSockets
+from pyrepl.daemon.disk.snapshot import Outcome, Target, ToFile, ToReplicas
 from pyrepl.daemon.disk.snapshot_sinks import TIMED_OUT
 from pyrepl.daemon.feeding.repl_pauses import ReplPauses
 from pyrepl.daemon.feeding.replica_conn import HIGH_WATER_BYTES, ReplicaConn, ReplicaOwner
@@ -174,8 +172,8 @@ class Replicas(ReplicaOwner, Service):
     def _set_nodelay(self, replica: ReplicaConn) -> None:
         """repl-disable-tcp-nodelay: larger packets, later."""
         if self._node.settings.repl_disable_tcp_nodelay:
-            with suppress(OSError), socket.socket(fileno=os.dup(replica.fd)) as sock:
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+            with suppress(OSError):
+                replica.conn.transport.wire.set_no_delay(False)
 
     def lost(self, conn: ClientConn) -> None:
         """A connection has ended."""
@@ -370,11 +368,11 @@ class Replicas(ReplicaOwner, Service):
         self._log(events.SavingStarted(pid) if disk else events.TransferStarted(pid))
         self._pauses.reached(ReplPausePoint.AFTER_FORK)
 
-    def _sockets(self, sessions: list[Session]) -> ToSockets:
+    def _sockets(self, sessions: list[Session]) -> ToReplicas:
         """Their sockets, each with what is to stand before the snapshot there."""
         heads = {self._replicas[session.id].fd: b"".join(session.data_to_send()) for session in sessions}
         pace = self._node.settings.repl_sync_max_bytes_per_second
-        return ToSockets(heads, self._randomness.eof_mark(), self._timeout, pace)
+        return ToReplicas(heads, self._randomness.eof_mark(), self._timeout, pace)
 
     def _socket_lost(self, session_id: int, why: str) -> None:
         """The child writes no more to this replica. One that was too slow is cut at once, while the child goes on with

@@ -1,7 +1,7 @@
 """One connection to our master: opened, read, written, closed. What its bytes mean is `master_link`'s affair.
 
-The socket is ours, no transport's: what is read of the stream goes into the piece that the backlog will hold, behind
-the beginning of a command that the read before had at its end. So the stream is copied once less on its way.
+The wire is ours, no transport's: what is read of the stream goes into the piece that the backlog will hold, behind the
+beginning of a command that the read before had at its end. So the stream is copied once less on its way.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import select
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, final
+from typing import Final, final
 
-from pyrepl.daemon.clients.client_conn import host_port
-from pyrepl.daemon.clients.clients import keep_alive
-from pyrepl.daemon.clients.wire_io import MOST_BYTES, receive_whole
+from pyrepl.daemon.wires.connecting import connect
+from pyrepl.daemon.wires.descriptor_io import MOST_BYTES
+from pyrepl.daemon.wires.wire import Wire
 from pyrepl.resp.scan import whole_bytes
 
 _FIRST_READ_BYTES: Final = 16 * 1024
@@ -33,7 +33,7 @@ def nothing_to_take_back() -> bytes | None:
 
 @final
 class LinkConn:
-    """The socket's side of one connection.
+    """The wire's side of one connection.
 
     One read a turn of the loop, however much there is: others are served in between.
 
@@ -44,8 +44,8 @@ class LinkConn:
     told of just that, and wakes us.
 
     Invariants: after `abort` none of the callbacks is called any more; `_gathered` is passed on before the loss. The
-    loop watches the socket for reading exactly while `_reads`, for writing while `_unsent` is not empty. `_breaks` is
-    set exactly while `_sock` is.
+    loop watches the wire for reading exactly while `_reads`, and for writing exactly while `_writes`: while `_unsent`
+    is not empty, unless the wire wants it otherwise (`_watch_writing`). `_breaks` is set exactly while `_wire` is.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class LinkConn:
         self._keep_alive_s = keep_alive_s
         self._take_back = take_back
         self._loop = asyncio.get_running_loop()
-        self._sock: socket.socket | None = None
+        self._wire: Wire | None = None
         self._breaks: select.epoll | None = None
         self._broken = False
         """The loop does not tell of the socket any more: what is left is read turn by turn."""
@@ -73,6 +73,7 @@ class LinkConn:
         self._reading = True
         """Wanted by the owner."""
         self._reads = False
+        self._writes = False
         self._unsent = b""
         self._read_bytes = _FIRST_READ_BYTES
         self.most_read_bytes = MOST_BYTES
@@ -87,11 +88,7 @@ class LinkConn:
     @property
     def local_address(self) -> str:
         """`ip:port` or `[ip6]:port` of our end; empty while there is none."""
-        name: Any = None
-        if self._sock is not None:
-            with suppress(OSError):
-                name = self._sock.getsockname()
-        return host_port(name) if isinstance(name, tuple) else ""
+        return self._wire.own_name() if self._wire is not None else ""
 
     def open(self, host: str, port: int) -> None:
         """Begin to connect; `on_made` or `on_lost` follows."""
@@ -99,7 +96,7 @@ class LinkConn:
 
     def send(self, out: list[bytes]) -> int:
         """Write now, or when the kernel takes it; how many bytes that is, 0 when there is no connection."""
-        if not out or self._sock is None:
+        if not out or self._wire is None:
             return 0
         data = b"".join(out)
         is_first = not self._unsent
@@ -110,7 +107,7 @@ class LinkConn:
 
     def read(self, wanted: bool) -> None:
         """Read on, or leave what comes to the kernel."""
-        if self._sock is None or wanted == self._reading:
+        if self._wire is None or wanted == self._reading:
             return
         self._reading = wanted
         if wanted and self._gathered and self._timer is None:
@@ -149,41 +146,21 @@ class LinkConn:
 
     async def _open(self, host: str, port: int) -> None:
         try:
-            sock = await self._connect(host, port)
+            wire = await connect(host, port)
         except (OSError, ValueError) as error:
-            # A host name that is none makes the resolver raise UnicodeError, a ValueError.
             self._lose(_why(error))
             return
         finally:
             self._opening = None
-        self._sock = sock
+        self._wire = wire
         with suppress(OSError):
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            keep_alive(sock, self._keep_alive_s)
+            wire.set_no_delay(True)
+            wire.keep_alive(self._keep_alive_s)
         self._breaks = select.epoll()
-        self._breaks.register(sock.fileno(), 0)
+        self._breaks.register(wire.fd, 0)
         self._loop.add_reader(self._breaks.fileno(), self._on_break)
         self._watch_reading(True)
         self._on_made()
-
-    async def _connect(self, host: str, port: int) -> socket.socket:
-        """A socket connected to the first address of `host` that answers. Raises OSError, and ValueError for a name
-        that cannot be one."""
-        failure = OSError(f"{host} has no address")
-        for family, kind, protocol, _, address in await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-            sock = socket.socket(family, kind, protocol)
-            try:
-                sock.setblocking(False)
-                await self._loop.sock_connect(sock, address)
-            except OSError as error:
-                sock.close()
-                failure = error
-            except BaseException:
-                sock.close()
-                raise
-            else:
-                return sock
-        raise failure
 
     def _on_break(self) -> None:
         assert self._breaks is not None
@@ -196,18 +173,23 @@ class LinkConn:
 
     def _read_rest(self) -> None:
         """A read a turn, until the last one gives the error."""
-        if self._sock is not None and self._reads:
+        if self._wire is not None and self._reads:
             self._on_readable()
             self._loop.call_soon(self._read_rest)
 
     def _on_readable(self) -> None:
-        assert self._sock is not None
+        wire = self._wire
+        assert wire is not None
+        if wire.sends_when_readable and self._unsent:
+            self._write()
+            if self._wire is None:
+                return
         rest = self._take_back()
         cut: Callable[[bytes], int] = len if rest is None else whole_bytes
         rest = rest or b""
         parts, failure = None, ""
         try:
-            parts = receive_whole(self._sock.fileno(), rest, self._read_bytes, cut)
+            parts = wire.receive_whole(rest, self._read_bytes, cut)
         except OSError as error:
             failure = str(error)
         data, beginning = parts if parts is not None else (b"", b"")
@@ -219,6 +201,8 @@ class LinkConn:
             self.data_received(b"", rest)
         if failure or parts is not None:
             self._lose(failure or _CLOSED)
+        elif wire.receives_when_writable:
+            self._watch_writing()
 
     def _note_size(self, size: int) -> None:
         """So many bytes have come: how many to ask for next."""
@@ -240,35 +224,55 @@ class LinkConn:
             self._on_data(data, b"")
 
     def _write(self) -> None:
-        """Send what the kernel takes; the rest when it takes more."""
-        assert self._sock is not None
+        """Send what the wire takes; the rest when it takes more."""
+        assert self._wire is not None
         try:
-            size = self._sock.send(self._unsent)
-        except (BlockingIOError, InterruptedError):
-            size = 0
+            size = self._wire.send(self._unsent)
         except OSError as error:
             self._lose_later(str(error))
             return
         self._unsent = self._unsent[size:]
-        if self._unsent:
-            self._loop.add_writer(self._sock.fileno(), self._write)
+        self._watch_writing()
+
+    def _on_writable(self) -> None:
+        assert self._wire is not None
+        if self._wire.receives_when_writable and self._reads:
+            self._on_readable()
+        if self._unsent and self._wire is not None:
+            self._write()
         else:
-            self._loop.remove_writer(self._sock.fileno())
+            self._watch_writing()
+
+    def _watch_writing(self) -> None:
+        """Let the loop tell when the wire can go on: when it is writable, if something waits to be sent, but not while
+        the wire has to receive first."""
+        wire = self._wire
+        if wire is None:
+            return
+        sends = bool(self._unsent) and not wire.sends_when_readable
+        wanted = sends or (self._reads and wire.receives_when_writable)
+        if wanted == self._writes:
+            return
+        self._writes = wanted
+        if wanted:
+            self._loop.add_writer(wire.fd, self._on_writable)
+        else:
+            self._loop.remove_writer(wire.fd)
 
     def _watch_reading(self, wanted: bool) -> None:
-        if self._sock is None or wanted == self._reads:
+        if self._wire is None or wanted == self._reads:
             return
         self._reads = wanted
         if wanted and self._broken:
             self._loop.call_soon(self._read_rest)
         elif wanted:
-            self._loop.add_reader(self._sock.fileno(), self._on_readable)
+            self._loop.add_reader(self._wire.fd, self._on_readable)
         else:
-            self._loop.remove_reader(self._sock.fileno())
+            self._loop.remove_reader(self._wire.fd)
 
     def _lose_later(self, text: str) -> None:
         """End the connection; the owner, which may be calling, hears of it in a later turn."""
-        if self._sock is not None:
+        if self._wire is not None:
             self._close()
             self._loop.call_soon(self._lose, text)
 
@@ -281,18 +285,19 @@ class LinkConn:
             self._on_lost(text)
 
     def _close(self) -> None:
-        if self._sock is None:
+        if self._wire is None:
             return
         self._watch_reading(False)
-        if self._unsent:
-            self._unsent = b""
-            self._loop.remove_writer(self._sock.fileno())
+        self._unsent = b""
+        if self._writes:
+            self._writes = False
+            self._loop.remove_writer(self._wire.fd)
         if self._breaks is not None:
             self._loop.remove_reader(self._breaks.fileno())
             self._breaks.close()
             self._breaks = None
-        self._sock.close()
-        self._sock = None
+        self._wire.close()
+        self._wire = None
 
 
 def _why(error: OSError | ValueError) -> str:

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from pyrepl.commands.engine.effects import ReplPausePoint
-from pyrepl.daemon.clients.wire_io import MOST_BYTES
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.disk.files import Files
 from pyrepl.daemon.feeding.repl_pauses import ReplPauses
 from pyrepl.daemon.following import sync_load
 from pyrepl.daemon.following.link_conn import LinkConn, nothing_to_take_back
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.wires.descriptor_io import MOST_BYTES
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.loader import Loader

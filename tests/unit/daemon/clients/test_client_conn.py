@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.daemon.clients.client_conn import HELD_BYTES, peer_name
+from pyrepl.daemon.clients.client_conn import HELD_BYTES
 from tests.peers.wire import encode
 from tests.unit.daemon.rig import Peer, in_loop, running, until
 
@@ -321,10 +321,3 @@ class TestNames:
             local = await Peer.to_unix(str(tmp_path / "sock"))
             assert f" addr={tmp_path}/sock:0 laddr={tmp_path}/sock:0 " in (await local.say("CLIENT INFO")).decode()
             local.close()
-
-    def test_ip6_in_brackets(self) -> None:
-        class Transport:
-            def get_extra_info(self, name: str) -> object:
-                return ("::1", 5, 0, 0) if name == "peername" else ("fe80::1%eth0", 6, 0, 2)
-
-        assert peer_name(Transport(), "") == ("[::1]:5", "[fe80::1%eth0]:6")

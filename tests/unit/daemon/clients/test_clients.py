@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyrepl.daemon.clients.client_conn import ClientConn
-from pyrepl.daemon.clients.clients import DENIED_TEXT, MAX_CLIENTS_TEXT, keep_alive
+from pyrepl.daemon.clients.clients import DENIED_TEXT, MAX_CLIENTS_TEXT
 from pyrepl.identity import is_local
 from tests.peers.wire import encode
 from tests.unit.daemon.rig import Peer, RunningNode, in_loop, running, soon, until
@@ -52,13 +52,6 @@ class TestAdmission:
             guarded = await soon(Peer.to(node.port, address))
             assert await guarded.error("PING") == "NOAUTH Authentication required."
             assert await guarded.say("AUTH pw") == "OK"
-
-    def test_keep_alive(self) -> None:
-        with socket.socket() as sock:
-            keep_alive(sock, 30)
-            options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
-            assert [sock.getsockopt(socket.IPPROTO_TCP, option) for option in options] == [30, 10, 3]
-            assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
 
 
 class TestGone:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import stat
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from pyrepl.daemon.clients.listener import Listener
+from pyrepl.daemon.wires.wire import Wire
 from pyrepl.errors import ConfigError
 from tests.peers.ports import free_port
 from tests.unit.daemon.rig import Peer, in_loop, open_fds, soon, until
 
 
-class Greeting(asyncio.Protocol):
+def greet(wire: Wire) -> None:
     """Says hello and closes."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        stream = cast("asyncio.Transport", transport)
-        stream.write(b"hello")
-        stream.close()
+    wire.send(b"hello")
+    wire.close()
 
 
 def has_ip6() -> bool:
@@ -37,11 +33,11 @@ def has_ip6() -> bool:
 class TestTcp:
     @in_loop
     async def test_every_address(self) -> None:
-        listener = Listener(Greeting)
+        listener = Listener()
         port = free_port()
         listener.bind_tcp(["127.0.0.1", "127.0.0.2"], port, 511)
         assert listener.port == port
-        await listener.serve()
+        listener.accept_with(greet)
         for host in ("127.0.0.1", "127.0.0.2"):
             assert await (await soon(Peer.to(port, host))).rest() == b"hello"
         with pytest.raises(OSError):
@@ -53,31 +49,31 @@ class TestTcp:
     @in_loop
     async def test_names_and_stars(self) -> None:
         for addresses in (["*"], ["0.0.0.0"], ["localhost"]):
-            listener = Listener(Greeting)
+            listener = Listener()
             listener.bind_tcp(addresses, 0, 511)
-            await listener.serve()
+            listener.accept_with(greet)
             assert await (await soon(Peer.to(listener.port, "localhost"))).rest() == b"hello"
             listener.close()
 
     def test_an_optional_address_may_be_absent(self) -> None:
-        listener = Listener(Greeting)
+        listener = Listener()
         listener.bind_tcp(["127.0.0.1", "-192.0.2.1", "-::1"], 0, 511)
         assert listener.port
         listener.close()
 
     def test_a_needed_one_may_not(self) -> None:
         with pytest.raises(ConfigError, match=r"192\.0\.2\.1:7000: bind: Cannot assign requested address$"):
-            Listener(Greeting).bind_tcp(["192.0.2.1"], 7000, 511)
+            Listener().bind_tcp(["192.0.2.1"], 7000, 511)
 
     def test_only_absent_ones(self) -> None:
         with pytest.raises(ConfigError, match="Could not listen on port 7000: none of the addresses in 'bind' exists"):
-            Listener(Greeting).bind_tcp(["-192.0.2.1"], 7000, 511)
+            Listener().bind_tcp(["-192.0.2.1"], 7000, 511)
 
     def test_a_port_in_use(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             with pytest.raises(ConfigError) as raised:
-                Listener(Greeting).bind_tcp(["127.0.0.1"], port, 511)
+                Listener().bind_tcp(["127.0.0.1"], port, 511)
         assert str(raised.value) == (
             f"Could not create server TCP listening socket 127.0.0.1:{port}: bind: Address already in use; "
             "another process listens there: stop it, or choose another --port"
@@ -85,18 +81,20 @@ class TestTcp:
 
     def test_a_name_without_address(self) -> None:
         with pytest.raises(ConfigError, match=r"Could not resolve the address 'no\.such\.host\.invalid' in 'bind'"):
-            Listener(Greeting).bind_tcp(["no.such.host.invalid"], 7000, 511)
+            Listener().bind_tcp(["no.such.host.invalid"], 7000, 511)
 
     @in_loop
     async def test_connections_outlive_it_and_descriptors_do_not(self) -> None:
         before = open_fds()
-        listener = Listener(asyncio.Protocol)
+        listener, wires = Listener(), list[Wire]()
         listener.bind_tcp(["127.0.0.1"], 0, 511)
-        await listener.serve()
+        listener.accept_with(wires.append)
         peer = await soon(Peer.to(listener.port))
+        await until(lambda: wires, "a connection")
         listener.close()
         assert await peer.is_silent()
         peer.close()
+        wires[0].close()
         await until(lambda: open_fds() <= before, "closed descriptors")
 
 
@@ -104,11 +102,11 @@ class TestUnix:
     @in_loop
     async def test_mode_and_end(self, tmp_path: Path) -> None:
         path = tmp_path / "sock"
-        listener = Listener(Greeting)
+        listener = Listener()
         listener.bind_unix(str(path), 0o700, 511)
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
         assert listener.port == 0
-        await listener.serve()
+        listener.accept_with(greet)
         assert await (await soon(Peer.to_unix(str(path)))).rest() == b"hello"
         listener.close()
         assert not path.exists()
@@ -117,7 +115,7 @@ class TestUnix:
         path = tmp_path / "sock"
         old = os.umask(0o027)
         try:
-            listener = Listener(Greeting)
+            listener = Listener()
             listener.bind_unix(str(path), 0, 511)
         finally:
             os.umask(old)
@@ -129,9 +127,9 @@ class TestUnix:
         path = str(tmp_path / "sock")
         with socket.socket(socket.AF_UNIX) as dead:
             dead.bind(path)
-        listener = Listener(Greeting)
+        listener = Listener()
         listener.bind_unix(path, 0, 511)
-        await listener.serve()
+        listener.accept_with(greet)
         assert await (await soon(Peer.to_unix(path))).rest() == b"hello"
         listener.close()
 
@@ -139,9 +137,9 @@ class TestUnix:
         path = tmp_path / "precious"
         path.write_text("data")
         with pytest.raises(ConfigError, match=r"Could not open the unix socket .*precious: Address already in use"):
-            Listener(Greeting).bind_unix(str(path), 0, 511)
+            Listener().bind_unix(str(path), 0, 511)
         assert path.read_text() == "data"
 
     def test_no_directory(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="No such file or directory"):
-            Listener(Greeting).bind_unix(str(tmp_path / "no" / "sock"), 0, 511)
+            Listener().bind_unix(str(tmp_path / "no" / "sock"), 0, 511)

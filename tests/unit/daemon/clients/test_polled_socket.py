@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -13,6 +13,7 @@ import pytest
 from pyrepl.daemon.clients.client_conn import ClientConn
 from pyrepl.daemon.clients.polled_socket import HIGH_BYTES, READ_BYTES, PolledSocket
 from pyrepl.daemon.feeding.replica_conn import ReplicaConn, ReplicaOwner
+from pyrepl.daemon.wires.plain_wire import PlainWire
 from pyrepl.resp.encoder import encode_command
 from tests.unit.daemon.rig import RunningNode, in_loop, running, soon, until
 
@@ -32,7 +33,7 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
 def served(node: RunningNode, sock: socket.socket) -> tuple[ClientConn, PolledSocket]:
     """The connection that the node makes of our end."""
     clients = node.app.clients
-    clients.accept(sock)
+    clients.accept(PlainWire(sock))
     conn = clients.conns[max(clients.conns)]
     return conn, conn.transport
 
@@ -250,16 +251,65 @@ class TestPause:
         run()
 
 
-def test_names(tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
-    @in_loop
-    async def run() -> None:
-        async with running(tmp_path) as node:
-            _, transport = served(node, ends[0])
-            assert transport.get_extra_info("socket") is ends[0]
-            assert transport.get_extra_info("peername") == transport.get_extra_info("sockname") == ""
-            assert transport.get_extra_info("cipher") is None
-            transport.abort()
-            await asyncio.sleep(0.01)
-            assert transport.get_extra_info("peername") is None
+class Looks:
+    """What looks at sockets, by hand."""
 
-    run()
+    def __init__(self) -> None:
+        self.now = lambda: 0.0
+        self.wanted: tuple[bool, bool] | None = None
+        """For reading, for writing."""
+
+    def watch(self, fd: int, *, reading: bool, writing: bool) -> None:
+        self.wanted = (reading, writing)
+
+    def drop(self, fd: int) -> None:
+        self.wanted = None
+
+    def later(self, callback: Callable[[Exception | None], None], error: Exception | None) -> None:
+        callback(error)
+
+
+class TestWireThatGoesTheOtherWay:
+    """As TLS does in a handshake."""
+
+    def test_to_send_it_has_to_receive(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            async with running(tmp_path) as node:
+                conn, _ = served(node, socket.socket())
+                looks, wire = Looks(), PlainWire(ends[0])
+                transport = PolledSocket(looks, wire, conn)
+                wire.sends_when_readable = True
+                transport.write(bytes(1_000_000))
+                assert looks.wanted == (True, False)
+                transport.pause_reading()
+                assert looks.wanted == (True, False), "or it could never be sent"
+                waiting = transport.get_write_buffer_size()
+                ends[1].recv(1_000_000)
+                transport.on_readable()
+                assert transport.get_write_buffer_size() < waiting and looks.wanted == (True, False)
+                wire.sends_when_readable = False
+                transport.on_writable()
+                transport.resume_reading()
+                assert looks.wanted == (True, True)
+
+        run()
+
+    def test_to_receive_it_has_to_send(self, tmp_path: Path, ends: tuple[socket.socket, socket.socket]) -> None:
+        @in_loop
+        async def run() -> None:
+            async with running(tmp_path) as node:
+                conn, _ = served(node, socket.socket())
+                looks, wire = Looks(), PlainWire(ends[0])
+                transport = PolledSocket(looks, wire, conn)
+                wire.receives_when_writable = True
+                transport.on_readable()
+                assert looks.wanted == (False, True)
+                ends[1].send(b"*1\r\n")
+                transport.on_writable()
+                assert conn.client.total_in_bytes == 4
+                wire.receives_when_writable = False
+                transport.on_writable()
+                assert looks.wanted == (True, False)
+
+        run()

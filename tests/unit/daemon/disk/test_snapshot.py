@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pyrepl.daemon.disk.shared_seconds import SharedSeconds
-from pyrepl.daemon.disk.snapshot import Outcome, Snapshot, Target, ToFile, ToSockets, save_to_file
+from pyrepl.daemon.disk.snapshot import Outcome, Snapshot, Target, ToFile, ToReplicas, save_to_file
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.loader import Loader
 from pyrepl.keyspace.values import HashValue
@@ -164,7 +164,7 @@ class TestToFile:
         assert outcome.error == "the child was killed by signal 15 (SIGTERM)"
 
 
-class TestToSockets:
+class TestToReplicas:
     @in_loop
     async def test_several_replicas(self) -> None:
         pairs = [socket.socketpair() for _ in range(2)]
@@ -172,7 +172,7 @@ class TestToSockets:
             near.setblocking(False)
         run = Run()
         heads = {near.fileno(): b"+HEAD\r\n" for near, _ in pairs}
-        run.start(node_with(10), ToSockets(heads, b"m" * 40, SharedSeconds(5.0)))
+        run.start(node_with(10), ToReplicas(heads, b"m" * 40, SharedSeconds(5.0)))
         assert (await run.outcome()).error == ""
         for near, far in pairs:
             near.close()
@@ -183,13 +183,32 @@ class TestToSockets:
             assert len(loaded(data[len(head) : -40]).databases[0].store.values) == 10
 
     @in_loop
+    async def test_a_pipe_leads_to_one_as_well(self) -> None:
+        """Who empties it may do what the child cannot: encrypt."""
+        reading, writing = os.pipe2(os.O_NONBLOCK)
+        run = Run()
+        run.start(node_with(3000, b"x" * 100), ToReplicas({writing: b"+HEAD\r\n"}, b"m" * 40, SharedSeconds(5.0)))
+        os.close(writing)
+        got: list[bytes] = []
+        loop = asyncio.get_running_loop()
+        loop.add_reader(reading, lambda: got.append(os.read(reading, 10_000)))
+        await until(lambda: got and got[-1] == b"", "the end of the pipe")
+        loop.remove_reader(reading)
+        os.close(reading)
+        outcome = await run.outcome()
+        data, head = b"".join(got), b"+HEAD\r\n$EOF:" + b"m" * 40 + b"\r\n"
+        assert outcome.error == "" and outcome.lost == {}
+        assert data.startswith(head) and data.endswith(b"m" * 40)
+        assert len(loaded(data[len(head) : -40]).databases[0].store.values) == 3000
+
+    @in_loop
     async def test_one_is_lost(self) -> None:
         (near, far), (dead, other) = socket.socketpair(), socket.socketpair()
         for sock in (near, dead):
             sock.setblocking(False)
         other.close()
         run = Run()
-        run.start(node_with(10), ToSockets({near.fileno(): b"", dead.fileno(): b""}, b"m" * 40, SharedSeconds(5.0)))
+        run.start(node_with(10), ToReplicas({near.fileno(): b"", dead.fileno(): b""}, b"m" * 40, SharedSeconds(5.0)))
         outcome = await run.outcome()
         assert outcome.error == "" and outcome.lost == {dead.fileno(): "Broken pipe"}
         for sock in (near, far, dead):
@@ -201,7 +220,7 @@ class TestToSockets:
         dead.setblocking(False)
         other.close()
         run = Run()
-        run.start(node_with(10), ToSockets({dead.fileno(): b""}, b"m" * 40, SharedSeconds(5.0)))
+        run.start(node_with(10), ToReplicas({dead.fileno(): b""}, b"m" * 40, SharedSeconds(5.0)))
         outcome = await run.outcome()
         assert outcome.error == "every replica waiting for the snapshot is gone"
         assert outcome.lost == {dead.fileno(): "Broken pipe"}

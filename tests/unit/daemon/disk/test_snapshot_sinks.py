@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pyrepl.daemon.disk.shared_seconds import SharedSeconds
-from pyrepl.daemon.disk.snapshot_sinks import FileSink, NobodyWaits, PacedSink, SocketsSink
+from pyrepl.daemon.disk.snapshot_sinks import FileSink, NobodyWaits, PacedSink, ReplicasSink
 from tests.unit.daemon.rig import open_fds
 
 MARK = b"m" * 40
@@ -105,7 +105,7 @@ class Replica:
             self.received += data
 
 
-class TestSocketsSink:
+class TestReplicasSink:
     @pytest.fixture
     def lost(self) -> Iterator[list[tuple[int, str]]]:
         yield []
@@ -117,9 +117,9 @@ class TestSocketsSink:
         timeout_s: float = 60.0,
         head: bytes = b"",
         now: Callable[[], float] = time.monotonic,
-    ) -> SocketsSink:
+    ) -> ReplicasSink:
         heads = {replica.fd: head + b"%d\r\n" % index for index, replica in enumerate(replicas)}
-        return SocketsSink(heads, MARK, SharedSeconds(timeout_s), lambda fd, why: lost.append((fd, why)), now)
+        return ReplicasSink(heads, MARK, SharedSeconds(timeout_s), lambda fd, why: lost.append((fd, why)), now)
 
     def test_all_get_all_after_heads_of_their_own(self, lost: list[tuple[int, str]]) -> None:
         replicas = [Replica() for _ in range(3)]
@@ -155,7 +155,7 @@ class TestSocketsSink:
                 timeout.seconds = 4.0
             return looks * 10.0
 
-        sink = SocketsSink({stalled.fd: b""}, MARK, timeout, lambda fd, why: lost.append((fd, why)), now)
+        sink = ReplicasSink({stalled.fd: b""}, MARK, timeout, lambda fd, why: lost.append((fd, why)), now)
         with pytest.raises(NobodyWaits):
             sink.write(BLOCK)
         assert lost == [(stalled.fd, "timeout")] and looks == 3
@@ -211,7 +211,7 @@ class TestSocketsSink:
         fd = gone.fd
         heads = {alive.fd: b"", fd: b""}
         gone.near.close()
-        sink = SocketsSink(heads, MARK, SharedSeconds(1.0), lambda fd, why: lost.append((fd, why)), time.monotonic)
+        sink = ReplicasSink(heads, MARK, SharedSeconds(1.0), lambda fd, why: lost.append((fd, why)), time.monotonic)
         sink.finish()
         assert lost == [(fd, "Bad file descriptor")]
 

@@ -286,6 +286,21 @@ async def test_a_reset_is_a_loss_at_once() -> None:
 
 
 @in_loop
+async def test_a_wire_that_has_to_receive_before_it_sends() -> None:
+    """As TLS does in a handshake: to wait until it can be written would be in vain."""
+    near, far = await pair()
+    assert near.conn._wire is not None
+    near.conn._wire.sends_when_readable = True
+    near.conn.send([bytes(FLOOD)])
+    await asyncio.sleep(0.05)
+    assert 0 < len(far.heard) < FLOOD
+    while len(far.heard) < FLOOD:
+        before = len(far.heard)
+        far.transport.write(b"go on")
+        await until(lambda at=before: len(far.heard) > at)  # type: ignore[misc]
+
+
+@in_loop
 async def test_a_reset_while_nothing_is_read_is_heard_of_later() -> None:
     near, far = await pair()
     near.conn.read(False)

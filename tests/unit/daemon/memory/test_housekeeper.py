@@ -8,6 +8,7 @@ import weakref
 from pathlib import Path
 
 from pyrepl.daemon.memory.housekeeper import Housekeeper
+from pyrepl.daemon.wires.plain_wire import PlainWire
 from pyrepl.keyspace.disposal import SMALL
 from pyrepl.keyspace.values import ListValue
 from tests.unit.daemon.rig import in_loop, running, until
@@ -58,8 +59,10 @@ async def test_connections_need_no_collector(tmp_path: Path) -> None:
                 peer = await node.peer()
                 assert await peer.say("PING") == "PONG"
                 conn = node.app.clients.conns[max(node.app.clients.conns)]
-                gone.append(weakref.ref(conn.transport.get_extra_info("socket")))
-                del conn
+                wire = conn.transport.wire
+                assert isinstance(wire, PlainWire)
+                gone.append(weakref.ref(wire._sock))
+                del conn, wire
                 peer.close()
             await until(lambda: not node.app.clients.conns, "the end of all connections")
             await until(lambda: not any(ref() for ref in gone), "their memory to be given back")

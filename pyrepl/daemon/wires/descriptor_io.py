@@ -1,4 +1,4 @@
-"""recv and send on a non-blocking socket, with nothing between the kernel and the bytes. Hot.
+"""read and write on a non-blocking socket or pipe, with nothing between the kernel and the bytes. Hot.
 
 Compiled, both are the bare system calls into one buffer that is used again and again; they hold the interpreter's lock,
 as a call that cannot block is shorter than giving the lock away. As it is written, the `os` module does the same.
@@ -20,7 +20,7 @@ if cython.compiled:
     from cython.cimports.libc.stdlib import malloc
     from cython.cimports.libc.string import memcpy
     from cython.cimports.posix.unistd import read, write
-    from cython.cimports.pyrepl.daemon.clients.wire_io import resize
+    from cython.cimports.pyrepl.daemon.wires.descriptor_io import resize
     from cython.cimports.pyrepl.rdb.compiled.raw import Ref, new_bytes, release, text_of
 
     _ROOM = cython.declare(cython.Py_ssize_t, 262144)
@@ -102,3 +102,18 @@ def send(fd: cython.int, data: bytes) -> cython.Py_ssize_t:
         return os.write(fd, data)
     except (BlockingIOError, InterruptedError):
         return 0
+
+
+def send_from(fd: cython.int, data: bytes, start: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """As `send`, for what stands in `data` from `start` on, 0 <= start <= len(data). Raises ValueError, OSError."""
+    size: cython.Py_ssize_t = len(data)
+    if start < 0 or start > size:
+        raise ValueError(f"expected a start of 0 to {size}, got {start}")
+    if cython.compiled:
+        sent: cython.Py_ssize_t = write(fd, cython.cast(cython.p_char, data) + start, size - start)
+        if sent >= 0:
+            return sent
+        if errno in (EAGAIN, EINTR):
+            return 0
+        raise OSError(errno, os.strerror(errno))
+    return send(fd, memoryview(data)[start:])

@@ -1,4 +1,4 @@
-# What wire_io.py needs of C beside what Cython brings.
+# What descriptor_io.py needs of C beside what Cython brings.
 from pyrepl.rdb.compiled.raw cimport Ref
 
 cdef extern from "Python.h":

@@ -1,14 +1,15 @@
-"""The system calls of a client's socket: what they give when there is something, nothing, the end, or an error."""
+"""The system calls on a wire's descriptor: what they give when there is something, nothing, the end, or an error."""
 
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from collections.abc import Iterator
 
 import pytest
 
-from pyrepl.daemon.clients.wire_io import MOST_BYTES, receive, receive_whole, send
+from pyrepl.daemon.wires.descriptor_io import MOST_BYTES, receive, receive_whole, send, send_from
 
 
 @pytest.fixture
@@ -78,6 +79,25 @@ def test_send(ends: tuple[socket.socket, socket.socket]) -> None:
     while send(ours.fileno(), bytes(65536)):
         pass
     assert send(ours.fileno(), b"x") == 0
+
+
+def test_send_from(ends: tuple[socket.socket, socket.socket]) -> None:
+    ours, theirs = ends
+    for start in (0, 3, 7):
+        assert send_from(ours.fileno(), b"abc\0def", start) == 7 - start
+    assert theirs.recv(100) == b"abc\0def\0def"
+    for start in (-1, 8):
+        with pytest.raises(ValueError, match=f"0 to 7, got {start}"):
+            send_from(ours.fileno(), b"abc\0def", start)
+    while send_from(ours.fileno(), bytes(65536), 1):
+        pass
+    assert send_from(ours.fileno(), b"xy", 1) == 0
+    reading, writing = os.pipe()
+    assert send_from(writing, b"abc", 1) == 2 and os.read(reading, 10) == b"bc"
+    os.close(reading)
+    with pytest.raises(BrokenPipeError):
+        send_from(writing, b"abc", 1)
+    os.close(writing)
 
 
 def test_errors(ends: tuple[socket.socket, socket.socket]) -> None:

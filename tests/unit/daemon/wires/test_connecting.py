@@ -1,0 +1,58 @@
+"""The wire to a peer: the first address that answers, and what is said when none does."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+
+from pyrepl.daemon.wires.connecting import connect
+from tests.peers.ports import free_port
+from tests.unit.daemon.rig import in_loop, open_fds, until
+
+
+@in_loop
+async def test_a_name() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        wire = await connect("localhost", port)
+        far, _ = listening.accept()
+        with far:
+            assert wire.peer_name() == f"127.0.0.1:{port}"
+            far.send(b"hello")
+            await until(lambda: wire.receive(10) == b"hello")
+        wire.close()
+
+
+@in_loop
+async def test_nobody_there() -> None:
+    port = free_port()
+    before = open_fds()
+    with pytest.raises(ConnectionRefusedError):
+        await connect("127.0.0.1", port)
+    with pytest.raises(socket.gaierror):
+        await connect("no.such.host.invalid", 1)
+    with pytest.raises(ValueError):
+        await connect("x" * 100 + ".org", 1)
+    assert open_fds() <= before
+
+
+@in_loop
+async def test_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
+        address = listening.getsockname()
+        filling = [socket.socket() for _ in range(4)]
+        for sock in filling:
+            sock.setblocking(False)
+            sock.connect_ex(address)
+        before = open_fds()
+        task = asyncio.ensure_future(connect(*address))
+        await asyncio.sleep(0.05)
+        assert not task.done()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await until(lambda: open_fds() <= before)
+        for sock in filling:
+            sock.close()
