@@ -319,6 +319,15 @@ class Database:
             for watcher in self.watchers.get(key, ()):
                 watcher.dirty_cas = True
 
+    def repack(self, key: bytes, packed: Value, count: int) -> None:
+        """`replace` and `changed` for a packed collection of which there is a changed block, in one call."""
+        keyspace = self.keyspace
+        self.store.replace(key, packed, keyspace.now_ms)
+        keyspace.dirty += count
+        if self.watchers:
+            for watcher in self.watchers.get(key, ()):
+                watcher.dirty_cas = True
+
     def delete(self, key: bytes) -> bool:
         """True if there was such a key (expired or not)."""
         if self.store.pop(key, self.keyspace.now_ms) is None:

@@ -27,6 +27,9 @@ DONE: Final = 1
 DELETED: Final = 2
 """What became of a field, or is known of it, as Redis's commands on times to live answer it."""
 
+_SET_FIELDS: Final = edits.set_fields
+"""Looked up once: what is not compiled by mypyc is found by its name, each time."""
+
 # ------------------------------------------------------------------ putting
 
 
@@ -50,17 +53,17 @@ def put_pairs(db: Database, key: bytes, pairs: tuple[bytes, ...]) -> int:
 def _put_pairs(db: Database, key: bytes, kept: Value | None, pairs: tuple[bytes, ...]) -> int:
     """`kept` is what `find_kept` gave."""
     count = len(pairs)
-    created = edits.NO
     if kept is None:
         made = edits.packed_hash(PackedHash, pairs)
         if made is not None:
             db.put(key, made)
-            created = edits.element_count(made) >> 1
+            db.changed(key, count >> 1)
+            return edits.element_count(made) >> 1
     elif type(kept) is PackedHash:
-        created = edits.set_fields(db.store.values, key, kept, pairs)
-    if created >= 0:
-        db.changed(key, count >> 1)
-        return created
+        edited = _SET_FIELDS(kept, pairs)
+        if edited is not None:
+            db.repack(key, edited[0], count >> 1)
+            return edited[1]
     value = _writable(db, key)
     fields = value.fields
     before = len(fields)

@@ -22,7 +22,9 @@ from pyrepl.rdb.compiled import edits
 
 _APPEND: Final[Callable[[deque[bytes], bytes], None]] = deque.append
 _APPENDLEFT: Final[Callable[[deque[bytes], bytes], None]] = deque.appendleft
-"""Looked up once: a method of a type that is not compiled is found by its name, each time."""
+_PUSH: Final = edits.push
+_POP: Final = edits.pop
+"""Looked up once: what is not compiled by mypyc is found by its name, each time."""
 
 # ------------------------------------------------------------------ the ends
 
@@ -74,11 +76,11 @@ def _extend_small(db: Database, key: bytes, kept: Value | None, elements: list[b
         return len(elements)
     if type(kept) is not PackedList:
         raise wrong_type()
-    size = edits.push(db.store.values, key, kept, tuple(elements), left)
-    if size < 0:
+    edited = _PUSH(kept, tuple(elements), left)
+    if edited is None:
         return extend_existing(db, key, elements, left)
-    db.changed(key, len(elements))
-    return size
+    db.repack(key, edited[0], len(elements))
+    return edited[1]
 
 
 def pop(db: Database, key: bytes, left: bool) -> bytes | None:
@@ -100,13 +102,15 @@ def _pop_small(db: Database, key: bytes, kept: Value | None, left: bool) -> byte
         return None
     if type(kept) is not PackedList:
         raise wrong_type()
-    element: bytes | None = edits.pop(db.store.values, key, kept, left)
-    if element is None:
-        value = db.find_as(ListValue, key)
-        assert value is not None
-        element = value.items.popleft() if left else value.items.pop()
-        if not value.items:
-            db.delete(key)
+    edited = _POP(kept, left)
+    if edited is not None:
+        db.repack(key, edited[0], 1)
+        return edited[1]
+    value = db.find_as(ListValue, key)
+    assert value is not None
+    element = value.items.popleft() if left else value.items.pop()
+    if not value.items:
+        db.delete(key)
     db.changed(key, 1)
     return element
 

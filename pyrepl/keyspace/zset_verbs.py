@@ -18,6 +18,9 @@ from pyrepl.rdb.compiled import edits
 
 NOT_A_NUMBER: Final = "ERR resulting score is not a number (NaN)"
 
+_SET_SCORE: Final = edits.set_score
+"""Looked up once: what is not compiled by mypyc is found by its name, each time."""
+
 # ------------------------------------------------------------------ changing
 
 
@@ -51,10 +54,11 @@ def add(db: Database, key: bytes, member: bytes, score: float) -> int:
         db.changed(key, 1)
         return 1
     if type(value) is PackedZset:
-        done = edits.set_score(db.store.values, key, value, member, score)
-        if done > 0:
-            db.changed(key, 1)
-        if done >= 0:
+        edited = _SET_SCORE(value, member, score)
+        if edited is not None:
+            done = edited[1]
+            if done:
+                db.repack(key, edited[0], 1)
             return done & 1
         value = db.find(key)
     if type(value) is not ZsetValue:

@@ -1,11 +1,11 @@
 """Small collections changed while they stay packed, as C: one block of memory in, one out, nothing taken apart.
 
 A list, hash or sorted set of few and short elements costs a tenth, packed in a listpack, of what it costs as Python's
-objects, and touches a tenth of the memory. The functions here make such a block, read it, and put a changed one in its
-place in a table. They answer NO (or None) where it would not be small any more: then the caller takes it apart, for
-good.
+objects, and touches a tenth of the memory. The functions here make such a block, read it, and make a changed one of it,
+of the same class; where it is kept is the caller's. They answer None where it would not be small any more: then the
+caller takes it apart, for good.
 
-There is no plain form: without a compiler everything here answers NO, and nothing is ever kept packed. What a
+There is no plain form: without a compiler everything here answers None, and nothing is ever kept packed. What a
 listpack is stands in `pyrepl.rdb.packed.listpack`.
 
 Blocks that came in a snapshot were checked by `checks`: all their elements are whole, and their heads tell how many
@@ -29,7 +29,6 @@ if cython.compiled:
         BytesObject,
         Ref,
         Type,
-        dict_set,
         new_instance,
         release,
         size_of,
@@ -76,12 +75,12 @@ def packed_hash(cls: type, pairs: tuple) -> Any:
     return _made(cython.cast(cython.pointer[Type], cls))
 
 
-def set_fields(table: dict, key: bytes, packed: object, pairs: tuple) -> int:
-    """Put fields and values into a hash that is `table[key]`; how many fields are new, or NO."""
+def set_fields(packed: object, pairs: tuple) -> Any:
+    """(a hash with fields and values put into it, how many fields are new), or None."""
     if not cython.compiled or not _take(packed):
-        return NO
+        return None
     created: cython.int = _put_pairs(pairs)
-    return created if created >= 0 and _store(table, key, packed) else NO
+    return _changed(packed, created) if created >= 0 else None
 
 
 def field_value(packed: object, field: bytes) -> Any:
@@ -107,15 +106,15 @@ def packed_list(cls: type, elements: tuple, left: bool) -> Any:
     return _made(cython.cast(cython.pointer[Type], cls))
 
 
-def push(table: dict, key: bytes, packed: object, elements: tuple, left: bool) -> int:
-    """Push elements to a list that is `table[key]`; its new length, or NO."""
+def push(packed: object, elements: tuple, left: bool) -> Any:
+    """(a list with elements pushed to it, its length), or None."""
     if not cython.compiled or not _take(packed) or not _push(elements, left):
-        return NO
-    return _count(_work.data) if _store(table, key, packed) else NO
+        return None
+    return _changed(packed, _count(_work.data))
 
 
-def pop(table: dict, key: bytes, packed: object, left: bool) -> Any:
-    """Take an end off a list of at least two elements that is `table[key]`; the element, or None for NO."""
+def pop(packed: object, left: bool) -> Any:
+    """(a list of at least two elements without the one at an end, that element), or None."""
     if not cython.compiled or not _take(packed) or _count(_work.data) < 2:
         return None
     start: cython.p_uchar = _work.data + HEADER
@@ -129,7 +128,7 @@ def pop(table: dict, key: bytes, packed: object, left: bool) -> Any:
     memmove(start, behind, end - behind)
     _work.size -= behind - start
     _note_count(-1)
-    return element if _store(table, key, packed) else None
+    return _changed(packed, element)
 
 
 def elements(packed: object, start: int, end: int) -> list:
@@ -157,7 +156,7 @@ def elements(packed: object, start: int, end: int) -> list:
 
 
 def element_count(packed: object) -> int:
-    """How many elements any block has, as its head says, or NO."""
+    """How many elements any block has, as its head says; NO if it has no head."""
     if not cython.compiled:
         return NO
     block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
@@ -188,15 +187,17 @@ def packed_scores(cls: type, scores: dict) -> Any:
     return _made(cython.cast(cython.pointer[Type], cls))
 
 
-def set_score(table: dict, key: bytes, packed: object, member: bytes, score: float) -> int:
-    """Give a member of a sorted set that is `table[key]` a score, which is not nan: 0 it has that already, 1 the member
-    is new, 2 it had another, or NO. -0 becomes 0, as in Redis."""
+def set_score(packed: object, member: bytes, score: float) -> Any:
+    """(a sorted set with the score of a member set, what was done), or None.
+
+    Done: 0 the member has that score already, and the set is the same object; 1 the member is new; 2 it had another
+    score. The score is not nan; -0 becomes 0, as in Redis."""
     if not cython.compiled or not _take(packed):
-        return NO
+        return None
     done: cython.int = _put_score(member, score)
-    if done <= 0:
-        return done
-    return done if _store(table, key, packed) else NO
+    if done == 0:
+        return packed, 0
+    return _changed(packed, done) if done > 0 else None
 
 
 def member_score(packed: object, member: bytes) -> Any:
@@ -266,17 +267,10 @@ def _made(cls: cython.pointer[Type]) -> object:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
-def _store(table: dict, key: bytes, packed: object) -> cython.int:
-    """Put the block in the place of the one that it was; 0, and nothing is changed, if it is not small any more."""
-    if not _end():
-        return 0
-    made: cython.pointer[Ref] = _new(type_of(cython.cast(cython.pointer[Ref], packed)))
-    try:
-        dict_set(cython.cast(cython.pointer[Ref], table), cython.cast(cython.pointer[Ref], key), made)
-    finally:
-        release(made)
-    return 1
+def _changed(packed: object, told: object) -> object:
+    """(the block, of the class that it was of, and what is told of the change); None if it is not small any more."""
+    made: object = _made(type_of(cython.cast(cython.pointer[Ref], packed)))
+    return None if made is None else (made, told)
 
 
 @cython.cfunc

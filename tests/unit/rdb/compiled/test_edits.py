@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import deque
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -50,35 +50,33 @@ def test_without_a_compiler_nothing_is_packed() -> None:
     ]
     assert {block is not None for block in made} == {edits.COMPILED}
     if not edits.COMPILED:
-        table: dict[bytes, Any] = {}
         block = PackedList(b"")
-        assert edits.set_fields(table, KEY, block, (b"a", b"1")) == edits.NO
-        assert edits.push(table, KEY, block, (b"a",), True) == edits.NO
-        assert edits.set_score(table, KEY, block, b"a", 1.0) == edits.NO
+        assert edits.set_fields(block, (b"a", b"1")) is None and edits.set_score(block, b"a", 1.0) is None
+        assert edits.push(block, (b"a",), True) is None and edits.pop(block, True) is None
         assert edits.element_count(block) == edits.NO
-        assert edits.pop(table, KEY, block, True) is None
         assert edits.field_value(block, b"a") is None and edits.member_score(block, b"a") is None
-        assert edits.elements(block, 0, 1) == [] and table == {}
+        assert edits.elements(block, 0, 1) == []
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_hash_is_what_a_dictionary_is(seed: int) -> None:
     rng = random.Random(seed)
-    table: dict[bytes, Any] = {}
+    block: PackedHash | None = None
     plain: dict[bytes, bytes] = {}
     refused = 0
     for _ in range(STEPS if edits.COMPILED else 0):
         names = [_text(rng, 66) for _ in range(rng.choice([1, 1, 1, 3]))]
         pairs = tuple(part for name in names for part in (name, _text(rng, 66)))
         after = {**plain, **dict(zip(pairs[::2], pairs[1::2]))}
-        before = table.get(KEY)
-        if before is None:
-            table[KEY] = edits.packed_hash(PackedHash, pairs)
-            created = len(after) if table[KEY] is not None else edits.NO
+        created = len(after)
+        if block is None:
+            block = edits.packed_hash(PackedHash, pairs)
         else:
-            created = edits.set_fields(table, KEY, before, pairs)
-        if created == edits.NO:
-            assert table.pop(KEY) is before
+            before, kept = block, bytes(block)
+            edited = edits.set_fields(block, pairs)
+            block, created = edited or (None, edits.NO)
+            assert before == kept and before is not block, "a block was changed in its place"
+        if block is None:
             too_long = any(len(text) > 64 for text in pairs)
             assert too_long or sum(map(len, [*after, *after.values(), *pairs])) + 4 * len(after) > LARGEST // 2
             refused += 1
@@ -86,7 +84,6 @@ def test_a_hash_is_what_a_dictionary_is(seed: int) -> None:
             continue
         assert created == len(after) - len(plain)
         plain = after
-        block = table[KEY]
         assert type(block) is PackedHash and len(block) <= LARGEST
         assert block.unpack().fields == plain and list(block.unpack().fields) == list(plain)
         assert decode_listpack(block) == edits.elements(block, 0, 1 << 20)
@@ -100,35 +97,36 @@ def test_a_hash_is_what_a_dictionary_is(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_list_is_what_a_deque_is(seed: int) -> None:
     rng = random.Random(seed)
-    table: dict[bytes, Any] = {}
+    block: PackedList | None = None
     plain: deque[bytes] = deque()
     refused = 0
     for _ in range(STEPS if edits.COMPILED else 0):
         left = rng.random() < 0.5
-        block = table.get(KEY)
+        kept = None if block is None else (block, bytes(block))
         if block is not None and rng.random() < 0.4:
-            popped = edits.pop(table, KEY, block, left)
+            popped = edits.pop(block, left)
             if len(plain) == 1:
-                assert popped is None and table[KEY] is block
+                assert popped is None
                 continue
-            assert popped == (plain.popleft() if left else plain.pop())
+            assert popped is not None and popped[1] == (plain.popleft() if left else plain.pop())
+            block = popped[0]
         else:
             pushed = tuple(_text(rng, 200) for _ in range(rng.choice([1, 1, 2, 5])))
             after = plain.copy()
             (after.extendleft if left else after.extend)(pushed)
+            size = len(after)
             if block is None:
-                table[KEY] = edits.packed_list(PackedList, pushed, left)
-                size = len(after) if table[KEY] is not None else edits.NO
+                block = edits.packed_list(PackedList, pushed, left)
             else:
-                size = edits.push(table, KEY, block, pushed, left)
-            if size == edits.NO:
-                assert table.pop(KEY) is block and sum(map(len, after)) + 11 * len(after) > LARGEST - 16
+                block, size = edits.push(block, pushed, left) or (None, edits.NO)
+            if block is None:
+                assert sum(map(len, after)) + 11 * len(after) > LARGEST - 16
                 refused += 1
                 plain = deque()
                 continue
             assert size == len(after)
             plain = after
-        block = table[KEY]
+        assert kept is None or kept[0] == kept[1], "a block was changed in its place"
         assert type(block) is PackedList and len(block) <= LARGEST
         assert decode_listpack(block) == list(plain) == list(block.unpack().items)
         start, end = rng.randrange(12), rng.randrange(12)
@@ -141,19 +139,19 @@ def test_a_list_is_what_a_deque_is(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_sorted_set_is_what_a_dictionary_is(seed: int) -> None:
     rng = random.Random(seed)
-    table: dict[bytes, Any] = {}
+    block: PackedZset | None = None
     plain: dict[bytes, float] = {}
     refused = 0
     for _ in range(STEPS if edits.COMPILED else 0):
         member, score = _text(rng, 66), rng.choice([*SCORES, rng.uniform(-2, 2), float(rng.randrange(20))])
-        block = table.get(KEY)
+        done = 1
         if block is None:
-            table[KEY] = edits.packed_zset(PackedZset, member, score)
-            done = 1 if table[KEY] is not None else edits.NO
+            block = edits.packed_zset(PackedZset, member, score)
         else:
-            done = edits.set_score(table, KEY, block, member, score)
-        if done == edits.NO:
-            assert table.pop(KEY) is block
+            before, kept = block, bytes(block)
+            block, done = edits.set_score(block, member, score) or (None, edits.NO)
+            assert before == kept and (before is block) == (done == 0), "a block was changed in its place"
+        if block is None:
             assert len(member) > 64 or sum(map(len, [*plain, member])) + 11 * len(plain) > LARGEST // 2
             refused += 1
             plain = {}
@@ -161,7 +159,6 @@ def test_a_sorted_set_is_what_a_dictionary_is(seed: int) -> None:
         old = plain.get(member)
         assert done == (1 if old is None else 0 if old == score else 2)
         plain[member] = score or 0.0
-        block = table[KEY]
         assert type(block) is PackedZset and len(block) <= LARGEST
         scores = block.unpack().scores
         assert scores == plain and list(scores) == sorted(plain, key=lambda name: (plain[name], name))
@@ -174,18 +171,21 @@ def test_a_sorted_set_is_what_a_dictionary_is(seed: int) -> None:
 
 
 def test_no_reference_is_left_behind() -> None:
-    text, key = b"some text that is shared by all", b"a key that is shared by all"
-    table: dict[bytes, Any] = {key: None}
-    before = sys.getrefcount(text), sys.getrefcount(key), sys.getrefcount(PackedList)
+    text = b"some text that is shared by all"
+    before = sys.getrefcount(text), sys.getrefcount(PackedList)
     for left in (True, False):
-        table[key] = edits.packed_list(PackedList, (text,), left)
-        if edits.COMPILED:
-            assert edits.push(table, key, table[key], (text, text), left) == 3
-            assert edits.pop(table, key, table[key], left) == text
-            held = sys.getrefcount(table[key])
-            assert held == 2
-    table[key] = None
-    assert (sys.getrefcount(text), sys.getrefcount(key), sys.getrefcount(PackedList)) == before
+        block = edits.packed_list(PackedList, (text,), left)
+        if block is not None:
+            for _ in range(3):
+                held = sys.getrefcount(block)
+                pushed = edits.push(block, (text, text), left)
+                assert pushed is not None and sys.getrefcount(block) == held and pushed[1] == 3
+                popped = edits.pop(pushed[0], left)
+                assert popped is not None and popped[1] == text
+                assert sys.getrefcount(pushed[0]) == sys.getrefcount(popped[0])
+            del pushed, popped
+        del block
+    assert (sys.getrefcount(text), sys.getrefcount(PackedList)) == before
 
 
 def _blocks(rng: random.Random) -> bytes:
@@ -205,23 +205,27 @@ def test_whatever_a_block_says_no_byte_beyond_it_is_touched(seed: int) -> None:
     for _ in range(STEPS if edits.COMPILED else 0):
         data = _blocks(rng)
         text = _text(rng, 66)
-        table: dict[bytes, Any] = {KEY: PackedList(data)}
-        found = edits.elements(table[KEY], rng.randrange(3), rng.choice([1, 2**31]))
+        block = PackedList(data)
+        found = edits.elements(block, rng.randrange(3), rng.choice([1, 2**31]))
         assert len(found) <= len(data) // 2
         assert all(not element or len(element) <= 20 or element in data for element in found)
-        assert edits.element_count(table[KEY]) in (edits.NO, int.from_bytes(data[4:6], "little"))
-        popped = edits.pop(table, KEY, table[KEY], rng.random() < 0.5)
-        assert popped is None or len(popped) <= 20 or popped in data
-        pushed = edits.push(table, KEY, table[KEY], (text,), rng.random() < 0.5)
-        assert pushed == edits.NO or 1 <= pushed <= LARGEST
-        table[KEY] = PackedHash(data)
-        value = edits.field_value(table[KEY], text)
+        assert edits.element_count(block) in (edits.NO, int.from_bytes(data[4:6], "little"))
+        popped = edits.pop(block, rng.random() < 0.5)
+        assert popped is None or len(popped[1]) <= 20 or popped[1] in data
+        pushed = edits.push(popped[0] if popped else block, (text,), rng.random() < 0.5)
+        assert pushed is None or 1 <= pushed[1] <= LARGEST
+        hashed = PackedHash(data)
+        value = edits.field_value(hashed, text)
         assert value is None or len(value) <= 20 or value in data
-        assert -1 <= edits.set_fields(table, KEY, table[KEY], (text, text)) <= 1
-        table[KEY] = PackedZset(data)
-        assert isinstance(edits.member_score(table[KEY], text), float | None)
-        assert -1 <= edits.set_score(table, KEY, table[KEY], text, 1.5) <= 2
-        assert len(table[KEY]) <= max(len(data), LARGEST)
+        put = edits.set_fields(hashed, (text, text))
+        assert put is None or 0 <= put[1] <= 1
+        scored = PackedZset(data)
+        assert isinstance(edits.member_score(scored, text), float | None)
+        set_ = edits.set_score(scored, text, 1.5)
+        assert set_ is None or 0 <= set_[1] <= 2
+        made = [edited[0] for edited in (popped, pushed, put, set_) if edited is not None]
+        assert all(len(one) <= max(len(data), LARGEST) for one in made)
+        assert [bytes(one) for one in (block, hashed, scored)] == [data] * 3
 
 
 def test_a_count_that_cannot_be_is_not_computed_with() -> None:
@@ -229,9 +233,7 @@ def test_a_count_that_cannot_be_is_not_computed_with() -> None:
     for count in (65535, 65534, 6):
         block = encode_listpack([b"one", b"two"])
         packed = PackedList(block[:4] + count.to_bytes(2, "little") + block[6:])
-        table: dict[bytes, Any] = {KEY: packed}
-        assert edits.push(table, KEY, packed, (b"three",), False) == edits.NO
-        assert edits.pop(table, KEY, packed, True) is None and edits.pop(table, KEY, packed, False) is None
-        assert edits.set_fields(table, KEY, PackedHash(packed), (b"three", b"four")) == edits.NO
-        assert edits.set_score(table, KEY, PackedZset(packed), b"three", 4.0) == edits.NO
-        assert table == {KEY: packed} and table[KEY] is packed
+        assert edits.push(packed, (b"three",), False) is None
+        assert edits.pop(packed, True) is edits.pop(packed, False) is None
+        assert edits.set_fields(PackedHash(packed), (b"three", b"four")) is None
+        assert edits.set_score(PackedZset(packed), b"three", 4.0) is None
