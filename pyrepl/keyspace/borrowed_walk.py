@@ -1,8 +1,9 @@
 """The walk over a database as C: over borrowed references, into one buffer.
 
-This is what makes a full sync fast and a snapshot child cheap: it reads by `PyDict_Next`, the slots of the values, and
-`tp_traverse` of deques and sets, so it writes to none of the pages that the child shares with its parent. What it does
-not know (streams, fields with a time to live) it hands to the writer, value by value.
+This is what makes a full sync fast and a snapshot child cheap: it takes keys and values as the store froze them
+(`Store.freeze`), and reads the slots of the values and by `tp_traverse` of deques and sets, so it writes to none of the
+pages that the child shares with its parent. What it does not know (streams, fields with a time to live) it hands to the
+writer, value by value.
 
 There is no plain form here, that is `walk.PlainWalk`; both write the same bytes for a key, given the same compressor.
 """
@@ -35,7 +36,6 @@ if cython.compiled:
         NONE,
         Ref,
         Type,
-        dict_get,
         dict_size,
         double_of,
         longlong_of,
@@ -54,10 +54,10 @@ if cython.compiled:
         put_score_entry,
         put_text,
     )
+    from cython.cimports.pyrepl.store.borrowed_keys import Frozen
 
 if TYPE_CHECKING:
     from pyrepl.rdb.writer import RdbWriter
-    from pyrepl.store.plain import PlainStore
 
 COMPILED = cython.compiled
 
@@ -111,12 +111,10 @@ class BorrowedWalk:
     """See `walk.Walk`; for RDB version 10 and later."""
 
     keys = cython.declare(cython.Py_ssize_t, visibility="public")
-    _values: dict
-    _expires: dict
+    _frozen: Frozen
     _writer: object
     _max_bytes: cython.Py_ssize_t
     _max_keys: cython.Py_ssize_t
-    _place: cython.Py_ssize_t
     _compress: cython.bint
     _out: Sink
     _packed: Sink
@@ -133,14 +131,12 @@ class BorrowedWalk:
     _node_bytes: cython.Py_ssize_t
     _node_entries: cython.Py_ssize_t
 
-    def __init__(self, store: PlainStore, writer: RdbWriter, max_bytes: int, max_keys: int) -> None:
+    def __init__(self, frozen: Frozen, writer: RdbWriter, max_bytes: int, max_keys: int) -> None:
         self.keys = 0
-        self._values = store.values
-        self._expires = store.expires
+        self._frozen = frozen
         self._writer = writer
         self._max_bytes = max_bytes
         self._max_keys = max_keys
-        self._place = 0
         self._compress = writer.compresses
         self._out = Sink()
         self._packed = Sink()
@@ -162,9 +158,7 @@ class BorrowedWalk:
 
     def block(self) -> bytes:
         """See `walk.Walk`."""
-        values: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], self._values)
-        expires: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], self._expires)
-        has_expires: cython.bint = dict_size(expires) > 0
+        frozen: Frozen = self._frozen
         key: cython.pointer[Ref] = cython.NULL
         value: cython.pointer[Ref] = cython.NULL
         at: cython.pointer[Ref]
@@ -172,15 +166,14 @@ class BorrowedWalk:
         last: cython.Py_ssize_t = self.keys + self._max_keys
         out.size = 0
         while out.size < self._max_bytes and self.keys < last:
-            if not next_item(values, cython.address(self._place), cython.address(key), cython.address(value)):
+            if not frozen.next(cython.address(key), cython.address(value)):
                 break
-            if has_expires:
-                at = dict_get(expires, key)
-                if at is not cython.NULL:
-                    out.reserve(9)
-                    out.data[out.size] = EXPIRETIME_MS
-                    put_little_endian(out.data + out.size + 1, longlong_of(at), 8)
-                    out.size += 9
+            at = frozen.expiry_of(key)
+            if at is not cython.NULL:
+                out.reserve(9)
+                out.data[out.size] = EXPIRETIME_MS
+                put_little_endian(out.data + out.size + 1, longlong_of(at), 8)
+                out.size += 9
             self._put(key, value)
             self.keys += 1
         return self._writer.counted(PyBytes_FromStringAndSize(cython.cast(cython.p_char, out.data), out.size))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, Final, Protocol, TypeVar, final
+from typing import Final, Protocol, TypeVar, final
 
 from pyrepl.keyspace.disposal import Disposal
 from pyrepl.keyspace.packed import Packed
@@ -21,6 +21,7 @@ from pyrepl.rdb.compiled import edits
 from pyrepl.rdb.values import StreamValue
 from pyrepl.store.key_round import KeyRound
 from pyrepl.store.plain import PlainStore
+from pyrepl.store.store import Growable
 
 V = TypeVar("V")
 
@@ -97,9 +98,8 @@ class Keyspace:
         """Keys of all databases, expired ones that are still there included."""
         return sum(db.key_count for db in self.databases)
 
-    def growable(self) -> list[dict[bytes, Any]]:
-        """The dictionaries of all databases, as `pyrepl.rdb.compiled.room` makes them larger beside all else.
-        Not to be changed otherwise."""
+    def growable(self) -> list[Growable]:
+        """The tables of all databases, two of each, for who makes them larger beside all else."""
         return [table for db in self.databases for table in db.store.growable()]
 
     def clear(self) -> None:

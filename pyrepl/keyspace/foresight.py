@@ -18,7 +18,9 @@ How room is made is `RoomMaker`'s, or the reader's at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, final
+from typing import Final, Protocol, final
+
+from pyrepl.store.store import Growable
 
 KEY_BYTES: Final = 4
 """Type, key and value of the smallest key, a length and a byte each, the value empty."""
@@ -34,8 +36,6 @@ itself, which takes a few milliseconds."""
 MOST_BYTES: Final = (KEY_BYTES + TTL_BYTES) << 23
 """Eight million keys that expire: a table for so many has a third of a gigabyte."""
 
-Table = dict[bytes, Any]
-
 
 class RoomMaker(Protocol):
     """Makes room for many keys beside the load, so that nobody waits while memory is touched."""
@@ -44,7 +44,7 @@ class RoomMaker(Protocol):
     def is_making(self) -> bool:
         """Is room being made for a table that is empty? What is loaded until then may have to move twice."""
 
-    def make(self, table: Table, count: int, *, is_sure: bool) -> bool:
+    def make(self, table: Growable, count: int, *, is_sure: bool) -> bool:
         """For `count` keys in all; False when it is not worth it, or cannot be done. Unless it `is_sure` that so many
         come, memory is only touched as they do."""
 
@@ -57,7 +57,7 @@ class RoomMaker(Protocol):
 class _Promise:
     """`count` entries are said to come into `table`, `believed` of them are believed by now."""
 
-    table: Table
+    table: Growable
     count: int
     entry_bytes: int
     believed: int = 0
@@ -77,7 +77,7 @@ class Foresight:
         self._open: list[_Promise] = []
         """Those that may be believed further."""
 
-    def promise(self, table: Table, count: int, entry_bytes: int, left_bytes: int | None) -> int:
+    def promise(self, table: Growable, count: int, entry_bytes: int, left_bytes: int | None) -> int:
         """The snapshot promises `count` entries of KEY_BYTES or TTL_BYTES; `left_bytes` of it are to come, None where
         nobody knows. For how many the caller is to make room at once: 0 if that is seen to. Raises MemoryError."""
         promise = _Promise(table, count, entry_bytes)
@@ -85,9 +85,6 @@ class Foresight:
         if left_bytes is None and promise.believed < count:
             self._open.append(promise)
         return 0 if self._make(promise, is_sure=left_bytes is not None) else promise.believed
-
-    def promise_keys(self, table: Table, count: int, left_bytes: int | None) -> int:
-        return self.promise(table, count, KEY_BYTES, left_bytes)
 
     def keep(self, keys: int, ttls: int) -> None:
         """So many keys have come, and so many times to live."""

@@ -6,12 +6,12 @@ until its master says so; a key may not come twice, unless DEBUG RELOAD MERGE wa
 
 from __future__ import annotations
 
-from typing import Any, Final, final
+from typing import Final, final
 
 from pyrepl.errors import CorruptData
 from pyrepl.keyspace.access import AccessTracker
 from pyrepl.keyspace.database import Database, Keyspace
-from pyrepl.keyspace.foresight import TTL_BYTES, Foresight, RoomMaker
+from pyrepl.keyspace.foresight import KEY_BYTES, TTL_BYTES, Foresight, RoomMaker
 from pyrepl.keyspace.packed import CLASSES
 from pyrepl.keyspace.values import Value, from_plain
 from pyrepl.rdb.events import (
@@ -26,6 +26,7 @@ from pyrepl.rdb.events import (
     SkippedModule,
 )
 from pyrepl.rdb.reader import RdbLimits, RdbReader, duplicate_key_error
+from pyrepl.rdb.taker import Taker
 from pyrepl.rdb.types.stream import IDMP_VERSIONS
 from pyrepl.rdb.values import DEFAULT_IDMP_LIMITS, IdmpLimits, IdmpState, StreamValue
 from pyrepl.rdb.versions import Version
@@ -35,17 +36,24 @@ _KEPT_AUX: Final = 64
 
 
 @final
-class _Values:
-    """Where the keys of a database go. Not a method of the loader: its reader would hold it then, and a load that was
-    given up would keep its memory until the collector comes."""
+class _Stores:
+    """The stores that a snapshot goes into, by the number of their database. These are no methods of the loader: its
+    reader would hold it then, and a load that was given up would keep its memory until the collector comes."""
 
-    __slots__ = ("_keyspace",)
+    __slots__ = ("_foresight", "_keyspace")
 
-    def __init__(self, keyspace: Keyspace) -> None:
+    def __init__(self, keyspace: Keyspace, foresight: Foresight) -> None:
         self._keyspace = keyspace
+        self._foresight = foresight
 
-    def __call__(self, db: int) -> dict[bytes, Any]:
-        return self._keyspace.databases[db].store.values
+    def taker(self, db: int) -> Taker:
+        """Who takes in the keys."""
+        return self._keyspace.databases[db].store.taker()
+
+    def promise_keys(self, db: int, count: int, left_bytes: int | None) -> int:
+        """The snapshot promises `count` keys; see `Foresight.promise`."""
+        keys, _ = self._keyspace.databases[db].store.growable()
+        return self._foresight.promise(keys, count, KEY_BYTES, left_bytes)
 
 
 @final
@@ -74,8 +82,8 @@ class Loader:
         self._tracker = tracker
         self._keyspace = keyspace
         # Where keys of before may be replaced, what comes is looked at before it is let in.
-        into = None if merge else _Values(keyspace)
-        self._reader = RdbReader(limits, CLASSES, into, self._foresight.promise_keys)
+        stores = _Stores(keyspace, self._foresight)
+        self._reader = RdbReader(limits, CLASSES, None if merge else stores.taker, stores.promise_keys)
         self._drop_expired_at_ms = drop_expired_at_ms
         self._merge = merge
         self.version: Version | None = None
@@ -134,8 +142,8 @@ class Loader:
                 self.aux[event.name] = event.value
         elif isinstance(event, ResizeDb):
             if self._foresight.rooms is not None:
-                expires = self._keyspace.databases[event.db].store.expires
-                self._foresight.promise(expires, event.expires, TTL_BYTES, self._reader.left_bytes)
+                _, ttls = self._keyspace.databases[event.db].store.growable()
+                self._foresight.promise(ttls, event.expires, TTL_BYTES, self._reader.left_bytes)
         elif isinstance(event, Header):
             self.version = event.version
         elif isinstance(event, FunctionLibrary):

@@ -39,7 +39,7 @@ def walk(db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> Walk
     """
     assert max_bytes > 0 and max_keys > 0
     if borrowed_walk.COMPILED and writer.version in LISTPACKS:
-        return borrowed_walk.BorrowedWalk(db.store, writer, max_bytes, max_keys)
+        return borrowed_walk.BorrowedWalk(db.store.freeze(), writer, max_bytes, max_keys)
     return PlainWalk(db, writer, max_bytes, max_keys)
 
 

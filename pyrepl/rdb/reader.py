@@ -14,7 +14,7 @@ that, and small collections as well); it stops at anything else, and anything th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from struct import Struct
 from struct import error as struct_error
 from typing import Final, NamedTuple, final
@@ -40,6 +40,7 @@ from pyrepl.rdb.events import (
 )
 from pyrepl.rdb.length import decode_count, decode_length
 from pyrepl.rdb.strings import decode_string
+from pyrepl.rdb.taker import DictTaker, Into, PresizeFor, Taker
 from pyrepl.rdb.types import module as modules
 from pyrepl.rdb.types.row import Decode, ValueType
 from pyrepl.rdb.types.string import STRING
@@ -87,13 +88,6 @@ DEFAULT_LIMITS: Final = RdbLimits()
 
 NOTHING_PACKED: Final[Mapping[int, type[bytes]]] = {}
 
-Into = Callable[[int], dict[bytes, bytes]]
-"""(database) -> the dictionary that its keys go into."""
-
-PresizeFor = Callable[[dict[bytes, bytes], int, int | None], int]
-"""(dictionary, how many keys are to come, or so it is said, `left_bytes`) -> for how many of them the reader is to make
-room."""
-
 
 def duplicate_key_error(db: int, key: bytes, offset: int) -> CorruptData:
     """The error for a key that a database has twice, for whoever keeps the keys of more than one LoadedKeys."""
@@ -111,7 +105,7 @@ class RdbReader:
     `packed` names, by RDB type, the classes of bytes that collections may come as where they are kept packed; they
     are strings then, for this room. `into`: strings go there as they are decoded, and are counted in LoadedKeys
     instead of being handed over; a key that is there already is a duplicate. `presize_for` is asked where the snapshot
-    says how many; compiled, the reader makes room at once for as many as it answers.
+    says how many; compiled, the taker makes room at once for as many as it answers.
 
     Invariants: bytes left of the cursor's mark are decoded and forgotten; `_crc` covers those left of `_crc_pos`.
     """
@@ -145,6 +139,7 @@ class RdbReader:
         "_row",
         "_strings",
         "_taken",
+        "_taker",
         "_types",
         "finished",
         "version",
@@ -185,7 +180,9 @@ class RdbReader:
         self._is_aux = False
         self._metadata_classes: set[str] = set()
         # Keys not reported yet, all of self._db.
-        self._strings: dict[bytes, bytes] = {} if into is None else into(0)
+        self._strings: dict[bytes, bytes] = {}
+        """Those that nobody else takes in."""
+        self._taker: Taker = DictTaker(self._strings) if into is None else into(0)
         self._taken = 0
         self._others: dict[bytes, object] = {}
         self._expires: dict[bytes, int] = {}
@@ -284,13 +281,14 @@ class RdbReader:
         if self._expiry_ms != _NO_EXPIRY or self._idle_s != _NONE or self._freq != _NONE:
             return
         if self._bulk is not None:
-            self._bulk.run(cursor.buf, cursor.pos, self._strings, self._others, self._expires)
+            self._taker.run(self._bulk, cursor.buf, cursor.pos, self._others, self._expires)
             cursor.pos = cursor.mark = self._bulk.position
             self._taken += self._bulk.keys
             return
         buf = cursor.buf
         end = cursor.end
-        strings = self._strings
+        holds = self._taker.holds
+        add = self._taker.add
         others = self._others
         mark = pos = cursor.pos
         try:
@@ -324,9 +322,9 @@ class RdbReader:
                     cursor.pos = pos
                     value = decode_string(cursor)
                     pos = cursor.pos
-                if pos > end or key in strings or key in others:
+                if pos > end or holds(key) or key in others:
                     break
-                strings[key] = value
+                add(key, value)
                 self._taken += 1
                 if has_attributes:
                     self._finish_key(key)
@@ -377,14 +375,14 @@ class RdbReader:
         # The key is remembered before it is checked, so that an error names it.
         self._row = row
         key = decode_string(cursor)
-        if key in self._strings or key in self._others:
+        if self._taker.holds(key) or key in self._others:
             self._key = key
             raise Malformed(f"RDB has duplicated key {key!r} in DB {self._db}")
         if row.number == STRING:
             self._key = key
             value = decode_string(cursor)
             cursor.commit()
-            self._strings[key] = value
+            self._taker.add(key, value)
             self._taken += 1
             self._finish_key(key)
             return
@@ -471,7 +469,7 @@ class RdbReader:
             keys = decode_length(cursor)
             self._report(ResizeDb(self._db, keys, decode_length(cursor)))
             if self._bulk is not None and self._into is not None and self._presize_for is not None:
-                self._bulk.foresee(self._strings, self._presize_for(self._strings, keys, self.left_bytes))
+                self._taker.foresee(self._bulk, self._presize_for(self._db, keys, self.left_bytes))
         elif opcode is opcodes.FUNCTION2:
             self._report(FunctionLibrary(decode_string(cursor)))
         elif opcode is opcodes.SLOT_INFO:
@@ -490,7 +488,7 @@ class RdbReader:
         self._flush()
         self._db = db
         if self._into is not None:
-            self._strings = self._into(db)
+            self._taker = self._into(db)
 
     def _decode_end(self, cursor: Cursor) -> None:
         stop = cursor.pos
@@ -512,13 +510,15 @@ class RdbReader:
         """Turn the keys gathered so far into an event."""
         if not self._taken and not self._others:
             return
-        strings = self._strings if self._into is None else {}
         others = list(self._others.items())
         self._events.append(
-            LoadedKeys(self._db, strings, others, self._expires, self._idles, self._freqs, self._taken + len(others))
+            LoadedKeys(
+                self._db, self._strings, others, self._expires, self._idles, self._freqs, self._taken + len(others)
+            )
         )
+        self._strings = {}
         if self._into is None:
-            self._strings = {}
+            self._taker = DictTaker(self._strings)
         self._taken = 0
         self._others = {}
         self._expires = {}

@@ -1,6 +1,8 @@
 """The keys of a dictionary from a place on, as C: without an iterator, which no change would survive.
 
-Compiled by Cython. There is no plain form here: `key_round` lists the keys where it finds this one not compiled.
+For a snapshot, all keys with their values over borrowed references: no page is written to that a forked child shares
+with its parent. Compiled by Cython. There is no plain form here: `key_round` lists the keys where it finds this one not
+compiled, and `pyrepl.keyspace.walk` goes through a store's items.
 """
 
 from __future__ import annotations
@@ -11,9 +13,31 @@ except ImportError:
     from pyrepl import plain as cython
 
 if cython.compiled:
-    from cython.cimports.pyrepl.rdb.compiled.raw import Ref, next_item
+    from cython.cimports.pyrepl.rdb.compiled.raw import Ref, dict_get, dict_size, next_item
 
 COMPILED = cython.compiled
+
+
+class Frozen:
+    """All keys of a store of two dictionaries, in their order; nothing may change meanwhile."""
+
+    def next(self, key: cython.pointer[cython.pointer[Ref]], value: cython.pointer[cython.pointer[Ref]]) -> cython.bint:
+        """The next key and its value, False at the end."""
+        return next_item(cython.cast(cython.pointer[Ref], self.values), cython.address(self.place), key, value)
+
+    def expiry_of(self, key: cython.pointer[Ref]) -> cython.pointer[Ref]:
+        """When its time ends, an integer of Unix ms; NULL when it has none."""
+        expires: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], self.expires)
+        return dict_get(expires, key) if dict_size(expires) > 0 else cython.NULL
+
+
+def frozen(values: dict, expires: dict) -> object:
+    """A `Frozen` of these, for other modules of this kind."""
+    made: Frozen = Frozen()
+    made.values = values
+    made.expires = expires
+    made.place = 0
+    return made
 
 
 def some_keys(source: dict, place: int, last: object, count: int) -> tuple[list, int]:

@@ -2,7 +2,7 @@
 
 What a store must do, and what each of these methods promises, stands in `store.Store`. What else here knows of
 dictionaries: `key_order` (cursors of SCAN), `key_round` (all keys, some at a time), `prefetch` (memory asked for before
-it is read).
+it is read), `borrowed_keys` (all keys for a snapshot's child), `plain_table` (dictionaries made larger).
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, final
 
+from pyrepl.rdb.taker import DictTaker, Taker
+from pyrepl.store.borrowed_keys import frozen
 from pyrepl.store.key_order import KeyOrder, order_of, with_added, without
 from pyrepl.store.key_round import KeyRound
+from pyrepl.store.plain_table import PlainTable
 from pyrepl.store.prefetch import WINDOW, prefetch_commands, prefetch_words
 
 
@@ -29,7 +32,7 @@ def _new_table() -> dict[bytes, Any]:
 
 @final
 class PlainStore:
-    """See Store. The two dictionaries are open to what is compiled for dictionaries, named in `store`.
+    """See Store. Nobody outside of this room names the two dictionaries.
 
     Invariants: every key of `expires` is a key of `values`; `order` is that of `values`.
     """
@@ -109,6 +112,13 @@ class PlainStore:
     def load_expiries(self, expires: Mapping[bytes, int]) -> None:
         self.expires.update(expires)
 
+    def taker(self) -> Taker:
+        self.order = None
+        return DictTaker(self.values)
+
+    def freeze(self) -> object:
+        return frozen(self.values, self.expires)
+
     def items(self) -> Iterable[tuple[bytes, Any]]:
         return self.values.items()
 
@@ -158,8 +168,8 @@ class PlainStore:
     def table_bytes(self) -> tuple[int, int]:
         return self.values.__sizeof__() if self.values else 0, self.expires.__sizeof__() if self.expires else 0
 
-    def growable(self) -> tuple[dict[bytes, Any], ...]:
-        return self.values, self.expires
+    def growable(self) -> tuple[PlainTable, PlainTable]:
+        return PlainTable(self.values), PlainTable(self.expires)
 
     def prefetch_commands(self, commands: list[list[bytes]], start: int) -> int:
         return prefetch_commands(self.values, self.expires, commands, start)

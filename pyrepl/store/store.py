@@ -7,10 +7,9 @@ dictionaries of the plain one, or do without:
 
 | what | where | without |
 |---|---|---|
-| keys of a snapshot, in bulk | `rdb.compiled.bulk` fills `PlainStore.values` (`keyspace.loader`) | `load` |
-| room for keys to come | `rdb.compiled.room` by `growable`, `keyspace.foresight` | grows by itself, `growable` is () |
-| a walk that writes nothing | `keyspace.borrowed_walk` reads both dictionaries | `keyspace.walk.PlainWalk` by `items` |
-| packed values, changed | `rdb.compiled.edits` puts them back into `values` | unpacked values (`Database.find`) |
+| keys of a snapshot, in bulk | `taker` lends a dictionary to `rdb.compiled.bulk` | lend another, then `load` it |
+| room for keys to come | `growable`, by `rdb.compiled.room` | grows by itself: `Growable.size_for` is 0 |
+| a walk that writes nothing | `freeze`, read by `keyspace.borrowed_walk` | `keyspace.walk.PlainWalk` by `items` |
 
 A snapshot's child is forked: nothing has to be held still for it, as long as a store is in memory that is not shared.
 """
@@ -19,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol
+
+from pyrepl.rdb.taker import Taker
 
 
 class Round(Protocol):
@@ -30,6 +31,49 @@ class Round(Protocol):
     def is_listed(self) -> bool: ...
 
     def take(self, count: int) -> list[bytes]: ...
+
+
+class Room(Protocol):
+    """Memory for a larger table, which belongs to nobody else. Any thread may call these, one at a time."""
+
+    def make(self, touches_entries: bool = True) -> None:
+        """An empty table in it; every page of it has been touched then, or only those before the entries."""
+
+    def give_back(self) -> None:
+        """Its pages to the system; it is of no use any more."""
+
+
+class Growth(Protocol):
+    """Of one large table, into a room that was made; while its keys change."""
+
+    def step(self, count: int) -> int:
+        """Find a place for the next `count` entries; how many there are after them, -1 when it comes to nothing."""
+
+    def finish(self) -> Room | None:
+        """Exchange the tables; what the old one had, None when it comes to nothing. Best called when few are left."""
+
+
+class Growable(Protocol):
+    """A table that may be made larger beside all else. Two that are equal are of the same table, which `clear` and
+    `Database.swap` exchange."""
+
+    def __len__(self) -> int:
+        """Entries that are there."""
+
+    def size_for(self, count: int) -> int:
+        """What `room` is to be asked for so many entries, larger for more; 0: none is made."""
+
+    def filling(self) -> tuple[int, int]:
+        """(entries made, those that there is room for still) of a large table; (0, 0) for any other."""
+
+    def room(self, size: int) -> Room:
+        """Memory of a size that `size_for` gave. Raises MemoryError."""
+
+    def move_in(self, room: Room) -> None:
+        """Have a room that was made, with the few keys there are; whether it has is nobody's affair."""
+
+    def growth(self, room: Room) -> Growth:
+        """Begin to move into a room that was made; `filling` must have told of this table."""
 
 
 class Store(Protocol):
@@ -83,6 +127,12 @@ class Store(Protocol):
     def load_expiries(self, expires: Mapping[bytes, int]) -> None:
         """`expire` for many."""
 
+    def taker(self) -> Taker:
+        """Who takes in the strings and the packed values of a snapshot, while nothing else uses the store."""
+
+    def freeze(self) -> object:
+        """All keys as they are, for `keyspace.borrowed_walk` in its compiled form; nothing may change meanwhile."""
+
     def items(self) -> Iterable[tuple[bytes, Any]]:
         """All keys and values; nothing may change meanwhile."""
 
@@ -131,8 +181,8 @@ class Store(Protocol):
     def table_bytes(self) -> tuple[int, int]:
         """(bytes of the table of keys, of that of times to live), what they refer to left out; 0 for an empty one."""
 
-    def growable(self) -> tuple[dict[bytes, Any], ...]:
-        """Dictionaries that `rdb.compiled.room` may make larger beside all else."""
+    def growable(self) -> tuple[Growable, Growable]:
+        """The table of keys, and that of times to live, for who makes them larger beside all else."""
 
     def prefetch_commands(self, commands: list[list[bytes]], start: int) -> int:
         """Ask the memory for the first keys of the commands from `start` on; before which command to ask again."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final, final
+from typing import Final, final
 
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.service import Service
 from pyrepl.keyspace.database import Keyspace
-from pyrepl.rdb.compiled.room import Growth, Room, filling, size_for
+from pyrepl.store.store import Growable, Growth
 
 _AHEAD: Final = 20
 """Ticks within which a table must be full to be looked after, at the lower rate of the last two."""
@@ -27,8 +27,6 @@ _STEP: Final = 2000
 """Keys between looks at the clock."""
 _REST: Final = 2000
 """Keys that the last part may still have to find a place for."""
-
-Table = dict[bytes, Any]
 
 
 @final
@@ -47,18 +45,24 @@ class Growing(Service):
         self._gained: list[int] = [0] * len(self._made)
         """How many of them had come since the one before. A table that was loaded gains all of its entries once."""
         self._timer: asyncio.TimerHandle | None = None
-        self._growing: Table | None = None
+        self._growing: Growable | None = None
         """The table that is looked after."""
+        self._is_stopped = False
 
     def tick(self, now: float) -> None:
         """Begin what is to do."""
         if self._is_loading():
             return
         for place, table in enumerate(self._keyspace.growable()):
-            made, left = filling(table)
+            made, left = table.filling()
             gained, self._made[place] = made - self._made[place], made
             before, self._gained[place] = self._gained[place], gained
-            if self._growing is None and made and _is_soon_full(min(before, gained), made, left):
+            if (
+                self._growing is None
+                and not self._is_stopped
+                and made
+                and _is_soon_full(min(before, gained), made, left)
+            ):
                 self._begin(table, made + left)
 
     def next_deadline(self, now: float) -> float:
@@ -69,26 +73,27 @@ class Growing(Service):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._growing = {}
+        self._growing = None
+        self._is_stopped = True
 
-    def _begin(self, table: Table, entries: int) -> None:
+    def _begin(self, table: Growable, entries: int) -> None:
         """Twice as many, unless half of the entries are of keys that are gone: to leave those behind is enough then."""
-        size = size_for(entries if 2 * len(table) < entries else entries + 1)
+        size = table.size_for(entries if 2 * len(table) < entries else entries + 1)
         if not size:
             return
         try:
-            room = Room(size)
+            room = table.room(size)
         except MemoryError:
             return
         self._growing = table
         made = self._loop.run_in_executor(None, room.make)
-        made.add_done_callback(lambda _: self._step(Growth(table, room)))
+        made.add_done_callback(lambda _: self._step(table.growth(room)))
 
     def _step(self, growth: Growth) -> None:
         """One slice, and the next after a pause."""
         self._timer = None
         table = self._growing
-        if table is None or not growth.is_of(table) or not any(table is one for one in self._keyspace.growable()):
+        if table is None or table not in self._keyspace.growable():
             # Emptied or exchanged, or we have been stopped.
             self._growing = None
             return

@@ -10,9 +10,9 @@ already, as its snapshot was not believed at once, moves in parts while keys com
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final, final
+from typing import Final, final
 
-from pyrepl.rdb.compiled.room import Growth, Room, move_in, size_for
+from pyrepl.store.store import Growable, Growth, Room
 
 _FEW: Final = 20_000
 """Keys that move into another table in a millisecond."""
@@ -21,8 +21,6 @@ _STEP: Final = 50_000
 _REST: Final = 20_000
 """Keys that the last part may still have to find a place for."""
 
-Table = dict[bytes, Any]
-
 
 @final
 class _Making:
@@ -30,18 +28,18 @@ class _Making:
 
     __slots__ = ("_growth", "_made", "_room", "_table", "size")
 
-    def __init__(self, table: Table, size: int, *, is_sure: bool) -> None:
+    def __init__(self, table: Growable, size: int, *, is_sure: bool) -> None:
         """Raises MemoryError."""
         self._table = table
-        room = Room(size)
+        room = table.room(size)
         self._room: Room | None = room
         """None once there is nothing more to do."""
         self.size = size
         self._growth: Growth | None = None
         self._made = asyncio.get_running_loop().run_in_executor(None, room.make, is_sure)
 
-    def is_for(self, table: Table) -> bool:
-        return self._table is table
+    def is_for(self, table: Growable) -> bool:
+        return self._table == table
 
     @property
     def is_made(self) -> bool:
@@ -57,7 +55,7 @@ class _Making:
         if room is None or not self.is_made:
             return room is None
         if self._growth is None and len(self._table) < 2 * _FEW:
-            move_in(self._table, room)
+            self._table.move_in(room)
         elif not self._grow(room):
             return False
         self._room = self._growth = None
@@ -65,7 +63,7 @@ class _Making:
 
     def _grow(self, room: Room) -> bool:
         if self._growth is None:
-            self._growth = Growth(self._table, room)
+            self._growth = self._table.growth(room)
         left = self._growth.step(_STEP)
         if left > _REST:
             return False
@@ -87,9 +85,9 @@ class Rooms:
     def is_making(self) -> bool:
         return any(making.is_awaited for making in self._making)
 
-    def make(self, table: Table, count: int, *, is_sure: bool) -> bool:
+    def make(self, table: Growable, count: int, *, is_sure: bool) -> bool:
         """See `foresight.RoomMaker`. Must be called inside the loop. Raises MemoryError when there is none."""
-        size = size_for(count)
+        size = table.size_for(count)
         if not size:
             return False
         last = next((making for making in self._making if making.is_for(table)), None)

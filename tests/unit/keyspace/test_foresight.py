@@ -13,6 +13,8 @@ from pyrepl.keyspace.loader import Loader
 from pyrepl.rdb.length import encode_length
 from pyrepl.rdb.opcodes import EOF, RESIZEDB, SELECTDB
 from pyrepl.rdb.reader import RdbLimits
+from pyrepl.store.plain_table import PlainTable
+from pyrepl.store.store import Growable
 
 Table = dict[bytes, Any]
 
@@ -23,11 +25,11 @@ class Asked:
     is_making = False
 
     def __init__(self) -> None:
-        self.counts: dict[int, int] = {}
+        self.counts: dict[Growable, int] = {}
         self.sure: list[bool] = []
 
-    def make(self, table: Table, count: int, *, is_sure: bool) -> bool:
-        self.counts[id(table)] = count
+    def make(self, table: Growable, count: int, *, is_sure: bool) -> bool:
+        self.counts[table] = count
         self.sure.append(is_sure)
         return True
 
@@ -42,20 +44,22 @@ def table_of(count: int) -> Table:
 def test_a_true_promise_is_believed_at_once() -> None:
     asked = Asked()
     table: Table = {}
-    assert Foresight(asked).promise(table, 5000, KEY_BYTES, 5000 * 20) == 0
-    assert asked.counts == {id(table): 5000}
+    assert Foresight(asked).promise(PlainTable(table), 5000, KEY_BYTES, 5000 * 20) == 0
+    assert asked.counts == {PlainTable(table): 5000}
     assert asked.sure == [True]
 
 
 def test_where_nobody_makes_room_the_caller_does() -> None:
     foresight = Foresight(None)
-    assert foresight.promise({}, 5000, KEY_BYTES, 5000 * 20) == 5000
+    assert foresight.promise(PlainTable({}), 5000, KEY_BYTES, 5000 * 20) == 5000
 
 
 @pytest.mark.parametrize("left", [0, 3, 200, 1 << 20])
 def test_all_promises_together_are_paid_for_by_what_is_left(left: int) -> None:
     foresight = Foresight(None)
-    believed = [foresight.promise({}, 1 << 33, KEY_BYTES if number % 2 else TTL_BYTES, left) for number in range(64)]
+    believed = [
+        foresight.promise(PlainTable({}), 1 << 33, KEY_BYTES if number % 2 else TTL_BYTES, left) for number in range(64)
+    ]
     assert sum(believed) <= left // KEY_BYTES
     assert believed[0] == left // TTL_BYTES
 
@@ -65,14 +69,14 @@ def test_keys_that_came_were_paid_for() -> None:
     foresight = Foresight(None)
     size = 10 * 1000 * KEY_BYTES
     for number in range(10):
-        assert foresight.promise({}, 1000, KEY_BYTES, size - number * 1000 * KEY_BYTES) == 1000
+        assert foresight.promise(PlainTable({}), 1000, KEY_BYTES, size - number * 1000 * KEY_BYTES) == 1000
         foresight.keep(1000, 0)
 
 
 def test_no_promise_is_believed_without_end() -> None:
     foresight = Foresight(None)
-    assert foresight.promise({}, 1 << 40, KEY_BYTES, 1 << 50) == MOST_BYTES // KEY_BYTES
-    assert foresight.promise({}, 1 << 40, KEY_BYTES, 1 << 50) == 0
+    assert foresight.promise(PlainTable({}), 1 << 40, KEY_BYTES, 1 << 50) == MOST_BYTES // KEY_BYTES
+    assert foresight.promise(PlainTable({}), 1 << 40, KEY_BYTES, 1 << 50) == 0
 
 
 def test_without_a_length_the_rest_is_believed_once_it_is_paid_for() -> None:
@@ -82,13 +86,13 @@ def test_without_a_length_the_rest_is_believed_once_it_is_paid_for() -> None:
     table: Table = {}
     first = FIRST_BYTES // KEY_BYTES
     promised = 2 * first
-    assert foresight.promise(table, promised, KEY_BYTES, None) == 0
-    assert asked.counts[id(table)] == first
+    assert foresight.promise(PlainTable(table), promised, KEY_BYTES, None) == 0
+    assert asked.counts[PlainTable(table)] == first
     assert asked.sure == [False]
     foresight.look(PROOF * FIRST_BYTES - 1)
-    assert asked.counts[id(table)] == first
+    assert asked.counts[PlainTable(table)] == first
     foresight.look(PROOF * FIRST_BYTES)
-    assert asked.counts[id(table)] == promised
+    assert asked.counts[PlainTable(table)] == promised
 
 
 def test_without_a_length_a_table_that_fills_up_gets_what_is_paid_for() -> None:
@@ -96,20 +100,20 @@ def test_without_a_length_a_table_that_fills_up_gets_what_is_paid_for() -> None:
     foresight = Foresight(asked)
     table: Table = {}
     first = FIRST_BYTES // KEY_BYTES
-    assert foresight.promise(table, 100 * first, KEY_BYTES, None) == 0
+    assert foresight.promise(PlainTable(table), 100 * first, KEY_BYTES, None) == 0
     came = first * 7 // 8
     table.update(table_of(came - 1))
     foresight.keep(came - 1, 0)
     foresight.look(PROOF * FIRST_BYTES)
-    assert asked.counts[id(table)] == first
+    assert asked.counts[PlainTable(table)] == first
     table[b"one more"] = b""
     foresight.keep(1, 0)
     foresight.look(PROOF * FIRST_BYTES)
-    assert asked.counts[id(table)] == first + came + first
+    assert asked.counts[PlainTable(table)] == first + came + first
 
 
 def test_without_a_length_and_without_a_maker_nothing_is_believed() -> None:
-    assert Foresight(None).promise({}, 5000, KEY_BYTES, None) == 0
+    assert Foresight(None).promise(PlainTable({}), 5000, KEY_BYTES, None) == 0
 
 
 def test_without_a_length_all_lies_together_cost_little() -> None:
@@ -119,7 +123,7 @@ def test_without_a_length_all_lies_together_cost_little() -> None:
     tables: list[Table] = [{} for _ in range(16)]
     kept = 0
     for table in tables:
-        foresight.promise(table, 1 << 30, KEY_BYTES, None)
+        foresight.promise(PlainTable(table), 1 << 30, KEY_BYTES, None)
         table.update(table_of(10_000))
         foresight.keep(10_000, 0)
         kept += 10_000

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pyrepl.store.borrowed_keys import COMPILED, some_keys
+import sys
+
+from pyrepl.store.borrowed_keys import COMPILED, frozen, some_keys
 from pyrepl.store.key_round import KeyRound
 
 
@@ -29,3 +31,14 @@ def test_a_place_behind_a_key_that_is_gone_may_be_another() -> None:
     del source[found[-1]]
     assert some_keys(source, place, found[-1], 4) == ([], -1)
     assert some_keys(source, place, None, 2)[0] == [b"4", b"5"]
+
+
+def test_what_is_frozen_is_for_c_alone() -> None:
+    """What it holds, a walk tells (`tests/unit/keyspace/test_borrowed_walk.py`)."""
+    values: dict[bytes, object] = {b"a": b"1"}
+    before = sys.getrefcount(values)
+    held = frozen(values, {})
+    assert sys.getrefcount(values) == before + 1
+    assert not COMPILED or not hasattr(held, "values")
+    del held
+    assert sys.getrefcount(values) == before

@@ -12,6 +12,7 @@ from pyrepl.daemon.disk.files import MAX_SLICE_BYTES, Files
 from pyrepl.daemon.memory.rooms import Rooms
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.rdb.compiled.room import COMPILED
+from pyrepl.store.plain_table import PlainTable
 from tests.unit.daemon.rig import KeptLog, bare_node, in_loop, job_of, until
 
 MANY = 50_000
@@ -30,7 +31,11 @@ async def test_a_table_moves_in_when_its_room_is_made() -> None:
     rooms = Rooms()
     table = {b"a": b"1"}
     small = sys.getsizeof(table)
-    assert rooms.make(table, MANY, is_sure=True) == rooms.make(table, 2 * MANY, is_sure=True) == COMPILED
+    assert (
+        rooms.make(PlainTable(table), MANY, is_sure=True)
+        == rooms.make(PlainTable(table), 2 * MANY, is_sure=True)
+        == COMPILED
+    )
     await until(lambda: not rooms.is_making)
     table[b"b"] = b"2"
     assert sys.getsizeof(table) == small
@@ -44,7 +49,7 @@ async def test_a_table_moves_in_when_its_room_is_made() -> None:
 @in_loop
 async def test_what_is_not_worth_it() -> None:
     rooms = Rooms()
-    assert not rooms.make({}, 1000, is_sure=True)
+    assert not rooms.make(PlainTable({}), 1000, is_sure=True)
     assert not rooms.is_making
 
 
@@ -53,7 +58,7 @@ async def test_a_table_that_filled_meanwhile_moves_in_parts() -> None:
     """Nobody waits for its room, and more keys may come between the parts."""
     rooms = Rooms()
     table: dict[bytes, bytes] = {}
-    assert rooms.make(table, 10 * MANY, is_sure=True) == COMPILED
+    assert rooms.make(PlainTable(table), 10 * MANY, is_sure=True) == COMPILED
     table.update({b"%d" % number: b"" for number in range(2 * MANY)})
     assert not rooms.is_making
     small = sys.getsizeof(table)
@@ -72,13 +77,21 @@ async def test_a_table_that_filled_meanwhile_moves_in_parts() -> None:
 async def test_a_larger_room_is_made_when_more_is_believed() -> None:
     rooms = Rooms()
     table: dict[bytes, bytes] = {}
-    assert rooms.make(table, 2 * MANY, is_sure=True) == rooms.make(table, 20 * MANY, is_sure=True) == COMPILED
+    assert (
+        rooms.make(PlainTable(table), 2 * MANY, is_sure=True)
+        == rooms.make(PlainTable(table), 20 * MANY, is_sure=True)
+        == COMPILED
+    )
     await until(lambda: not rooms.is_making)
     rooms.move_in()
     first = sys.getsizeof(table)
     assert (first > 24 * 2 * MANY) == COMPILED and first < 24 * 20 * MANY
     table.update({b"%d" % number: b"" for number in range(MANY)})
-    assert rooms.make(table, 2 * MANY, is_sure=True) == rooms.make(table, 20 * MANY, is_sure=True) == COMPILED
+    assert (
+        rooms.make(PlainTable(table), 2 * MANY, is_sure=True)
+        == rooms.make(PlainTable(table), 20 * MANY, is_sure=True)
+        == COMPILED
+    )
     if COMPILED:
         await until_moved(rooms, lambda: sys.getsizeof(table) > 24 * 20 * MANY)
     assert list(table) == [b"%d" % number for number in range(MANY)]

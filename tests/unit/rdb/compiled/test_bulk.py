@@ -14,6 +14,7 @@ from pyrepl.rdb.events import LoadedKeys
 from pyrepl.rdb.packed.listpack import encode_listpack
 from pyrepl.rdb.reader import RdbLimits, RdbReader
 from pyrepl.rdb.strings import encode_compressed, encode_string
+from pyrepl.rdb.taker import DictTaker
 from tests.unit.rdb.compiled.collections_in_rdb import keys, load, snapshot, whole
 
 TEXTS = [b"", b"5", b"-129", b"70000", b"x" * 63, b"x" * 64, b"y" * 16383, b"z" * 16384, bytes(range(256))]
@@ -43,7 +44,7 @@ def test_any_cut_gives_the_same(step: int) -> None:
 
 def test_strings_go_into_the_dictionary_that_is_named() -> None:
     mine: dict[bytes, bytes] = {}
-    events = RdbReader(RdbLimits(), CLASSES, lambda db: mine).feed(snapshot(0, *map(encode_string, TEXTS)))
+    events = RdbReader(RdbLimits(), CLASSES, lambda db: DictTaker(mine)).feed(snapshot(0, *map(encode_string, TEXTS)))
     [loaded] = [event for event in events if isinstance(event, LoadedKeys)]
     assert list(mine.values()) == TEXTS
     assert (loaded.strings, loaded.others, loaded.total) == ({}, [], len(TEXTS))

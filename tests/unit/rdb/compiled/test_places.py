@@ -11,6 +11,7 @@ from pyrepl.rdb.compiled import bulk
 from pyrepl.rdb.compiled.places import asked_for
 from pyrepl.rdb.reader import RdbLimits, RdbReader
 from pyrepl.rdb.strings import encode_string
+from pyrepl.rdb.taker import DictTaker
 from pyrepl.store.prefetch import WINDOW, prefetch_words
 from tests.unit.rdb.compiled.collections_in_rdb import keys, whole
 
@@ -41,6 +42,6 @@ def test_a_load_into_tables_of_any_size(there: int) -> None:
     """An empty table has another layout, a small one indices of one byte; the places of both are asked for as well."""
     mine: dict[bytes, bytes] = {b"old:%d" % number: b"o" for number in range(there)}
     data = whole(keys(0, *[encode_string(b"v")] * 1000))
-    RdbReader(RdbLimits(), CLASSES, lambda db: mine).feed(data)
+    RdbReader(RdbLimits(), CLASSES, lambda db: DictTaker(mine)).feed(data)
     assert len(mine) == there + 1000
     assert all(mine[b"k%d" % number] == b"v" for number in range(1000))

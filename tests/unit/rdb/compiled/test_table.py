@@ -10,6 +10,8 @@ from pyrepl.rdb.compiled import bulk
 from pyrepl.rdb.length import encode_length
 from pyrepl.rdb.reader import RdbLimits, RdbReader
 from pyrepl.rdb.strings import encode_string
+from pyrepl.rdb.taker import DictTaker
+from pyrepl.store.plain_table import PlainTable
 from tests.unit.rdb.compiled.collections_in_rdb import keys, whole
 
 SAID = 100_000
@@ -23,7 +25,12 @@ def says(count: int) -> bytes:
 
 
 def table(data: bytes, mine: dict[bytes, bytes]) -> dict[bytes, bytes]:
-    RdbReader(RdbLimits(input_bytes=INPUT_BYTES), CLASSES, lambda db: mine, Foresight(None).promise_keys).feed(data)
+    foresight = Foresight(None)
+
+    def promise(db: int, count: int, left_bytes: int | None) -> int:
+        return foresight.promise(PlainTable(mine), count, KEY_BYTES, left_bytes)
+
+    RdbReader(RdbLimits(input_bytes=INPUT_BYTES), CLASSES, lambda db: DictTaker(mine), promise).feed(data)
     return mine
 
 
