@@ -26,7 +26,6 @@ TIMEOUT_S closes; before it there is no timeout, so that a person at netcat may 
 
 from __future__ import annotations
 
-import hmac
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
@@ -55,6 +54,7 @@ from pyrepl.changes.verbs import (
     UserSync,
 )
 from pyrepl.errors import PeerError
+from pyrepl.identity import DEFAULT_USER, Access
 
 PING_PERIOD_S: Final = 5.0
 TIMEOUT_S: Final = 15.0
@@ -80,8 +80,8 @@ class SubscriptionOptions:
         """Longest line sent, its end included; 0: any."""
         self.output_bytes = 1 << 20
         """What may wait for a live subscriber that does not read when more comes; inclusive."""
-        self.password = b""
-        """Empty: none is asked for."""
+        self.access = Access()
+        """Who is let in."""
 
 
 @final
@@ -154,7 +154,7 @@ class Subscription:
         """The client has asked for HISTORY, so it knows the word."""
         self._follows_all: set[bool] = set()
         """New streams and writers are followed too: with True in the form that names writers, with False without."""
-        self.is_authenticated = not options.password
+        self.identity = options.access.newcomer()
         self.ended = ""
         """Why, once it has ended."""
         self.name = ""
@@ -356,7 +356,7 @@ class Subscription:
 
     def say(self, command: LineCommand) -> None:
         """A line for this client."""
-        if not self.ended and self.is_authenticated:
+        if not self.ended and self.identity.is_authenticated:
             self._send(command)
 
     def close(self, reason: str) -> None:
@@ -366,7 +366,7 @@ class Subscription:
     # ------------------------------------------------------------------ inside
 
     def _obey(self, command: LineCommand) -> None:
-        if not self.is_authenticated and not isinstance(command, SAID_BEFORE_LOGIN):
+        if not self.identity.is_authenticated and not isinstance(command, SAID_BEFORE_LOGIN):
             self._fail("NOAUTH a password is needed first: AUTH <password>, or NAME <name> <password>")
         elif isinstance(command, Replicate):
             self._replicate(command)
@@ -389,22 +389,21 @@ class Subscription:
 
     def _introduce(self, text: str) -> None:
         name, _, password = text.rpartition(" ")
-        if not self._options.password or not name:
+        if self._options.access.is_open or not name:
             self.name = text
             return
         # Said again after the login, the password must not become part of the name, which people see.
-        self.name = name if not self.is_authenticated or self._is_password(password) else text
-        if not self.is_authenticated:
+        is_new = not self.identity.is_authenticated
+        self.name = name if is_new or self._options.access.is_password(_as_bytes(password)) else text
+        if is_new:
             self._log_in(password)
 
-    def _is_password(self, password: str) -> bool:
-        return hmac.compare_digest(password.encode("utf-8", "surrogatepass"), self._options.password)
-
     def _log_in(self, password: str) -> None:
-        if self._options.password and not self._is_password(password):
+        identity = self._options.access.log_in(DEFAULT_USER, _as_bytes(password))
+        if identity is None:
             self._fail("WRONGPASS the password is not the one of stream-requirepass")
             return
-        self.is_authenticated = True
+        self.identity = identity
 
     def _replicate(self, command: Replicate) -> None:
         catalog = self._catalog
@@ -496,3 +495,8 @@ class Subscription:
         self.ended = text
         self._following.clear()
         self._events.append(Ended(text, is_fault))
+
+
+def _as_bytes(password: str) -> bytes:
+    """As it came; a line may hold what is no text."""
+    return password.encode("utf-8", "surrogatepass")

@@ -23,6 +23,7 @@ from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
+from pyrepl.identity import OURS
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability import events
@@ -132,7 +133,7 @@ class Roles(LinkOwner, Service):
         if takes_over:
             position = position.with_failover(True)
         node.settings.replicaof = MasterAddress(host, port)
-        client = self._clients.new_client(f"{host}:{port}", "", authenticated=True)
+        client = self._clients.new_client(f"{host}:{port}", "", OURS)
         client.become_master_link()
         client.db_index = stream_db
         link = Link(host, port, self._options, position, self._randomness.fraction, node.replication.buffer_use)

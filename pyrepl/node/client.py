@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from pyrepl.identity import Identity
+
 NORMAL: Final = "normal"
 MASTER: Final = "master"
 REPLICA: Final = "replica"
@@ -39,6 +41,7 @@ class Client:
         "fd",
         "guarded",
         "id",
+        "identity",
         "in_slices",
         "is_blocked",
         "is_master_link",
@@ -66,12 +69,11 @@ class Client:
         "total_commands",
         "total_in_bytes",
         "total_out_bytes",
-        "user",
         "watching",
         "write_cut",
     )
 
-    def __init__(self, client_id: int, addr: str, laddr: str, now: float, *, authenticated: bool) -> None:
+    def __init__(self, client_id: int, addr: str, laddr: str, now: float, identity: Identity) -> None:
         self.id = client_id
         self.addr = addr
         """`ip:port` of the other end, or `path:0` on a unix socket."""
@@ -80,8 +82,10 @@ class Client:
         """The file descriptor, for CLIENT LIST; -1 where there is none."""
         self.created_at = now
         self.last_seen_at = now
-        self.authenticated = authenticated
-        self.user: bytes = b"default"
+        self.identity = identity
+        """Who it is: changed by `identify`."""
+        self.authenticated: bool = identity.is_authenticated
+        """As `identity` says, for those who ask with each command."""
         self.name: bytes = b""
         self.lib_name: bytes = b""
         self.lib_ver: bytes = b""
@@ -126,7 +130,7 @@ class Client:
         self.total_out_bytes: int = 0
         self.write_cut: int = 0
         """The cut of the replication stream after this client's last write: what WAIT waits for."""
-        self.guarded: bool = not authenticated
+        self.guarded: bool = not self.authenticated
 
     @property
     def kind(self) -> str:
@@ -139,13 +143,13 @@ class Client:
             return PUBSUB
         return NORMAL
 
-    def authenticate(self, user: bytes) -> None:
-        """It may run commands from now on, as `user`: its password was right, or none is needed any more."""
-        self.authenticated = True
-        self.user = user
+    def identify(self, identity: Identity) -> None:
+        """It is who `identity` says from now on: it has logged in, or no password is asked for any more."""
+        self.identity = identity
+        self.authenticated = identity.is_authenticated
         self._sum_up()
 
-    def begin_anew(self, *, authenticated: bool) -> None:
+    def begin_anew(self, identity: Identity) -> None:
         """RESET: what the client chose for itself is as on a new connection. Its transaction, its subscriptions and its
         database are not touched: the command ends them first."""
         self.proto = 2
@@ -153,9 +157,7 @@ class Client:
         self.reply_mode = "on"
         self.skip_next_reply = False
         self.no_evict = self.no_touch = False
-        self.user = b"default"
-        self.authenticated = authenticated
-        self._sum_up()
+        self.identify(identity)
 
     def speak(self, proto: int) -> None:
         """HELLO: replies have the form of RESP version `proto` from now on, 2 or 3."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.config.settings import Settings
+from pyrepl.identity import Access
 from pyrepl.keyspace.database import Expiry, Keyspace
 from pyrepl.node.client import Client
 from pyrepl.node.event_log import EventLogUse
@@ -106,6 +107,11 @@ class Node:
         self.review_settings()
         replication.role.watch(self.follow_role)
         self.follow_role()
+
+    @property
+    def access(self) -> Access:
+        """Who may come in by the client port: `requirepass`."""
+        return Access(self.settings.requirepass)
 
     @property
     def is_loading(self) -> bool:

@@ -46,7 +46,7 @@ def client_line(client: Client, now: float) -> bytes:
     )
     tail = b"cmd=%b user=%b redir=-1 resp=%d lib-name=%b lib-ver=%b io-thread=0 tot-net-in=%d tot-net-out=%d" % (
         client.last_command.encode(),
-        b"(superuser)" if client.is_master_link else client.user,
+        b"(superuser)" if client.is_master_link else client.identity.user,
         client.proto,
         client.lib_name,
         client.lib_ver,

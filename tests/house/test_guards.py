@@ -10,7 +10,7 @@ from tests.house.source import ROOT, python, shown
 
 OWNERS: Final = {
     "pyrepl/node/client.py": frozenset(
-        {"guarded", "authenticated", "queue", "channels", "patterns", "proto", "closing", "reply_mode"}
+        {"guarded", "authenticated", "identity", "queue", "channels", "patterns", "proto", "closing", "reply_mode"}
         | {"is_master_link", "is_replica", "skip_next_reply"}
     ),
 }

@@ -49,6 +49,7 @@ from pyrepl.commands.engine.effects import Flushed
 from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
+from pyrepl.identity import UNASKED
 from pyrepl.keyspace.digest import keyspace_digest
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
@@ -154,7 +155,7 @@ class Ours:
         replication = Replication(1 << 26, RosterOptions(), lambda: ReplId("a" * 40), now)
         self.node = Node(Settings(), Process(1, "b" * 40, int(time.time()), now), replication)
         self.dispatcher = Dispatcher(self.node, command_table(), Dice(1), self._perform, time.perf_counter)
-        self.client = Client(1, "127.0.0.1:1", "127.0.0.1:2", now, authenticated=True)
+        self.client = Client(1, "127.0.0.1:1", "127.0.0.1:2", now, UNASKED)
         self.node.clients[1] = self.client
         self.call = self.dispatcher.call_for(self.client)
         self._streamed = 0

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from pyrepl.identity import STRANGER, UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.pubsub import PubSub
 
@@ -18,16 +19,16 @@ class ClientMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.client = Client(1, "127.0.0.1:1", "127.0.0.1:2", 0.0, authenticated=False)
+        self.client = Client(1, "127.0.0.1:1", "127.0.0.1:2", 0.0, STRANGER)
         self.pubsub = PubSub()
 
     @rule()
     def authenticate(self) -> None:
-        self.client.authenticate(b"default")
+        self.client.identify(UNASKED)
 
     @rule(authenticated=st.booleans())
     def begin_anew(self, authenticated: bool) -> None:
-        self.client.begin_anew(authenticated=authenticated)
+        self.client.begin_anew(UNASKED if authenticated else STRANGER)
 
     @rule(proto=st.sampled_from([2, 3]))
     def speak(self, proto: int) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pyrepl.errors import CommandError
+from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.pause import Pause
 from pyrepl.node.waiting import UNBLOCKED, UNBLOCKED_BY_CLIENT, Waiting
@@ -45,7 +46,7 @@ class WaitingModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.waiting = Waiting()
-        self.clients = [Client(number, "h:1", "h:2", 0.0, authenticated=True) for number in range(8)]
+        self.clients = [Client(number, "h:1", "h:2", 0.0, UNASKED) for number in range(8)]
         self.now = 0.0
         self.acked = 0
         self.pause = Pause()

@@ -52,7 +52,7 @@ def config_set(call: Call, *words: bytes) -> SettingsChanged:
         settings.assign(name, value)
     call.node.review_settings()
     call.node.review_guard()
-    if "requirepass" in assigned and not settings.requirepass:
+    if "requirepass" in assigned and call.node.access.is_open:
         _let_in(call.node)
     return SettingsChanged(tuple(assigned), previous)
 
@@ -60,7 +60,8 @@ def config_set(call: Call, *words: bytes) -> SettingsChanged:
 def _let_in(node: Node) -> None:
     """Without a password nobody is a stranger, not even who came while there was one."""
     for client in node.clients.values():
-        client.authenticate(client.user)
+        if not client.authenticated:
+            client.identify(node.access.newcomer())
 
 
 def _is_secret(name: str) -> bool:

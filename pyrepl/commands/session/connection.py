@@ -1,12 +1,10 @@
 """Commands on the connection itself: PING, ECHO, QUIT, AUTH, HELLO, SELECT, RESET. CLIENT is in client_admin.py.
 
-There are no users but `default` yet: its password is the directive requirepass, and without one any password fits the
-form `AUTH default <password>`, as Redis's nopass users have it.
+Who is let in, and as whom, is decided by `pyrepl.identity`.
 """
 
 from __future__ import annotations
 
-import hmac
 from typing import Final
 
 from pyrepl.commands.engine.arguments import database_argument, ranged_integer_argument
@@ -14,6 +12,7 @@ from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.table import FAST, IN_STREAM, LOADING, NO_AUTH, NOSCRIPT, NOW_IN_MULTI, STALE, command
 from pyrepl.commands.session.transactions import discard_queue
 from pyrepl.errors import CommandError
+from pyrepl.identity import DEFAULT_USER
 from pyrepl.node.node import REDACTED
 from pyrepl.observability.version import REDIS_VERSION
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN
@@ -63,9 +62,9 @@ def auth(call: Call, *words: bytes) -> Simple:
     if len(words) > 2:
         raise CommandError("ERR syntax error")
     if len(words) == 1:
-        if not call.node.settings.requirepass:
+        if call.node.access.is_open:
             raise CommandError(NO_PASSWORD_SET)
-        authenticate(call, b"default", words[0])
+        authenticate(call, DEFAULT_USER, words[0])
     else:
         authenticate(call, words[0], words[1])
     return OK
@@ -150,16 +149,16 @@ def reset(call: Call) -> Simple:
     discard_queue(client, call.keyspace)
     node.pubsub.drop(client)
     select_database(call, 0)
-    client.begin_anew(authenticated=not node.settings.requirepass)
+    client.begin_anew(node.access.newcomer())
     return RESET_REPLY
 
 
 def authenticate(call: Call, user: bytes, password: bytes) -> None:
     """Let the client in as `user`. Raises CommandError WRONGPASS; who was let in before stays in."""
-    expected = call.node.settings.requirepass
-    if user != b"default" or (expected and not hmac.compare_digest(password, expected)):
+    identity = call.node.access.log_in(user, password)
+    if identity is None:
         raise CommandError(WRONG_PASSWORD)
-    call.client.authenticate(user)
+    call.client.identify(identity)
 
 
 def redact(call: Call, *positions: int) -> None:

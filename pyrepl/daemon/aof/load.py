@@ -21,6 +21,7 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.disk.files import snapshot_limits
 from pyrepl.daemon.log_sink import Log
 from pyrepl.errors import CommandError, ConfigError, CorruptData
+from pyrepl.identity import OURS
 from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.loader import Loader
@@ -66,7 +67,7 @@ class AofLoad:
                 ) from None
 
     def _file(self, file: BinaryIO, path: Path, is_last: bool) -> Iterator[None]:
-        client = Client(0, "", "", self._clock.now(), authenticated=True)
+        client = Client(0, "", "", self._clock.now(), OURS)
         client.become_master_link()
         call = self._dispatcher.call_for(client)
         data = file.read(SLICE_BYTES)

@@ -19,6 +19,7 @@ from pyrepl.changes.table import StoredFact, TableError, pack_rows, unpack_rows
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.daemon.clock import Clock
 from pyrepl.errors import CommandError
+from pyrepl.identity import OURS
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.resp.encoder import encode_command
@@ -34,7 +35,7 @@ class KeyspaceTable:
         self.is_sole = True
         self._keyspace = node.keyspace
         self._dispatcher = dispatcher
-        client = Client(0, "streams:0", "streams:0", clock.now(), authenticated=True)
+        client = Client(0, "streams:0", "streams:0", clock.now(), OURS)
         self._call = dispatcher.call_for(client)
 
     def next_ids(self, stream: str, count: int) -> list[int]:

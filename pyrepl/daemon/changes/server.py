@@ -35,7 +35,7 @@ from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.wires.wire import Wire
 from pyrepl.errors import CommandError, ConfigError
-from pyrepl.identity import is_local
+from pyrepl.identity import Access
 from pyrepl.node.node import Node
 from pyrepl.node.streams import Subscriber
 from pyrepl.observability import events
@@ -127,7 +127,7 @@ class StreamServer(Service):
         options.line_bytes = settings.stream_line_limit
         options.row_bytes = settings.stream_row_limit
         options.output_bytes = settings.stream_output_buffer_limit
-        options.password = settings.stream_requirepass
+        options.access = Access(settings.stream_requirepass)
         self.replicated.makers.update(self._makers())
 
     # ------------------------------------------------------------------ connections
@@ -220,7 +220,7 @@ class StreamServer(Service):
         settings = self._node.settings
         if len(self.hub.conns) >= settings.stream_maxclients:
             return "BUSY max number of clients reached (stream-maxclients): try again later, or another node"
-        if settings.protected_mode and not settings.stream_requirepass and not is_local(addr):
+        if self._options.access.turns_away(addr, protected_mode=settings.protected_mode):
             return (
                 "DENIED protected mode: without a password subscribers must be on this machine; set stream-requirepass,"
                 " or protected-mode no if nobody from outside can reach this port"

@@ -19,7 +19,7 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.signals import SignalOf
 from pyrepl.daemon.wires.wire import Wire
-from pyrepl.identity import is_local
+from pyrepl.identity import Identity
 from pyrepl.node.client import NORMAL, Client
 from pyrepl.node.node import Node
 from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
@@ -63,9 +63,9 @@ class Clients:
         conn = ClientConn(self, self.node, self.dispatcher, self._turns)
         self._admit(conn, self.poller.add(wire, conn))
 
-    def new_client(self, addr: str, laddr: str, *, authenticated: bool) -> Client:
+    def new_client(self, addr: str, laddr: str, identity: Identity) -> Client:
         """A Client with the next id, registered with the node."""
-        client = Client(self._next_id, addr, laddr, self._clock.now(), authenticated=authenticated)
+        client = Client(self._next_id, addr, laddr, self._clock.now(), identity)
         self._next_id += 1
         self.node.clients[client.id] = client
         return client
@@ -77,8 +77,8 @@ class Clients:
         node.stats.total_connections_received += 1
         addr, laddr = names_of(transport.wire, settings.unixsocket)
         refusal = self._why_not_admitted(addr)
-        client = self.new_client(addr, laddr, authenticated=not settings.requirepass)
-        conn.enter(transport, client, self._new_parser())
+        client = self.new_client(addr, laddr, node.access.newcomer())
+        conn.enter(transport, client, self._new_parser(client))
         self.conns[client.id] = conn
         if refusal is not None:
             node.stats.rejected_connections += 1
@@ -200,8 +200,8 @@ class Clients:
         limit = self.node.settings.client_output_buffer_limit.normal
         self._turns.limits_output = bool(limit.hard_bytes or limit.soft_bytes)
 
-    def _new_parser(self) -> Parser:
-        parser = Parser(authenticated=not self.node.settings.requirepass)
+    def _new_parser(self, client: Client) -> Parser:
+        parser = Parser(authenticated=client.authenticated)
         self._limit(parser)
         return parser
 
@@ -213,7 +213,7 @@ class Clients:
         settings = self.node.settings
         if len(self.conns) >= settings.maxclients:
             return MAX_CLIENTS_TEXT
-        if settings.protected_mode and not settings.requirepass and not is_local(addr):
+        if self.node.access.turns_away(addr, protected_mode=settings.protected_mode):
             return DENIED_TEXT
         return None
 

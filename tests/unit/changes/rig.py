@@ -13,6 +13,7 @@ from pyrepl.changes.subscription import (
     Wanted,
 )
 from pyrepl.changes.unavailable import Unavailable
+from pyrepl.identity import Access
 
 REPLID = "a" * 40
 
@@ -74,7 +75,7 @@ class Rig:
     def __init__(self, catalog: FakeCatalog, password: bytes = b"", unix_ms: int = 0) -> None:
         self.catalog = catalog
         self.options = SubscriptionOptions()
-        self.options.password = password
+        self.options.access = Access(password)
         self.now = 0.0
         self.at_most = 1000
         self.reads = True

@@ -16,6 +16,7 @@ from pyrepl.commands.engine.effect import Effect
 from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
+from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
@@ -57,7 +58,7 @@ class Desk:
 
     def connect(self, *, proto: int = 2) -> Client:
         """One more client, logged in."""
-        client = Client(len(self._calls) + 1, "127.0.0.1:1", "127.0.0.1:2", 0.0, authenticated=True)
+        client = Client(len(self._calls) + 1, "127.0.0.1:1", "127.0.0.1:2", 0.0, UNASKED)
         client.speak(proto)
         self.node.clients[client.id] = client
         self._calls[client.id] = self.dispatcher.call_for(client)

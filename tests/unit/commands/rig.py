@@ -17,6 +17,7 @@ from pyrepl.commands.engine.renaming import renamed_table
 from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
+from pyrepl.identity import OURS, STRANGER, UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
@@ -63,7 +64,7 @@ class Rig:
 
     def connect(self, addr: str = "127.0.0.1:5001", *, proto: int = 2, authenticated: bool = True) -> Client:
         client = Client(
-            len(self._calls) + 1, addr, "127.0.0.1:6379", self.node.process.now, authenticated=authenticated
+            len(self._calls) + 1, addr, "127.0.0.1:6379", self.node.process.now, UNASKED if authenticated else STRANGER
         )
         client.speak(proto)
         self.node.clients[client.id] = client
@@ -117,7 +118,7 @@ class Rig:
         position = replication.role.follow("10.0.0.1", 7000, self.node.process.now)
         replication.link = Link("10.0.0.1", 7000, LinkOptions(), position, lambda: 0.5)
         replication.link.start(self.node.process.now)
-        replication.link_client = Client(0, "10.0.0.1:7000", "", START_S, authenticated=True)
+        replication.link_client = Client(0, "10.0.0.1:7000", "", START_S, OURS)
         replication.link_client.become_master_link()
         self._calls[0] = self.dispatcher.call_for(replication.link_client)
         self.node.review_guard()

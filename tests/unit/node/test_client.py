@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
+from pyrepl.identity import STRANGER, UNASKED, Identity
 from pyrepl.node.client import MASTER, NORMAL, PUBSUB, REPLICA, Client
 
 
-def client(*, authenticated: bool = True) -> Client:
-    return Client(7, "127.0.0.1:1", "127.0.0.1:2", 5.0, authenticated=authenticated)
+def client(identity: Identity = UNASKED) -> Client:
+    return Client(7, "127.0.0.1:1", "127.0.0.1:2", 5.0, identity)
 
 
 class TestKind:
@@ -46,9 +47,9 @@ class TestGuard:
         assert not client().guarded
 
     def test_a_stranger_is_guarded_until_it_is_let_in(self) -> None:
-        subject = client(authenticated=False)
+        subject = client(STRANGER)
         assert subject.guarded
-        subject.authenticate(b"default")
+        subject.identify(UNASKED)
         assert not subject.guarded
 
     @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ class TestGuard:
         subject = client()
         verb(subject)
         assert subject.guarded
-        subject.begin_anew(authenticated=True)
+        subject.begin_anew(UNASKED)
         assert subject.guarded
 
     def test_a_reply_is_skipped_once(self) -> None:

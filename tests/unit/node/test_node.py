@@ -6,6 +6,7 @@ import pytest
 
 from pyrepl.config.kinds import MasterAddress
 from pyrepl.config.settings import Settings
+from pyrepl.identity import UNASKED
 from pyrepl.keyspace.database import Expiry
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
@@ -131,7 +132,7 @@ class TestMonitors:
         subject = node()
         subject.monitors = {3, 4}
         subject.keyspace.now_ms = 1_700_000_000_007
-        client = Client(1, "127.0.0.1:5", "", 0.0, authenticated=True)
+        client = Client(1, "127.0.0.1:5", "", 0.0, UNASKED)
         client.db_index = 2
         subject.show_monitors(client, [b"SET", b"a", b"b"], secret=False)
         line = Simple(b'1700000000.007000 [2 127.0.0.1:5] "SET" "a" "b"')
@@ -140,7 +141,7 @@ class TestMonitors:
     def test_secrets_are_not_shown(self) -> None:
         subject = node()
         subject.monitors = {3}
-        client = Client(1, "127.0.0.1:5", "", 0.0, authenticated=True)
+        client = Client(1, "127.0.0.1:5", "", 0.0, UNASKED)
         subject.show_monitors(client, [b"AUTH", b"pw"], secret=True)
         assert subject.deliveries == [(3, Simple(b'0.000000 [0 127.0.0.1:5] "AUTH" "(redacted)"'))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.config.kinds import BufferLimit, BufferLimits
+from pyrepl.identity import STRANGER, UNASKED
 from pyrepl.node.client import UNLIMITED, Client
 from pyrepl.node.output_limit import UNCOUNTED_BYTES, OutputWatch, counted_bytes, limit_of, room_for
 
@@ -41,11 +42,11 @@ def test_zero_is_no_limit() -> None:
 
 def test_what_applies_to_whom() -> None:
     limits = BufferLimits(BufferLimit(1000, 0, 0), BufferLimit(2000, 0, 0), BufferLimit(3000, 0, 0))
-    client = Client(1, "127.0.0.1:1", "127.0.0.1:2", 0.0, authenticated=True)
+    client = Client(1, "127.0.0.1:1", "127.0.0.1:2", 0.0, UNASKED)
     assert limit_of(client, limits) == limits.normal
     client.subscribe(b"ch")
     assert limit_of(client, limits) == limits.pubsub
-    stranger = Client(2, "127.0.0.1:1", "127.0.0.1:2", 0.0, authenticated=False)
+    stranger = Client(2, "127.0.0.1:1", "127.0.0.1:2", 0.0, STRANGER)
     assert limit_of(stranger, limits).hard_bytes == 1
 
 

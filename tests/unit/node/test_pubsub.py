@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.pubsub import PubSub
 from pyrepl.resp.reply import Push
 
 
 def client(number: int) -> Client:
-    return Client(number, "", "", 0.0, authenticated=True)
+    return Client(number, "", "", 0.0, UNASKED)
 
 
 def test_a_message_goes_to_the_channels_listeners_in_their_order() -> None:

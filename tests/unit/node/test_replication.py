@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.identity import OURS
 from pyrepl.node.client import Client
 from pyrepl.node.replication import Replication
 from pyrepl.replication.feed import NO_DB
@@ -70,7 +71,7 @@ class TestStreamDb:
     def test_a_replicas_is_that_of_its_masters_stream(self) -> None:
         subject = replication()
         subject.feed_one(3, SET)
-        subject.link_client = Client(7, "m:1", "", 1.0, authenticated=True)
+        subject.link_client = Client(7, "m:1", "", 1.0, OURS)
         assert (subject.stream_db, subject.next_db, subject.select_next_db) == (0, 0, b"")
 
 
@@ -91,6 +92,6 @@ class TestSnapshotFields:
     def test_a_replica_states_the_database_of_its_masters(self) -> None:
         subject = replication()
         subject.feed_one(3, SET)
-        subject.link_client = Client(7, "m:1", "", 1.0, authenticated=True)
+        subject.link_client = Client(7, "m:1", "", 1.0, OURS)
         subject.link_client.db_index = 9
         assert dict(subject.snapshot_fields())[b"repl-stream-db"] == b"9"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.errors import CommandError
+from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.pause import Holder, Pause
 from pyrepl.node.waiting import UNBLOCKED, UNBLOCKED_BY_CLIENT, Waiting
@@ -36,7 +37,7 @@ class Bench:
         self.clients: dict[int, Client] = {}
 
     def client(self, number: int) -> Client:
-        return self.clients.setdefault(number, Client(number, "h:1", "h:2", 0.0, authenticated=True))
+        return self.clients.setdefault(number, Client(number, "h:1", "h:2", 0.0, UNASKED))
 
     def acked(self, number: int, deadline: float | None = None) -> None:
         """It waits for one replica; a bare node has none."""

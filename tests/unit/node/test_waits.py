@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.errors import CommandError
+from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.node.waits import (
@@ -36,7 +37,7 @@ class Bench:
         for session in self.sessions:
             assert session.cursor is not None
             session.cursor.advance(100)
-        self.client = Client(7, "h:1", "h:2", 0.0, authenticated=True)
+        self.client = Client(7, "h:1", "h:2", 0.0, UNASKED)
         self.client.write_cut = 50
 
     def ack(self, replica: int, cut: int, *fsynced: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.commands.engine.effects import KillClients, PauseChanged, UnblockClient
+from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.resp.reply import NO_REPLY, OK, Raw, Verbatim
 from tests.unit.commands.rig import START_MS, Rig
@@ -221,7 +222,7 @@ class TestUnblock:
 
     @pytest.mark.parametrize(("words", "with_error"), [("", False), (" timeout", False), (" Error", True)])
     def test_who_waits(self, rig: Rig, words: str, with_error: bool) -> None:
-        other = Client(77, "h:1", "h:2", 0.0, authenticated=True)
+        other = Client(77, "h:1", "h:2", 0.0, UNASKED)
         rig.node.clients[77] = other
         other.is_blocked = True
         rig.say("CLIENT UNBLOCK 77" + words)

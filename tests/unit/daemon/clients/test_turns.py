@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyrepl.daemon.clients.turns import Turns
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.signals import Signals
+from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.resp.reply import OK
 from tests.unit.daemon.rig import bare_node, in_loop
@@ -14,7 +15,7 @@ from tests.unit.daemon.rig import bare_node, in_loop
 async def test_the_time_and_the_counts_of_a_batch() -> None:
     node, clock = bare_node(), Clock()
     turns = Turns(node, Signals(), clock)
-    client = Client(1, "", "", 0.0, authenticated=True)
+    client = Client(1, "", "", 0.0, UNASKED)
     now_ms = turns.begin_batch(client, 3)
     assert node.keyspace.now_ms == now_ms and abs(now_ms - clock.unix_ms()) < 1000
     assert (client.total_commands, node.stats.total_commands_processed, node.stats.total_reads_processed) == (3, 3, 1)
