@@ -179,11 +179,11 @@ class App:
         signals = self.signals
         self.clients.lost.subscribe(self.replicas.lost)
         signals.deliveries.subscribe(self.clients.deliver)
-        signals.stream_grew.subscribe(self.replicas.plan_pump, self.aof.plan)
+        signals.stream_grew.subscribe(self.replicas.plan_pump, self.aof.tail.plan)
         signals.stream_ends.subscribe(self.aof.stream_ends)
         signals.stream_begins.subscribe(self.aof.stream_begins)
-        signals.before_replies.subscribe(self.aof.flush)
-        signals.before_feed.subscribe(self.aof.flush)
+        signals.before_replies.subscribe(self.aof.tail.flush)
+        signals.before_feed.subscribe(self.aof.tail.flush)
         # A failover may end what clients wait for, so they are told before it hears of an ACK.
         signals.acked.subscribe(self.clients.waits.acked, self.failovers.acked)
         signals.fsynced.subscribe(self.clients.waits.fsynced)

@@ -54,9 +54,10 @@ async def test_it_can_be_switched_on_and_off(tmp_path: Path) -> None:
     async with running(tmp_path) as node:
         await node.say("SET a 1")
         await node.say("CONFIG SET appendonly yes")
-        await until(lambda: node.app.aof.is_on, "the first rewrite")
+        await until(lambda: node.app.aof.tail.is_on, "the first rewrite")
         await node.say("SET b 2")
-        assert b"SET" in incr(tmp_path, 1)
+        # Later, if the rewrite's fsync is still under way.
+        await until(lambda: b"SET" in incr(tmp_path, 1), "the write")
         await node.say("CONFIG SET appendonly no")
         await node.say("SET c 3")
         assert b"$1\r\nc" not in incr(tmp_path, 1)
@@ -74,7 +75,7 @@ async def test_a_replica_begins_anew_after_a_full_sync_and_continues_after_a_res
             await replica.say("SET mine 1")
             await replica.say(f"REPLICAOF 127.0.0.1 {master.port}")
             await link_up(replica)
-            await until(lambda: replica.app.aof.is_on, "the rewrite after the sync")
+            await until(lambda: replica.app.aof.tail.is_on, "the rewrite after the sync")
             await master.say("SET b 2")
             await same_data(master, replica)
         os.chdir(tmp_path / "m")
@@ -197,7 +198,7 @@ async def test_no_fsync_while_a_child_writes_if_so_wished(tmp_path: Path, never:
 async def test_a_replica_whose_disk_is_full_keeps_no_more_of_the_stream_than_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyrepl.daemon.aof.keeper.MOST_BEHIND_BYTES", 5000)
+    monkeypatch.setattr("pyrepl.daemon.aof.tail.MOST_BEHIND_BYTES", 5000)
     monkeypatch.setattr("pyrepl.daemon.aof.keeper.RETRY_S", 0.0)
     for name in ("m", "r"):
         (tmp_path / name).mkdir()
@@ -207,7 +208,7 @@ async def test_a_replica_whose_disk_is_full_keeps_no_more_of_the_stream_than_it_
     ):
         await replica.say(f"REPLICAOF 127.0.0.1 {master.port}")
         await link_up(replica)
-        await until(lambda: replica.app.aof.is_on, "the rewrite after the sync")
+        await until(lambda: replica.app.aof.tail.is_on, "the rewrite after the sync")
 
         def fail(self: AofWriter, data: bytes) -> None:
             raise OSError(28, "No space left on device")
@@ -220,7 +221,9 @@ async def test_a_replica_whose_disk_is_full_keeps_no_more_of_the_stream_than_it_
             assert await replica.info("aof_last_write_status") == "err"
             assert replica.app.node.replication.backlog.held_bytes < 7000
             await same_data(master, replica)
-        await until(lambda: replica.app.aof.is_on and not replica.app.node.persistence.aof.write_error, "its healing")
+        await until(
+            lambda: replica.app.aof.tail.is_on and not replica.app.node.persistence.aof.write_error, "its healing"
+        )
         await same_data(master, replica)
         digest = await replica.say("DEBUG DIGEST")
         await replica.say("DEBUG LOADAOF")
@@ -231,7 +234,7 @@ async def test_a_replica_whose_disk_is_full_keeps_no_more_of_the_stream_than_it_
 async def test_a_rewrite_during_an_fsync_takes_nothing_twice(tmp_path: Path) -> None:
     """With everysec a write waits for an fsync that runs; the base that is made meanwhile has it already."""
     async with running(tmp_path, appendonly=True) as node:
-        writer = node.app.aof._writer
+        writer = node.app.aof.tail._writer
         assert writer is not None
         writer.is_syncing = True
         await node.say("INCR a")
