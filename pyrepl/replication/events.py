@@ -1,7 +1,10 @@
-"""What the machines of this room tell their shells. Plain records; how they are worded is the log's business.
+"""What the machines of this room tell their shells: plain records, and the states that they speak of.
 
-The link (replica side) and the sessions and the roster (master side) have separate alphabets. A shell that gets a
-record does what the record's docstring says, in the order of the list.
+There are three sets, listed in the unions LinkEvent (replica's side), SessionEvent and RosterEvent (master's side). A
+shell takes them out by `events()` and does what each record's docstring says, in the order of the list. A record "for
+the log" asks for nothing else.
+
+Not here: how a record is worded for people and programs (observability/events.py, observability/eventlog).
 """
 
 from __future__ import annotations
@@ -23,23 +26,26 @@ class LinkState(enum.StrEnum):
     CONNECTING = "connecting"
     HANDSHAKE = "handshake"
     PAIRING = "pairing"
-    """Two channels: the second connection is made, and the master waits with its snapshot, as for others to come."""
+    """Two channels: the second connection is made, or stands and waits for the master to begin its snapshot."""
     TRANSFER = "transfer"
+    """The snapshot's cut is known; its bytes are awaited or come."""
     LOADING = "loading"
+    """The snapshot is whole, and the shell still loads it."""
     CATCHING_UP = "catching_up"
-    """Two channels: the snapshot is loaded, and what came of the stream meanwhile is applied slice by slice."""
+    """Two channels: the snapshot is loaded, and the stream that came meanwhile is applied slice by slice."""
     CONNECTED = "connected"
+    """The stream is applied as it comes."""
 
 
 class Connect(Frozen):
-    """Open a connection to the master; then call `connected`, or `lost` when it cannot be had."""
+    """Open a connection to the master; then call `connected`, or `lost` when it cannot be made."""
 
     host: str
     port: int
 
 
 class Disconnect(Frozen):
-    """Close the connection, at once. `lost` need not be called for it."""
+    """Close the first connection at once. `lost` need not be called for it."""
 
 
 class StateChanged(Frozen):
@@ -57,7 +63,7 @@ class Tolerated(Frozen):
 
 
 class SyncAsked(Frozen):
-    """For the log: the PSYNC that was sent."""
+    """For the log: PSYNC was sent with this request."""
 
     request: Request
 
@@ -74,7 +80,7 @@ class OpenRdbChannel(Frozen):
 
 
 class SnapshotAsked(Frozen):
-    """The next bytes for the second connection ask for the snapshot there (`rdb_data_to_send`)."""
+    """The request for the snapshot is the next that `rdb_data_to_send` returns; DEBUG REPL-PAUSE may wait here."""
 
 
 class CloseRdbChannel(Frozen):
@@ -82,21 +88,21 @@ class CloseRdbChannel(Frozen):
 
 
 class SyncBufferFull(Frozen):
-    """For the log: so much of the stream came while the snapshot does that the main connection is not read for now."""
+    """For the log: the buffered stream has reached `limit_bytes`, so the first connection is not read for now."""
 
     limit_bytes: int
 
 
 class CatchUpBegins(Frozen):
-    """For the log: the snapshot is loaded; `buffered_bytes` of the stream that came meanwhile are applied now."""
+    """For the log: the snapshot is loaded, and the `buffered_bytes` of stream that came meanwhile are applied next."""
 
     buffered_bytes: int
 
 
 class FullResyncAnnounced(Frozen):
-    """`+FULLRESYNC` came: the master will make or is making the snapshot. Nothing is to be done yet.
+    """For the log: the master has stated the snapshot's cut, in `+FULLRESYNC`; its bytes follow, maybe much later.
 
-    On two connections it comes on the second, and in Valkey's dialect as `$ENDOFF:`.
+    On two connections that line comes on the second one, in Valkey's dialect as `$ENDOFF:`. `reason` is as below.
     """
 
     replid: ReplId
@@ -105,8 +111,8 @@ class FullResyncAnnounced(Frozen):
 
 
 class FullResyncBegins(Frozen):
-    """The snapshot's first bytes follow. Choose how to load now; see `Link.keep_old_data`. This and the two below count
-    only while `Link.may_load`.
+    """The snapshot's first bytes follow: choose now how to load them, and call `Link.keep_old_data`. Ignore this event
+    and the two below if `Link.may_load` is False.
 
     `total_bytes` is None for a diskless master. `reason` is why the master did not continue us, as far as we can tell.
     """
@@ -130,15 +136,16 @@ class SnapshotEnds(Frozen):
 
 
 class LoadsOn(Frozen):
-    """For the log: the (main) connection is gone, the snapshot is whole. It is loaded to its end, then we ask for the
-    rest; Lost comes once that is done."""
+    """For the log: the first connection is gone, but the snapshot is whole. The load goes on to its end; then Lost
+    follows, and the next PSYNC asks for the stream behind the snapshot."""
 
     reason: Reason
     text: str
 
 
 class Continued(Frozen):
-    """Partial resync: the stream goes on at `held`. `new_replid` is set if its name changed (Role.continued)."""
+    """A partial resync is granted: the stream goes on at the cut `held`. `new_replid` is set if the stream has another
+    id from there on: then our own id has to change (Role.continued)."""
 
     replid: ReplId
     held: Offset
@@ -165,13 +172,13 @@ class Apply(NamedTuple):
 
 
 class LinkUp(Frozen):
-    """The stream flows, after a full resync or a partial one."""
+    """The stream flows: after a full resync (`full`), or a partial one."""
 
     full: bool
 
 
 class Lost(Frozen):
-    """The link broke in phase `state`. Throw away what a snapshot left half-done. `text` is for people."""
+    """The link broke in phase `state`. Throw away a half-loaded snapshot. `text` is for people."""
 
     reason: Reason
     state: LinkState
@@ -246,20 +253,21 @@ class SnapshotTarget(enum.StrEnum):
 
 
 class SyncRequested(Frozen):
-    """The replica asks to sync: call `roster.request_sync(session, request, now)`."""
+    """The replica asks to sync: call `Roster.request_sync(session, request, now)`."""
 
     request: Request
 
 
 class WentOnline(Frozen):
-    """For the log: the replica is in step from here on. `full`: after a snapshot, `partial` is the bytes it lacked."""
+    """For the log: the replica is online. `full`: after a snapshot; otherwise it was continued and lacked
+    `missing_bytes`."""
 
     full: bool
     missing_bytes: int = 0
 
 
 class SendFile(Frozen):
-    """The snapshot file is ready: send its `size_bytes` to this replica after `data_to_send`, then `file_sent`."""
+    """The snapshot file is ready: send its `size_bytes` to this replica after `data_to_send`, then call `file_sent`."""
 
     size_bytes: int
 
@@ -276,7 +284,8 @@ SessionEvent = SyncRequested | WentOnline | SendFile | CloseSession
 
 
 class SyncDecided(Frozen):
-    """For the log: what the replica with this id asked and got. `reason` None means it was continued."""
+    """For the log: what the replica with this id asked for, and what was decided. `reason` is None if it is continued,
+    with `missing_bytes` of the stream to send; otherwise it is why it needs a full resync."""
 
     session_id: int
     request: Request
@@ -290,7 +299,7 @@ class SyncDecided(Frozen):
 class RdbChannelAsks(Frozen):
     """For the log: the second connection of a replica wants its snapshot, which waits as in SyncDecided.
 
-    `main_id` is the replica's first connection, None where it has not said so yet.
+    `main_id` is the id of the replica's first connection, None in Valkey's dialect, where that is not known yet.
     """
 
     session_id: int
@@ -300,23 +309,25 @@ class RdbChannelAsks(Frozen):
 
 
 class StreamAttached(Frozen):
-    """For the log: a replica's main connection has the stream from `cut` on, its RDB connection the snapshot."""
+    """For the log: a replica's main connection gets the stream from `cut` on, where the snapshot that its RDB
+    connection takes ends."""
 
     session_id: int
     cut: Offset
 
 
 class PsyncWaitOver(Frozen):
-    """For the log: a replica took its snapshot and never asked for the stream behind it; it is kept no longer."""
+    """For the log: the stream behind a snapshot is kept no longer, as the replica did not ask for it in time, or it
+    grew too large. `session_id` is that of the RDB connection."""
 
     session_id: int
     reason: Reason
 
 
 class StartSnapshot(Frozen):
-    """Start a child for these replicas: `roster.snapshot_started`, then fork before any command is executed.
+    """Make a snapshot for these replicas: call `Roster.snapshot_started`, then fork before any command is executed.
 
-    The list that snapshot_started returns counts, as replicas may come and go in between. With target SOCKETS each
+    Serve the list that snapshot_started returns, as replicas may have come and gone since. With target SOCKETS each
     replica's `data_to_send` goes out before the child's bytes.
     """
 
@@ -325,7 +336,8 @@ class StartSnapshot(Frozen):
 
 
 class StopSnapshot(Frozen):
-    """Nobody waits for the running child any more: kill it (then `roster.snapshot_ended(ok=False)` as it is reaped)."""
+    """No replica waits for the running child any more: kill it, and call `Roster.snapshot_ended(ok=False)` when it is
+    reaped."""
 
 
 class BacklogCreated(Frozen):

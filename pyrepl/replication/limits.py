@@ -1,7 +1,10 @@
-"""How slow and how silent a replica may be, and its client-output-buffer-limit for the stream that is kept for it.
+"""How slow and how silent a replica may be: the limits, and the check of its pending bytes against them.
 
-Not here: when it has been silent too long (session.py), counting the bytes (session.py, pairs.py) and keeping them
-(backlog.py). The replica's own limit while it loads is in syncbuffer.py.
+"Pending" are the bytes of the stream that a replica has not been handed, or its socket has not taken; Redis calls them
+its output buffer (client-output-buffer-limit replica).
+
+Not here: when a replica has been silent too long (session.py), counting the bytes (session.py, pairs.py) and keeping
+them (backlog.py). The replica's own limit while it loads is in syncbuffer.py.
 """
 
 from __future__ import annotations
@@ -22,17 +25,17 @@ class SessionOptions:
     timeout_s: float = 60.0
     """repl-timeout: the longest time without an ACK while online."""
     hard_limit_bytes: int = 256 * 1024 * 1024
-    """client-output-buffer-limit replica: so many bytes pending cut at once."""
+    """client-output-buffer-limit replica: with so many bytes pending, inclusive, the replica is cut at once."""
     soft_limit_bytes: int = 64 * 1024 * 1024
+    """With so many bytes pending, inclusive, for longer than soft_limit_s without a break, the replica is cut."""
     soft_limit_s: float = 60.0
-    """soft_limit_bytes pending for longer than this without a break cut."""
     rdb_channel_grace_s: float = 60.0
     """How long one connection of a pair waits for the other: a main one for its RDB connection to come, a snapshot
     that was taken for the main one to ask for the stream behind it (Valkey's wait-before-rdb-client-free)."""
 
 
 class Excess(NamedTuple):
-    """By what the limits were passed."""
+    """A limit was passed: the reason, with the bytes above the limit, and a sentence for people."""
 
     reason: Reason
     text: str

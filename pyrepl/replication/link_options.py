@@ -1,6 +1,8 @@
-"""What may be set on a link, and which ways to sync on two connections follow from it.
+"""What may be set on a link: timeouts, limits, how we introduce ourselves, and the ways to sync that we offer.
 
-Not here: what they do (conversation.py), and the words of the handshake (handshake.py).
+The shell makes one LinkOptions from the directives and changes it when they change.
+
+Not here: what the options do (conversation.py), and the words of the handshake (handshake.py).
 """
 
 from __future__ import annotations
@@ -28,11 +30,13 @@ class LinkOptions:
     dialects: Dialects = NO_DIALECTS
     """The ways to sync on two connections that are offered."""
     sync_buffer_limit_bytes: int = 256 * 1024 * 1024
-    """With so much of the stream held, the main connection is not read; above 0. The shell puts in here what
-    `syncbuffer.sync_buffer_limit` makes of the directives."""
+    """With so much of the stream buffered, inclusive, the first connection is not read; above 0. The shell sets it to
+    what `syncbuffer.sync_buffer_limit` makes of the directives."""
     slice_bytes: int = SLICE_BYTES
+    """How much of the buffered stream is applied in one go; above 0."""
     fsynced_cut: Callable[[], int] | None = None
-    """How much of the stream our AOF holds safely, told as FACK with each ACK; None without an AOF (Redis 7.2)."""
+    """Returns the cut up to which our AOF holds the stream on disk, told as FACK with each ACK (Redis 7.2). None
+    without an AOF."""
 
     @property
     def offers(self) -> tuple[Dialect, ...]:

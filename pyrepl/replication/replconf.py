@@ -34,7 +34,7 @@ class Exclusion(enum.Flag):
 
 
 def is_answered(argv: list[bytes]) -> bool:
-    """Is this REPLCONF anything but an acknowledgement, or a question for one?"""
+    """Is this REPLCONF answered? An ACK and a GETACK are not; all others are, also those with an argument too few."""
     return len(argv) % 2 == 0 or argv[1].lower() not in (b"ack", b"getack")
 
 
