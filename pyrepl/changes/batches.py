@@ -14,10 +14,10 @@ class Row(NamedTuple):
 
     stream: str
     writer: str
-    """Empty where a stream has one writer, or is read as if it had."""
+    """Who wrote the row. Empty where the stream has one writer, or is read as if it had one."""
     token: int
     part: int
-    """Its number, from 0, among the rows of this token."""
+    """The row's number, from 0, among the rows of this token."""
     data: Json
     """As the stream defines it, for example [0, "user:7", "hset"]; bytes that are no text as in rows.py."""
 
@@ -31,7 +31,7 @@ class Batch(NamedTuple):
     token: int
     rows: tuple[Json, ...]
     size_bytes: int
-    """Of the rows as they came."""
+    """The size of the rows as they came on the wire."""
     history: str
     """The replid under which the token is valid; empty if the node keeps none."""
 

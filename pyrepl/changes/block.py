@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias, final
 
 Fact: TypeAlias = tuple[int, Sequence[str]]
-"""(where it lies, its rows as JSON text); without rows it only moves the position."""
+"""(the fact's place in the stream, its rows as JSON text). A fact without rows only moves the position."""
 
 
 @final

@@ -15,7 +15,7 @@ class FollowingState(enum.StrEnum):
     """How the next rows come."""
 
     BEHIND = "behind"
-    """They are to be asked for, as soon as less waits to leave us."""
+    """The next rows are to be asked for, as soon as fewer bytes wait to be sent to the subscriber."""
     ASKED = "asked"
     LIVE = "live"
 
@@ -26,7 +26,7 @@ class FollowingTrigger(enum.StrEnum):
     ASK = "ask"
     ROWS = "rows"
     HEAD = "head"
-    """The rows that came were the last there are."""
+    """The rows that came reach the head of the stream: there are no more to fetch."""
     GAP = "gap"
     """Live rows do not begin where the subscriber is, or there are none any more."""
     NEW_NAME = "new_name"
@@ -82,11 +82,11 @@ class Following:
         return self.state is FollowingState.BEHIND
 
     def ask(self) -> None:
-        """Rows are wanted."""
+        """Rows are asked for."""
         self._move(FollowingTrigger.ASK)
 
     def took_rows(self) -> None:
-        """Rows came that begin where it is."""
+        """Rows came that begin where the subscriber is."""
         self._move(FollowingTrigger.ROWS)
 
     def reached_head(self) -> None:
@@ -94,12 +94,12 @@ class Following:
         self._move(FollowingTrigger.HEAD)
 
     def fell_behind(self) -> None:
-        """It is live no more: rows are fetched from where it is."""
+        """The subscriber is not fed live any more: rows are fetched from the place where it is."""
         self._move(FollowingTrigger.GAP)
         self.since = self.at
 
     def renamed(self) -> None:
-        """Its writer has another name."""
+        """The stream's writer has another name from now on."""
         self._move(FollowingTrigger.NEW_NAME)
 
     def _move(self, trigger: FollowingTrigger) -> None:

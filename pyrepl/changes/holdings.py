@@ -50,7 +50,7 @@ class Holdings:
         return False
 
     def moved(self, writer: str, token: int) -> bool:
-        """The last row of a token is here, taken: is it new?"""
+        """The last row of a token has come and was taken. Returns whether the token is a new one."""
         if token <= self.tokens.get(writer, -1):
             return False
         self.tokens[writer] = token
@@ -73,7 +73,7 @@ class Holdings:
         return self.moved(writer, token), None
 
     def ask(self, writer: str) -> str:
-        """It is asked for now: the words of the SYNC to send behind it."""
+        """We ask for rows of this writer. Returns the text of the SYNC to send behind the request."""
         assert writer in self.tokens
         self._questions += 1
         self._asked[writer] = f"{self._questions} {writer}"

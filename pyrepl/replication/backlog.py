@@ -91,8 +91,8 @@ class Backlog:
         self._clear()
 
     def refill(self, data: bytes) -> None:
-        """The bytes left of `end`, read back from where they were kept, for those who had less than that when we were
-        restarted. Only while nothing is held; no more than the capacity is taken."""
+        """Take back the bytes left of `end` from the append-only file, after a restart, so that replicas that hold less
+        can be continued. Only while nothing is held; of `data` the newest bytes are taken, up to the capacity."""
         assert self.active and self.start == self.end and not self._tail
         data = data[max(0, len(data) - self.capacity) :]
         assert len(data) <= self.end

@@ -348,8 +348,8 @@ class BacklogCreated(Frozen):
 
 
 class BacklogFreed(Frozen):
-    """The stream is not kept any more, and has a new id: no replica came for `after_s` seconds (repl-backlog-ttl), or
-    (None) our own data is about to go."""
+    """The stream is not kept any more, and has the new id `replid`: no replica was attached for `after_s` seconds
+    (repl-backlog-ttl), or, with `after_s` None, our own data is about to be replaced."""
 
     after_s: int | None
     replid: ReplId

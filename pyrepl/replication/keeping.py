@@ -42,10 +42,10 @@ class Keeping:
         self._watchers: Final[list[Callable[[KeepingEvent], None]]] = []
 
     def watch(self, told: Callable[[KeepingEvent], None]) -> None:
-        """Call `told(event)` each time the keeping begins or ends, when that is done.
+        """Call `told(event)` after each time that the keeping begins or ends.
 
-        Not a window of events: the keeping changes by what the roster, the role and readers of the stream do, and none
-        of them has to see to it that somebody hears.
+        A callback, unlike the events of other machines: the roster, the role and readers of the stream all begin and
+        end the keeping, and none of them should have to pass an event on.
         """
         self._watchers.append(told)
 
@@ -62,7 +62,7 @@ class Keeping:
         self._create(is_new=True)
 
     def end(self, new_replid: ReplId, *, after_s: int | None = None) -> None:
-        """Keep nothing, and let the stream go on as `new_replid`. It may be kept already no more.
+        """Keep nothing, and let the stream go on under the name `new_replid`, also if nothing is kept already.
 
         `after_s`: no replica came for so long; None when our own data goes.
         """

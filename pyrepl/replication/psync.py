@@ -1,6 +1,8 @@
-"""Continue or full resync, and why: the verdict on a replica's request, and the words it travels in.
+"""Continue or full resync, and why: the verdict on a replica's request, and the wire form of request and answer.
 
-Not here: what happens then (session.py on the master, link.py on the replica).
+The master's roster calls `decide`; both ends encode and decode here, so that no other module knows the wire's numbers.
+
+Not here: what follows from the verdict (roster.py and session.py on the master, conversation.py on the replica).
 
 A request (id, held) is continued when the id names our stream up to `held` (history.py) and the backlog covers
 `held`. Otherwise the first row that applies is the cause:
@@ -86,7 +88,7 @@ FULL_RESYNC_CAUSES: Final = (
 
 
 class Reason(Frozen):
-    """A cause with what one wants to know about it."""
+    """A cause and its particulars, for logs, events and INFO."""
 
     cause: Cause
     by_bytes: int = 0
@@ -122,7 +124,7 @@ class Request(Frozen):
     """PSYNC ... FAILOVER: the asker was our master and wants us to take over (Role.why_not_take_over)."""
 
     def with_failover(self, failover: bool) -> Request:
-        """The same, as PSYNC ... FAILOVER or not."""
+        """A copy of this request, as PSYNC ... FAILOVER or not."""
         return Request(self.replid, self.held, self.can_continue, failover)
 
 

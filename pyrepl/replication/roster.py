@@ -1,5 +1,8 @@
 """All replicas of a node: who continues, what each hears of a snapshot, how far each is, and what a full resync cost.
 
+The shell (daemon/feeding/replicas.py) hands in requests to sync, ends of connections and of children, and time; events
+for the shell come out, and what each replica hears is in its session. `now` is monotonic seconds, offsets are cuts.
+
 Not here: what one replica says and hears (session.py), which two connections make one sync (pairs.py), which snapshot
 serves whom and when it starts (shared_snapshot.py), making and sending it (daemon/disk/snapshot), our own master
 (link.py).
@@ -54,10 +57,11 @@ class RosterOptions:
     """Settings of a node that feeds replicas. The shell changes them in place; they count from the next use on."""
 
     diskless: bool = True
-    """repl-diskless-sync."""
+    """repl-diskless-sync: snapshots go to the replicas' sockets, not to a file first."""
     diskless_delay_s: float = 5.0
+    """repl-diskless-sync-delay: how long a diskless snapshot waits for more replicas to share it."""
     diskless_max_replicas: int = 0
-    """Start without waiting longer once so many wait; 0 for never."""
+    """repl-diskless-sync-max-replicas: once so many wait, inclusive, the delay is cut short; 0: never."""
     max_concurrent_syncs: int = 0
     """repl-max-concurrent-syncs: for so many replicas, inclusive, a snapshot is made or sent at a time; 0: no limit."""
     ping_period_s: float = 10.0
@@ -65,7 +69,7 @@ class RosterOptions:
     backlog_ttl_s: int = 3600
     """repl-backlog-ttl; 0 keeps it for ever."""
     dialects: Dialects = NO_DIALECTS
-    """The ways to sync on two connections that are answered; only diskless."""
+    """The ways to sync on two connections that we accept; they need `diskless`."""
     session: SessionOptions = field(default_factory=SessionOptions)
 
 
@@ -95,15 +99,16 @@ class Roster:
         self.sessions: Final[dict[int, Session]] = {}
         self.rdb_channels: Final[dict[int, Session]] = {}
         self.refusal: str = ""
-        """While not empty, syncs are answered with this error (role.py sets it)."""
+        """While not empty, every request to sync is answered with this error line (role.py sets it)."""
         self.failover_refusal = FAILOVER_TO_MASTER
         """PSYNC ... FAILOVER is answered with this error (role.py sets it). A shell that obeys it promotes us first and
         then asks for what is left of the request, an ordinary partial resync."""
         self.is_quiet = False
-        """Nothing of our own goes into the stream (failover.py): its end has to stand still."""
+        """No PING and no GETACK of ours goes into the stream, as its end has to stand still (Role.stand_still)."""
         self.makes_stream = True
-        """We write the stream ourselves: PING and the end of an unused backlog are ours (role.py sets it)."""
+        """We write the stream ourselves, so we also send PINGs and free an unused backlog (role.py sets it)."""
         self.no_replicas_since: float | None = now
+        """Since when no replica is attached; None while one is."""
         self.keeping: Final = Keeping(history, backlog, feed)
         """Begins and ends the keeping of our stream."""
         self._events: Final[list[RosterEvent]] = []
@@ -136,12 +141,13 @@ class Roster:
 
     @property
     def running(self) -> SnapshotTarget | None:
-        """Where the child that was started for replicas writes to."""
+        """Where the child that was started for replicas writes to; None if none runs."""
         return self._snapshot.target
 
     @property
     def waiting_psync(self) -> int:
-        """Replicas that take or took a snapshot and have not asked for the stream behind it: replicas_waiting_psync."""
+        """Replicas in Valkey's dialect that have not asked for the stream behind their snapshot yet, while it comes and
+        afterwards: replicas_waiting_psync."""
         return len(self.pairs.waits)
 
     @property
@@ -158,12 +164,19 @@ class Roster:
     # ------------------------------------------------------------------ sessions come and go
 
     def open_session(self, session_id: int, ip: str, now: float) -> Session:
-        """A machine for a client that sent its first REPLCONF, PSYNC or SYNC. Listed once it asks to sync."""
+        """Make the machine for a client that sent its first REPLCONF, PSYNC or SYNC. `session_id` is the client's id.
+
+        The roster lists the session once it asks to sync.
+        """
         return Session(session_id, ip, self.options.session, now, self.pairs)
 
     def request_sync(self, session: Session, request: Request, now: float) -> None:
-        """Decide on SyncRequested. What the replica hears is in the session's windows."""
+        """Decide on SyncRequested: refuse, continue, or a full resync on one or two connections.
+
+        What the replica hears is in the session's `data_to_send` and `events`.
+        """
         if session.state is not SessionState.HANDSHAKE:
+            # It was closed, or has its decision already.
             return
         refusal = self.failover_refusal if request.failover else self.refusal
         told = session.told
@@ -174,6 +187,7 @@ class Roster:
         if session.is_rdb_channel:
             self._serve_rdb_channel(session, now)
             return
+        # Decided first: a backlog that is made here brings a new id, which would hide the true cause.
         decision = decide(request, self._history, self._backlog)
         self._keep_stream(now)
         dialect = self.pairs.dialect_for(session) if request.can_continue else None
@@ -188,6 +202,7 @@ class Roster:
 
     def remove(self, session: Session, now: float) -> None:
         """The session's connection has ended. Harmless if it was never listed or is removed already."""
+        # Looked at before `lost` moves the session on: did it go while the child was writing to it?
         hung_up = session.state is SessionState.WAIT_SNAPSHOT_END
         if session.state is not SessionState.CLOSED:
             session.lost("connection closed")
@@ -203,7 +218,7 @@ class Roster:
         self._snapshot.stop_unless(self.pairs.has_unsettled)
 
     def close_all(self, reason: Reason, text: str, now: float) -> None:
-        """Cut every replica: our stream gets another name or another content."""
+        """Cut every replica, as our stream gets another name or another content."""
         for session in self._all():
             session.close(reason, text)
         self._remove_closed(now)
@@ -228,6 +243,7 @@ class Roster:
         served = self._snapshot.begin(Offset(self._backlog.end))
         if not served:
             return []
+        # Those who read from this cut on do not know which database the stream has selected: select it again.
         self._feed.forget_db()
         for session in served:
             if session.is_rdb_channel:
@@ -301,7 +317,8 @@ class Roster:
         self._note_absence(now)
 
     def ask_acks(self) -> None:
-        """Put a GETACK into the stream (WAIT)."""
+        """Put a GETACK into the stream, so that replicas acknowledge at once (WAIT, FAILOVER). No effect on a replica,
+        whose stream is its master's, without a backlog, or while the stream has to stand still."""
         if self.makes_stream and self._backlog.active and not self.is_quiet:
             self._backlog.append(self._feed.getack())
 
@@ -311,11 +328,12 @@ class Roster:
         return [*self.sessions.values(), *self.rdb_channels.values()]
 
     def _list(self, session: Session) -> None:
-        """It has asked to sync, and counts from now on."""
+        """The session has asked to sync: it counts as a replica from now on."""
         (self.rdb_channels if session.is_rdb_channel else self.sessions)[session.id] = session
         self.no_replicas_since = None
 
     def _note_absence(self, now: float) -> None:
+        """If no replica is left, repl-backlog-ttl begins now."""
         if self.no_replicas_since is None and not (self.sessions or self.rdb_channels or self.pairs.waits):
             self.no_replicas_since = now
 
@@ -339,7 +357,8 @@ class Roster:
             self._snapshot.plan(now)
 
     def _count_full_resync(self, session: Session, request: Request, decision: Decision) -> Reason:
-        """Why it is needed: for a replica that comes without an id, what ended its last sync."""
+        """Count a full resync by its cause. A replica that comes without an id does not say why it needs one: then the
+        cause is what ended its last sync, if we remember that."""
         assert decision.reason is not None
         reason = decision.reason
         if reason.cause is Cause.FIRST:
@@ -350,7 +369,8 @@ class Roster:
     def _send_to_rdb_channel(
         self, session: Session, request: Request, decision: Decision, dialect: Dialect, now: float
     ) -> None:
-        """A full resync on two connections: this is the main one. It is counted here, where its cause is known."""
+        """Begin a full resync on two connections; `session` is the main one. It is counted here, since its request
+        shows the cause, and not again when the RDB connection asks for the snapshot."""
         reason = self._count_full_resync(session, request, decision)
         if dialect.replica_asks_for_stream:
             self.pairs.expect(session)
@@ -360,7 +380,7 @@ class Roster:
         self._events.append(SyncDecided(session.id, request, reason, 0, "rdb_channel"))
 
     def _serve_rdb_channel(self, session: Session, now: float) -> None:
-        """An RDB connection wants its snapshot: the next one that goes to sockets."""
+        """An RDB connection asks for its snapshot: it waits for the next one that goes to sockets."""
         refusal = self.pairs.why_not_serve(session)
         if refusal:
             session.refuse(refusal)
@@ -374,7 +394,8 @@ class Roster:
         self._snapshot.plan(now)
 
     def _start_rdb_channel(self, rdb: Session, stream_db: int, now: float) -> None:
-        """The snapshot for an RDB connection begins: its main one has the stream, or the stream is kept for it."""
+        """The snapshot for an RDB connection begins. In Redis's dialect its main connection gets the stream behind the
+        cut now; in Valkey's the stream is kept until the main connection asks for it."""
         cut, replid = self._cut, self._history.replid
         cursor = self._backlog.attach(cut)
         main, dialect = rdb.partner, rdb.dialect
@@ -389,7 +410,10 @@ class Roster:
         self._events.append(StreamAttached(main.id, cut))
 
     def _continue_behind_snapshot(self, main: Session, request: Request, decision: Decision, now: float) -> None:
-        """A main connection in Valkey's dialect asks for the stream that is kept for it. Part of its full resync."""
+        """A main connection in Valkey's dialect asks for the stream that is kept for it.
+
+        That belongs to its full resync, so it is not counted as a partial one.
+        """
         wait = main.psync_wait
         assert wait is not None
         if decision.reason is not None:
