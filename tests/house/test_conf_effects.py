@@ -24,7 +24,7 @@ BY_OTHER_WAYS = {
     "enable-protected-configs": "Settings.why_not_settable acts on it",
     "masterauth": "roles reads it",
     **{name.replace("_", "-"): "snapshots take all of PackingSettings together" for name in PackingSettings._fields},
-    **{name.replace("_", "-"): "settings_in_force hands it to the roster by its name" for name in ROSTER.values()},
+    **{name.replace("_", "-"): "node_settings hands it to the roster by its name" for name in ROSTER.values()},
 }
 
 

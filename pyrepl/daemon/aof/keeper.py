@@ -1,4 +1,4 @@
-"""The node's append-only file while it runs: what is written when, and how its files follow each other.
+"""The node's append-only file while it runs: how its files follow each other. The one being written is `tail`'s.
 
 What is appended is the replication stream itself, read from the backlog like a replica reads it: so a place in the
 file is a place in the stream (aof/place.py), and the pings of the stream stand in the file too, where they do nothing.
