@@ -55,7 +55,6 @@ class DiskDeeds:
             return self._schedule_bgsave(call, effects.ScheduleBgSave())
         if not self._saver.bgsave():
             raise CommandError("ERR")
-        self._log(events.SavingStarted(call.node.persistence.child_pid or 0))
         return Simple(b"Background saving started")
 
     def _schedule_bgsave(self, call: Call, effect: effects.ScheduleBgSave) -> Reply:

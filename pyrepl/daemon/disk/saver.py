@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, final
 
 from pyrepl.daemon.clock import Clock
-from pyrepl.daemon.disk.snapshot import Outcome, Snapshot, Target, ToFile, save_to_file
+from pyrepl.daemon.disk.snapshot import Outcome, Snapshot, Target, ToFile, ToReplicas, save_to_file
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
@@ -19,7 +19,8 @@ from pyrepl.keyspace.snapshot import SnapshotJob, needs_version
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.observability.eventlog.record import Record
-from pyrepl.observability.eventlog.records import SnapshotEnded, SnapshotStarted
+from pyrepl.observability.telling.snapshots import SnapshotTeller
+from pyrepl.observability.telling.voice import Voice
 from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.row import CannotHold
 from pyrepl.rdb.values import IdmpLimits
@@ -45,7 +46,7 @@ class Saver(Service):
         self._signals = signals
         self._clock = clock
         self._log = log
-        self._tell = tell
+        self._teller = SnapshotTeller(Voice(log, tell))
         self.number = 0
         """Of the snapshot begun last, from 1."""
         self._child: Snapshot | None = None
@@ -117,7 +118,8 @@ class Saver(Service):
         node.stats.total_forks += 1
         node.stats.latest_fork_usec = child.fork_us
         self._for_replicas = for_replicas
-        self._tell_started(child)
+        target_name, keys = persistence.bgsave_target, persistence.child_keys_total
+        self.number = self._teller.started(self._purpose, target_name, child.pid, keys, child.fork_us, node.stream_end)
         if not for_replicas:
             self._signals.other_child.tell(True)
         return True
@@ -125,29 +127,6 @@ class Saver(Service):
     @property
     def _purpose(self) -> str:
         return "replicas" if self._for_replicas else "bgsave"
-
-    def _tell_started(self, child: Snapshot) -> None:
-        self.number += 1
-        node = self._node
-        target, keys = node.persistence.bgsave_target, node.persistence.child_keys_total
-        cut = node.stream_end
-        self._tell(SnapshotStarted(self.number, self._purpose, target, child.pid, keys, child.fork_us, cut))
-
-    def _tell_ended(self, outcome: Outcome) -> None:
-        self._tell(
-            SnapshotEnded(
-                self.number,
-                self._purpose,
-                self._node.persistence.bgsave_target,
-                ok=not outcome.error,
-                snapshot_ms=round(outcome.seconds * 1000),
-                keys=outcome.keys,
-                written_bytes=outcome.written_bytes,
-                private_bytes=outcome.cow_bytes,
-                signal=outcome.signal or None,
-                error=outcome.error or None,
-            )
-        )
 
     def kill(self, reason: str) -> None:
         """Kill the child; its end is told as usual."""
@@ -198,8 +177,7 @@ class Saver(Service):
         for seconds, least in self._node.settings.save:
             if changes >= least and elapsed_s > seconds and self._may_retry():
                 self._log(events.SavePointReached(least, seconds))
-                if self.bgsave() and persistence.child_pid is not None:
-                    self._log(events.SavingStarted(persistence.child_pid))
+                self.bgsave()
                 return
 
     def flushed(self) -> None:
@@ -268,14 +246,16 @@ class Saver(Service):
     def _receive_end(self, outcome: Outcome) -> None:
         on_end, self._on_end = self._on_end, None
         self._child = None
-        self._tell_ended(outcome)
+        target = outcome.target
+        readers = len(target.heads) - len(outcome.lost) if isinstance(target, ToReplicas) else 0
+        self._teller.ended(outcome, readers)
         persistence = self._node.persistence
         persistence.bgsave_started_at = None
         persistence.bgsave_target = ""
         persistence.child_pid = None
         persistence.last_bgsave_s = int(outcome.seconds)
         persistence.last_cow_bytes = outcome.cow_bytes
-        if isinstance(outcome.target, ToFile):
+        if isinstance(target, ToFile):
             self._note_file(outcome)
         self._node.review_guard()
         if not self._for_replicas:
@@ -285,14 +265,10 @@ class Saver(Service):
 
     def _note_file(self, outcome: Outcome) -> None:
         if outcome.is_unwanted:
-            self._log(events.SavingKilled(outcome.signal))
             return
         if outcome.error:
-            self._log(events.CannotWriteSnapshot("child", outcome.error))
-            self._log(events.SavingKilled(outcome.signal) if outcome.signal else events.SavingFailed())
             self._node.persistence.last_bgsave_ok = False
             return
-        self._log(events.SavingSucceeded())
         self._note_saved(self._dirty_at_start, int(outcome.seconds))
 
     def _note_saved(self, dirty: int, seconds: int) -> None:

@@ -8,8 +8,8 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.service import Service
 from pyrepl.node.node import Node
-from pyrepl.observability.eventlog.master_end import MasterEnd
 from pyrepl.observability.eventlog.state import Sampler
+from pyrepl.observability.telling.master_end import MasterEnd
 
 _LOOK_EVERY_S: Final = 0.1
 

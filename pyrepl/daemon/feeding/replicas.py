@@ -1,7 +1,8 @@
 """Our replicas: the shell of `replication.roster` and its sessions.
 
 Requests come in through client connections (REPLCONF, PSYNC, ACKs); what goes out is `replica_conn`'s. This module
-carries out what roster and sessions ask for: snapshots, files, closing.
+carries out what roster and sessions ask for: snapshots, files, closing. What the logs say of it is
+`observability.telling.master_end`'s, which is given each event before it is carried out.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from typing import Any, Final, final
+from typing import Final, final
 
 from pyrepl.commands.engine.effects import ReplPausePoint
 from pyrepl.daemon.clients.client_conn import ClientConn
@@ -27,11 +28,10 @@ from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
 from pyrepl.node.node import Node
-from pyrepl.observability import events, sync_lines
-from pyrepl.observability.client_line import client_line
-from pyrepl.observability.eventlog.master_end import MasterEnd
+from pyrepl.observability import events
 from pyrepl.observability.eventlog.record import Record
-from pyrepl.observability.eventlog.records import BacklogCreated, BacklogFreed
+from pyrepl.observability.telling.master_end import MasterEnd, Replica
+from pyrepl.observability.telling.voice import Voice
 from pyrepl.replication import events as machine
 from pyrepl.replication.dialects import Capability
 from pyrepl.replication.psync import Cause, Request
@@ -73,28 +73,17 @@ class Replicas(ReplicaOwner, Service):
         self._log = log
         self._roster = node.replication.roster
         self._backlog = node.replication.backlog
-        self._tell = tell
-        self.story = MasterEnd(tell, self._backlog)
+        self.story = MasterEnd(Voice(log, tell), self._backlog, node.replication.history)
         self._loop = asyncio.get_running_loop()
         self._replicas: dict[int, ReplicaConn] = {}
         self._pump_planned = False
         self._sync_file = saver.dump_path
         """The snapshot file made last for replicas."""
-        self._hung_up: dict[int, str] = {}
-        """RDB connections that ended while the child wrote to them, with their addresses."""
         self._sync_snapshot = 0
         """The number of that snapshot."""
         self._timeout: Final = SharedSeconds(float(node.settings.repl_timeout))
         """repl-timeout, for the child that writes to sockets."""
-        self._handlers: dict[type[Any], Callable[[Any], None]] = {
-            machine.SyncDecided: self._on_decided,
-            machine.RdbChannelAsks: self._on_rdb_channel_asks,
-            machine.StreamAttached: self._on_stream_attached,
-            machine.PsyncWaitOver: self._on_psync_wait_over,
-            machine.StartSnapshot: self._on_start_snapshot,
-            machine.StopSnapshot: self._on_stop_snapshot,
-        }
-        self._roster.keeping.watch(self._on_keeping)
+        self._roster.keeping.watch(self.story.keeping)
 
     def settings_changed(self, names: Collection[str]) -> None:
         """Let a child that writes to sockets already go by the present repl-timeout, and the roster by its options."""
@@ -110,8 +99,7 @@ class Replicas(ReplicaOwner, Service):
         was_replica = session.is_replica
         session.receive_command(argv, self._clock.now())
         if session.may_stream and not streamed:
-            self._log(events.ReplicaSynchronized(session.address))
-            self.story.went_online(session, self._clock.now(), full=True)
+            self.story.flows(session, self._clock.now(), full=True)
         elif streamed:
             self.story.acked(session, self._clock.now())
         self._signals.acked.tell()
@@ -138,8 +126,7 @@ class Replicas(ReplicaOwner, Service):
         for request in requests:
             self._request_sync(session, request)
         if not requests and session.state is machine.SessionState.HANDSHAKE:
-            self._log(events.ReplicaAsksForSync(session.address))
-            self._log(events.ReplicaAsksWithWrongOffset(session.address))
+            self.story.asked_wrongly(session)
         if session.is_replica:
             conn.client.become_replica(is_rdb_channel=session.is_rdb_channel)
             conn.transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
@@ -182,25 +169,14 @@ class Replicas(ReplicaOwner, Service):
         if replica is None:
             return
         replica.close_file()
+        session, now = replica.session, self._clock.now()
         # A session that we ended is closed by now.
-        by_us = replica.session.end_reason is not None
-        child_writes = replica.session.state is machine.SessionState.WAIT_SNAPSHOT_END
-        self._roster.remove(replica.session, self._clock.now())
-        if conn.client.is_replica:
-            self._log_lost(replica.session, child_writes=child_writes)
-        self.story.lost(replica.session, replica.session.end_reason, self._clock.now(), by_us=by_us)
+        by_us = session.end_reason is not None
+        was_fed = session.state is machine.SessionState.WAIT_SNAPSHOT_END
+        self._roster.remove(session, now)
+        is_fed = was_fed and self._roster.running is not None
+        self.story.lost(Replica(session, conn.client), now, by_us=by_us, is_fed=is_fed)
         self._plan_pump_now()
-
-    def _log_lost(self, session: Session, *, child_writes: bool) -> None:
-        """An RDB connection ends when it has brought the snapshot; its replica may hang up before the child is done,
-        and whether it had everything is known when that is."""
-        if session.is_rdb_channel and child_writes and self._roster.running is not None:
-            self._hung_up[session.id] = session.address
-        elif session.is_rdb_channel:
-            self._log(sync_lines.rdb_channel_line(session.address, session.snapshot_is_out))
-        else:
-            cause = str(session.end_reason) if session.end_reason is not None else "closed"
-            self._log(events.ReplicaLost(session.address, cause))
 
     def drained(self) -> None:
         """The transport of a replica takes more."""
@@ -247,8 +223,7 @@ class Replicas(ReplicaOwner, Service):
     def pump(self) -> None:
         """Carry out what roster and sessions want, and write what may go out."""
         self._pump_planned = False
-        for event in self._roster.events():
-            self._handlers[type(event)](event)
+        self._carry_out_roster()
         self._signals.before_feed.tell()
         sent = 0
         for replica in list(self._replicas.values()):
@@ -258,8 +233,20 @@ class Replicas(ReplicaOwner, Service):
         self._roster.check_output_buffers(self._clock.now())
         for replica in list(self._replicas.values()):
             self._carry_out(replica)
+        self._carry_out_roster()
+
+    def _carry_out_roster(self) -> None:
         for event in self._roster.events():
-            self._handlers[type(event)](event)
+            self.story.tell(event, self._whom(event), self._clock.now())
+            if isinstance(event, machine.StartSnapshot):
+                self._start_snapshot(event, _FLUSH_TRIES)
+            elif isinstance(event, machine.StopSnapshot):
+                self._stop_snapshot()
+
+    def _whom(self, event: machine.RosterEvent) -> Replica | None:
+        """The replica that an event is about; None for one that is gone, and for what concerns no single one."""
+        replica = self._replicas.get(getattr(event, "session_id", 0))
+        return None if replica is None else Replica(replica.session, replica.conn.client)
 
     def _carry_out(self, replica: ReplicaConn) -> None:
         session = replica.session
@@ -269,28 +256,19 @@ class Replicas(ReplicaOwner, Service):
             self._delete_sync_file()
             self._plan_pump_now()
         for event in session.events():
+            self.story.tell(event, Replica(session, replica.conn.client), self._clock.now())
             if isinstance(event, machine.SendFile):
                 self._send_file(replica)
             elif isinstance(event, machine.WentOnline):
-                self._went_online(session, event)
+                self._plan_pump_now()
             elif isinstance(event, machine.CloseSession):
                 self._close(replica, event)
-
-    def _went_online(self, session: Session, event: machine.WentOnline) -> None:
-        if event.full and session.target is machine.SnapshotTarget.SOCKETS and not session.uses_sync:
-            self._log(events.ReplicaWaitsForAck(session.address))
-        # A quick replica has acknowledged before we hear of the child's end: then there is nothing to wait for.
-        if session.may_stream:
-            if event.full:
-                self._log(events.ReplicaSynchronized(session.address))
-            self.story.went_online(session, self._clock.now(), full=event.full)
-        self._plan_pump_now()
 
     def _send_file(self, replica: ReplicaConn) -> None:
         try:
             replica.open_file(self._sync_file, self._node.settings.repl_sync_max_bytes_per_second)
         except OSError as error:
-            self._log(events.CannotSendSnapshot(replica.session.address, error.strerror or str(error)))
+            self.story.cannot_send(replica.session, error.strerror or str(error))
             replica.close(flush=False)
             return
         session = replica.session
@@ -306,25 +284,13 @@ class Replicas(ReplicaOwner, Service):
             self._sync_file.unlink(missing_ok=True)
 
     def _close(self, replica: ReplicaConn, event: machine.CloseSession) -> None:
-        session = replica.session
-        client = client_line(replica.conn.client, self._clock.now()).decode("utf-8", "replace")
         if event.reason.cause is Cause.OUTPUT_BUFFER:
             self._node.stats.client_output_buffer_limit_disconnections += 1
-            self._log(events.OutputBufferExceeded(client))
-        elif event.reason.cause is Cause.TIMEOUT:
-            self._log(sync_lines.timed_out_line(session.address, event.reason.detail))
-        elif event.reason.cause is Cause.SNAPSHOT_FAILED:
-            self._log(events.SyncSnapshotFailed())
-        elif event.reason.cause is Cause.PROTOCOL:
-            self._log(events.ReplicaCut(event.text, client))
         if event.flush:
-            replica.conn.transport.write(b"".join(session.data_to_send()))
+            replica.conn.transport.write(b"".join(replica.session.data_to_send()))
         replica.close(flush=event.flush)
 
     # ------------------------------------------------------------------ snapshots
-
-    def _on_start_snapshot(self, event: machine.StartSnapshot) -> None:
-        self._start_snapshot(event, _FLUSH_TRIES)
 
     def _start_snapshot(self, event: machine.StartSnapshot, tries: int) -> None:
         """Fork as soon as the sockets are the child's to write; a replica that keeps its socket full is dropped."""
@@ -344,8 +310,7 @@ class Replicas(ReplicaOwner, Service):
 
     def _fork(self, kind: machine.SnapshotTarget, sessions: list[Session]) -> None:
         disk = kind is machine.SnapshotTarget.DISK
-        channel = " (rdb-channel)" if any(session.is_rdb_channel for session in sessions) else ""
-        self._log(events.SyncSnapshotStarting("disk" if disk else f"replicas sockets{channel}"))
+        self.story.snapshot_starts(kind, sessions)
         target: Target = ToFile(self._saver.dump_path) if disk else self._sockets(sessions)
         compressed = disk or not all(Capability.NO_COMPRESSION in session.told.capabilities for session in sessions)
         version = version_for(self._node, sessions, self._log)
@@ -364,8 +329,6 @@ class Replicas(ReplicaOwner, Service):
             return
         for session in sessions if not disk else ():
             self.story.delivery_started(session, self._saver.number, self._backlog.end, self._clock.now())
-        pid = self._node.persistence.child_pid or 0
-        self._log(events.SavingStarted(pid) if disk else events.TransferStarted(pid))
         self._pauses.reached(ReplPausePoint.AFTER_FORK)
 
     def _sockets(self, sessions: list[Session]) -> ToReplicas:
@@ -391,36 +354,20 @@ class Replicas(ReplicaOwner, Service):
                 size = self._sync_file.stat().st_size if ok else 0
             except OSError as error:
                 ok = False
-                self._log(events.CannotWriteSnapshot("stat", error.strerror or str(error)))
-        elif ok:
-            self._log(events.TransferReadOut(len(ids) - len(outcome.lost)))
-            self._log(events.TransferSucceeded())
-        else:
-            if not outcome.is_unwanted:
-                self._log(events.CannotWriteSnapshot("socket", outcome.error))
-            self._log(events.TransferKilled(outcome.signal) if outcome.signal else events.TransferFailed())
+                self.story.file_failed(error.strerror or str(error))
+        lost = {ids[fd]: why for fd, why in outcome.lost.items()}
         if not isinstance(outcome.target, ToFile):
-            self._tell_delivered(outcome, ids)
-        failed = [ids[fd] for fd in outcome.lost]
-        for session_id, address in self._hung_up.items():
-            self._log(sync_lines.rdb_channel_line(address, ok and session_id not in failed))
-        self._hung_up.clear()
-        for fd, why in outcome.lost.items():
-            replica = self._replicas.get(ids[fd])
+            self.story.delivered(ids.values(), lost, outcome.written_bytes, outcome.error, self._clock.now())
+        for session_id, why in lost.items():
+            replica = self._replicas.get(session_id)
             if replica is not None and why != TIMED_OUT:
-                self._log(events.CannotSendSnapshot(replica.session.address, why))
-        self._roster.snapshot_ended(ok, self._clock.now(), size_bytes=size, detail=outcome.word, failed=failed)
+                self.story.cannot_send(replica.session, why)
+        self._roster.snapshot_ended(ok, self._clock.now(), size_bytes=size, detail=outcome.word, failed=lost)
         # At once, so that the file is opened before anything else can replace it.
         self.pump()
 
-    def _tell_delivered(self, outcome: Outcome, ids: dict[int, int]) -> None:
-        for fd, session_id in ids.items():
-            error = outcome.error or outcome.lost.get(fd, "")
-            size = None if error else outcome.written_bytes
-            self.story.delivery_ended(session_id, self._clock.now(), delivered_bytes=size, error=error)
-
-    def _on_stop_snapshot(self, event: machine.StopSnapshot) -> None:
-        self._log(events.NobodyWaitsForSnapshot())
+    def _stop_snapshot(self) -> None:
+        self.story.nobody_waits()
         self._saver.kill("every replica waiting for the snapshot is gone")
 
     def other_child(self, runs: bool) -> None:
@@ -428,48 +375,7 @@ class Replicas(ReplicaOwner, Service):
         self._roster.set_other_child(runs, self._clock.now())
         self._plan_pump_now()
 
-    # ------------------------------------------------------------------ the rest
-
-    def _on_decided(self, event: machine.SyncDecided) -> None:
-        replica = self._replicas.get(event.session_id)
-        if replica is None:
-            return
-        address = replica.session.address
-        self.story.decided(replica.session, event, replica.conn.client.addr, self._clock.now())
-        self._log(events.ReplicaAsksForSync(address))
-        if event.reason is None:
-            self._log(events.PartialResyncAccepted(address, event.missing_bytes, event.request.held + 1))
-            return
-        for line in sync_lines.full_resync_lines(address, event, self._node.replication.history):
-            self._log(line)
-
-    def _on_rdb_channel_asks(self, event: machine.RdbChannelAsks) -> None:
-        replica = self._replicas.get(event.session_id)
-        if replica is not None:
-            self.story.rdb_channel_asks(replica.session, event, replica.conn.client.addr)
-            self._log(events.RdbChannelAsksForSync(replica.session.address))
-            for line in sync_lines.wait_lines(event.wait):
-                self._log(line)
-
-    def _on_stream_attached(self, event: machine.StreamAttached) -> None:
-        replica = self._replicas.get(event.session_id)
-        if replica is not None:
-            self._log(events.DeliveringBoth(replica.session.address))
-
-    def _on_psync_wait_over(self, event: machine.PsyncWaitOver) -> None:
-        self.story.psync_wait_over(event, self._clock.now())
-        self._log(events.PsyncWaitOver(event.session_id, str(event.reason)))
-
-    def _on_keeping(self, event: machine.KeepingEvent) -> None:
-        """Our stream is kept from now on, or is kept no more. The line of the log is for what replicas made of it."""
-        if isinstance(event, machine.BacklogCreated):
-            self._tell(BacklogCreated(self._backlog.capacity))
-            if event.is_new:
-                self._log(events.BacklogCreated(event.replid, self._node.replication.history.replid2))
-        else:
-            self._tell(BacklogFreed("full_resync" if event.after_s is None else "ttl"))
-            if event.after_s is not None:
-                self._log(events.BacklogFreed(event.after_s))
+    # ------------------------------------------------------------------ inside
 
     def _replica(self, conn: ClientConn) -> ReplicaConn:
         """The connection's replica side, made at its first word."""

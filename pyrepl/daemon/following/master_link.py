@@ -2,7 +2,8 @@
 
 All decisions are the machine's. This shell opens and closes connections (`link_conn`), a second one where the snapshot
 has a channel of its own, keeps the machine's deadline, hands snapshots to `sync_load`, commands to the dispatcher and
-raw bytes to our own backlog, and words events for the log.
+raw bytes to our own backlog. What the logs say of the link is `observability.telling.replica_end`'s, which is given
+each event before it is carried out.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from pyrepl.daemon.wires.descriptor_io import MOST_BYTES
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.loader import Loader
-from pyrepl.observability import events, link_lines
+from pyrepl.observability import events
 from pyrepl.observability.eventlog.record import Record
-from pyrepl.observability.eventlog.replica_end import ReplicaEnd
+from pyrepl.observability.telling import link_lines
+from pyrepl.observability.telling.replica_end import ReplicaEnd
+from pyrepl.observability.telling.voice import Voice
 from pyrepl.replication import events as machine
-from pyrepl.replication.backoff import STEADY_S
 from pyrepl.replication.link import Link, OldData
-from pyrepl.replication.psync import Cause
 from pyrepl.replication.stream_place import stated_db
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from pyrepl.node.node import Node
 
 _KEEPALIVE_S: Final = 300
-_PROGRESS_EVERY_S: Final = 5.0
 _WAIT_S: Final = 0.002
 _EARLY_S: Final = 0.001
 """Of the loop's timers, which count in whole milliseconds."""
@@ -91,7 +91,7 @@ class MasterLink:
     ) -> None:
         """`tell` is the event log."""
         self.link = link
-        self.story = ReplicaEnd(tell, link, clock.now())
+        self._story = ReplicaEnd(Voice(log, tell), link, clock.now())
         self.client = client
         """What commands of the stream run as; CLIENT LIST shows it with flag M."""
         self._owner = owner
@@ -107,43 +107,29 @@ class MasterLink:
         self._timer: asyncio.TimerHandle | None = None
         self._load: sync_load.SyncLoad | None = None
         self._announced: machine.FullResyncBegins | None = None
-        self._catch_up_from: int | None = None
-        self._buffer_was_full = False
-        """Said so in this sync: while the buffer is applied it fills up again and again."""
-        self._failures = 0
-        self._up_at: float | None = None
-        self._progress_at = 0.0
+        self._is_catching_up = False
         self._pumping = False
         self._slow_until = 0.0
         """key-load-delay: nothing is read before."""
         self._command_bytes = 0.0
         """The mean of the commands applied last."""
-        self._handlers: dict[type[Any], Callable[[Any], None]] = {
+        self._deeds: dict[type[Any], Callable[[Any], None]] = {
             machine.Connect: self._on_connect,
             machine.Disconnect: self._on_disconnect,
             machine.OpenRdbChannel: self._on_open_rdb_channel,
             machine.SnapshotAsked: self._on_snapshot_asked,
             machine.CloseRdbChannel: self._on_close_rdb_channel,
-            machine.SyncBufferFull: self._on_sync_buffer_full,
             machine.CatchUpBegins: self._on_catch_up_begins,
             machine.StateChanged: self._on_state_changed,
-            machine.Tolerated: self._on_tolerated,
-            machine.SyncAsked: self._on_sync_asked,
-            machine.FullResyncAnnounced: self._on_announced,
             machine.FullResyncBegins: self._on_begins,
             machine.SnapshotBytes: self._on_bytes,
             machine.SnapshotEnds: self._on_ends,
-            machine.LoadsOn: self._on_loads_on,
             machine.Continued: self._on_continued,
             machine.Apply: self._on_apply,
             machine.LinkUp: self._on_up,
             machine.Lost: self._on_lost,
-            machine.TryAgain: self._on_try_again,
         }
-
-    @property
-    def address(self) -> str:
-        return f"{self.link.host}:{self.link.port}"
+        """What is done at an event; the others are only told."""
 
     def start(self) -> None:
         self.link.start(self._clock.now())
@@ -173,11 +159,19 @@ class MasterLink:
         try:
             while pending := self.link.events():
                 for event in pending:
-                    self._handlers[type(event)](event)
+                    self._carry_out(event)
             self._send()
         finally:
             self._pumping = False
         self._set_timer()
+
+    def _carry_out(self, event: machine.LinkEvent) -> None:
+        kind = type(event)
+        if kind in self._story.told:
+            self._story.tell(event, self._clock.now())
+        deed = self._deeds.get(kind)
+        if deed is not None:
+            deed(event)
 
     def _send(self) -> None:
         """Write what the machine says, and read where it wants to; key-load-delay slows the snapshot's connection."""
@@ -200,7 +194,7 @@ class MasterLink:
     def _tick(self) -> None:
         self._timer = None
         self.link.tick(self._clock.now())
-        self._show_progress()
+        self._story.progress(self._clock.now())
         self._pump()
 
     # ------------------------------------------------------------------ the connections
@@ -216,16 +210,13 @@ class MasterLink:
         return LinkConn(on_made, on_data, on_lost, alive_s, take_back)
 
     def _on_connect(self, event: machine.Connect) -> None:
-        self.story.connecting(self._clock.now())
-        self._log(events.ConnectingToMaster(self.address))
-        self._log(events.SyncStarted())
         self._main = self._conn(self._main_made, self._main_data, self._main_lost, self._take_back)
         self._main.open(event.host, event.port)
 
     def _main_made(self) -> None:
         assert self._main is not None
         self.client.laddr = self._main.local_address
-        self._log(events.ConnectedToMaster())
+        self._story.connected(self._main.local_address)
         self.link.connected(self._clock.now())
         self._pump()
 
@@ -246,7 +237,7 @@ class MasterLink:
     def _main_lost(self, text: str) -> None:
         self._main = None
         if self.link.state is machine.LinkState.CONNECTING:
-            self._log(events.CannotConnectToMaster(text))
+            self._story.cannot_connect(text)
         self.link.lost(self._clock.now(), text)
         self._pump()
 
@@ -256,9 +247,6 @@ class MasterLink:
             main.abort()
 
     def _on_open_rdb_channel(self, event: machine.OpenRdbChannel) -> None:
-        self._buffer_was_full = False
-        self.story.rdb_channel_opened(event.dialect)
-        self._log(events.RdbChannelOpened(event.dialect.name))
         self._rdb = self._conn(self._rdb_made, self._rdb_data, self._rdb_lost)
         self._rdb.gathers = True
         self._rdb.open(event.host, event.port)
@@ -289,51 +277,18 @@ class MasterLink:
         self.client.total_in_bytes += size
         self._node.stats.total_net_repl_input_bytes += size
 
-    def _on_sync_buffer_full(self, event: machine.SyncBufferFull) -> None:
-        if not self._buffer_was_full:
-            self._buffer_was_full = True
-            self.story.buffer_full(event.limit_bytes)
-            self._log(events.SyncBufferFull(event.limit_bytes))
-
     def _on_catch_up_begins(self, event: machine.CatchUpBegins) -> None:
-        self._catch_up_from = self.link.held or 0
-        self.story.catch_up_started(event.buffered_bytes, self._clock.now())
-        self._log(events.CatchUpStarted(event.buffered_bytes))
+        self._is_catching_up = True
 
     def _on_state_changed(self, event: machine.StateChanged) -> None:
         self._node.review_guard()
 
-    def _on_tolerated(self, event: machine.Tolerated) -> None:
-        if event.step != "ping":
-            self._log(events.ReplconfNotUnderstood(event.step, event.text))
-        elif not self.link.options.introduction.password:
-            self._log(events.MasterWantsPassword(event.text))
-
-    def _on_sync_asked(self, event: machine.SyncAsked) -> None:
-        self._log(events.MasterRepliedToPing())
-        request = event.request
-        self.story.asked(request, self.client.laddr, self._clock.now())
-        if request.replid is None:
-            self._log(events.NothingToContinue())
-        else:
-            self._log(events.PartialResyncTried(request.replid, request.held + 1))
-
     # ------------------------------------------------------------------ the snapshot
-
-    def _on_loads_on(self, event: machine.LoadsOn) -> None:
-        if self.link.uses_two_channels:
-            self._log(events.SyncAbortedWhileLoading(event.text, str(event.reason)))
-        self._log(events.WillContinueAfterLoading())
-
-    def _on_announced(self, event: machine.FullResyncAnnounced) -> None:
-        self.story.announced(event)
-        self._log(events.FullResyncFromMaster(event.replid, event.cut, str(event.reason)))
 
     def _on_begins(self, event: machine.FullResyncBegins) -> None:
         if not self.link.may_load:
             return
         self._announced = event
-        self._progress_at = self._clock.now() + _PROGRESS_EVERY_S
         try:
             load = sync_load.choose(
                 self._node,
@@ -348,21 +303,14 @@ class MasterLink:
         except OSError as error:
             self.link.keep_old_data(OldData.GOES_AT_LAST_BYTE)
             text = f"cannot write the snapshot file: {error}"
-            self.story.load_failed("disk", text, self._clock.now())
+            self._story.cannot_load("disk", text, self._clock.now())
             self.link.load_failed("disk", self._clock.now(), text)
             return
         self._load = load
-        self.story.delivery_started(event.cut, event.total_bytes, load.how, self._clock.now())
         self.link.keep_old_data(load.old_data)
-        where = "disk" if isinstance(load, sync_load.FileLoad) else "parser"
-        if self.link.uses_two_channels:
-            self._log(events.ReceivingBoth())
-        elif self._main is not None:
+        if self._main is not None and not self.link.uses_two_channels:
             self._main.gathers = True
-        if event.total_bytes is None:
-            self._log(events.ReceivingStreamedSnapshot(where))
-        else:
-            self._log(events.ReceivingSnapshot(event.total_bytes, where))
+        self._story.delivery_started(event.cut, event.total_bytes, load.how, self._clock.now())
 
     def _on_bytes(self, event: machine.SnapshotBytes) -> None:
         if self._load is None or not self.link.may_load:
@@ -389,9 +337,7 @@ class MasterLink:
         load = self._load
         if self._main is not None:
             self._main.gathers = False
-        self.story.delivery_ended(event.size_bytes, self._clock.now())
-        if load is not None:
-            self.story.load_started(load.how, self._clock.now())
+        self._story.delivery_ended(event.size_bytes, load.how if load is not None else "", self._clock.now())
         wait_s = self._slow_until - self._clock.now()
         if load is not None and wait_s > 0:
             self._loop.call_later(wait_s, self._end_load, load)
@@ -408,7 +354,7 @@ class MasterLink:
         announced = self._announced
         assert announced is not None
         self._load = self._announced = None
-        self.story.loaded(loader.loaded_keys, loader.expired_keys, self._clock.now())
+        self._story.loaded(loader.loaded_keys, loader.expired_keys, self._clock.now())
         self.client.db_index = stated_db(loader.aux, self._node.settings.databases)
         self._call.db = self._node.keyspace.databases[self.client.db_index]
         self._owner.snapshot_loaded(announced.replid, announced.cut)
@@ -417,40 +363,18 @@ class MasterLink:
 
     def _load_failed(self, word: str, text: str) -> None:
         self._load = self._announced = None
-        self.story.load_failed(word, text, self._clock.now())
-        self._log(events.SyncLoadFailed(text, f"{Cause.LOAD_FAILED} ({word})"))
+        self._story.load_failed(word, text, self._clock.now())
         self.link.load_failed(word, self._clock.now(), text)
         self._pump()
-
-    def _show_progress(self) -> None:
-        transfer = self.link.progress.transfer
-        now = self._clock.now()
-        if transfer is None or self._announced is None or now < self._progress_at:
-            return
-        self._progress_at = now + _PROGRESS_EVERY_S
-        read, total, percent = transfer.read_bytes, transfer.total_bytes or 0, transfer.percent or 0.0
-        pace, eta_s = int(transfer.bytes_per_s(now)), int(transfer.eta_s(now) or 0)
-        self._log(events.SyncProgress(read, total, percent, pace, eta_s))
 
     # ------------------------------------------------------------------ the stream
 
     def _on_continued(self, event: machine.Continued) -> None:
-        self.story.continued()
-        self._log(events.PartialResyncSucceeded())
-        if event.new_replid is not None:
-            self._log(events.MasterIdChanged(event.new_replid))
         self._owner.link_continued(event)
-        self._log(events.MasterAcceptedPartial())
 
     def _on_up(self, event: machine.LinkUp) -> None:
-        self._up_at = self._clock.now()
+        self._is_catching_up = False
         self._owner.link_up()
-        self.story.up(self._up_at)
-        if event.full:
-            self._log(events.SyncFinished())
-        if self._catch_up_from is not None:
-            self._log(events.CatchUpFinished((self.link.held or 0) - self._catch_up_from))
-            self._catch_up_from = None
 
     def _on_apply(self, event: machine.Apply) -> None:
         if not self.link.may_apply:
@@ -472,7 +396,7 @@ class MasterLink:
             return
         self._owner.stream_applied(event.raw)
         self.link.applied(event.end)
-        if self._catch_up_from is not None:
+        if self._is_catching_up:
             self._owner.pauses.reached(ReplPausePoint.ON_STREAMING_REPL_BUF)
 
     def _apply(self, event: machine.Apply) -> tuple[int, str]:
@@ -528,21 +452,8 @@ class MasterLink:
     # ------------------------------------------------------------------ failures
 
     def _on_lost(self, event: machine.Lost) -> None:
-        self._catch_up_from = None
+        self._is_catching_up = False
         if self._load is not None:
             self._load.abandon()
             self._load = self._announced = None
-        asked = bool(self.story.sync)
-        self.story.lost(event, self._clock.now())
-        for line in link_lines.lines(event, asked=asked, keeps_position=self.link.held is not None):
-            self._log(line)
         self._owner.link_lost(event)
-
-    def _on_try_again(self, event: machine.TryAgain) -> None:
-        self._failures += 1
-        if self._up_at is not None and self._clock.now() - self._up_at >= STEADY_S:
-            self._failures = 1
-        self._up_at = None
-        self.story.try_again(event.in_s, self._failures)
-        if event.in_s > 0:
-            self._log(events.NextTry(self.address, event.in_s, self._failures, self.link.progress.last_sync_error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.observability import events
-from pyrepl.observability.sync_lines import full_resync_lines, rdb_channel_line, timed_out_line, wait_lines
+from pyrepl.observability.telling.sync_lines import full_resync_lines, rdb_channel_line, timed_out_line, wait_lines
 from pyrepl.replication.events import SyncDecided
 from pyrepl.replication.history import History
 from pyrepl.replication.psync import Cause, Reason, Request

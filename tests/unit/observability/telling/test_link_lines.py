@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.observability.link_lines import command_name, lines
+from pyrepl.observability.telling.link_lines import command_name, lines
 from pyrepl.replication.events import LinkState, Lost
 from pyrepl.replication.psync import Cause, Reason
 
