@@ -187,11 +187,6 @@ class SupervisorMissing(Event):
 
 
 @final
-class UnixSocketRemoved(Event):
-    TEXT: ClassVar[str] = "Removing the unix socket file."
-
-
-@final
 class ByeBye(Event):
     """The very last line: Redis's sentence, under our name as the first line has it."""
 
@@ -271,49 +266,6 @@ class EventLogIncomplete(Event):
 
 
 # --- clients -------------------------------------------------------------------------------------------------------
-
-
-@final
-class ClientAccepted(Event):
-    addr: str
-    LEVEL: ClassVar[Level] = Level.VERBOSE
-    TEXT: ClassVar[str] = "Accepted {addr}"
-
-
-@final
-class CannotAccept(Event):
-    error: str
-    LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "Accepting client connection: {error}"
-
-
-@final
-class MaxClientsReached(Event):
-    addr: str
-    LEVEL: ClassVar[Level] = Level.VERBOSE
-    TEXT: ClassVar[str] = "Connection from {addr} refused: max number of clients reached"
-
-
-@final
-class ProtectedModeRefused(Event):
-    addr: str
-    LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "Connection from {addr} refused: protected mode is on and no password is set"
-
-
-@final
-class ClientClosed(Event):
-    client: str
-    LEVEL: ClassVar[Level] = Level.VERBOSE
-    TEXT: ClassVar[str] = "Client closed connection {client}"
-
-
-@final
-class ClientReadFailed(Event):
-    client: str
-    error: str
-    LEVEL: ClassVar[Level] = Level.VERBOSE
-    TEXT: ClassVar[str] = "Reading from client: {error} {client}"
 
 
 @final
@@ -414,15 +366,6 @@ class SavingKilled(Event):
 
 
 @final
-class CannotOpenSnapshot(Event):
-    path: str
-    directory: str
-    error: str
-    LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "Failed opening the temp RDB file {path} (in server root dir {directory}) for saving: {error}"
-
-
-@final
 class CannotWriteSnapshot(Event):
     step: str
     error: str
@@ -435,14 +378,6 @@ class CannotFork(Event):
     error: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Can't save in background: fork: {error}"
-
-
-@final
-class ForkCopyOnWrite(Event):
-    current_mb: int
-    peak_mb: int
-    average_mb: int
-    TEXT: ClassVar[str] = "Fork CoW for RDB: current {current_mb} MB, peak {peak_mb} MB, average {average_mb} MB"
 
 
 @final
@@ -507,11 +442,6 @@ class SyncShares(Event):
 
 
 @final
-class SyncCannotShare(Event):
-    TEXT: ClassVar[str] = "Can't attach the replica to the current BGSAVE. Waiting for next BGSAVE for SYNC"
-
-
-@final
 class SyncAfterTransfer(Event):
     TEXT: ClassVar[str] = "Current BGSAVE has socket target. Waiting for next BGSAVE for SYNC"
 
@@ -549,24 +479,6 @@ class IdempotencyIdsLeftOut(Event):
 
 
 @final
-class LoadingSnapshot(Event):
-    made_by: str
-    TEXT: ClassVar[str] = "Loading RDB produced by version {made_by}"
-
-
-@final
-class SnapshotAge(Event):
-    seconds: int
-    TEXT: ClassVar[str] = "RDB age {seconds} seconds"
-
-
-@final
-class SnapshotMemory(Event):
-    megabytes: float
-    TEXT: ClassVar[str] = "RDB memory usage when created {megabytes:.2f} Mb"
-
-
-@final
 class SnapshotLoaded(Event):
     keys: int
     expired_keys: int
@@ -601,11 +513,6 @@ class LoadWarning(Event):
 @final
 class Reloaded(Event):
     TEXT: ClassVar[str] = "DB reloaded by DEBUG RELOAD"
-
-
-@final
-class AofReloaded(Event):
-    TEXT: ClassVar[str] = "Append Only File loaded by DEBUG LOADAOF"
 
 
 # --- the master's end of replication -------------------------------------------------------------------------------
@@ -730,13 +637,6 @@ class PartialResyncAccepted(Event):
 
 
 @final
-class SyncRefused(Event):
-    replica: str
-    error: str
-    TEXT: ClassVar[str] = "Sync request of replica {replica} refused: {error}"
-
-
-@final
 class BacklogCreated(Event):
     replid: str
     replid2: str
@@ -755,21 +655,6 @@ class ReplicaWaitsForAck(Event):
     TEXT: ClassVar[str] = (
         "Streamed replica with replica {replica} succeeded (socket). Waiting for REPLCONF ACK from replica to enable "
         "streaming"
-    )
-
-
-@final
-class ReplicaSyncProgress(Event):
-    """One line per phase and now and then in a long transfer; `total_bytes` 0 when the size is not known."""
-
-    replica: str
-    sent_bytes: int
-    total_bytes: int
-    percent: float
-    bytes_per_s: int
-    TEXT: ClassVar[str] = (
-        "Sending snapshot to replica {replica}: {sent_bytes} of {total_bytes} bytes ({percent:.1f}%), {bytes_per_s} "
-        "bytes/s"
     )
 
 
@@ -814,16 +699,6 @@ class CannotSendSnapshot(Event):
     error: str
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "Write error sending DB to replica {replica}: {error}"
-
-
-@final
-class ReplicaSentError(Event):
-    """The replica reported that it could not process a command of the stream (or answered where it must not)."""
-
-    replica: str
-    error: str
-    LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "== CRITICAL == This master got an error from its replica {replica}: '{error}'"
 
 
 # --- the replica's end of replication ------------------------------------------------------------------------------
@@ -1132,11 +1007,6 @@ class MasterStateCached(Event):
 
 
 @final
-class MasterStateDiscarded(Event):
-    TEXT: ClassVar[str] = "Discarding previously cached master state."
-
-
-@final
 class NextTry(Event):
     """After a failure: when we ask again, with backoff and jitter."""
 
@@ -1220,14 +1090,6 @@ class AofCommandFailed(Event):
         "== CRITICAL == This server is sending an error to its AOF-loading-client: '{error}' after processing the "
         "command '{command}' ({path}, before byte {end})"
     )
-
-
-@final
-class MasterProtocolError(Event):
-    error: str
-    offset: int
-    LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "Protocol error from master, the link is closed: {error} (at offset {offset})"
 
 
 # --- roles ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pyrepl.observability.events import (
     CannotFork,
     ReplicaAsksForSync,
     ReplicaLost,
-    ReplicaSyncProgress,
+    SyncProgress,
     UnknownStreamCommand,
 )
 
@@ -41,8 +41,8 @@ def test_levels_by_the_directive() -> None:
 
 
 def test_numbers_are_formatted_for_people_and_kept_as_they_are() -> None:
-    event = ReplicaSyncProgress("r:1", 512, 1024, 50.0, 99)
-    assert event.text() == "Sending snapshot to replica r:1: 512 of 1024 bytes (50.0%), 99 bytes/s"
+    event = SyncProgress(512, 1024, 50.0, 99, 5)
+    assert event.text() == "MASTER <-> REPLICA sync: 512 of 1024 bytes (50.0%), 99 bytes/s, about 5 s left"
     assert event.field_values()["percent"] == 50.0
 
 
