@@ -31,6 +31,7 @@ from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.telling.master_end import MasterEnd, Replica
+from pyrepl.observability.telling.snapshots import DISK
 from pyrepl.observability.telling.voice import Voice
 from pyrepl.replication import events as machine
 from pyrepl.replication.dialects import Capability
@@ -367,7 +368,13 @@ class Replicas(ReplicaOwner, Service):
         self.pump()
 
     def _stop_snapshot(self) -> None:
-        self.story.nobody_waits()
+        """Nobody waits for the child any more. One that writes to a file is of use still if the node keeps snapshots
+        (`save`), and ends by itself then (Redis 8.2 `freeClient`; `checkChildrenDone` for sockets)."""
+        if self._node.persistence.bgsave_target == DISK:
+            if self._node.settings.save:
+                return
+        else:
+            self.story.nobody_waits()
         self._saver.kill("every replica waiting for the snapshot is gone")
 
     def other_child(self, runs: bool) -> None:

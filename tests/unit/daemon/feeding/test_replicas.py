@@ -242,8 +242,26 @@ class TestGone:
                 await until(lambda: not children(), "the end of the child")
                 assert os.listdir(tmp_path) == []
                 assert await node.info("rdb_bgsave_in_progress") == "0"
+                assert node.logged("last replica dropped, killing fork child") is diskless, "a file goes without a word"
 
         run()
+
+    @in_loop
+    async def test_a_file_that_the_node_keeps_is_written_to_its_end(self, tmp_path: Path) -> None:
+        """With save points set real Redis 8.2 lets the child go on; the next replica gets a snapshot of its own."""
+        settings: Settings = {"repl_diskless_sync": False, "rdb_key_save_delay": SLOW, "save": ((3600, 1),)}
+        async with running(tmp_path, **settings) as node:
+            await node.say(f"DEBUG POPULATE {KEYS}")
+            peer = await sync(node, eof=False)
+            await until(children)
+            peer.close()
+            await until(lambda: roster(node) == [], "the end of the replica")
+            await until(lambda: node.logged("Background saving terminated"), "the end of the child")
+            assert node.logged("Background saving terminated with success")
+            assert not node.logged("killing fork child")
+            assert os.listdir(tmp_path) == ["dump.rdb"]
+            await node.say("CONFIG SET rdb-key-save-delay 0")
+            assert keys_in(await read_snapshot(await sync(node, eof=False))) == KEYS
 
     @in_loop
     async def test_killed_while_a_child_writes_to_it(self, tmp_path: Path) -> None:
