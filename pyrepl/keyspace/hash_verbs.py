@@ -6,7 +6,7 @@ WRONGTYPE when another type is stored. A new hash is packed if it is small, and 
 `put_pairs`, `get`, `get_several`, `flat`, `everything` and `size` meet it; a packed hash has no times to live.
 
 Fields whose time has passed are gone before any verb but `size` and `discard` sees the hash (`field_expiry`). Verbs
-that take a HashValue want the one that `find` gave just before.
+that take what was `Found` want it from `find` or `read` just before.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from pyrepl.keyspace.field_expiry import find_hash, read_hash, visible_hash
 from pyrepl.keyspace.packed import PackedHash
 from pyrepl.keyspace.values import HashValue, Value, wrong_type
 from pyrepl.rdb.compiled import edits
+
+Found = HashValue
+"""What `find` and `read` give, for the verbs here to open: commands hand it on."""
 
 NO_FIELD: Final = -2
 NO_TTL: Final = -1
@@ -145,14 +148,31 @@ def _settle(db: Database, key: bytes, value: HashValue, count: int) -> None:
 # ------------------------------------------------------------------ getting
 
 
-def find(db: Database, key: bytes) -> HashValue | None:
+def find(db: Database, key: bytes) -> Found | None:
     """The hash to write to; None without one."""
     return find_hash(db, key)
 
 
-def read(db: Database, key: bytes) -> HashValue | None:
+def read(db: Database, key: bytes) -> Found | None:
     """The hash to ask questions of; None without one. It may be a copy: never change it."""
     return read_hash(db, key)
+
+
+def read_fields(db: Database, key: bytes) -> dict[bytes, bytes] | None:
+    """The fields with their values as they are stored, or a copy: never change them. None without a hash."""
+    value = read_hash(db, key)
+    return None if value is None else value.fields
+
+
+def written(db: Database, key: bytes, field: bytes) -> bytes | None:
+    """As `get`, for a command that is about to write the field: neither hit nor miss is counted."""
+    value = find_hash(db, key)
+    return None if value is None else value.fields.get(field)
+
+
+def contents(value: Found, names: Sequence[bytes]) -> list[bytes | None]:
+    """The contents of fields."""
+    return [value.fields.get(field) for field in names]
 
 
 def get(db: Database, key: bytes, field: bytes) -> bytes | None:

@@ -161,14 +161,24 @@ def store(db: Database, key: bytes, elements: Iterable[bytes]) -> None:
     db.put(key, ListValue(deque(elements)))
 
 
-def read(db: Database, key: bytes) -> ListValue | None:
-    """The list to ask questions of."""
-    return db.read_as(ListValue, key)
+def at(db: Database, key: bytes, index: int) -> bytes | None:
+    """The element at an index, negative ones from the end; None beyond the ends, or without a list."""
+    value = db.read_as(ListValue, key)
+    return None if value is None else value.at(index)
 
 
-def find(db: Database, key: bytes) -> ListValue | None:
-    """The list to be changed by its own methods; the caller notes the change."""
-    return db.find_as(ListValue, key)
+def exists(db: Database, key: bytes) -> bool:
+    """Is there a list to be written to?"""
+    return db.find_as(ListValue, key) is not None
+
+
+def replace(db: Database, key: bytes, index: int, element: bytes) -> bool:
+    """Put an element in place of the one at an index, as in `at`; False beyond the ends, or without a list."""
+    value = db.find_as(ListValue, key)
+    if value is None or not value.replace(index, element):
+        return False
+    db.changed(key, 1)
+    return True
 
 
 def size(db: Database, key: bytes) -> int:

@@ -125,9 +125,22 @@ def store(db: Database, key: bytes, members: set[bytes]) -> None:
 # ------------------------------------------------------------------ asking
 
 
-def read(db: Database, key: bytes) -> SetValue | None:
-    """The set to pick members from; None without one."""
-    return db.read_as(SetValue, key)
+def pick(db: Database, key: bytes, below: Below) -> bytes | None:
+    """A uniformly random member, which stays; None without a set."""
+    value = db.read_as(SetValue, key)
+    return None if value is None else value.pick(below)
+
+
+def pick_several(db: Database, key: bytes, count: int, below: Below) -> list[bytes]:
+    """As `pick`, `count` times, with repetitions; none without a set."""
+    value = db.read_as(SetValue, key)
+    return [] if value is None else [value.pick(below) for _ in range(count)]
+
+
+def sample(db: Database, key: bytes, count: int, below: Below) -> list[bytes]:
+    """`count` (at least 0) different members at random; all of them when there are no more, none without a set."""
+    value = db.read_as(SetValue, key)
+    return [] if value is None else value.sample(count, below)
 
 
 def read_members(db: Database, key: bytes) -> set[bytes] | None:

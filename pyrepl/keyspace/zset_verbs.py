@@ -13,7 +13,9 @@ from typing import Final, final
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Database
 from pyrepl.keyspace.packed import PackedZset
+from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.keyspace.values import Value, ZsetValue, wrong_type
+from pyrepl.keyspace.zset_ranges import Span, Window
 from pyrepl.rdb.compiled import edits
 
 NOT_A_NUMBER: Final = "ERR resulting score is not a number (NaN)"
@@ -160,10 +162,17 @@ def pop_several(db: Database, key: bytes, count: int, highest: bool) -> list[tup
     return taken
 
 
-def remove_slice(db: Database, key: bytes, value: ZsetValue, start: int, end: int) -> None:
-    """Remove the half-open range [start, end) of positions, not empty, of what `find` gave just before."""
+def remove_between(db: Database, key: bytes, span: Span) -> int:
+    """Remove the members of a range; how many."""
+    value = db.find_as(ZsetValue, key)
+    if value is None:
+        return 0
+    start, end = span.positions(value, False)
+    if start >= end:
+        return 0
     value.remove_slice(start, end)
     _settle(db, key, value, end - start)
+    return end - start
 
 
 def store(db: Database, key: bytes, scores: dict[bytes, float]) -> None:
@@ -180,14 +189,55 @@ def store(db: Database, key: bytes, scores: dict[bytes, float]) -> None:
 # ------------------------------------------------------------------ asking
 
 
-def find(db: Database, key: bytes) -> ZsetValue | None:
-    """The sorted set of which a verb is to remove something; None without one."""
-    return db.find_as(ZsetValue, key)
+def read_members(db: Database, key: bytes) -> dict[bytes, float] | None:
+    """The members with their scores as they are stored: never change them. None without a sorted set."""
+    value = db.read_as(ZsetValue, key)
+    return None if value is None else value.scores
 
 
-def read(db: Database, key: bytes) -> ZsetValue | None:
-    """The sorted set to ask for ranges; None without one."""
-    return db.read_as(ZsetValue, key)
+def between(db: Database, key: bytes, span: Span, window: Window) -> list[tuple[float, bytes]]:
+    """The (score, member) of a range, as the window wants them; none without a sorted set."""
+    value = db.read_as(ZsetValue, key)
+    return [] if value is None else window.entries(value, span)
+
+
+def count_between(db: Database, key: bytes, span: Span) -> int:
+    """How many members a range has."""
+    value = db.read_as(ZsetValue, key)
+    if value is None:
+        return 0
+    start, end = span.positions(value, False)
+    return max(end - start, 0)
+
+
+def pick(db: Database, key: bytes, below: Below) -> bytes | None:
+    """A uniformly random member; None without a sorted set."""
+    value = db.read_as(ZsetValue, key)
+    if value is None:
+        return None
+    member: bytes = value.order[below(len(value.scores))][1]
+    return member
+
+
+def pick_several(db: Database, key: bytes, count: int, below: Below) -> list[tuple[float, bytes]]:
+    """As `pick`, `count` times, with repetitions; each with its score."""
+    value = db.read_as(ZsetValue, key)
+    if value is None:
+        return []
+    order, size = value.order, len(value.scores)
+    return [order[below(size)] for _ in range(count)]
+
+
+def sample(db: Database, key: bytes, count: int, below: Below) -> list[tuple[float, bytes]]:
+    """`count` (at least 0) different members at random with their scores; all of them, in order, when there are no
+    more."""
+    value = db.read_as(ZsetValue, key)
+    if value is None:
+        return []
+    order, size = value.order, len(value.scores)
+    if count >= size:
+        return list(order)
+    return [order[position] for position in distinct_positions(count, size, below)]
 
 
 def size(db: Database, key: bytes) -> int:

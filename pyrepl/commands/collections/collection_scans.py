@@ -27,17 +27,16 @@ def hscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply |
 
 def _hscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
-    value = hash_verbs.read(call.db, key)
-    if value is None:
+    fields = hash_verbs.read_fields(call.db, key)
+    if fields is None:
         return [b"0", []]
     shared, names_only = _without_flag(options, b"NOVALUES")
     chosen = scan_options(shared)
-    if call.keyspace.scans.is_far(call.db.index, key, value.fields, place, chosen.count):
-        return InSlices(ElementsJob(call.keyspace, value.fields, lambda: _hscan(call, key, cursor, options)))
-    next_cursor, names = scan_elements(call, key, value.fields.keys(), place, chosen)
+    if call.keyspace.scans.is_far(call.db.index, key, fields, place, chosen.count):
+        return InSlices(ElementsJob(call.keyspace, fields, lambda: _hscan(call, key, cursor, options)))
+    next_cursor, names = scan_elements(call, key, fields.keys(), place, chosen)
     if names_only:
         return [next_cursor, names]
-    fields = value.fields
     return [next_cursor, [part for name in names for part in (name, fields[name])]]
 
 
@@ -82,10 +81,9 @@ def zscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply |
 
 def _zscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
-    value = zset_verbs.read(call.db, key)
-    if value is None:
+    scores = zset_verbs.read_members(call.db, key)
+    if scores is None:
         return [b"0", []]
-    scores = value.scores
     chosen = scan_options(options)
     if call.keyspace.scans.is_far(call.db.index, key, scores, place, chosen.count):
         return InSlices(ElementsJob(call.keyspace, scores, lambda: _zscan(call, key, cursor, options)))

@@ -15,7 +15,6 @@ from pyrepl.commands.engine.table import DENYOOM, FAST, FIRST_ARG, WRITE, comman
 from pyrepl.errors import CommandError
 from pyrepl.keyspace import hash_verbs
 from pyrepl.keyspace.hash_verbs import DELETED, DONE, NO_FIELD
-from pyrepl.keyspace.values import HashValue
 
 _UNITS: Final[dict[bytes, tuple[int, bool]]] = {
     b"EX": (1000, True),
@@ -66,15 +65,17 @@ def hgetex(call: Call, key: bytes, *options: bytes) -> list[bytes | None]:
         return [None] * len(names)
     if at_ms is not None:
         return _expire_read(call, key, value, names, at_ms)
-    found = [value.fields.get(field) for field in names]
+    found = hash_verbs.contents(value, names)
     if word == b"PERSIST":
         _persist_read(call, key, value, names)
     return found
 
 
-def _expire_read(call: Call, key: bytes, value: HashValue, names: tuple[bytes, ...], at_ms: int) -> list[bytes | None]:
+def _expire_read(
+    call: Call, key: bytes, value: hash_verbs.Found, names: tuple[bytes, ...], at_ms: int
+) -> list[bytes | None]:
     """Answer each field, then set its time; one named twice may be gone the second time."""
-    contents = [value.fields.get(field) for field in names]
+    contents = hash_verbs.contents(value, names)
     outcomes = hash_verbs.expire(call.db, key, value, names, at_ms, b"")
     if DONE in outcomes:
         call.rewrite(b"HPEXPIREAT", key, b"%d" % at_ms, b"FIELDS", b"%d" % len(names), *names)
@@ -82,7 +83,7 @@ def _expire_read(call: Call, key: bytes, value: HashValue, names: tuple[bytes, .
     return [None if outcome == NO_FIELD else content for content, outcome in zip(contents, outcomes)]
 
 
-def _persist_read(call: Call, key: bytes, value: HashValue, names: tuple[bytes, ...]) -> None:
+def _persist_read(call: Call, key: bytes, value: hash_verbs.Found, names: tuple[bytes, ...]) -> None:
     if DONE in hash_verbs.persist(call.db, key, value, names):
         call.rewrite(b"HPERSIST", key, b"FIELDS", b"%d" % len(names), *names)
 

@@ -78,15 +78,14 @@ def hgetall(call: Call, key: bytes) -> list[bytes] | dict[bytes, bytes]:
 @command("HKEYS", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hkeys(call: Call, key: bytes) -> list[bytes]:
     """All fields of a hash."""
-    value = hash_verbs.read(call.db, key)
-    return [] if value is None else list(value.fields)
+    return list(hash_verbs.read_fields(call.db, key) or ())
 
 
 @command("HVALS", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hvals(call: Call, key: bytes) -> list[bytes]:
     """All values of a hash."""
-    value = hash_verbs.read(call.db, key)
-    return [] if value is None else list(value.fields.values())
+    fields = hash_verbs.read_fields(call.db, key)
+    return [] if fields is None else list(fields.values())
 
 
 @command("HLEN", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
@@ -117,8 +116,7 @@ def hdel(call: Call, key: bytes, *names: bytes) -> int:
 def hincrby(call: Call, key: bytes, field: bytes, increment: bytes) -> int:
     """Add to the integer in a field, 0 if it is not there; the sum."""
     step = integer_argument(increment)
-    value = hash_verbs.find(call.db, key)
-    text = None if value is None else value.fields.get(field)
+    text = hash_verbs.written(call.db, key, field)
     number = 0 if text is None else parse_integer(text)
     if number is None:
         raise CommandError("ERR hash value is not an integer")
@@ -141,8 +139,7 @@ def hincrbyfloat(call: Call, key: bytes, field: bytes, increment: bytes) -> byte
         raise CommandError("ERR value is not a valid float")
     if not step.is_finite():
         raise CommandError("ERR value is NaN or Infinity")
-    value = hash_verbs.find(call.db, key)
-    total = _sum(None if value is None else value.fields.get(field), step)
+    total = _sum(hash_verbs.written(call.db, key, field), step)
     at_ms = hash_verbs.put_keeping(call.db, key, field, total)
     call.rewrite(b"HSET", key, field, total)
     if at_ms is not None:
@@ -167,16 +164,16 @@ def hrandfield(call: Call, key: bytes, *options: bytes) -> Reply:
     O(size) beyond a handful of fields: a dict has no positions.
     """
     count = _random_count(options) if options else 0
-    value = hash_verbs.read(call.db, key)
+    fields = hash_verbs.read_fields(call.db, key)
     below = call.random.below
     if not options:
-        return None if value is None else next(islice(value.fields, below(len(value.fields)), None))
-    if value is None:
+        return None if fields is None else next(islice(fields, below(len(fields)), None))
+    if fields is None:
         return []
-    names = random_names(value.fields, count, below)
+    names = random_names(fields, count, below)
     if len(options) < 2:
         return names
-    pairs = [(name, value.fields[name]) for name in names]
+    pairs = [(name, fields[name]) for name in names]
     return pairs if call.client.proto > 2 else [part for pair in pairs for part in pair]
 
 

@@ -30,12 +30,10 @@ _RANK_ZERO: Final = (
 @command("LSET", arity=4, flags=WRITE | DENYOOM, keys=FIRST_ARG, group="list")
 def lset(call: Call, key: bytes, index: bytes, element: bytes) -> Simple:
     """Replace the element at an index."""
-    value = list_verbs.find(call.db, key)
-    if value is None:
+    if not list_verbs.exists(call.db, key):
         raise no_such_key()
-    if not value.replace(integer_argument(index), element):
+    if not list_verbs.replace(call.db, key, integer_argument(index), element):
         raise CommandError("ERR index out of range")
-    call.db.changed(key, 1)
     return OK
 
 

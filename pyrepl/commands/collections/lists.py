@@ -25,6 +25,7 @@ from pyrepl.commands.engine.table import (
 )
 from pyrepl.errors import CommandError
 from pyrepl.keyspace import list_verbs
+from pyrepl.resp.numbers import parse_integer
 from pyrepl.resp.reply import NULL_ARRAY, OK, NullArray, Simple
 
 _COUNT_COMPLAINT: Final = "ERR count should be greater than 0"
@@ -42,9 +43,9 @@ _LPUSH: Final = _Lpush()
 
 
 @command("LPUSH", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", words=_LPUSH)
-def lpush(call: Call, key: bytes, *elements: bytes) -> int:
+def lpush(call: Call, key: bytes, *elements: bytes) -> object:
     """Prepend elements to a list, creating it if need be; its new length."""
-    return list_verbs.extend(call.db, key, list(elements), True)
+    return _LPUSH.run(call, [b"LPUSH", key, *elements])
 
 
 @final
@@ -59,9 +60,9 @@ _RPUSH: Final = _Rpush()
 
 
 @command("RPUSH", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", words=_RPUSH)
-def rpush(call: Call, key: bytes, *elements: bytes) -> int:
+def rpush(call: Call, key: bytes, *elements: bytes) -> object:
     """Append elements to a list, creating it if need be; its new length."""
-    return list_verbs.extend(call.db, key, list(elements), False)
+    return _RPUSH.run(call, [b"RPUSH", key, *elements])
 
 
 @command("LPUSHX", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="list", since="2.2.0")
@@ -117,8 +118,10 @@ def llen(call: Call, key: bytes) -> int:
 @command("LINDEX", arity=3, flags=READONLY, keys=FIRST_ARG, group="list")
 def lindex(call: Call, key: bytes, index: bytes) -> bytes | None:
     """The element at an index; negative ones count from the end."""
-    value = list_verbs.read(call.db, key)
-    return None if value is None else value.at(integer_argument(index))
+    number = parse_integer(index)
+    element = list_verbs.at(call.db, key, 0 if number is None else number)
+    # What is no number is refused only where there is a list.
+    return element if number is not None or element is None else list_verbs.at(call.db, key, integer_argument(index))
 
 
 @final
@@ -131,9 +134,9 @@ _LRANGE: Final = _Lrange()
 
 
 @command("LRANGE", arity=4, flags=READONLY, keys=FIRST_ARG, group="list", words=_LRANGE)
-def lrange(call: Call, key: bytes, start: bytes, stop: bytes) -> list[bytes]:
+def lrange(call: Call, key: bytes, start: bytes, stop: bytes) -> object:
     """The elements between two indices, both inclusive."""
-    return list_verbs.between(call.db, key, integer_argument(start), integer_argument(stop))
+    return _LRANGE.run(call, [b"LRANGE", key, start, stop])
 
 
 @command("LTRIM", arity=4, flags=WRITE, keys=FIRST_ARG, group="list")

@@ -13,7 +13,7 @@ from typing import Final, final
 from pyrepl.commands.engine import deletions
 from pyrepl.commands.engine.arguments import syntax_error
 from pyrepl.commands.engine.call import Call
-from pyrepl.commands.engine.key_counts import check_pick_count, pick_count_argument, pop_count_argument
+from pyrepl.commands.engine.key_counts import REPEATS_LIMIT, check_pick_count, pick_count_argument, pop_count_argument
 from pyrepl.commands.engine.table import DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, Words, command
 from pyrepl.keyspace import set_verbs
 
@@ -33,9 +33,9 @@ _SADD: Final = _Sadd()
 
 
 @command("SADD", arity=-3, flags=WRITE | DENYOOM | FAST, keys=FIRST_ARG, group="set", words=_SADD)
-def sadd(call: Call, key: bytes, *members: bytes) -> int:
+def sadd(call: Call, key: bytes, *members: bytes) -> object:
     """Add members to a set, creating it if need be; how many were new."""
-    return set_verbs.add_several(call.db, key, members)
+    return _SADD.run(call, [b"SADD", key, *members])
 
 
 @command("SREM", arity=-3, flags=WRITE | FAST, keys=FIRST_ARG, group="set")
@@ -130,13 +130,14 @@ def srandmember(call: Call, key: bytes, *counts: bytes) -> bytes | list[bytes] |
     if len(counts) > 1:
         raise syntax_error()
     count = pick_count_argument(counts[0]) if counts else 0
-    value = set_verbs.read(call.db, key)
     below = call.random.below
     if not counts:
-        return None if value is None else value.pick(below)
-    if value is None:
-        return []
-    if count < 0:
+        return set_verbs.pick(call.db, key, below)
+    if count >= 0:
+        return set_verbs.sample(call.db, key, count, below)
+    if count >= -REPEATS_LIMIT:
+        return set_verbs.pick_several(call.db, key, -count, below)
+    # Refused only where there is a set.
+    if set_verbs.size(call.db, key):
         check_pick_count(count, pairs=False)
-        return [value.pick(below) for _ in range(-count)]
-    return value.sample(count, below)
+    return []

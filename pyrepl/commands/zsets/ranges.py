@@ -1,7 +1,6 @@
 """Commands on ranges of a sorted set: by rank, by score, by member; read, count, remove, store.
 
-A range becomes a half-open pair of positions in the set's order by bisection; everything else is slicing. Parsing the
-ends of a range is `bounds`. Replies and texts are Redis 7.0's.
+What a range means is `keyspace.zset_ranges`; parsing its ends is `bounds`. Replies and texts are Redis 7.0's.
 
 By member (BYLEX) presumes that all scores are equal; Redis leaves the result open when they are not, and so do we.
 """
@@ -13,11 +12,11 @@ from typing import Final, final
 from pyrepl.commands.engine.arguments import integer_argument, syntax_error
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.table import DENYOOM, FAST, FIRST_ARG, FIRST_TWO, READONLY, WRITE, command
-from pyrepl.commands.zsets.bounds import LexRange, RankRange, ScoreRange, lex_range, rank_range, score_range
+from pyrepl.commands.zsets.bounds import lex_range, rank_range, score_range
 from pyrepl.commands.zsets.replies import scored_reply
 from pyrepl.errors import CommandError
 from pyrepl.keyspace import zset_verbs
-from pyrepl.keyspace.values import ZsetValue
+from pyrepl.keyspace.zset_ranges import RankRange, Span, Window
 from pyrepl.resp.reply import Reply
 
 BY_RANK: Final = 0
@@ -30,41 +29,15 @@ _LEX_SCORES_COMPLAINT: Final = "ERR syntax error, WITHSCORES not supported in co
 
 @final
 class RangeQuery:
-    """What ZRANGE and its relatives ask for. `limit` is negative for no limit; `offset` is in the direction of walk."""
+    """What ZRANGE and its relatives ask for."""
 
-    __slots__ = ("by", "limit", "offset", "range", "reverse", "with_scores")
+    __slots__ = ("by", "span", "window", "with_scores")
 
     def __init__(self, by: int, reverse: bool) -> None:
         self.by = by
-        self.reverse = reverse
-        self.offset: int = 0
-        self.limit: int = -1
+        self.window = Window(reverse)
         self.with_scores: bool = False
-        self.range: RankRange | ScoreRange | LexRange | None = None
-
-    def entries(self, value: ZsetValue) -> list[tuple[float, bytes]]:
-        """The (score, member) asked for, in the order asked for."""
-        assert self.range is not None
-        if isinstance(self.range, LexRange):
-            start, end = self.range.positions(value, self.reverse, max(0, self.offset))
-        else:
-            start, end = self.range.positions(value, self.reverse)
-        if self.by != BY_RANK:
-            start, end = self._limited(start, end)
-        found = value.slice(start, end) if start < end else []
-        if self.reverse:
-            found.reverse()
-        return found
-
-    def _limited(self, start: int, end: int) -> tuple[int, int]:
-        """Cut [start, end) by offset and limit; a negative offset skips everything, as in Redis."""
-        if self.offset < 0:
-            return start, start
-        if self.reverse:
-            end -= self.offset
-            return (start if self.limit < 0 else max(start, end - self.limit)), end
-        start += self.offset
-        return start, (end if self.limit < 0 else min(end, start + self.limit))
+        self.span: Span = RankRange(0, -1)
 
 
 def _range_query(
@@ -78,11 +51,11 @@ def _range_query(
         if word == b"WITHSCORES" and not store:
             query.with_scores = True
         elif word == b"LIMIT" and i + 2 < len(options):
-            query.offset = integer_argument(options[i + 1])
-            query.limit = integer_argument(options[i + 2])
+            query.window.offset = integer_argument(options[i + 1])
+            query.window.limit = integer_argument(options[i + 2])
             i += 2
         elif word == b"REV" and reverse is None:
-            query.reverse = reverse = True
+            query.window.reverse = reverse = True
         elif word == b"BYLEX" and by is None:
             query.by = by = BY_LEX
         elif word == b"BYSCORE" and by is None:
@@ -90,8 +63,11 @@ def _range_query(
         else:
             raise syntax_error()
         i += 1
-    if query.limit != -1 and query.by == BY_RANK:
+    if query.window.limit != -1 and query.by == BY_RANK:
         raise CommandError(_LIMIT_COMPLAINT)
+    if query.by == BY_RANK:
+        # Without a limit the option passes, and its offset counts for nothing, as in Redis.
+        query.window.offset = 0
     if query.with_scores and query.by == BY_LEX:
         raise CommandError(_LEX_SCORES_COMPLAINT)
     _set_range(query, ends)
@@ -100,17 +76,14 @@ def _range_query(
 
 def _set_range(query: RangeQuery, ends: tuple[bytes, bytes]) -> None:
     if query.by == BY_RANK:
-        query.range = rank_range(ends[0], ends[1])
+        query.span = rank_range(ends[0], ends[1])
         return
-    low, high = (ends[1], ends[0]) if query.reverse else ends
-    query.range = score_range(low, high) if query.by == BY_SCORE else lex_range(low, high)
+    low, high = (ends[1], ends[0]) if query.window.reverse else ends
+    query.span = score_range(low, high) if query.by == BY_SCORE else lex_range(low, high)
 
 
 def _answer(call: Call, key: bytes, query: RangeQuery) -> Reply:
-    value = zset_verbs.read(call.db, key)
-    if value is None:
-        return []
-    entries = query.entries(value)
+    entries = zset_verbs.between(call.db, key, query.span, query.window)
     if query.with_scores:
         return scored_reply(call, entries)
     return [member for _, member in entries]
@@ -156,56 +129,36 @@ def zrevrangebylex(call: Call, key: bytes, high: bytes, low: bytes, *options: by
 def zrangestore(call: Call, destination: bytes, source: bytes, start: bytes, stop: bytes, *options: bytes) -> int:
     """Store the members that ZRANGE would answer, with their scores; how many they are."""
     query = _range_query((start, stop), options, None, None, store=True)
-    value = zset_verbs.read(call.db, source)
-    entries = [] if value is None else query.entries(value)
+    entries = zset_verbs.between(call.db, source, query.span, query.window)
     zset_verbs.store(call.db, destination, {member: score for score, member in entries})
     return len(entries)
-
-
-def _count(call: Call, key: bytes, asked: ScoreRange | LexRange) -> int:
-    value = zset_verbs.read(call.db, key)
-    if value is None:
-        return 0
-    start, end = asked.positions(value, False)
-    return max(end - start, 0)
 
 
 @command("ZCOUNT", arity=4, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="2.0.0")
 def zcount(call: Call, key: bytes, low: bytes, high: bytes) -> int:
     """How many members have scores in a range."""
-    return _count(call, key, score_range(low, high))
+    return zset_verbs.count_between(call.db, key, score_range(low, high))
 
 
 @command("ZLEXCOUNT", arity=4, flags=READONLY | FAST, keys=FIRST_ARG, group="sorted-set", since="2.8.9")
 def zlexcount(call: Call, key: bytes, low: bytes, high: bytes) -> int:
     """How many members lie between two members."""
-    return _count(call, key, lex_range(low, high))
-
-
-def _remove(call: Call, key: bytes, asked: RankRange | ScoreRange | LexRange) -> int:
-    value = zset_verbs.find(call.db, key)
-    if value is None:
-        return 0
-    start, end = asked.positions(value, False)
-    if start >= end:
-        return 0
-    zset_verbs.remove_slice(call.db, key, value, start, end)
-    return end - start
+    return zset_verbs.count_between(call.db, key, lex_range(low, high))
 
 
 @command("ZREMRANGEBYRANK", arity=4, flags=WRITE, keys=FIRST_ARG, group="sorted-set", since="2.0.0")
 def zremrangebyrank(call: Call, key: bytes, start: bytes, stop: bytes) -> int:
     """Remove the members in a range of ranks, both ends inclusive; how many."""
-    return _remove(call, key, rank_range(start, stop))
+    return zset_verbs.remove_between(call.db, key, rank_range(start, stop))
 
 
 @command("ZREMRANGEBYSCORE", arity=4, flags=WRITE, keys=FIRST_ARG, group="sorted-set", since="1.2.0")
 def zremrangebyscore(call: Call, key: bytes, low: bytes, high: bytes) -> int:
     """Remove the members with scores in a range; how many."""
-    return _remove(call, key, score_range(low, high))
+    return zset_verbs.remove_between(call.db, key, score_range(low, high))
 
 
 @command("ZREMRANGEBYLEX", arity=4, flags=WRITE, keys=FIRST_ARG, group="sorted-set", since="2.8.9")
 def zremrangebylex(call: Call, key: bytes, low: bytes, high: bytes) -> int:
     """Remove the members between two members; how many."""
-    return _remove(call, key, lex_range(low, high))
+    return zset_verbs.remove_between(call.db, key, lex_range(low, high))

@@ -11,7 +11,12 @@ from typing import Final, final
 from pyrepl.commands.collections.lists import multi_pop_arguments
 from pyrepl.commands.engine.arguments import float_argument, syntax_error
 from pyrepl.commands.engine.call import Call
-from pyrepl.commands.engine.key_counts import check_pick_count, pick_count_argument, pop_count_argument
+from pyrepl.commands.engine.key_counts import (
+    REPEATS_LIMIT,
+    check_pick_count,
+    pick_count_argument,
+    pop_count_argument,
+)
 from pyrepl.commands.engine.table import (
     DENYOOM,
     FAST,
@@ -26,8 +31,6 @@ from pyrepl.commands.engine.table import (
 from pyrepl.commands.zsets.replies import scored_reply
 from pyrepl.errors import CommandError
 from pyrepl.keyspace import zset_verbs
-from pyrepl.keyspace.sampling import Below, distinct_positions
-from pyrepl.keyspace.values import ZsetValue
 from pyrepl.keyspace.zset_verbs import Condition
 from pyrepl.resp.doubles import parse_double
 from pyrepl.resp.numbers import parse_digits
@@ -226,11 +229,9 @@ def zmpop(call: Call, *arguments: bytes) -> list[Reply] | NullArray:
 @command("ZRANDMEMBER", arity=-2, flags=READONLY, keys=FIRST_ARG, group="sorted-set", since="6.2.0")
 def zrandmember(call: Call, key: bytes, *options: bytes) -> Reply:
     """Random members of a sorted set, with their scores on request; a negative count allows repetitions."""
-    count = _random_count(options) if options else 0
-    value = zset_verbs.read(call.db, key)
     if not options:
-        return None if value is None else _member_at(value, call.random.below(len(value.scores)))
-    entries = [] if value is None else _random_entries(value, count, call.random.below)
+        return zset_verbs.pick(call.db, key, call.random.below)
+    entries = _random_entries(call, key, _random_count(options))
     if len(options) == 1:
         return [member for _, member in entries]
     return scored_reply(call, entries)
@@ -245,17 +246,12 @@ def _random_count(options: tuple[bytes, ...]) -> int:
     return count
 
 
-def _member_at(value: ZsetValue, position: int) -> bytes:
-    member: bytes = value.order[position][1]
-    return member
-
-
-def _random_entries(value: ZsetValue, count: int, below: Below) -> list[tuple[float, bytes]]:
-    order = value.order
-    size = len(value.scores)
-    if count < 0:
+def _random_entries(call: Call, key: bytes, count: int) -> list[tuple[float, bytes]]:
+    if count >= 0:
+        return zset_verbs.sample(call.db, key, count, call.random.below)
+    if count >= -REPEATS_LIMIT:
+        return zset_verbs.pick_several(call.db, key, -count, call.random.below)
+    # Refused only where there is a sorted set.
+    if zset_verbs.size(call.db, key):
         check_pick_count(count, pairs=False)
-        return [order[below(size)] for _ in range(-count)]
-    if count >= size:
-        return list(order)
-    return [order[position] for position in distinct_positions(count, size, below)]
+    return []

@@ -80,6 +80,8 @@ def test_a_hash_that_grows_is_packed_no_more(db: Database) -> None:
 def test_nothing_is_there(db: Database) -> None:
     assert hash_verbs.find(db, b"k") is None
     assert hash_verbs.read(db, b"k") is None
+    assert hash_verbs.read_fields(db, b"k") is None
+    assert hash_verbs.written(db, b"k", b"a") is None
     assert hash_verbs.get(db, b"k", b"a") is None
     assert hash_verbs.get_several(db, b"k", (b"a", b"b")) == [None, None]
     assert hash_verbs.flat(db, b"k") == []
@@ -87,7 +89,19 @@ def test_nothing_is_there(db: Database) -> None:
     assert hash_verbs.size(db, b"k") == hash_verbs.discard(db, b"k", (b"a",)) == 0
     assert hash_verbs.put_timed(db, b"k", (b"a", b"1"), True, None, False) is None
     assert db.store.values == {}
-    assert (db.keyspace.dirty, db.keyspace.misses) == (0, 6)
+    assert (db.keyspace.dirty, db.keyspace.misses) == (0, 7)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_what_is_there_for_who_writes_or_goes_through_all(db: Database, packed: bool) -> None:
+    make(db, packed)
+    fields = hash_verbs.everything(db, b"k")
+    hits = db.keyspace.hits
+    assert [hash_verbs.written(db, b"k", name) for name in (*fields, b"not there")] == [*fields.values(), None]
+    assert hash_verbs.contents(found(db), (*fields, b"not there")) == [*fields.values(), None]
+    assert db.keyspace.hits == hits
+    assert hash_verbs.read_fields(db, b"k") == fields
+    assert db.keyspace.hits == hits + 1
 
 
 VERBS: list[Callable[[Database], object]] = [
@@ -98,6 +112,8 @@ VERBS: list[Callable[[Database], object]] = [
     lambda db: hash_verbs.put_timed(db, b"k", (b"a", b"1"), None, None, False),
     lambda db: hash_verbs.find(db, b"k"),
     lambda db: hash_verbs.read(db, b"k"),
+    lambda db: hash_verbs.read_fields(db, b"k"),
+    lambda db: hash_verbs.written(db, b"k", b"a"),
     lambda db: hash_verbs.get(db, b"k", b"a"),
     lambda db: hash_verbs.get_several(db, b"k", (b"a",)),
     lambda db: hash_verbs.flat(db, b"k"),

@@ -32,7 +32,7 @@ def make(db: Database, packed: bool) -> None:
     """A list of b, c, d."""
     list_verbs.extend(db, b"k", [b"b", b"c", b"d"], False)
     if not packed:
-        assert list_verbs.find(db, b"k") is not None
+        assert list_verbs.exists(db, b"k")
     assert type(db.store.values[b"k"]) is (PackedList if packed and edits.COMPILED else ListValue)
     db.keyspace.dirty = 0
 
@@ -78,7 +78,8 @@ def test_a_list_that_grows_is_packed_no_more(db: Database, left: bool) -> None:
 def test_nothing_is_there(db: Database) -> None:
     assert list_verbs.pop(db, b"k", True) is None
     assert list_verbs.pop_several(db, b"k", 1, True) is None
-    assert list_verbs.read(db, b"k") is list_verbs.find(db, b"k") is None
+    assert list_verbs.at(db, b"k", 0) is None
+    assert not list_verbs.exists(db, b"k") and not list_verbs.replace(db, b"k", 0, b"a")
     assert list_verbs.move(db, b"k", b"other", True, True) is None
     assert list_verbs.extend_existing(db, b"k", [b"a"], True) == list_verbs.size(db, b"k") == 0
     assert list_verbs.insert(db, b"k", b"a", b"b", True) == list_verbs.remove(db, b"k", b"a", 0) == 0
@@ -90,6 +91,16 @@ def test_nothing_is_there(db: Database) -> None:
     assert db.keyspace.misses == 4
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_one_place(db: Database, packed: bool) -> None:
+    make(db, packed)
+    assert [list_verbs.at(db, b"k", index) for index in (0, 2, 3, -1, -3, -4)] == [b"b", b"d", None, b"d", b"b", None]
+    assert list_verbs.replace(db, b"k", -1, b"x") and list_verbs.replace(db, b"k", 0, b"y")
+    assert not list_verbs.replace(db, b"k", 3, b"z") and not list_verbs.replace(db, b"k", -4, b"z")
+    assert everything(db) == [b"y", b"c", b"x"]
+    assert db.keyspace.dirty == 2
+
+
 VERBS: list[Callable[[Database], object]] = [
     lambda db: list_verbs.push(db, b"k", b"a", True),
     lambda db: list_verbs.extend(db, b"k", [b"a"], True),
@@ -97,8 +108,9 @@ VERBS: list[Callable[[Database], object]] = [
     lambda db: list_verbs.pop(db, b"k", True),
     lambda db: list_verbs.pop_several(db, b"k", 1, True),
     lambda db: list_verbs.move(db, b"k", b"other", True, True),
-    lambda db: list_verbs.read(db, b"k"),
-    lambda db: list_verbs.find(db, b"k"),
+    lambda db: list_verbs.at(db, b"k", 0),
+    lambda db: list_verbs.exists(db, b"k"),
+    lambda db: list_verbs.replace(db, b"k", 0, b"a"),
     lambda db: list_verbs.size(db, b"k"),
     lambda db: list_verbs.between(db, b"k", 0, 1),
     lambda db: list_verbs.trim(db, b"k", 0, 1),

@@ -49,7 +49,7 @@ def test_nothing_is_there(db: Database) -> None:
     assert set_verbs.pop(db, b"k", last) is None
     assert set_verbs.take_whole(db, b"k", 5) is None
     assert set_verbs.pop_several(db, b"k", 5, last) == []
-    assert set_verbs.read(db, b"k") is None
+    assert set_verbs.pick(db, b"k", last) is None
     assert set_verbs.read_members(db, b"k") is None
     assert not set_verbs.contains(db, b"k", b"a")
     set_verbs.store(db, b"k", set())
@@ -60,6 +60,19 @@ def test_nothing_is_there(db: Database) -> None:
     assert db.keyspace.dirty == 3
 
 
+def test_random_members_stay(db: Database) -> None:
+    assert set_verbs.pick(db, b"k", last) is None
+    assert set_verbs.pick_several(db, b"k", 2, last) == set_verbs.sample(db, b"k", 2, last) == []
+    assert db.keyspace.misses == 3
+    set_verbs.add_several(db, b"k", [b"a", b"b", b"c"])
+    assert set_verbs.pick(db, b"k", last) in {b"a", b"b", b"c"}
+    picked = set_verbs.pick_several(db, b"k", 7, last)
+    assert len(picked) == 7 and set(picked) <= {b"a", b"b", b"c"}
+    assert len(set(set_verbs.sample(db, b"k", 2, last))) == 2
+    assert sorted(set_verbs.sample(db, b"k", 5, last)) == [b"a", b"b", b"c"]
+    assert (db.keyspace.hits, db.keyspace.dirty, set_verbs.size(db, b"k")) == (4, 3, 3)
+
+
 VERBS: list[Callable[[Database], object]] = [
     lambda db: set_verbs.add(db, b"k", b"a"),
     lambda db: set_verbs.add_several(db, b"k", [b"a"]),
@@ -68,7 +81,9 @@ VERBS: list[Callable[[Database], object]] = [
     lambda db: set_verbs.pop(db, b"k", last),
     lambda db: set_verbs.take_whole(db, b"k", 1),
     lambda db: set_verbs.pop_several(db, b"k", 1, last),
-    lambda db: set_verbs.read(db, b"k"),
+    lambda db: set_verbs.pick(db, b"k", last),
+    lambda db: set_verbs.pick_several(db, b"k", 2, last),
+    lambda db: set_verbs.sample(db, b"k", 2, last),
     lambda db: set_verbs.read_members(db, b"k"),
     lambda db: set_verbs.contains(db, b"k", b"a"),
     lambda db: set_verbs.size(db, b"k"),

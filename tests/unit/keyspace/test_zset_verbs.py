@@ -12,6 +12,7 @@ from pyrepl.keyspace import zset_verbs
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.packed import PackedZset
 from pyrepl.keyspace.values import ZsetValue
+from pyrepl.keyspace.zset_ranges import RankRange, Window
 from pyrepl.keyspace.zset_verbs import Condition
 from pyrepl.rdb.compiled import edits
 
@@ -24,6 +25,11 @@ def db() -> Database:
     return Keyspace(1).databases[0]
 
 
+def first(below: int) -> int:
+    """Draws the first of so many."""
+    return 0
+
+
 def kept(packed: bool) -> type:
     return PackedZset if packed and edits.COMPILED else ZsetValue
 
@@ -33,7 +39,7 @@ def make(db: Database, packed: bool) -> None:
     for member, score in ((b"b", 2.0), (b"a", 1.0), (b"c", 3.0)):
         assert zset_verbs.add(db, b"k", member, score) == 1
     if not packed:
-        assert zset_verbs.find(db, b"k") is not None
+        assert zset_verbs.count_between(db, b"k", RankRange(0, -1)) == 3
     assert type(db.store.values[b"k"]) is kept(packed)
     db.keyspace.dirty = 0
 
@@ -96,11 +102,10 @@ def test_popping_all_and_slices(db: Database) -> None:
     make(db, False)
     assert zset_verbs.pop_several(db, b"k", 3, True) == [(3.0, b"c"), (2.0, b"b"), (1.0, b"a")]
     make(db, False)
-    value = zset_verbs.find(db, b"k")
-    assert value is not None
-    zset_verbs.remove_slice(db, b"k", value, 0, 2)
+    assert zset_verbs.remove_between(db, b"k", RankRange(5, 6)) == 0
+    assert zset_verbs.remove_between(db, b"k", RankRange(0, 1)) == 2
     assert zset_verbs.score(db, b"k", b"c") == 3.0
-    zset_verbs.remove_slice(db, b"k", value, 0, 1)
+    assert zset_verbs.remove_between(db, b"k", RankRange(0, 1)) == 1
     assert db.store.values == {}
     assert db.keyspace.dirty == 3
 
@@ -118,8 +123,8 @@ def test_nothing_is_there(db: Database) -> None:
     assert zset_verbs.add_several(db, b"k", (b"a",), [1.0], condition(xx=True)) == (0, 0)
     assert zset_verbs.discard(db, b"k", (b"a",)) == zset_verbs.size(db, b"k") == 0
     assert zset_verbs.pop_several(db, b"k", 1, True) is None
-    assert zset_verbs.find(db, b"k") is None
-    assert zset_verbs.read(db, b"k") is None
+    assert zset_verbs.remove_between(db, b"k", RankRange(0, -1)) == 0
+    assert zset_verbs.read_members(db, b"k") is None
     assert zset_verbs.score(db, b"k", b"a") is None
     assert zset_verbs.scores(db, b"k", (b"a", b"b")) == [None, None]
     assert zset_verbs.rank(db, b"k", b"a", False) is None
@@ -128,14 +133,37 @@ def test_nothing_is_there(db: Database) -> None:
     assert (db.keyspace.dirty, db.keyspace.misses) == (0, 5)
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_ranges_and_random_members(db: Database, packed: bool) -> None:
+    assert zset_verbs.between(db, b"k", RankRange(0, -1), Window()) == zset_verbs.sample(db, b"k", 1, first) == []
+    assert zset_verbs.pick(db, b"k", first) is None and zset_verbs.pick_several(db, b"k", 1, first) == []
+    assert db.keyspace.misses == 4
+    make(db, packed)
+    everything = [(1.0, b"a"), (2.0, b"b"), (3.0, b"c")]
+    assert zset_verbs.between(db, b"k", RankRange(0, -1), Window()) == everything
+    assert zset_verbs.between(db, b"k", RankRange(0, 0), Window(True)) == [(3.0, b"c")]
+    assert zset_verbs.count_between(db, b"k", RankRange(1, 5)) == 2
+    assert zset_verbs.read_members(db, b"k") == {b"a": 1.0, b"b": 2.0, b"c": 3.0}
+    assert zset_verbs.pick(db, b"k", first) == b"a"
+    assert zset_verbs.pick_several(db, b"k", 2, first) == [(1.0, b"a")] * 2
+    assert zset_verbs.sample(db, b"k", 9, first) == everything
+    assert len(set(zset_verbs.sample(db, b"k", 2, first))) == 2
+    assert (db.keyspace.dirty, zset_verbs.size(db, b"k")) == (0, 3)
+
+
 VERBS: list[Callable[[Database], object]] = [
     lambda db: zset_verbs.add(db, b"k", b"a", 1.0),
     lambda db: zset_verbs.add_several(db, b"k", (b"a",), [1.0], Condition()),
     lambda db: zset_verbs.increment(db, b"k", b"a", 1.0, Condition()),
     lambda db: zset_verbs.discard(db, b"k", (b"a",)),
     lambda db: zset_verbs.pop_several(db, b"k", 1, True),
-    lambda db: zset_verbs.find(db, b"k"),
-    lambda db: zset_verbs.read(db, b"k"),
+    lambda db: zset_verbs.read_members(db, b"k"),
+    lambda db: zset_verbs.between(db, b"k", RankRange(0, -1), Window()),
+    lambda db: zset_verbs.count_between(db, b"k", RankRange(0, -1)),
+    lambda db: zset_verbs.remove_between(db, b"k", RankRange(0, -1)),
+    lambda db: zset_verbs.pick(db, b"k", lambda n: n - 1),
+    lambda db: zset_verbs.pick_several(db, b"k", 2, lambda n: n - 1),
+    lambda db: zset_verbs.sample(db, b"k", 2, lambda n: n - 1),
     lambda db: zset_verbs.size(db, b"k"),
     lambda db: zset_verbs.score(db, b"k", b"a"),
     lambda db: zset_verbs.scores(db, b"k", (b"a",)),
