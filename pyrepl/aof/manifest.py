@@ -43,7 +43,7 @@ class Manifest(Frozen):
 
     @property
     def loaded(self) -> tuple[Entry, ...]:
-        """What a start reads."""
+        """The files that a start loads, in order: the base, then the incrs."""
         return self.incrs if self.base is None else (self.base, *self.incrs)
 
     @property

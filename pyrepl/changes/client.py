@@ -39,7 +39,7 @@ from pyrepl.changes.subscriber import Ended, Greeted, Subscriber, SubscriberOpti
 from pyrepl.changes.tokens import why_not_stream
 
 _READ_ON_BELOW: Final = 0.5
-"""Of most_queued_bytes: where reading begins again."""
+"""The part of most_queued_bytes below which the connection is read again."""
 
 _BATCH_OVERHEAD_BYTES: Final = 200
 """What a queued batch takes besides its rows, so that a million moves without rows count too."""
@@ -166,7 +166,7 @@ class Subscription:
         self._handed: Batch | None = None
         self._rows: Iterator[Row] = iter(())
         self._rows_left = 0
-        """Of the rows of `_handed`, where they are handed out one by one."""
+        """How many rows of `_handed` are still to be handed out, where they go one by one."""
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
 
@@ -262,7 +262,7 @@ class Subscription:
 
     @property
     def _is_unsaved(self) -> bool:
-        """NOW is no place to come back to."""
+        """Has the place moved since it was stored? NOW is not stored, as nobody can come back to it."""
         return self._store is not None and self.place != self._saved and not self.place.is_now
 
     async def _save(self) -> None:
@@ -398,11 +398,11 @@ class _Feed:
         raise failure
 
     def greeted(self, address: NodeAddress, greeting: Greeted) -> None:
-        """A node named itself."""
+        """A node has stated its name and its history."""
         self._notice(Connected(address, greeting.node, greeting.history))
 
     def put(self, batch: Batch) -> None:
-        """What a connection brought."""
+        """Queue a batch that a connection brought."""
         self._queue.append(batch)
         self._queued_bytes += batch.size_bytes + _BATCH_OVERHEAD_BYTES
         self._place = place_after(self._place, batch)
@@ -410,7 +410,7 @@ class _Feed:
 
     @property
     def is_full(self) -> bool:
-        """Is no more wanted for now?"""
+        """Is the queue so full that the connection must not be read for now?"""
         return self._queued_bytes > self._options.most_queued_bytes
 
 
@@ -443,7 +443,7 @@ class _Connection(asyncio.Protocol):
         self._finish(Ended("the node closed the connection" if exc is None else _words_of(exc), None))
 
     def read_on(self) -> None:
-        """There is room in the queue."""
+        """There is room in the queue again: go on reading."""
         if self._is_held and self._transport is not None:
             self._is_held = False
             self._machine.release(time.monotonic())
@@ -451,14 +451,14 @@ class _Connection(asyncio.Protocol):
             self._after()
 
     def close(self) -> None:
-        """Done with it; what was said last still goes out."""
+        """Close the connection; what was said last still goes out."""
         if self._timer is not None:
             self._timer.cancel()
         if self._transport is not None:
             self._transport.close()
 
     def _after(self) -> None:
-        """Whatever a call into the machine has led to."""
+        """After a call into the machine: send what it says, and act on its events."""
         assert self._transport is not None
         out = self._machine.data_to_send()
         if out:

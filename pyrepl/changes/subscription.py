@@ -151,7 +151,7 @@ class Subscription:
         self._heard_at = now
         self._ping_seen = False
         self._tells_history = False
-        """The client has asked for HISTORY, so it knows the word."""
+        """The client has asked for HISTORY, so it understands that verb when we send it."""
         self._follows_all: set[bool] = set()
         """New streams and writers are followed too: with True in the form that names writers, with False without."""
         self.identity = options.access.newcomer()
@@ -261,7 +261,7 @@ class Subscription:
             self._want((block.stream, writer), following)
 
     def note_unsent(self, unsent_bytes: int) -> None:
-        """So many bytes of what data_to_send gave wait in the connection."""
+        """The shell reports how many bytes of what data_to_send gave still wait in the connection."""
         self._unsent_bytes = unsent_bytes
         for key, following in self._following.items():
             self._want(key, following)
@@ -463,7 +463,7 @@ class Subscription:
         following.told = following.since = following.at
 
     def _tell_positions(self, now: float) -> None:
-        """Of live streams that moved on without rows."""
+        """Send POSITION for live streams whose place has moved on without rows."""
         for key, following in self._following.items():
             if following.is_live and following.told < following.at:
                 self._tell(key, following)

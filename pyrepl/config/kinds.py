@@ -301,7 +301,7 @@ def _save_number(word: bytes) -> int:
 
 @final
 class Percentiles(Kind[tuple[float, ...]]):
-    """Numbers from 0 to 100, both inclusive. An empty word means none."""
+    """Numbers from 0 to 100, both inclusive. An empty word means that there are none."""
 
     many_words = True
 
@@ -481,7 +481,7 @@ class ReplicaOf(Kind[MasterAddress | None]):
 
 
 _EVENT_CLASSES: Final = "g$lshzxetd"
-"""What `A` stands for."""
+"""The classes that `A` stands for."""
 _EVENT_ORDER: Final = "KEmn"
 
 

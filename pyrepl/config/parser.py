@@ -26,9 +26,9 @@ class Line(NamedTuple):
     source: str
     """Path of the file, or COMMAND_LINE."""
     number: int
-    """Of the line, from 1; 0 on the command line."""
+    """The line's number in its file, from 1; 0 on the command line."""
     name: str
-    """As written, in lower case."""
+    """The directive's name as it was written, in lower case."""
     words: list[bytes]
 
     @property

@@ -20,7 +20,7 @@ UNLIMITED: Final = 1 << 63
 
 @final
 class ShortInput(Exception):
-    """The item goes on behind the bytes at hand."""
+    """The item to be read ends behind the bytes at hand: try again when more have come."""
 
 
 @final
@@ -62,7 +62,7 @@ class Cursor:
         self.need = 0
 
     def commit(self) -> None:
-        """Everything up to here is understood."""
+        """Everything up to the present position is understood, and is not looked at again."""
         self.mark = self.pos
 
     def advance(self, size: int) -> int:

@@ -21,7 +21,7 @@ if cython.compiled:
 
 
 LARGE_BYTES: Final = 8192
-"""Items that are as large as this on average are not worth a copy: the encoder hands them on as they are."""
+"""Items of so many bytes on average, or more, are not worth a copy: the encoder hands them on as they are."""
 
 
 def encode_bulks(items: list[Any]) -> bytes | None:

@@ -21,9 +21,9 @@ _INTEGERS: Final[list[bytes]] = [b":%d\r\n" % number for number in range(_SMALL)
 _THOUSAND: Final = 1000
 _THOUSANDS: Final[list[bytes]] = [b":%d" % number for number in range(_THOUSAND)]
 _REST: Final[list[bytes]] = [b"%03d\r\n" % number for number in range(_THOUSAND)]
-"""What follows the thousands of an integer."""
+"""The last three digits of an integer and the line end, by their number."""
 _MANY: Final = 8
-"""From so many items on an array is looked at as one of bulk strings alone."""
+"""An array of so many items or more is first tried as one of bulk strings alone, which is encoded in one piece."""
 _BULK_HEADERS: Final[list[bytes]] = [b"$%d\r\n" % size for size in range(_SMALL)]
 _NO_LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 

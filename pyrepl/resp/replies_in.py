@@ -62,7 +62,7 @@ class ReplyParser:
 
     @property
     def is_idle(self) -> bool:
-        """Is no reply half here?"""
+        """Is there no reply of which only a part has come?"""
         return not self._taken and self._at == len(self._data)
 
     def feed(self, data: bytes) -> list[Reply]:
@@ -143,7 +143,7 @@ class ReplyParser:
             self._open.append(_Open(mark, count * 2 if mark in b"%|" else count))
 
     def _put(self, item: Reply) -> None:
-        """An item is whole: it goes into the innermost aggregate, or is a reply."""
+        """An item is complete: put it into the innermost open aggregate; without one it is a reply."""
         while self._open:
             inner = self._open[-1]
             inner.items.append(item)
@@ -171,7 +171,7 @@ def _count(mark: int, rest: bytes) -> int:
 
 
 def _scalar(mark: int, rest: bytes) -> Reply:
-    """What a line of its own says. Raises PeerError."""
+    """The value of a reply that is one line, such as `+OK` or `:5`. Raises PeerError."""
     kind = chr(mark)
     if kind == "+":
         return Simple(rest) if b"\n" not in rest and b"\r" not in rest else rest

@@ -26,11 +26,11 @@ class ReplicaRow(NamedTuple):
     """A master's view of one replica: INFO's slave<n>."""
 
     address: Address
-    """Port 0: it has not said where it listens; so do tools that only read along."""
+    """Port 0: the replica has not said where it listens, as tools like redis-cli --replica do not."""
     state: str
     """wait_bgsave, send_bulk, online, ..."""
     offset: int
-    """Acknowledged."""
+    """The cut that the replica acknowledged."""
     lag_s: int | None
     """Seconds since the acknowledgement."""
 
@@ -54,19 +54,19 @@ class Facts(NamedTuple):
     """For people: "redis 8.2.3"."""
     is_sentinel: bool
     watched: tuple[Address, ...]
-    """Of a sentinel: the masters it watches."""
+    """The masters that a sentinel watches; empty for any other node."""
     is_replica: bool
     master: Address | None
     replid: str
     offset: int | None
-    """Of its own stream; of a replica: applied."""
+    """The end of a master's stream; of a replica, the cut up to which it has applied its master's."""
     backlog_bytes: int | None
-    """Capacity; None while no backlog is kept."""
+    """The backlog's capacity; None while no backlog is kept."""
     backlog_held_bytes: int
     backlog_first_byte: int
     link_up: bool
     silence_s: int | None
-    """Since the master last said anything."""
+    """Seconds since the node's master last sent anything."""
     down_s: int | None
     last_error: str
     next_try_s: int | None

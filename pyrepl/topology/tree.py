@@ -29,19 +29,19 @@ class TreeNode:
         self.address: Final = address
         self.facts: Final = facts
         self.failure: Final = failure
-        """Why it could not be asked."""
+        """Why the node could not be asked; empty if it could."""
         self.is_refused = False
-        """It is there, and refuses to be asked."""
+        """The node answered, but refused to be asked: the password is missing or wrong, or protected mode."""
         self.parent: Final = parent
         self.row: ReplicaRow | None = None
-        """How its parent sees it; None when the parent does not."""
+        """How the parent's INFO lists this node; None if the parent does not list it."""
         self.children: list[TreeNode] = []
         self.closes_loop = False
-        """It stands above already: the nodes between follow each other in a circle."""
+        """The node stands higher up in the tree already: it and the nodes between follow each other in a circle."""
         self.elsewhere = False
-        """Its parent lists it, but it follows another node or none."""
+        """The parent lists this node, but the node says that it follows another one or none."""
         self.write_bytes_per_s: float | None = None
-        """How fast its stream grows; None when not measured."""
+        """How fast the node's stream grows; None when not measured."""
 
     @property
     def depth(self) -> int:
@@ -49,7 +49,7 @@ class TreeNode:
 
     @property
     def offset(self) -> int | None:
-        """How much of the stream it has: its own word, else its master's."""
+        """How much of the stream the node has: as it says itself, else as its master's INFO says."""
         if self.facts is not None:
             return self.facts.offset
         return self.row.offset if self.row is not None else None
@@ -107,7 +107,7 @@ class TreeNode:
         return self.facts is not None and self.facts.link_up
 
     def walk(self) -> list[TreeNode]:
-        """It and all below it, as they are shown."""
+        """This node and all below it, in the order in which they are shown."""
         return [self, *(node for child in self.children for node in child.walk())]
 
 
@@ -120,7 +120,7 @@ class Tree:
         self.tops: Final = tops
         self.left_out: Final = left_out
         self.sentinel: Final = sentinel
-        """What `start` says, if it is a sentinel and no node of the tree."""
+        """The facts of `start`, if that is a sentinel: it is no node of the tree."""
 
     @property
     def start_failure(self) -> str:

@@ -36,10 +36,10 @@ class Walk:
     def __init__(self, start: Address) -> None:
         self.start: Final = start
         self.answers: dict[Address, Answer] = {}
-        """By key."""
+        """What the nodes said, by the key of each node (`key_of`)."""
         self.failures: dict[Address, str] = {}
         self.refusals: set[Address] = set()
-        """Of them those that answered, and said no: the password is missing or wrong, protected mode."""
+        """Those of `failures` that answered with a refusal: the password is missing or wrong, or protected mode."""
         self.left_out = 0
         """Addresses that were not asked because there were too many."""
         self._seen: set[Address] = {start}
@@ -65,7 +65,7 @@ class Walk:
             self._find(found)
 
     def failed(self, address: Address, why: str, *, refused: bool = False) -> None:
-        """It could not be asked; `refused`: it is there, and said no."""
+        """The node at `address` could not be asked; `refused`: it answered with a refusal."""
         assert address in self._seen and address not in self._keys
         self.failures[address] = why
         if refused:
@@ -91,7 +91,7 @@ class Walk:
 
 
 def _neighbours(facts: Facts) -> list[Address]:
-    """Up, then down. A replica that has not told its port cannot be asked."""
+    """Whom to ask next: a sentinel's masters, else the node's master and its replicas, those whose port is known."""
     if facts.is_sentinel:
         return list(facts.watched)
     up = [facts.master] if facts.master is not None and facts.master.port else []
