@@ -137,7 +137,6 @@ class Ending:
         """From here on nothing changes: what is saved is what the replicas have."""
         self._node.pause.hold_writes(Holder.SHUTDOWN)
         self._roles.stop_listening()
-        self._node.review_guard()
 
     def _go_on(self) -> None:
         self._node.pause.let_go(Holder.SHUTDOWN)

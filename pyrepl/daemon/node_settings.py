@@ -57,8 +57,6 @@ class NodeSettings(Service):
         session.soft_limit_s = float(limit.soft_seconds)
         self._resize_backlog()
         self._node.process.hz = settings.hz
-        self._node.review_settings()
-        self._node.review_guard()
         self._log.level = Level.named(settings.loglevel)
 
     def _resize_backlog(self) -> None:

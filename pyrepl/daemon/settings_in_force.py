@@ -59,11 +59,7 @@ class SettingsInForce:
         try:
             self.changed(effect.names)
         except ConfigError as error:
-            settings = self._node.settings
-            for name, value in zip(effect.names, effect.previous, strict=True):
-                settings.assign(name, value)
-            self._node.review_settings()
-            self._node.review_guard()
+            self._node.change_settings(effect.names, effect.previous)
             text = f"ERR CONFIG SET failed (possibly related to argument '{effect.names[0]}') - {error}"
             raise CommandError(text) from None
         self._tell_without_effect(effect.names)

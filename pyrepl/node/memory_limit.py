@@ -18,15 +18,19 @@ from pyrepl.keyspace.access import AccessTracker, Tracking
 from pyrepl.keyspace.data_size import DataSize
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.eviction import Eviction, Policy
+from pyrepl.node.conditions import Condition, Conditions
 
 NEVER: Final = -1.0
 
 
 @final
 class MemoryLimit:
-    """Invariants: `full` only while `limited`; `tracked` sums up whether the dispatcher has to tell us of commands."""
+    """Invariants: `full` only while `limited`; the condition TRACKED holds exactly while we have to hear of commands,
+    because there is a limit, or a policy that wants to know what is accessed.
+    """
 
     __slots__ = (
+        "_conditions",
         "_eviction",
         "_exceeded_s",
         "_may_evict",
@@ -40,23 +44,21 @@ class MemoryLimit:
         "limit_bytes",
         "limited",
         "overhead_bytes",
-        "tracked",
         "tracker",
     )
 
-    def __init__(self, keyspace: Keyspace) -> None:
+    def __init__(self, keyspace: Keyspace, conditions: Conditions) -> None:
         self.data = DataSize(keyspace)
         self.tracker = AccessTracker(keyspace)
         self._eviction = Eviction(keyspace, self.tracker)
         self._policy = Policy("noeviction")
         self._policy_name = "noeviction"
         self._samples = 5
+        self._conditions = conditions
         self._may_evict = False
         self.limit_bytes = 0
         self.limited = False
         """There is a limit, and it is not ignored."""
-        self.tracked = False
-        """Commands have to be told to `note` (a limit, or a policy that wants accesses)."""
         self.full = False
         """Over the limit, and nothing more can go: writes that need memory are refused."""
         self.overhead_bytes = 0
@@ -67,7 +69,7 @@ class MemoryLimit:
         """Monotonic seconds since when the limit is exceeded, or NEVER."""
         self._exceeded_s = 0.0
 
-    def review(self, settings: Settings, *, evicts: bool) -> None:
+    def follow(self, settings: Settings, *, evicts: bool) -> None:
         """Follow changed settings, or a changed role, which says whether this node `evicts`."""
         limited = settings.maxmemory > 0 and (evicts or not settings.replica_ignore_maxmemory)
         if limited and not self.limited:
@@ -83,7 +85,7 @@ class MemoryLimit:
             self._policy = Policy(self._policy_name)
             self.tracker.track(self._policy.tracking)
             self._eviction.follow(self._policy)
-        self.tracked = limited or self.tracker.tracking is not Tracking.NONE
+        self._conditions.note(Condition.TRACKED, limited or self.tracker.tracking is not Tracking.NONE)
         if not limited:
             self.full = False
 

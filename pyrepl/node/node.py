@@ -1,18 +1,19 @@
 """One node: everything that commands read and change and INFO shows, put together. The daemon makes it and acts for it.
 
-`guarded` sums up the states in which a command may be refused or shown elsewhere (loading, replica, paused, monitors,
-too few replicas, failed save), `checked` these and the memory limit: while it is False the dispatcher asks nothing.
-Whoever changes one of these states calls `review_guard`.
+What stands in the way of commands (a load, a pause, and the like) is summed up in `conditions`. Whoever owns such a
+fact tells it there; the node itself tells of its role, its settings and MONITOR.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, final
 
 from pyrepl.config.settings import Settings
 from pyrepl.identity import Access
 from pyrepl.keyspace.database import Expiry, Keyspace
 from pyrepl.node.client import Client
+from pyrepl.node.conditions import Condition, Conditions
 from pyrepl.node.event_log import EventLogUse
 from pyrepl.node.memory_limit import MemoryLimit
 from pyrepl.node.pause import Pause
@@ -68,7 +69,8 @@ class Process:
 class Node:
     """The state of a node.
 
-    Invariant: `clients` holds each open connection's Client under its id.
+    Invariants: `clients` holds each open connection's Client under its id; what is derived from settings and from the
+    role is up to date, as long as settings are changed by `change_settings`.
     """
 
     def __init__(
@@ -80,33 +82,33 @@ class Node:
         self.settings = settings
         self.process = process
         self.keyspace = Keyspace(settings.databases)
-        self.memory = MemoryLimit(self.keyspace)
+        self.conditions = Conditions()
+        self.memory = MemoryLimit(self.keyspace, self.conditions)
         self.replication = replication
         self.stats = Stats()
         self.slowlog = Slowlog(settings.slowlog_log_slower_than, settings.slowlog_max_len)
-        self.persistence = Persistence(process.started_unix_s)
+        self.persistence = Persistence(process.started_unix_s, self.conditions)
         self.event_log = EventLogUse()
         self.pubsub = PubSub()
-        self.pause = Pause()
+        self.pause = Pause(self.conditions)
         self.waiting = Waiting()
         self.streams = StreamState()
         self.clients: dict[int, Client] = {}
         self.monitors: set[int] = set()
+        """Ids of the clients that see all commands; changed by `begin_monitor` and `end_monitor`."""
         self.deliveries: list[tuple[int, Reply]] = []
         """(client id, reply) that go to other clients than the one served; the daemon drains it after each batch."""
         self.functions: list[bytes] = []
         """Function libraries that came with a snapshot, as text: kept for the next one, not executed."""
         self.active_expire = True
         """DEBUG SET-ACTIVE-EXPIRE."""
-        self.guarded = False
-        self.checked = False
-        self.propagates = True
-        """Our own writes go to the stream: we are a master."""
         self.slow_limit_s = 0.0
+        """Seconds; a command that takes as long is put into the slow log."""
         self.lazy_expire = False
-        self.review_settings()
-        replication.role.watch(self.follow_role)
-        self.follow_role()
+        self.tracks_latencies = False
+        self._derive()
+        replication.role.watch(self._follow_role)
+        self._follow_role()
 
     @property
     def access(self) -> Access:
@@ -164,8 +166,28 @@ class Node:
         """The cut at the end of our replication stream: master_repl_offset."""
         return self.replication.backlog.end
 
-    def review_settings(self) -> None:
-        """Bring what is derived from settings up to date; after every CONFIG SET."""
+    def change_settings(self, names: Sequence[str], values: Sequence[object]) -> None:
+        """Set directives (canonical names) while the node runs, and whatever is derived from settings here. What the
+        process outside derives from them follows when it is told `SettingsChanged`."""
+        for name, value in zip(names, values, strict=True):
+            self.settings.assign(name, value)
+        self._derive()
+        self.memory.follow(self.settings, evicts=self.replication.role.evicts)
+
+    def begin_monitor(self, client: Client) -> None:
+        """MONITOR: from now on the client sees every command that is executed."""
+        client.is_monitor = True
+        self.monitors.add(client.id)
+        self.conditions.note(Condition.MONITORED, True)
+
+    def end_monitor(self, client: Client) -> None:
+        """The client sees other clients' commands no more. Harmless if it saw none."""
+        client.is_monitor = False
+        self.monitors.discard(client.id)
+        self.conditions.note(Condition.MONITORED, bool(self.monitors))
+
+    def _derive(self) -> None:
+        """Bring up to date what settings decide alone."""
         settings = self.settings
         threshold_us = settings.slowlog_log_slower_than
         self.slowlog.threshold_us = threshold_us
@@ -173,27 +195,14 @@ class Node:
         self.slow_limit_s = threshold_us / 1e6 if threshold_us >= 0 else float("inf")
         self.lazy_expire = settings.lazyfree_lazy_expire
         self.tracks_latencies = settings.latency_tracking
+        self.conditions.note(Condition.WANTS_REPLICAS, settings.min_replicas_to_write > 0)
 
-    def follow_role(self) -> None:
-        """Bring up to date what the role decides. The role itself calls it; others only after they set it aside."""
-        self.propagates = self.replication.role.makes_stream
-        self.keyspace.expiry = self.expiry
-        self.review_guard()
-
-    def review_guard(self) -> None:
-        """Bring `guarded` up to date; after every change to what it sums up."""
+    def _follow_role(self) -> None:
+        """Bring up to date what the role decides; the role calls it."""
         role = self.replication.role
-        self.memory.review(self.settings, evicts=role.evicts)
-        self.guarded = (
-            role.is_replica
-            or self.is_loading
-            or bool(self.monitors)
-            or self.settings.min_replicas_to_write > 0
-            or not self.persistence.last_bgsave_ok
-            or bool(self.persistence.aof.write_error)
-            or self.pause.until_ms() > 0
-        )
-        self.checked = self.guarded or self.memory.tracked
+        self.keyspace.expiry = self.expiry
+        self.conditions.note(Condition.REPLICA, role.is_replica)
+        self.memory.follow(self.settings, evicts=role.evicts)
 
     def note_slow(self, client: Client, argv: list[bytes], now_ms: int, elapsed_s: float) -> None:
         self.slowlog.add(argv, now_ms // 1000, int(elapsed_s * 1e6), client.addr, client.name)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 from typing import Final, final
 
+from pyrepl.node.conditions import Condition, Conditions
+
 FOREVER_MS: Final = 1 << 62
 
 
@@ -21,11 +23,16 @@ class Holder(enum.Enum):
 
 @final
 class Pause:
-    """A pause of all commands or of writes alone, until a Unix time in ms (exclusive); and of writes, by holders."""
+    """A pause of all commands or of writes alone, until a Unix time in ms (exclusive); and of writes, by holders.
 
-    __slots__ = ("_holders", "all_until_ms", "write_until_ms")
+    Invariant: the condition PAUSED holds from the beginning of the first pause to the end of the last. One that ends by
+    time alone has ended when the daemon calls `end` for it.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_conditions", "_holders", "all_until_ms", "write_until_ms")
+
+    def __init__(self, conditions: Conditions) -> None:
+        self._conditions = conditions
         self.all_until_ms = 0
         self.write_until_ms = 0
         self._holders: set[Holder] = set()
@@ -33,10 +40,12 @@ class Pause:
     def hold_writes(self, holder: Holder) -> None:
         """Writes wait until this holder lets them go."""
         self._holders.add(holder)
+        self._tell()
 
     def let_go(self, holder: Holder) -> None:
         """The holder needs no pause any more. Harmless if it had none."""
         self._holders.discard(holder)
+        self._tell()
 
     def begin(self, until_ms: int, *, writes_only: bool) -> None:
         """Redis's rule: a later end wins, and a pause of everything is never weakened by one of writes."""
@@ -44,10 +53,12 @@ class Pause:
             self.write_until_ms = max(self.write_until_ms, until_ms)
         else:
             self.all_until_ms = max(self.all_until_ms, until_ms)
+        self._tell()
 
     def end(self) -> None:
         """End what CLIENT PAUSE began."""
         self.all_until_ms = self.write_until_ms = 0
+        self._tell()
 
     def until_ms(self) -> int:
         """When the last of the pauses ends; 0 when there is none."""
@@ -62,3 +73,6 @@ class Pause:
         if now_ms < self.all_until_ms:
             return True
         return may_write and (bool(self._holders) or now_ms < self.write_until_ms)
+
+    def _tell(self) -> None:
+        self._conditions.note(Condition.PAUSED, self.until_ms() > 0)

@@ -1,8 +1,14 @@
-"""What a node knows of its snapshots and of a load in progress, for INFO persistence and for refusing commands."""
+"""What a node knows of its snapshots and of a load in progress, for INFO persistence and for refusing commands.
+
+Three of these facts stand in the way of commands: a load, a snapshot file and an append-only file that could not be
+written. To set them is to tell them to the node's `Conditions`.
+"""
 
 from __future__ import annotations
 
 from typing import Final, final
+
+from pyrepl.node.conditions import Condition, Conditions
 
 
 @final
@@ -51,11 +57,11 @@ _MAX_RETRY_S: Final = 3600.0
 class AofState:
     """What a node knows of its append-only file. Sizes in bytes, durations in seconds, -1 for none yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, conditions: Conditions) -> None:
+        self._conditions = conditions
+        self._write_error = ""
         self.enabled = False
         """appendonly is yes; a rewrite may still have to finish before the file follows the data."""
-        self.write_error = ""
-        """Why the last write or fsync failed; empty when it succeeded."""
         self.rewrite_started_at: float | None = None
         """Monotonic seconds."""
         self.rewrite_scheduled = False
@@ -74,6 +80,16 @@ class AofState:
         """The cut of our stream up to which the file is fsynced (WAITAOF)."""
 
     @property
+    def write_error(self) -> str:
+        """Why the last write or fsync failed; empty when it succeeded."""
+        return self._write_error
+
+    @write_error.setter
+    def write_error(self, reason: str) -> None:
+        self._write_error = reason
+        self._conditions.note(Condition.AOF_FAILED, bool(reason))
+
+    @property
     def is_rewriting(self) -> bool:
         """Does a child write a new base?"""
         return self.rewrite_started_at is not None
@@ -89,15 +105,16 @@ class AofState:
 class Persistence:
     """State of SAVE, BGSAVE and loads. Unix times in seconds; a duration of -1 means there was none yet."""
 
-    def __init__(self, started_unix_s: int) -> None:
-        self.loading: Loading | None = None
+    def __init__(self, started_unix_s: int, conditions: Conditions) -> None:
+        self._conditions = conditions
+        self._loading: Loading | None = None
+        self._last_bgsave_ok = True
         self.dirty_at_last_save = 0
         """keyspace.dirty when the last successful save began."""
         self.last_save_unix_s = started_unix_s
         self.bgsave_started_at: float | None = None
         self.bgsave_target: str = ""
         """disk, socket, or empty while no child runs."""
-        self.last_bgsave_ok = True
         self.last_bgsave_s = -1
         self.saves = 0
         self.last_cow_bytes = 0
@@ -106,7 +123,27 @@ class Persistence:
         self.child_pid: int | None = None
         self.child_keys_done = 0
         self.child_keys_total = 0
-        self.aof = AofState()
+        self.aof = AofState(conditions)
+
+    @property
+    def loading(self) -> Loading | None:
+        """The load in progress, None if there is none."""
+        return self._loading
+
+    @loading.setter
+    def loading(self, loading: Loading | None) -> None:
+        self._loading = loading
+        self._conditions.note(Condition.LOADING, loading is not None and not loading.asynchronous)
+
+    @property
+    def last_bgsave_ok(self) -> bool:
+        """Was the last snapshot file written? True before the first."""
+        return self._last_bgsave_ok
+
+    @last_bgsave_ok.setter
+    def last_bgsave_ok(self, ok: bool) -> None:
+        self._last_bgsave_ok = ok
+        self._conditions.note(Condition.SAVE_FAILED, not ok)
 
     @property
     def bgsave_in_progress(self) -> bool:

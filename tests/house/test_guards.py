@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from pyrepl.node.conditions import Condition
 from tests.house.source import ROOT, python, shown
 
 OWNERS: Final = {
@@ -13,12 +14,28 @@ OWNERS: Final = {
         {"guarded", "authenticated", "identity", "queue", "channels", "patterns", "proto", "closing", "reply_mode"}
         | {"is_master_link", "is_replica", "skip_next_reply"}
     ),
+    "pyrepl/node/conditions.py": frozenset({"guarded", "checked", "tracked", "propagates"}),
+    "pyrepl/node/node.py": frozenset({"monitors", "slow_limit_s", "lazy_expire", "tracks_latencies", "threshold_us"}),
 }
 """File of the owner -> the facts that it sums up, and the sums."""
+TELLERS: Final = {
+    "pyrepl/daemon/aof/load.py": {"REPLAYING"},
+    "pyrepl/node/memory_limit.py": {"TRACKED"},
+    "pyrepl/node/node.py": {"REPLICA", "MONITORED", "WANTS_REPLICAS"},
+    "pyrepl/node/pause.py": {"PAUSED"},
+    "pyrepl/node/persistence.py": {"LOADING", "SAVE_FAILED", "AOF_FAILED"},
+}
+"""Who tells `Conditions` of what; each condition has one owner."""
 NAMESAKES: Final = frozenset({"parser"})
 """Whose facts of the same names are others: a parser is told how much a stranger may send."""
 CHANGES: Final = frozenset({"add", "discard", "remove", "clear", "update", "pop"})
 """What changes a set; a queue is made and forgotten by its owner, and filled by the dispatcher."""
+
+
+def test_nobody_reviews() -> None:
+    names = ["review" + "_guard", "review" + "_settings"]
+    texts = {shown(path): path.read_text() for path in python("pyrepl", "tests", "bench", "cli")}
+    assert [path for path, text in texts.items() if any(name in text for name in names)] == []
 
 
 def test_facts_are_changed_by_their_owner_alone() -> None:
@@ -30,6 +47,40 @@ def test_facts_are_changed_by_their_owner_alone() -> None:
         for line, name in changes(path.read_text(), facts)
     ]
     assert guilty == [], "call a verb of the owner, which keeps true what it sums up"
+
+
+def test_each_condition_has_one_owner() -> None:
+    told = {
+        shown(path): names
+        for path in python("pyrepl")
+        if shown(path) != "pyrepl/node/conditions.py" and (names := conditions_named(path.read_text()))
+    }
+    assert told == TELLERS
+    assert sorted(name for names in TELLERS.values() for name in names) == sorted(Condition.__members__)
+
+
+def test_settings_of_a_running_node_are_assigned_where_what_is_derived_from_them_follows() -> None:
+    assert [
+        shown(path) for path in python("pyrepl") for call in calls(path.read_text()) if call == "settings.assign"
+    ] == ["pyrepl/node/node.py"]
+
+
+def conditions_named(source: str) -> set[str]:
+    """Members of `Condition` that stand in the source."""
+    return {
+        node.attr
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Condition"
+    }
+
+
+def calls(source: str) -> Iterator[str]:
+    """`owner.method` of each call of a method, the owner by its last name."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner = node.func.value
+            name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+            yield f"{name}.{node.func.attr}"
 
 
 def changes(source: str, facts: frozenset[str]) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Whatever happens to a client, in whatever order: `guarded` is what all its facts together say."""
+"""Whatever happens to a client or to a node, in whatever order: what guards commands is what all facts together say."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from pyrepl.config.settings import Settings
 from pyrepl.identity import STRANGER, UNASKED
 from pyrepl.node.client import Client
+from pyrepl.node.node import Node, Process
+from pyrepl.node.pause import Holder
+from pyrepl.node.persistence import Loading
 from pyrepl.node.pubsub import PubSub
+from pyrepl.node.replication import Replication
+from pyrepl.replication.roster import RosterOptions
+from pyrepl.units import ReplId
 
 NAMES = st.sampled_from([b"a", b"b", b"c*"])
 
@@ -100,3 +107,100 @@ class ClientMachine(RuleBasedStateMachine):
 
 
 TestClient = ClientMachine.TestCase
+
+
+class NodeMachine(RuleBasedStateMachine):
+    """A node without a daemon: its role, settings, loads, saves, pauses and monitors change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.promotions = 0
+        self.replication = Replication(1 << 14, RosterOptions(), lambda: ReplId("a" * 40), 0.0)
+        self.node = Node(Settings(), Process(1, "b" * 40, 0, 0.0), self.replication)
+
+    @rule(host=st.sampled_from(["one", "two"]), at_start=st.booleans())
+    def follow(self, host: str, at_start: bool) -> None:
+        self.replication.role.follow(host, 1, 0.0, at_start=at_start)
+
+    @rule()
+    def promote(self) -> None:
+        self.promotions += 1
+        self.replication.role.promote(ReplId(f"{self.promotions:040x}"), 0.0)
+
+    @rule(still=st.booleans())
+    def stand_still(self, still: bool) -> None:
+        self.replication.role.stand_still(still)
+
+    @rule(asynchronous=st.booleans())
+    def begin_loading(self, asynchronous: bool) -> None:
+        self.node.persistence.loading = Loading(0.0, 0, 0, asynchronous=asynchronous)
+
+    @rule()
+    def end_loading(self) -> None:
+        self.node.persistence.loading = None
+
+    @rule(ok=st.booleans())
+    def saved(self, ok: bool) -> None:
+        self.node.persistence.last_bgsave_ok = ok
+
+    @rule(error=st.sampled_from(["", "No space left on device"]))
+    def aof_written(self, error: str) -> None:
+        self.node.persistence.aof.write_error = error
+
+    @rule(until_ms=st.integers(1, 9), writes_only=st.booleans())
+    def pause(self, until_ms: int, writes_only: bool) -> None:
+        self.node.pause.begin(until_ms, writes_only=writes_only)
+
+    @rule()
+    def end_pause(self) -> None:
+        self.node.pause.end()
+
+    @rule(holder=st.sampled_from(Holder))
+    def hold_writes(self, holder: Holder) -> None:
+        self.node.pause.hold_writes(holder)
+
+    @rule(holder=st.sampled_from(Holder))
+    def let_go(self, holder: Holder) -> None:
+        self.node.pause.let_go(holder)
+
+    @rule(client_id=st.integers(1, 2), begin=st.booleans())
+    def monitor(self, client_id: int, begin: bool) -> None:
+        client = Client(client_id, "", "", 0.0, UNASKED)
+        if begin:
+            self.node.begin_monitor(client)
+        else:
+            self.node.end_monitor(client)
+
+    @rule(
+        replicas=st.integers(0, 2),
+        limit=st.sampled_from([0, 1 << 20]),
+        policy=st.sampled_from(["noeviction", "allkeys-lru", "volatile-ttl"]),
+        ignored=st.booleans(),
+    )
+    def configure(self, replicas: int, limit: int, policy: str, ignored: bool) -> None:
+        names = ["min-replicas-to-write", "maxmemory", "maxmemory-policy", "replica-ignore-maxmemory"]
+        self.node.change_settings(names, [replicas, limit, policy, ignored])
+
+    @invariant()
+    def the_sums_are_what_the_facts_say(self) -> None:
+        node = self.node
+        conditions, persistence, settings = node.conditions, node.persistence, node.settings
+        is_replica = self.replication.role.is_replica
+        reasons = [
+            is_replica,
+            persistence.loading is not None and not persistence.loading.asynchronous,
+            bool(node.monitors),
+            settings.min_replicas_to_write > 0,
+            not persistence.last_bgsave_ok,
+            persistence.aof.write_error != "",
+            node.pause.until_ms() > 0,
+        ]
+        limited = settings.maxmemory > 0 and not (is_replica and settings.replica_ignore_maxmemory)
+        tracked = limited or settings.maxmemory_policy == "allkeys-lru"
+        assert conditions.guarded is any(reasons)
+        assert conditions.tracked is tracked
+        assert conditions.checked is (tracked or any(reasons))
+        assert conditions.propagates is not is_replica
+
+
+TestNode = NodeMachine.TestCase

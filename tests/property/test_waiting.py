@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from pyrepl.errors import CommandError
 from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
+from pyrepl.node.conditions import Conditions
 from pyrepl.node.pause import Pause
 from pyrepl.node.waiting import UNBLOCKED, UNBLOCKED_BY_CLIENT, Waiting
 from pyrepl.node.waits import KeysWait, Kind, PausedWait, Wait, WorkWait
@@ -49,7 +50,7 @@ class WaitingModel(RuleBasedStateMachine):
         self.clients = [Client(number, "h:1", "h:2", 0.0, UNASKED) for number in range(8)]
         self.now = 0.0
         self.acked = 0
-        self.pause = Pause()
+        self.pause = Pause(Conditions())
         self.lists: dict[bytes, list[bytes]] = {}
         self.real_lists: dict[bytes, list[bytes]] = {}
         self.ready_keys: list[bytes] = []

@@ -68,6 +68,7 @@ class Dispatcher:
         "_by_name",
         "_by_old_name",
         "_clock",
+        "_conditions",
         "_keyspace",
         "_node",
         "_perform",
@@ -86,6 +87,7 @@ class Dispatcher:
         self.table = table
         self.random = random
         self._node = node
+        self._conditions = node.conditions
         self._keyspace = node.keyspace
         self._backlog = node.replication.backlog
         self._perform = perform
@@ -108,7 +110,7 @@ class Dispatcher:
                 entry = self._resolve(argv)
             except CommandError as error:
                 return self._refused(call, argv, error)
-        if call.client.guarded or self._node.checked:
+        if call.client.guarded or self._conditions.checked:
             return self._execute_guarded(call, entry, argv, raw)
         return self._run(call, entry, argv, raw)
 
@@ -121,7 +123,7 @@ class Dispatcher:
         What consecutive commands write goes into the stream as one piece, the very bytes that came.
         """
         client = call.client
-        node = self._node
+        conditions = self._conditions
         keyspace = self._keyspace
         by_name = self._by_name
         clock = self._clock
@@ -134,7 +136,7 @@ class Dispatcher:
         name: bytes | None = None
         entry: Entry | None = None
         started = clock()
-        while index < end and not (client.guarded or node.checked):
+        while index < end and not (client.guarded or conditions.checked):
             if index >= fetched:
                 fetched = call.db.prefetch_commands(commands, index)
             argv = commands[index]
@@ -215,7 +217,7 @@ class Dispatcher:
     def _feed(self, call: Call, batch: Batch, start: int, end: int) -> None:
         """Put the bytes of commands [start, end) of a batch, all of them writes that changed something, into the
         stream."""
-        if start == end or not self._node.propagates:
+        if start == end or not self._conditions.propagates:
             return
         if self._backlog.active:
             self._node.replication.feed_one(call.db.index, batch.wires(start, end))
@@ -248,7 +250,7 @@ class Dispatcher:
         by_name = self._by_name
         clock = self._clock
         node = self._node
-        tracked = node.memory.tracked
+        tracked = self._conditions.tracked
         index = start
         try:
             fetched = start
@@ -375,10 +377,10 @@ class Dispatcher:
         """As `_run`, with what a node that checks its commands does besides."""
         keyspace = self._keyspace
         before = keyspace.expiry
-        if entry.flags & WRITE and before is Expiry.HIDE and not self._node.propagates:
+        if entry.flags & WRITE and before is Expiry.HIDE and not self._conditions.propagates:
             keyspace.expiry = Expiry.REMOVE
         try:
-            if self._node.memory.tracked:
+            if self._conditions.tracked:
                 return self._run_tracked(call, entry, argv, raw)
             return self._run(call, entry, argv, raw)
         finally:
@@ -425,11 +427,11 @@ class Dispatcher:
         unit = call.unit
         keyspace = self._keyspace
         node = self._node
-        if not node.propagates or (unit is None and not self._backlog.active):
+        if not self._conditions.propagates or (unit is None and not self._backlog.active):
             # Without a backlog nobody ever asks for the stream, and its end does not move.
             keyspace.expired.clear()
             keyspace.expired_fields.clear()
-            if node.propagates:
+            if self._conditions.propagates:
                 call.client.write_cut = self._backlog.end
             return
         if unit is None and rewritten is None and not keyspace.expired and not keyspace.expired_fields:

@@ -166,8 +166,8 @@ class SettingsChanged(Effect):
     """CONFIG SET has changed these directives (canonical names): apply them to what runs (listener, log, timers). +OK.
 
     They are in `node.settings` already. CommandError `ERR CONFIG SET failed (possibly related to argument '<name>') -
-    <reason>` when one cannot be applied (a port in use): then the daemon puts `previous` back by `settings.assign` and
-    calls `node.review_settings` and `node.review_guard`.
+    <reason>` when one cannot be applied (a port in use): then the daemon puts `previous` back by
+    `node.change_settings`.
     """
 
     names: tuple[str, ...]

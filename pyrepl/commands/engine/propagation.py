@@ -23,13 +23,13 @@ def collect_expired(node: Node, unit: list[tuple[int, bytes]]) -> None:
 
 def send(node: Node, unit: list[tuple[int, bytes]]) -> None:
     """Put commands that take effect together into our stream, if it is we who make it."""
-    if unit and node.propagates:
+    if unit and node.conditions.propagates:
         node.replication.feed_unit(unit)
 
 
 def send_each(node: Node, commands: list[tuple[int, bytes]]) -> None:
     """As `send`, for commands that have nothing to do with each other."""
-    if node.propagates:
+    if node.conditions.propagates:
         for index, raw in commands:
             node.replication.feed_one(index, raw)
 

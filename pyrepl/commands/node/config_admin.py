@@ -48,10 +48,7 @@ def config_set(call: Call, *words: bytes) -> SettingsChanged:
     assigned = [_canonical(name) for name in names]
     values = [_parsed(settings, name, text) for name, text in zip(names, words[1::2])]
     previous = tuple(_value_of(settings, name) for name in assigned)
-    for name, value in zip(assigned, values):
-        settings.assign(name, value)
-    call.node.review_settings()
-    call.node.review_guard()
+    call.node.change_settings(assigned, values)
     if "requirepass" in assigned and call.node.access.is_open:
         _let_in(call.node)
     return SettingsChanged(tuple(assigned), previous)

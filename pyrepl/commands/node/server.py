@@ -75,12 +75,9 @@ def shutdown(call: Call, *options: bytes) -> Shutdown | AbortShutdown:
 @command("MONITOR", arity=1, flags=_ADMIN, group="server")
 def monitor(call: Call) -> Simple:
     """Show every command that the node executes, until RESET or QUIT"""
-    client = call.client
     if call.is_nested:
         raise CommandError("ERR MONITOR isn't allowed for DENY BLOCKING client")
-    client.is_monitor = True
-    call.node.monitors.add(client.id)
-    call.node.review_guard()
+    call.node.begin_monitor(call.client)
     return OK
 
 

@@ -119,7 +119,6 @@ def client_pause(call: Call, timeout: bytes, *mode: bytes) -> PauseChanged:
     span_ms = timeout_ms_argument(timeout, call.now_ms)
     writes_only = bool(mode) and mode[0].upper() == b"WRITE"
     call.node.pause.begin(call.now_ms + span_ms, writes_only=writes_only)
-    call.node.review_guard()
     return PauseChanged()
 
 
@@ -127,7 +126,6 @@ def client_pause(call: Call, timeout: bytes, *mode: bytes) -> PauseChanged:
 def client_unpause(call: Call) -> PauseChanged:
     """Let the commands that CLIENT PAUSE holds go on"""
     call.node.pause.end()
-    call.node.review_guard()
     return PauseChanged()
 
 

@@ -142,10 +142,8 @@ def reset(call: Call) -> Simple:
         raise CommandError("ERR can only reset normal client connections")
     node = call.node
     if client.is_monitor:
-        node.monitors.discard(client.id)
-        client.is_monitor = False
+        node.end_monitor(client)
         node.deliveries[:] = [delivery for delivery in node.deliveries if delivery[0] != client.id]
-        node.review_guard()
     discard_queue(client, call.keyspace)
     node.pubsub.drop(client)
     select_database(call, 0)

@@ -172,7 +172,6 @@ class AofKeeper(Service):
         self._let_go()
         self._state.write_error = error
         self._rewrite_at = self._clock.now() + RETRY_S
-        self._node.review_guard()
 
     # ------------------------------------------------------------------ changes of stream and settings
 

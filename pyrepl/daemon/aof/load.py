@@ -26,6 +26,7 @@ from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.loader import Loader
 from pyrepl.node.client import Client
+from pyrepl.node.conditions import Condition
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 
@@ -123,8 +124,8 @@ class AofLoad:
         keyspace = node.keyspace
         commands = reader.feed(data)
         keyspace.now_ms = call.now_ms = self._clock.unix_ms()
-        keyspace.expiry = Expiry.IGNORE
-        node.propagates = False
+        before, keyspace.expiry = keyspace.expiry, Expiry.IGNORE
+        node.conditions.note(Condition.REPLAYING, True)
         try:
             index, error = self._dispatcher.apply(call, commands, 0)
             while error is not None:
@@ -133,7 +134,8 @@ class AofLoad:
                 self._failed(commands[index], error, path, reader.end)
                 index, error = self._dispatcher.apply(call, commands, index + 1)
         finally:
-            node.follow_role()
+            keyspace.expiry = before
+            node.conditions.note(Condition.REPLAYING, False)
 
     def _cut(self, path: Path, reader: UnitReader, is_last: bool) -> None:
         """The file ends in the middle of a unit."""

@@ -150,7 +150,6 @@ class AofTail:
             except OSError as error:
                 self._log(events.AofWriteFailed(error.strerror or str(error)))
         self._state.write_error = ""
-        self._node.review_guard()
 
     def measure(self, *, as_base: bool) -> None:
         """Note how large the files are; `as_base`: growth is counted from here."""
@@ -263,7 +262,6 @@ class AofTail:
         if not self._state.write_error:
             self._log(events.AofWriteFailed(error))
         self._state.write_error = error
-        self._node.review_guard()
         if self.cursor is not None and self._backlog.end - self.cursor.at > MOST_BEHIND_BYTES:
             self._fell_behind(error)
 
@@ -276,4 +274,3 @@ class AofTail:
         if self._state.write_error:
             self._state.write_error = ""
             self._log(events.AofWriteRecovered())
-            self._node.review_guard()

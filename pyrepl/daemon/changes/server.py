@@ -208,7 +208,7 @@ class StreamServer(Service):
         """As PUBLISH does it: to our own listeners, and on a master to the replicas'."""
         node = self._node
         node.deliveries.extend(node.pubsub.publish(channel, message))
-        if node.propagates and not node.pause.until_ms():
+        if node.conditions.propagates and not node.pause.until_ms():
             self._replication.feed_one(self._replication.next_db, encode_command([b"PUBLISH", channel, message]))
         self._turns.end_batch()
 

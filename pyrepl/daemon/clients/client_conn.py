@@ -237,6 +237,7 @@ class ClientConn(Receiver):
         or is to be closed."""
         client = self.client
         node = self._node
+        conditions = node.conditions
         dispatcher = self._dispatcher
         commands = batch.commands
         out: list[bytes] = []
@@ -244,7 +245,7 @@ class ClientConn(Receiver):
         size = len(commands)
         while index < size:
             limited = self._is_limited()
-            if client.guarded or node.guarded:
+            if client.guarded or conditions.guarded:
                 if node.pause.until_ms() and self._is_paused(commands[index]):
                     break
                 self._serve_guarded(batch, index, out)

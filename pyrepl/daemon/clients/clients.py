@@ -104,9 +104,7 @@ class Clients:
             unwatch(client, self.node.keyspace)
         if client.channels or client.patterns:
             self.node.pubsub.drop(client)
-        if client.id in self.node.monitors:
-            self.node.monitors.discard(client.id)
-            self.node.review_guard()
+        self.node.end_monitor(client)
 
     def take_back(self, cut: int, text: str) -> None:
         """What was written behind this cut of the stream was not kept: who is about to be told that it was gets an

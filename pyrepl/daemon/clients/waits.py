@@ -117,7 +117,6 @@ class Waits:
         now_ms = self._clock.unix_ms()
         if 0 < node.pause.until_ms() <= now_ms:
             node.pause.end()
-        node.review_guard()
         self._waiting.pause_changed(node.pause, now_ms)
         next_ms = node.pause.next_end_ms(now_ms)
         self._pause_ends_at = None if next_ms is None else self._clock.now() + (next_ms - now_ms) / 1000

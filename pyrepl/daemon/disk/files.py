@@ -128,7 +128,6 @@ class Files:
         loading = Loading(self._clock.now(), self._clock.unix_ms() // 1000, total_bytes, asynchronous=asynchronous)
         self._node.persistence.loading = loading
         arenas.take_ordinary_pages(True)
-        self._node.review_guard()
         return loading
 
     def end_loading(self, loader: Loader | None) -> None:
@@ -144,7 +143,6 @@ class Files:
             persistence.dirty_at_last_save = self._node.keyspace.dirty
             self._node.functions = loader.functions
             self._log(events.SnapshotLoaded(loader.loaded_keys, loader.expired_keys))
-        self._node.review_guard()
 
     async def load_at_start(self, path: Path) -> Loader | None:
         """Load the node's snapshot file if there is one. Raises ConfigError when it cannot be loaded."""

@@ -106,7 +106,6 @@ class Saver(Service):
         except OSError as error:
             self._log(events.CannotFork(error.strerror or str(error)))
             persistence.last_bgsave_ok = False
-            node.review_guard()
             return False
         self._child = child
         self._on_end = on_end
@@ -155,7 +154,6 @@ class Saver(Service):
             reason = (isinstance(error, OSError) and error.strerror) or str(error)
             self._log(events.CannotWriteSnapshot("save", reason))
             node.persistence.last_bgsave_ok = False
-            node.review_guard()
             return reason
         self._log(events.SavedOnDisk())
         self._note_saved(dirty, int(self._clock.now() - started_at))
@@ -257,7 +255,6 @@ class Saver(Service):
         persistence.last_cow_bytes = outcome.cow_bytes
         if isinstance(target, ToFile):
             self._note_file(outcome)
-        self._node.review_guard()
         if not self._for_replicas:
             self._signals.other_child.tell(False)
         if on_end is not None:
@@ -278,7 +275,6 @@ class Saver(Service):
         persistence.last_save_unix_s = self._clock.unix_ms() // 1000
         persistence.dirty_at_last_save = dirty
         persistence.saves += 1
-        self._node.review_guard()
 
 
 def packing_of(settings: object) -> PackingSettings:

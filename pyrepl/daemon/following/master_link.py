@@ -281,7 +281,7 @@ class MasterLink:
         self._is_catching_up = True
 
     def _on_state_changed(self, event: machine.StateChanged) -> None:
-        self._node.review_guard()
+        """Nothing to do: whatever we have to act on comes as an event of its own."""
 
     # ------------------------------------------------------------------ the snapshot
 

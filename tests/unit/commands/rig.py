@@ -121,7 +121,6 @@ class Rig:
         replication.link_client = Client(0, "10.0.0.1:7000", "", START_S, OURS)
         replication.link_client.become_master_link()
         self._calls[0] = self.dispatcher.call_for(replication.link_client)
-        self.node.review_guard()
         return replication.link
 
     def _perform(self, call: Call, effect: Effect) -> Any:

@@ -22,8 +22,7 @@ def limited(policy: str = "noeviction", keys: int = 50, **settings: object) -> R
 
 
 def set_limit(rig: Rig, limit_bytes: int) -> None:
-    rig.node.settings.maxmemory = limit_bytes
-    rig.node.review_guard()
+    rig.node.change_settings(["maxmemory"], [limit_bytes])
 
 
 def test_writes_that_need_memory_are_refused_and_all_else_goes_on() -> None:

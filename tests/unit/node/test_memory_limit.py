@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyrepl.config.settings import Settings
 from pyrepl.keyspace.database import Keyspace
+from pyrepl.node.conditions import Conditions
 from pyrepl.node.memory_limit import MemoryLimit
 
 
@@ -11,9 +12,11 @@ def below(n: int) -> int:
     return n // 2
 
 
-def limit_of(keyspace: Keyspace, *, is_replica: bool = False, **settings: object) -> MemoryLimit:
-    memory = MemoryLimit(keyspace)
-    memory.review(Settings(**settings), evicts=not is_replica)
+def limit_of(
+    keyspace: Keyspace, conditions: Conditions | None = None, *, is_replica: bool = False, **settings: object
+) -> MemoryLimit:
+    memory = MemoryLimit(keyspace, conditions or Conditions())
+    memory.follow(Settings(**settings), evicts=not is_replica)
     return memory
 
 
@@ -25,15 +28,17 @@ def filled(keys: int) -> Keyspace:
 
 
 def test_nothing_is_asked_without_a_limit() -> None:
-    memory = limit_of(filled(10))
+    conditions = Conditions()
+    memory = limit_of(filled(10), conditions)
     assert not memory.limited
-    assert not memory.tracked
+    assert not conditions.tracked
     assert not memory.is_over
 
 
 def test_a_policy_that_wants_accesses_is_told_of_them_without_a_limit() -> None:
-    memory = limit_of(filled(10), maxmemory_policy="allkeys-lfu")
-    assert memory.tracked
+    conditions = Conditions()
+    memory = limit_of(filled(10), conditions, maxmemory_policy="allkeys-lfu")
+    assert conditions.tracked
     assert not memory.limited
 
 
@@ -78,11 +83,12 @@ def test_noeviction_and_a_replica_evict_nothing() -> None:
 
 def test_a_replica_ignores_its_limit_until_it_is_promoted() -> None:
     settings = Settings(maxmemory=100, maxmemory_policy="allkeys-lru")
-    memory = MemoryLimit(filled(10))
-    memory.review(settings, evicts=False)
+    conditions = Conditions()
+    memory = MemoryLimit(filled(10), conditions)
+    memory.follow(settings, evicts=False)
     assert not memory.limited
-    assert memory.tracked, "it will need the access times"
-    memory.review(settings, evicts=True)
+    assert conditions.tracked, "it will need the access times"
+    memory.follow(settings, evicts=True)
     assert memory.is_over
     assert memory.evict(100, below)
 
@@ -91,6 +97,6 @@ def test_time_over_the_limit() -> None:
     memory = limit_of(filled(10), maxmemory=100)
     memory.watch_clock(5.0)
     assert memory.exceeded_ms(7.0) == (2000, 2000)
-    memory.review(Settings(), evicts=True)
+    memory.follow(Settings(), evicts=True)
     memory.watch_clock(8.0)
     assert memory.exceeded_ms(20.0) == (3000, 0)

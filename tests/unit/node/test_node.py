@@ -23,56 +23,58 @@ def node(**settings: object) -> Node:
     return Node(Settings(**settings), Process(1, "b" * 40, 100, 1.0), replication)
 
 
+def watch_all(subject: Node, *client_ids: int) -> None:
+    for client_id in client_ids:
+        subject.begin_monitor(Client(client_id, "127.0.0.1:5", "", 0.0, UNASKED))
+
+
 class TestGuard:
     def test_a_master_at_rest_is_free(self) -> None:
         subject = node()
-        assert not subject.guarded and subject.propagates
+        assert not subject.conditions.guarded and subject.conditions.propagates
 
     def test_a_replica(self) -> None:
         subject = node()
         subject.replication.role.follow("h", 1, 2.0)
-        assert subject.guarded and not subject.propagates
+        assert subject.conditions.guarded and not subject.conditions.propagates
 
     def test_a_load(self) -> None:
         subject = node()
         subject.persistence.loading = Loading(1.0, 100, 0, asynchronous=False)
-        subject.review_guard()
-        assert subject.guarded and subject.is_loading
+        assert subject.conditions.guarded and subject.is_loading
 
     def test_a_load_beside_the_old_data(self) -> None:
         subject = node()
         subject.persistence.loading = Loading(1.0, 100, 0, asynchronous=True)
-        subject.review_guard()
-        assert not subject.guarded and not subject.is_loading
+        assert not subject.conditions.guarded and not subject.is_loading
 
     def test_monitors(self) -> None:
         subject = node()
-        subject.monitors.add(1)
-        subject.review_guard()
-        assert subject.guarded
+        client = Client(1, "127.0.0.1:5", "", 0.0, UNASKED)
+        subject.begin_monitor(client)
+        assert subject.conditions.guarded and client.is_monitor
+        subject.end_monitor(client)
+        assert not subject.conditions.guarded and not client.is_monitor
 
     def test_min_replicas(self) -> None:
-        assert node(min_replicas_to_write=1).guarded
+        assert node(min_replicas_to_write=1).conditions.guarded
 
     def test_a_failed_save(self) -> None:
         subject = node()
         subject.persistence.last_bgsave_ok = False
-        subject.review_guard()
-        assert subject.guarded
+        assert subject.conditions.guarded
 
     def test_a_pause(self) -> None:
         subject = node()
         subject.pause.begin(100, writes_only=True)
-        subject.review_guard()
-        assert subject.guarded
+        assert subject.conditions.guarded
 
 
 class TestSettings:
     def test_the_slow_limit(self) -> None:
         subject = node(slowlog_log_slower_than=2000)
         assert subject.slow_limit_s == pytest.approx(0.002)
-        subject.settings.set("slowlog-log-slower-than", b"-1")
-        subject.review_settings()
+        subject.change_settings(["slowlog-log-slower-than"], [-1])
         assert subject.slow_limit_s == float("inf")
 
     def test_as_many_databases_as_configured(self) -> None:
@@ -101,12 +103,6 @@ class TestExpiry:
         role.promote(ReplId("c" * 40), 3.0)
         assert seen == [Expiry.DELETE, Expiry.HIDE, Expiry.DELETE, Expiry.HIDE, Expiry.DELETE]
 
-    def test_what_was_set_aside_comes_back(self) -> None:
-        subject = node()
-        subject.keyspace.expiry, subject.propagates = Expiry.IGNORE, False
-        subject.follow_role()
-        assert subject.keyspace.expiry is Expiry.DELETE and subject.propagates
-
     def test_a_replica_loads_what_has_expired(self) -> None:
         subject = node()
         assert subject.drops_expired_on_load
@@ -130,7 +126,7 @@ class TestStream:
 class TestMonitors:
     def test_one_line_for_each(self) -> None:
         subject = node()
-        subject.monitors = {3, 4}
+        watch_all(subject, 3, 4)
         subject.keyspace.now_ms = 1_700_000_000_007
         client = Client(1, "127.0.0.1:5", "", 0.0, UNASKED)
         client.db_index = 2
@@ -140,7 +136,7 @@ class TestMonitors:
 
     def test_secrets_are_not_shown(self) -> None:
         subject = node()
-        subject.monitors = {3}
+        watch_all(subject, 3)
         client = Client(1, "127.0.0.1:5", "", 0.0, UNASKED)
         subject.show_monitors(client, [b"AUTH", b"pw"], secret=True)
         assert subject.deliveries == [(3, Simple(b'0.000000 [0 127.0.0.1:5] "AUTH" "(redacted)"'))]

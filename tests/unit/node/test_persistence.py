@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.node.conditions import Conditions
 from pyrepl.node.persistence import Loading, Persistence
 
 
 def test_a_fresh_node_has_saved_at_its_start() -> None:
-    persistence = Persistence(1_700_000_000)
+    persistence = Persistence(1_700_000_000, Conditions())
     assert persistence.last_save_unix_s == 1_700_000_000
     assert persistence.last_bgsave_ok and not persistence.bgsave_in_progress
     assert persistence.last_bgsave_s == -1
@@ -16,7 +17,7 @@ def test_a_fresh_node_has_saved_at_its_start() -> None:
 
 
 def test_in_progress() -> None:
-    persistence = Persistence(0)
+    persistence = Persistence(0, Conditions())
     persistence.bgsave_started_at = 5.0
     assert persistence.bgsave_in_progress
 

@@ -7,6 +7,7 @@ import pytest
 from pyrepl.errors import CommandError
 from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
+from pyrepl.node.conditions import Conditions
 from pyrepl.node.pause import Holder, Pause
 from pyrepl.node.waiting import UNBLOCKED, UNBLOCKED_BY_CLIENT, Waiting
 from pyrepl.node.waits import AckedWait, KeysWait, Kind, PausedWait, ShutdownWait, Wait, WorkWait
@@ -201,7 +202,7 @@ class TestWork:
 
 class TestPauses:
     def test_reads_go_on_before_writes(self, bench: Bench) -> None:
-        pause = Pause()
+        pause = Pause(Conditions())
         pause.begin(100, writes_only=False)
         pause.begin(200, writes_only=True)
         for number, may_write in ((1, True), (2, False), (3, True), (4, False)):
@@ -214,7 +215,7 @@ class TestPauses:
         assert bench.told() == [(1, NO_REPLY), (3, NO_REPLY)]
 
     def test_a_failover_holds_longer_than_client_pause(self, bench: Bench) -> None:
-        pause = Pause()
+        pause = Pause(Conditions())
         pause.begin(100, writes_only=True)
         pause.hold_writes(Holder.FAILOVER)
         bench.waiting.begin(PausedWait(bench.client(1), may_write=True))

@@ -438,11 +438,11 @@ class TestMonitors:
     def test_until_reset(self, rig: Rig) -> None:
         watcher = rig.connect("127.0.0.1:7777")
         rig.say("MONITOR", watcher)
-        assert rig.node.guarded
+        assert rig.node.conditions.guarded
         rig.say("RESET", watcher)
         rig.say("SET a 1")
         assert not rig.node.deliveries
-        assert not rig.node.guarded
+        assert not rig.node.conditions.guarded
 
     def test_each_command_of_a_transaction(self, rig: Rig) -> None:
         watcher = rig.connect("127.0.0.1:7777")

@@ -83,7 +83,6 @@ class TestReplica:
 class TestLoading:
     def load(self, rig: Rig, *, asynchronous: bool = False) -> None:
         rig.node.persistence.loading = Loading(START_S, START_MS // 1000, 0, asynchronous=asynchronous)
-        rig.node.review_guard()
 
     def test_most_is_refused(self) -> None:
         rig = Rig()
@@ -114,7 +113,6 @@ class TestWrites:
     def test_after_a_failed_snapshot(self) -> None:
         rig = Rig()
         rig.node.persistence.last_bgsave_ok = False
-        rig.node.review_guard()
         assert rig.error("SET a 1").startswith("MISCONF Redis is configured to save RDB snapshots, but")
         assert rig.say("GET a") is None
 
@@ -122,7 +120,6 @@ class TestWrites:
     def test_unless_nobody_minds(self, settings: dict[str, object]) -> None:
         rig = Rig(**settings)
         rig.node.persistence.last_bgsave_ok = False
-        rig.node.review_guard()
         assert rig.say("SET a 1") == OK
 
     def test_exec_counts_as_a_write_when_one_is_queued(self) -> None:
@@ -130,7 +127,6 @@ class TestWrites:
         rig.say("MULTI")
         assert rig.say("SET a 1") == QUEUED
         rig.node.persistence.last_bgsave_ok = False
-        rig.node.review_guard()
         assert "MISCONF" in rig.error("EXEC")
         assert rig.say("GET a") != b"1"
 

@@ -48,7 +48,7 @@ class TestSet:
         rig.say("CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 2 min-replicas-to-write 1")
         assert rig.node.slow_limit_s == 0.0
         assert rig.node.slowlog.entries.maxlen == 2
-        assert rig.node.guarded
+        assert rig.node.conditions.guarded
 
     @pytest.mark.parametrize(
         ("words", "text"),

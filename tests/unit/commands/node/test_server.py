@@ -93,7 +93,7 @@ class TestMonitor:
     def test_the_client_is_one_from_now_on(self, rig: Rig) -> None:
         assert rig.say("MONITOR") == OK
         assert rig.node.monitors == {1}
-        assert rig.node.guarded
+        assert rig.node.conditions.guarded
         assert " flags=O " in rig.wire("CLIENT INFO").decode()
         assert rig.client.kind == "normal"
 

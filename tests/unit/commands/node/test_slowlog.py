@@ -17,7 +17,7 @@ def rig() -> Rig:
     rig.step_s = 0.001
     for number in range(12):
         rig.say(f"SET k{number} 1")
-    rig.node.slow_limit_s = 1.0
+    rig.node.change_settings(["slowlog-log-slower-than"], [1_000_000])
     return rig
 
 

@@ -187,7 +187,7 @@ class TestPause:
         assert rig.effects == [PauseChanged()]
         assert rig.node.pause.holds(START_MS + 499, may_write=False)
         assert not rig.node.pause.holds(START_MS + 500, may_write=True)
-        assert rig.node.guarded
+        assert rig.node.conditions.guarded
 
     def test_of_writes(self, rig: Rig) -> None:
         rig.say("CLIENT PAUSE 500 write")
@@ -198,7 +198,7 @@ class TestPause:
         rig.say("CLIENT PAUSE 500")
         rig.say("CLIENT UNPAUSE")
         assert not rig.node.pause.holds(START_MS, may_write=True)
-        assert not rig.node.guarded
+        assert not rig.node.conditions.guarded
 
     @pytest.mark.parametrize(
         ("words", "text"),

@@ -6,6 +6,7 @@ import pytest
 
 from pyrepl.commands.session import pubsub, transactions
 from pyrepl.errors import CommandError
+from pyrepl.node.conditions import Condition
 from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.reply import Push
 from tests.unit.commands.desk import Desk
@@ -80,7 +81,7 @@ def test_what_sentinels_tell_each_other_is_delivered_and_not_propagated(desk: De
 
 
 def test_a_replica_delivers_what_the_master_published_and_propagates_nothing_of_its_own(desk: Desk) -> None:
-    desk.node.propagates = False
+    desk.node.conditions.note(Condition.REPLICA, True)
     listener, link = desk.connect(), desk.connect()
     link.become_master_link()
     desk.say("SUBSCRIBE news", listener)

@@ -62,11 +62,11 @@ class TestGone:
             peers = [await node.peer() for _ in range(3)]
             for peer, line in zip(peers, ("WATCH a", "SUBSCRIBE ch", "MONITOR"), strict=True):
                 assert await peer.say(line) is not None
-            assert state.keyspace.databases[0].watchers and state.monitors and state.guarded
+            assert state.keyspace.databases[0].watchers and state.monitors and state.conditions.guarded
             for peer in peers:
                 peer.close()
             await until(lambda: not node.app.clients.conns)
-            assert not state.keyspace.databases[0].watchers and not state.monitors and not state.guarded
+            assert not state.keyspace.databases[0].watchers and not state.monitors and not state.conditions.guarded
             assert not state.clients
             assert await node.say("PUBLISH ch x") == 0
 

@@ -175,7 +175,7 @@ class TestPause:
             assert await peers[0].is_silent(0.02)
             assert await operator.say("CLIENT UNPAUSE") == "OK"
             assert [await peer.read() for peer in peers] == [1, 2, 3]
-            assert not node.app.node.guarded
+            assert not node.app.node.conditions.guarded
 
     @in_loop
     async def test_unpause(self, tmp_path: Path) -> None:
@@ -215,6 +215,6 @@ class TestPause:
         async with running(tmp_path) as node:
             await node.say("CLIENT PAUSE 60 WRITE")
             await node.say("CLIENT PAUSE 20 ALL")
-            assert node.app.node.guarded
-            await until(lambda: not node.app.node.guarded)
+            assert node.app.node.conditions.guarded
+            await until(lambda: not node.app.node.conditions.guarded)
             assert node.app.node.pause.until_ms() == 0

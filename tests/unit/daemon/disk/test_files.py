@@ -51,7 +51,7 @@ class TestAtStart:
         assert loader is not None and desk.keys == 100
         persistence = desk.node.persistence
         assert (persistence.last_load_keys_loaded, persistence.last_load_keys_expired) == (100, 3)
-        assert persistence.loading is None and not desk.node.guarded
+        assert persistence.loading is None and not desk.node.conditions.guarded
         assert desk.kept.has("keys loaded: 100, keys expired: 3") and desk.kept.has("DB loaded from disk")
         assert open_fds() <= before
 

@@ -71,7 +71,7 @@ class TestBgsave:
         desk.saver.bgsave()
         os.kill(children()[0], signal.SIGKILL)
         await desk.done()
-        assert not desk.node.persistence.last_bgsave_ok and desk.node.guarded
+        assert not desk.node.persistence.last_bgsave_ok and desk.node.conditions.guarded
         assert (tmp_path / "dump.rdb").read_bytes() == b"old" and os.listdir(tmp_path) == ["dump.rdb"]
         assert open_fds() <= before
         assert desk.others == [True, False]
@@ -86,7 +86,7 @@ class TestBgsave:
         (tmp_path / "dump.rdb").rmdir()
         desk.saver.bgsave()
         await desk.done()
-        assert desk.node.persistence.last_bgsave_ok and not desk.node.guarded
+        assert desk.node.persistence.last_bgsave_ok and not desk.node.conditions.guarded
 
     @in_loop
     async def test_stopped_with_a_reason(self, tmp_path: Path) -> None:
@@ -97,7 +97,8 @@ class TestBgsave:
         desk.saver.kill("nobody waits")
         await desk.done()
         assert [outcome.error for outcome in outcomes] == ["nobody waits"]
-        assert desk.node.persistence.last_bgsave_ok and not desk.node.guarded, "what nobody needs has not failed"
+        assert desk.node.persistence.last_bgsave_ok, "what nobody needs has not failed"
+        assert not desk.node.conditions.guarded
         assert desk.others == [], "a child for replicas is not another one's"
 
     @in_loop
@@ -124,7 +125,7 @@ class TestSave:
         desk = Desk(tmp_path)
         (tmp_path / "dump.rdb").mkdir()
         assert "directory" in desk.saver.save()
-        assert not desk.node.persistence.last_bgsave_ok and desk.node.guarded
+        assert not desk.node.persistence.last_bgsave_ok and desk.node.conditions.guarded
         assert os.listdir(tmp_path) == ["dump.rdb"]
 
     @in_loop

@@ -44,7 +44,6 @@ class TestCommandstats:
         assert "latency_percentiles_usec_set" not in info(rig, "latencystats")
 
     def test_percentiles_can_be_switched_off(self, rig: Rig) -> None:
-        rig.node.settings.assign("latency-tracking", False)
-        rig.node.review_settings()
+        rig.node.change_settings(["latency-tracking"], [False])
         rig.say("SET s x")
         assert info(rig, "latencystats") == {}

@@ -1,0 +1,72 @@
+"""The conditions of a node under which commands are not simply executed: loading, paused, a replica, and the like.
+
+Each condition has one owner (the role, a load, the pauses), which tells here when it begins and when it ends. What the
+conditions come to is summed up at that moment, so that it is always true and nobody has to review it. The sums are
+plain fields: every command reads one of them, and while `checked` is False the dispatcher asks for nothing else.
+
+Not here: what a condition forbids (`commands.engine.gates`), and what is special about one client (`Client.guarded`).
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, final
+
+
+class Condition(enum.Enum):
+    """Why a command may be refused, held back, shown elsewhere or kept from the stream; and who tells of it."""
+
+    REPLICA = "we follow a master"
+    """The node, of its role."""
+    LOADING = "a data set loads, and commands wait for it"
+    """`Persistence`."""
+    REPLAYING = "a file of commands is executed: what it changes is in our stream already"
+    """The load of the append-only file."""
+    SAVE_FAILED = "the last snapshot file could not be written"
+    """`Persistence`."""
+    AOF_FAILED = "the append-only file could not be written"
+    """`AofState`."""
+    MONITORED = "a client wants to see all commands"
+    """The node, of MONITOR."""
+    WANTS_REPLICAS = "writes need so many replicas (min-replicas-to-write)"
+    """The node, of its settings."""
+    PAUSED = "commands of clients wait (CLIENT PAUSE, a failover, the end of the process)"
+    """`Pause`."""
+    TRACKED = "the memory limit has to hear of each command"
+    """`MemoryLimit`."""
+
+
+_NOT_OURS: Final = frozenset({Condition.REPLICA, Condition.REPLAYING})
+
+
+@final
+class Conditions:
+    """The conditions that hold, and what they come to.
+
+    Invariants: `guarded` is True exactly while any condition but TRACKED holds, `checked` while any holds;
+    `propagates` is False exactly while REPLICA or REPLAYING holds; `tracked` is True exactly while TRACKED holds.
+    """
+
+    __slots__ = ("_holding", "checked", "guarded", "propagates", "tracked")
+
+    def __init__(self) -> None:
+        self._holding: set[Condition] = set()
+        self.guarded = False
+        """Something may be in the way of a command or of its reply."""
+        self.checked = False
+        """`guarded`, or the memory limit has to hear of commands."""
+        self.tracked = False
+        """The memory limit has to hear of commands."""
+        self.propagates = True
+        """Our own writes go into the stream: we are a master, and replay no file."""
+
+    def note(self, condition: Condition, holds: bool) -> None:
+        """For the owner of the condition: it holds from now on, or does no more. Harmless if that is known already."""
+        if holds:
+            self._holding.add(condition)
+        else:
+            self._holding.discard(condition)
+        self.tracked = Condition.TRACKED in self._holding
+        self.checked = bool(self._holding)
+        self.guarded = len(self._holding) > int(self.tracked)
+        self.propagates = self._holding.isdisjoint(_NOT_OURS)

@@ -1,0 +1,47 @@
+"""What the conditions of a node come to."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.node.conditions import Condition, Conditions
+
+
+def test_nothing_is_in_the_way_to_begin_with() -> None:
+    conditions = Conditions()
+    assert (conditions.guarded, conditions.checked, conditions.tracked) == (False, False, False)
+    assert conditions.propagates
+
+
+@pytest.mark.parametrize("condition", [each for each in Condition if each is not Condition.TRACKED])
+def test_each_guards_from_its_beginning_to_its_end(condition: Condition) -> None:
+    conditions = Conditions()
+    conditions.note(condition, True)
+    conditions.note(condition, True)
+    assert conditions.guarded and conditions.checked and not conditions.tracked
+    conditions.note(condition, False)
+    assert not conditions.guarded and not conditions.checked
+
+
+def test_the_memory_limit_hears_of_commands_that_nothing_else_is_in_the_way_of() -> None:
+    conditions = Conditions()
+    conditions.note(Condition.TRACKED, True)
+    assert conditions.checked and conditions.tracked and not conditions.guarded
+    conditions.note(Condition.PAUSED, True)
+    assert conditions.guarded
+
+
+def test_one_that_ends_leaves_the_others() -> None:
+    conditions = Conditions()
+    conditions.note(Condition.LOADING, True)
+    conditions.note(Condition.PAUSED, True)
+    conditions.note(Condition.LOADING, False)
+    assert conditions.guarded
+
+
+@pytest.mark.parametrize("condition", Condition)
+def test_what_goes_into_the_stream(condition: Condition) -> None:
+    """A replica's stream is its master's; what an append-only file says was in the stream before."""
+    conditions = Conditions()
+    conditions.note(condition, True)
+    assert conditions.propagates is (condition not in (Condition.REPLICA, Condition.REPLAYING))
