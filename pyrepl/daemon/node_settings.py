@@ -6,10 +6,11 @@ Who looks a setting up when it is needed has no business here; parts with a cloc
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
-from typing import Final, final
+from collections.abc import Callable, Collection
+from typing import final
 
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.options_by_name import ROSTER, SESSION, set_by_name
 from pyrepl.daemon.service import Service
 from pyrepl.errors import ConfigError
 from pyrepl.node.node import Node
@@ -18,15 +19,6 @@ from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.records import BacklogResized
 from pyrepl.replication.dialects import dialects_of
 from pyrepl.replication.roster import RosterOptions
-
-ROSTER: Final = {
-    "diskless": "repl_diskless_sync",
-    "diskless_delay_s": "repl_diskless_sync_delay",
-    "diskless_max_replicas": "repl_diskless_sync_max_replicas",
-    "max_concurrent_syncs": "repl_max_concurrent_syncs",
-    "ping_period_s": "repl_ping_replica_period",
-}
-"""Options of the roster, and the directives that they are."""
 
 
 @final
@@ -45,16 +37,12 @@ class NodeSettings(Service):
             enter_directory(self._node)
         settings = self._node.settings
         options = self._options
-        _set_by_name(options, settings, ROSTER)
+        set_by_name(options, settings, ROSTER)
+        set_by_name(options.session, settings, SESSION)
         options.dialects = dialects_of(settings)
         # The append-only file and subscribers are readers of the stream, so it stays while there may be one.
         kept = settings.appendonly or bool(settings.stream_port)
         options.backlog_ttl_s = 0 if kept else settings.repl_backlog_ttl
-        session = options.session
-        session.timeout_s = float(settings.repl_timeout)
-        limit = settings.client_output_buffer_limit.replica
-        session.hard_limit_bytes, session.soft_limit_bytes = limit.hard_bytes, limit.soft_bytes
-        session.soft_limit_s = float(limit.soft_seconds)
         self._resize_backlog()
         self._node.process.hz = settings.hz
         self._log.level = Level.named(settings.loglevel)
@@ -78,10 +66,3 @@ def enter_directory(node: Node) -> None:
     if not os.access(".", os.W_OK | os.X_OK):
         raise ConfigError(f"Can't write to the directory '{path}': Permission denied")
     node.settings.dir = os.getcwd()
-
-
-def _set_by_name(options: object, settings: object, names: Mapping[str, str]) -> None:
-    """Set each of these options to the directive that stands beside it; seconds are floats in options."""
-    for option, directive in names.items():
-        value = getattr(settings, directive)
-        setattr(options, option, float(value) if option.endswith("_s") else value)

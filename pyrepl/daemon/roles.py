@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Final, final
 
 from pyrepl.commands.engine.dispatch import Dispatcher
-from pyrepl.config.kinds import MasterAddress, to_text
+from pyrepl.config.kinds import MasterAddress
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clock import Clock
@@ -20,6 +20,7 @@ from pyrepl.daemon.feeding.repl_pauses import ReplPauses
 from pyrepl.daemon.feeding.replicas import Replicas
 from pyrepl.daemon.following.master_link import LinkOwner, MasterLink
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.options_by_name import INTRODUCTION, LINK, set_by_name
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
@@ -215,8 +216,8 @@ class Roles(LinkOwner, Service):
     def settings_changed(self, names: Collection[str]) -> None:
         """Bring what the link says and tolerates up to date."""
         settings = self._node.settings
+        set_by_name(self._options, settings, LINK)
         self._options.introduction = introduction(settings, self._node.process.tcp_port)
-        self._options.timeout_s = float(settings.repl_timeout)
         aof = self._node.persistence.aof
         self._options.fsynced_cut = (lambda: aof.synced_cut) if settings.appendonly else None
         self._options.dialects = dialects_of(settings)
@@ -281,11 +282,10 @@ class Roles(LinkOwner, Service):
 
 def introduction(settings: Settings, tcp_port: int) -> Introduction:
     """What we tell a master about ourselves."""
-    return Introduction(
+    told = Introduction(
         listening_port=settings.replica_announce_port or tcp_port,
-        announce_ip=settings.replica_announce_ip,
-        user=to_text(settings.masteruser),
-        password=to_text(settings.masterauth),
         version=VALKEY_VERSION,
         rdb_version=newest(Vendor.REDIS).number,
     )
+    set_by_name(told, settings, INTRODUCTION)
+    return told

@@ -13,7 +13,7 @@ import pytest
 
 from pyrepl.config.accepted import ACCEPTED, REFUSED
 from pyrepl.config.directives import ROWS
-from pyrepl.daemon.node_settings import ROSTER
+from pyrepl.daemon.options_by_name import BY_NAME
 from pyrepl.rdb.settings import PackingSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,9 +22,12 @@ SETTINGS = {"settings", "_settings"}
 
 BY_OTHER_WAYS = {
     "enable-protected-configs": "Settings.why_not_settable acts on it",
-    "masterauth": "roles reads it",
     **{name.replace("_", "-"): "snapshots take all of PackingSettings together" for name in PackingSettings._fields},
-    **{name.replace("_", "-"): "node_settings hands it to the roster by its name" for name in ROSTER.values()},
+    **{
+        name.partition(".")[0].replace("_", "-"): "options_by_name hands it to a machine"
+        for names in BY_NAME
+        for name in names.values()
+    },
 }
 
 

@@ -32,6 +32,7 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.options_by_name import SUBSCRIPTION, set_by_name
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.wires.wire import Wire
 from pyrepl.errors import CommandError, ConfigError
@@ -122,12 +123,8 @@ class StreamServer(Service):
         self.facts.close()
 
     def settings_changed(self, names: Collection[str]) -> None:
-        settings = self._node.settings
-        options = self._options
-        options.line_bytes = settings.stream_line_limit
-        options.row_bytes = settings.stream_row_limit
-        options.output_bytes = settings.stream_output_buffer_limit
-        options.access = Access(settings.stream_requirepass)
+        set_by_name(self._options, self._node.settings, SUBSCRIPTION)
+        self._options.access = Access(self._node.settings.stream_requirepass)
         self.replicated.makers.update(self._makers())
 
     # ------------------------------------------------------------------ connections

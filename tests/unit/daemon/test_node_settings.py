@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pyrepl.config.settings import Settings
-from pyrepl.daemon import node_settings
-from pyrepl.replication.roster import RosterOptions
 from tests.unit.daemon.rig import in_loop, running
 
 
@@ -34,11 +31,3 @@ async def test_what_machines_keep_is_handed_to_them(tmp_path: Path) -> None:
         lines = len(node.lines)
         assert await client.say("CONFIG SET timeout 0") == "OK"
         assert len(node.lines) == lines, "notices are not logged any more"
-
-
-def test_options_that_go_by_name_have_the_types_of_their_defaults() -> None:
-    options, settings = RosterOptions(), Settings(repl_ping_replica_period=3, repl_diskless_sync_max_replicas=2)
-    node_settings._set_by_name(options, settings, node_settings.ROSTER)
-    assert (options.ping_period_s, options.diskless_max_replicas) == (3.0, 2)
-    for option in node_settings.ROSTER:
-        assert type(getattr(options, option)) is type(getattr(RosterOptions(), option)), option
