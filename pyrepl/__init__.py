@@ -39,6 +39,7 @@ Where do I add ...?
     an RDB type        one pair in rdb/types/
     an RDB version     one row in rdb/versions.py, and its number in the directive rdb-version
     a log line         one record in observability/events.py
+    an event's record  one record in observability/eventlog/records.py, made in observability/telling
     a metric           one column in metrics/results.py, and its expression beside its table's others
     a reply to master or replica
                        replication/handshake.py, conversation.py (replica's end), session.py, roster.py (master's)

@@ -336,8 +336,8 @@ class StartSnapshot(Frozen):
 
 
 class StopSnapshot(Frozen):
-    """No replica waits for the running child any more: kill it, and call `Roster.snapshot_ended(ok=False)` when it is
-    reaped."""
+    """No replica waits for the running child any more: kill it, unless the node itself has a use for what it writes.
+    Call `Roster.snapshot_ended` when it is reaped."""
 
 
 class BacklogCreated(Frozen):
