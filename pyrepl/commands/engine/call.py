@@ -6,6 +6,7 @@ connection, time) is returned as an Effect (see `effect`), which the daemon perf
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol, TypeVar, final
 
 if TYPE_CHECKING:
@@ -23,11 +24,16 @@ class RandomSource(Protocol):
     def below(self, n: int) -> int: ...
 
 
-class Runner(Protocol):
-    """What executes commands, for calls that run others (`nested`)."""
+class Runner(ABC):
+    """What executes commands, for calls that run others (`nested`). A base class and not a Protocol, as compiled code
+    calls the methods of a base class directly, and looks those of a Protocol up by name each time."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def run_nested(self, call: Call, argv: list[bytes], raw: bytes) -> Reply: ...
 
+    @abstractmethod
     def end_unit(self, outer: Call, unit: list[tuple[int, bytes]]) -> None: ...
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, final
 
-from pyrepl.commands.engine.call import Call, RandomSource
+from pyrepl.commands.engine.call import Call, RandomSource, Runner
 from pyrepl.commands.engine.effect import Effect
 from pyrepl.commands.engine.effects import Log
 from pyrepl.commands.engine.entry import Entry
@@ -56,7 +56,7 @@ _EVICTION_S: Final = 0.0005
 
 
 @final
-class Dispatcher:
+class Dispatcher(Runner):
     """Executes commands against one node.
 
     `perform(call, effect)` carries out an Effect and gives its reply; `clock()` is monotonic seconds, for commandstats
@@ -101,6 +101,11 @@ class Dispatcher:
     def call_for(self, client: Client) -> Call:
         """The Call that all commands of one client share."""
         return Call(self._node, client, self.random, self)
+
+    def runs_queue(self, name: bytes) -> bool:
+        """Is it EXEC that a client says by this name, in whatever case?"""
+        entry = self._by_name.get(name) or self._by_name.get(name.upper())
+        return entry is not None and entry.is_exec
 
     def execute(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
         """The reply to one command; `argv` is not empty, `raw` are the exact bytes it came in."""
@@ -352,7 +357,7 @@ class Dispatcher:
         client = call.client
         client.last_command = entry.wire_name
         memory = self._node.memory
-        if memory.seems_over and client.authenticated:
+        if self._conditions.tracked and memory.seems_over and client.authenticated:
             self.make_room()
         refusal = why_not_now(self._node, client, entry.row, argv)
         if refusal is not None:

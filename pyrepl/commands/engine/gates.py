@@ -30,30 +30,37 @@ _IN_SUBSCRIPTION: Final = frozenset({"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "
 
 
 def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> str | None:
-    """The error text when `row` must not run for `client` now, or None."""
+    """The error text when `row` must not run for `client` now, or None.
+
+    What only a condition of the node can forbid is not asked while none holds: usually it is the client alone that is
+    guarded, in MULTI.
+    """
     flags = row.flags
+    conditions = node.conditions
     if not client.authenticated and not flags & NO_AUTH:
         return NOAUTH
     if client.is_master_link:
         return None
     if client.is_replica and flags & (WRITE | READONLY):
         return REPLICA_NO_DATA
-    if node.memory.full and _needs_memory(client, row):
+    if conditions.tracked and node.memory.full and _needs_memory(client, row):
         return OOM
-    writes = bool(flags & WRITE) or (row.name == "EXEC" and client.queue_writes)
-    if writes or row.name == "PING":
-        refusal = _why_not_write(node) if writes else _why_not_saved(node)
-        if refusal is not None:
-            return refusal
+    if conditions.guarded:
+        writes = bool(flags & WRITE) or (row.name == "EXEC" and client.queue_writes)
+        if writes or row.name == "PING":
+            refusal = _why_not_write(node) if writes else _why_not_saved(node)
+            if refusal is not None:
+                return refusal
     if client.proto == 2 and (client.channels or client.patterns) and row.name not in _IN_SUBSCRIPTION:
         return (
             f"ERR Can't execute '{row.wire_name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
             "allowed in this context"
         )
-    if node.link_is_stale and not flags & STALE:
-        return MASTERDOWN
-    if node.is_loading and not flags & LOADING:
-        return LOADING_TEXT
+    if conditions.guarded:
+        if node.link_is_stale and not flags & STALE:
+            return MASTERDOWN
+        if node.is_loading and not flags & LOADING:
+            return LOADING_TEXT
     return None
 
 

@@ -277,7 +277,7 @@ class ClientConn(Receiver):
         """One command with everything that may be in the way of its reply (CLIENT REPLY)."""
         client = self.client
         skipped = client.take_skip()
-        if client.queue is not None:
+        if client.queue is not None and self._dispatcher.runs_queue(batch.commands[index][0]):
             client.reply_room = self._owner.room_for(self)
         has_stream = client.is_replica
         reply = self._dispatcher.execute(self._call, batch.commands[index], batch.wire(index))
