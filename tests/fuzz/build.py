@@ -108,7 +108,7 @@ def _library() -> Path | None:
 
 def _copy(source: Path, target: Path) -> None:
     """The sources of a package, and none that is no more. A file that has not changed keeps its time."""
-    wanted = {path.relative_to(source) for path in source.rglob("*") if path.suffix in (".py", ".pxd", ".typed")}
+    wanted = {path.relative_to(source) for path in source.rglob("*") if path.suffix in (".py", ".pyi", ".pxd", ".typed")}
     for path in wanted:
         copy = target / path
         data = (source / path).read_bytes()
