@@ -1,4 +1,7 @@
-"""What commands ask of our replicas: what they say themselves (REPLCONF, PSYNC), and WAIT for what they acknowledge."""
+"""Carries out the commands that concern our replicas: REPLCONF, PSYNC and SYNC, which replicas send, WAIT and WAITAOF.
+
+`performer` calls the function that belongs to an effect. NO_REPLY means that the answer comes later, or from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from pyrepl.resp.reply import NO_REPLY, Reply
 
 @final
 class FeedingDeeds:
-    """The deeds of whoever feeds replicas."""
+    """The effects that `Replicas` and the waits for acknowledgements carry out."""
 
     def __init__(self, clients: Clients, replicas: Replicas) -> None:
         self._clients = clients
@@ -44,6 +47,7 @@ class FeedingDeeds:
         wait = AckedWait(call.client, waits.deadline(effect.timeout_ms), roster, effect.replicas)
         reply = waits.wait(wait, may_wait=not call.is_nested)
         if reply is NO_REPLY:
+            # Without being asked, a replica acknowledges once a second only.
             self._replicas.ask_for_acks()
         return reply
 

@@ -18,7 +18,7 @@ from pyrepl.resp.reply import OK, Reply
 
 @final
 class ReplPauses:
-    """The points at which to stop, each time that one is reached: they add up until CLEAR."""
+    """The points at which the process stops, each time that a sync reaches one of them. Points add up until CLEAR."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

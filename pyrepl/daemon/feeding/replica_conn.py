@@ -1,6 +1,8 @@
-"""What the connection of a replica has besides a client's: its session, and the stream or the snapshot file going out.
+"""The outgoing side of a replica's connection: writes what its session says, the snapshot file, and the stream.
 
-Nothing is decided here; the session says when the stream may flow, the backlog holds its bytes.
+The incoming side stays `client_conn`'s: a replica is a client that has sent REPLCONF, PSYNC or SYNC. Nothing is decided
+here: the session says when the stream may flow, and the stream's bytes are read from the backlog. `Replicas` makes a
+ReplicaConn and calls `push` in every pump. A snapshot that goes to sockets is written by a child, not by this module.
 """
 
 from __future__ import annotations
@@ -18,26 +20,29 @@ if TYPE_CHECKING:
     from pyrepl.daemon.clients.client_conn import ClientConn
 
 HIGH_WATER_BYTES: Final = 1 << 20
-"""Bytes that may wait in the transport; the rest stays in the backlog, one copy for all replicas."""
+"""Stream bytes that may wait in the transport. The rest stays in the backlog, which is one copy for all replicas."""
 
 BATCH_BYTES: Final = 128 * 1024
 BATCH_S: Final = 0.05
-"""While a replica loads the snapshot of its other connection it only keeps the stream: it is sent in batches of so many
-bytes, or whatever came in so long, which saves both ends a call and a wake-up for each write of a client."""
+"""While a replica gets its snapshot on a second connection, it only buffers the stream of the first one. So the stream
+is sent when BATCH_BYTES have gathered or BATCH_S has passed, which saves both ends a call and a wake-up for each write
+of a client."""
 
 _CHUNK_BYTES: Final = 1 << 20
 _MOST_CHUNKS: Final = 8
-"""Of a file in one turn of the loop, if the replica reads as fast as we send."""
+"""Chunks of the snapshot file that go out in one turn of the loop, if the replica reads as fast as we send."""
 
 
 class ReplicaOwner(Protocol):
-    """What a replica's connection tells whoever keeps all of them."""
+    """What a replica's connection tells `Replicas`, which keeps all of them."""
 
     def drained(self) -> None:
-        """The transport takes more."""
+        """The transport of a replica takes more bytes."""
 
     def refuse_to_answer(self, replica: ReplicaConn, argv: list[bytes]) -> None:
-        """It sent a command that has a reply, [] for a message nobody asked for: it is to be cut."""
+        """`replica` sent `argv`, a command that has a reply, so its connection has to be cut.
+
+        [] stands for a message that no command of the replica asked for."""
 
 
 @final
@@ -58,9 +63,9 @@ class ReplicaConn:
         self.conn = conn
         self.session = session
         self.sent_bytes = 0
-        """Of the snapshot file."""
+        """Bytes of the snapshot file that the kernel has taken."""
         self.file_bytes = 0
-        """Its size."""
+        """The size of the snapshot file."""
         self._backlog = backlog
         self._owner = owner
         self._file: BinaryIO | None = None
@@ -71,7 +76,7 @@ class ReplicaConn:
 
     @property
     def fd(self) -> int:
-        """Where the snapshot child writes what this replica is to get, as plain bytes: the descriptor of its wire."""
+        """The descriptor of the replica's wire, to which a snapshot child writes the snapshot as plain bytes."""
         return self.conn.transport.wire.fd
 
     @property
@@ -86,7 +91,7 @@ class ReplicaConn:
         return self._file is not None
 
     def open_file(self, path: Path, max_bytes_per_s: int = 0) -> None:
-        """Begin to send a snapshot file, at the pace given, 0 for any. Raises OSError."""
+        """Begin to send a snapshot file; `max_bytes_per_s` 0 sets no limit. Raises OSError when it cannot be opened."""
         self._max_bytes_per_s = max_bytes_per_s
         self._file_since = self._now()
         self._file = path.open("rb")
@@ -94,17 +99,17 @@ class ReplicaConn:
         self.sent_bytes = 0
 
     def drained(self) -> None:
-        """The transport takes more."""
+        """The transport takes more bytes: called by `client_conn`."""
         self._owner.drained()
 
     def refuse_to_answer(self, argv: list[bytes]) -> None:
-        """The replica sent `argv`, which has a reply: that would be taken for a part of the stream."""
+        """The replica sent `argv`, which has a reply. The replica would take the reply for a part of the stream."""
         self._owner.refuse_to_answer(self, argv)
 
     def push(self) -> int:
-        """Write what may go out now; the bytes of stream handed to the transport.
+        """Write all that may go out now. Returns how many bytes of the stream were handed to the transport.
 
-        True to the order: what the session says, then the file, then the stream.
+        The order on the wire: replies of the client, what the session says, the snapshot file, the stream.
         """
         transport = self.conn.transport
         if transport.is_closing():
@@ -122,20 +127,24 @@ class ReplicaConn:
         return sent
 
     def file_is_out(self) -> bool:
-        """Was the last byte of the file handed to the transport? Then the file is closed."""
+        """Has the kernel taken the last byte of the file? Then this closes the file: True is returned once."""
         if self._file is None or self.sent_bytes < self.file_bytes:
             return False
         self.close_file()
         return True
 
     def close_file(self) -> None:
-        """No more of the snapshot file is wanted."""
+        """Stop sending the snapshot file, if one is on its way."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def close(self, *, flush: bool) -> None:
-        """End the connection; at once, it is shut down too, since a child may hold a copy of its descriptor."""
+        """End the connection: with `flush` after all that was written is out, otherwise at once.
+
+        At once, the socket is shut down too: a snapshot child may hold a copy of the descriptor, and then closing ours
+        alone would not end the connection.
+        """
         self.close_file()
         if flush:
             self.conn.close()
@@ -161,7 +170,7 @@ class ReplicaConn:
         transport.tell_when_writable()
 
     def _paced_bytes(self) -> int:
-        """How much of the file may go out now; the next push, a tenth of a second later at most, may send more."""
+        """How many bytes of the file the pace allows now. The next pump, a tenth of a second later at most, goes on."""
         if not self._max_bytes_per_s:
             return _CHUNK_BYTES
         due_bytes = int((self._now() - self._file_since) * self._max_bytes_per_s)
@@ -186,6 +195,7 @@ class ReplicaConn:
         return sent
 
     def _batch_is_due(self, sent_cut: int) -> bool:
+        """Is a batch full, or the last one BATCH_S ago? `sent_cut` is the cut up to which the stream was sent."""
         now = self._now()
         if self._backlog.end - sent_cut < BATCH_BYTES and now - self._streamed_at < BATCH_S:
             return False

@@ -1,8 +1,12 @@
-"""Our replicas: the shell of `replication.roster` and its sessions.
+"""Our replicas: the shell around `replication.roster` and its sessions, which decide everything.
 
-Requests come in through client connections (REPLCONF, PSYNC, ACKs); what goes out is `replica_conn`'s. This module
-carries out what roster and sessions ask for: snapshots, files, closing. What the logs say of it is
-`observability.telling.master_end`'s, which is given each event before it is carried out.
+What replicas send (REPLCONF, PSYNC, ACKs) comes in through their client connections and `deeds`. The roster and the
+sessions answer with events, and this module carries the events out: it starts and stops snapshots, sends snapshot
+files, closes connections. `replica_conn` writes the bytes that go out. `observability.telling.master_end` is given each
+event before it is carried out, and writes what the logs say of it.
+
+The pump is the one place where events are carried out and bytes are written. Whoever changes a session or grows the
+stream plans a pump, which then runs once in the next turn of the loop, however many have planned it.
 """
 
 from __future__ import annotations
@@ -48,7 +52,8 @@ _FLUSH_TRIES: Final = 200
 class Replicas(ReplicaOwner, Service):
     """The replicas of a node.
 
-    Invariant: `_replicas` has each connection that ever sent REPLCONF, PSYNC or SYNC, until it ends.
+    Invariant: `_replicas` has each connection that ever sent REPLCONF, PSYNC or SYNC, by its client's id, until the
+    connection ends.
     """
 
     def __init__(
@@ -63,7 +68,7 @@ class Replicas(ReplicaOwner, Service):
         log: Log,
         tell: Callable[[Record], None],
     ) -> None:
-        """`tell` is the event log."""
+        """`tell` takes the records of the event log."""
         self._node = node
         self._clients = clients
         self._saver = saver
@@ -83,18 +88,22 @@ class Replicas(ReplicaOwner, Service):
         self._sync_snapshot = 0
         """The number of that snapshot."""
         self._timeout: Final = SharedSeconds(float(node.settings.repl_timeout))
-        """repl-timeout, for the child that writes to sockets."""
+        """repl-timeout, for the child that writes to sockets: the child reads it while it runs."""
         self._roster.keeping.watch(self.story.keeping)
 
     def settings_changed(self, names: Collection[str]) -> None:
-        """Let a child that writes to sockets already go by the present repl-timeout, and the roster by its options."""
+        """Give the present repl-timeout to a child that is writing to sockets already.
+
+        The pump lets the roster go by its new options: a smaller limit on output may cut replicas.
+        """
         self._timeout.seconds = float(self._node.settings.repl_timeout)
         self.plan_pump()
 
     # ------------------------------------------------------------------ what replicas say
 
     def replconf(self, conn: ClientConn, argv: list[bytes]) -> Reply:
-        """REPLCONF: to the connection's session; what it answers, in its place among the replies."""
+        """Hand REPLCONF to the connection's session. Returns the session's answer, which keeps its place among the
+        replies of the connection; NO_REPLY for a replica, whose session answers within the stream."""
         session = self._replica(conn).session
         streamed = session.may_stream
         was_replica = session.is_replica
@@ -105,11 +114,12 @@ class Replicas(ReplicaOwner, Service):
             self.story.acked(session, self._clock.now())
         self._signals.acked.tell()
         self._plan_pump_now()
-        # What a replica's session has to say goes out with the stream, in its place.
+        # Before the sync a REPLCONF has a reply like any command. Afterwards `push` sends what the session says.
         return NO_REPLY if was_replica else _raw(session.data_to_send())
 
     def refuse_to_answer(self, replica: ReplicaConn, argv: list[bytes]) -> None:
-        """A replica sent a command that has a reply: its connection has the stream in it, and is cut."""
+        """Cut a replica that sent a command with a reply: its connection carries the stream, which has no place for
+        replies. `argv` is [] for a message that no command of the replica asked for."""
         client = replica.conn.client
         name = self._clients.dispatcher.table.name_of(argv) if argv else client.last_command
         replica.session.close_for_reply(name)
@@ -117,7 +127,12 @@ class Replicas(ReplicaOwner, Service):
         client.close_after_reply()
 
     def sync(self, conn: ClientConn, argv: list[bytes]) -> Reply:
-        """PSYNC or SYNC: the decision, whose line goes out in its place; all else follows in the next pump."""
+        """PSYNC or SYNC: let the roster decide. Returns the decision's line (`+CONTINUE`, an error), so that it keeps
+        its place among the replies; all other work is left to the next pump.
+
+        NO_REPLY when the line is not known before the snapshot starts, when a child writes the line in front of the
+        snapshot, and when the connection is a replica's already.
+        """
         replica = self._replica(conn)
         session = replica.session
         if session.is_replica:
@@ -138,7 +153,8 @@ class Replicas(ReplicaOwner, Service):
         return _raw(session.data_to_send())
 
     def _request_sync(self, session: Session, request: Request) -> None:
-        """Let the roster decide; before that, a master that hands over to us is obeyed, or refused."""
+        """Let the roster decide on a sync, after two cases that it does not know: our master asks us to take over
+        (PSYNC ... FAILOVER), and the connection is our own link, because our master's address leads to ourselves."""
         if request.failover:
             refusal = self._node.replication.role.why_not_take_over(request)
             if refusal is not None:
@@ -158,13 +174,13 @@ class Replicas(ReplicaOwner, Service):
         self._roster.request_sync(session, request, self._clock.now())
 
     def _set_nodelay(self, replica: ReplicaConn) -> None:
-        """repl-disable-tcp-nodelay: larger packets, later."""
+        """repl-disable-tcp-nodelay: let the kernel collect small packets, which saves packets and costs time."""
         if self._node.settings.repl_disable_tcp_nodelay:
             with suppress(OSError):
                 replica.conn.transport.wire.set_no_delay(False)
 
     def lost(self, conn: ClientConn) -> None:
-        """A connection has ended."""
+        """A connection has ended, of a replica or of any other client."""
         replica = self._replicas.pop(conn.client.id, None)
         conn.replica = None
         if replica is None:
@@ -180,13 +196,13 @@ class Replicas(ReplicaOwner, Service):
         self._plan_pump_now()
 
     def drained(self) -> None:
-        """The transport of a replica takes more."""
+        """The transport of a replica takes more bytes: feed it in the next pump."""
         self._plan_pump_now()
 
-    # ------------------------------------------------------------------ who has how much
+    # ------------------------------------------------------------------ what replicas have acknowledged
 
     def lagging(self) -> list[events.LaggingReplica]:
-        """The replicas that have not acknowledged all of the stream."""
+        """The replicas that are online and have not acknowledged all of the stream. A shutdown waits for them."""
         end = self._backlog.end
         now = self._clock.now()
         return [
@@ -198,13 +214,15 @@ class Replicas(ReplicaOwner, Service):
         ]
 
     def ask_for_acks(self) -> None:
+        """Have every replica acknowledge at once (REPLCONF GETACK), as a client waits for it."""
         self._roster.ask_acks()
         self._plan_pump_now()
 
     # ------------------------------------------------------------------ the pump
 
     def plan_pump(self) -> None:
-        """After a batch of commands: see to it that new bytes of the stream go out, once for this turn of the loop."""
+        """Let new bytes of the stream go out in the next turn of the loop. Called after each batch of commands, so it
+        does nothing when there are no replicas or a pump is planned already."""
         if self._replicas and not self._pump_planned:
             self._plan_pump_now()
 
@@ -222,7 +240,11 @@ class Replicas(ReplicaOwner, Service):
         return now
 
     def pump(self) -> None:
-        """Carry out what roster and sessions want, and write what may go out."""
+        """Carry out the events of the roster and the sessions, and write all that may go out.
+
+        `before_feed` is told before anything is written: the append-only file must have what replicas get. The limits
+        on output are checked after the writing, when it is known how much the sockets did not take.
+        """
         self._pump_planned = False
         self._carry_out_roster()
         self._signals.before_feed.tell()
@@ -294,7 +316,11 @@ class Replicas(ReplicaOwner, Service):
     # ------------------------------------------------------------------ snapshots
 
     def _start_snapshot(self, event: machine.StartSnapshot, tries: int) -> None:
-        """Fork as soon as the sockets are the child's to write; a replica that keeps its socket full is dropped."""
+        """Fork the snapshot child, as soon as no other child runs.
+
+        A child that writes to sockets needs them empty of our own bytes, or the bytes would mix. So we wait for full
+        sockets, `tries` times; after that a replica that still keeps its socket full is dropped.
+        """
         replicas = [self._replicas[i] for i in event.session_ids if i in self._replicas]
         full = [replica for replica in replicas if not replica.is_flushed]
         if self._saver.is_busy or (event.target is machine.SnapshotTarget.SOCKETS and full and tries):
@@ -333,14 +359,18 @@ class Replicas(ReplicaOwner, Service):
         self._pauses.reached(ReplPausePoint.AFTER_FORK)
 
     def _sockets(self, sessions: list[Session]) -> ToReplicas:
-        """Their sockets, each with what is to stand before the snapshot there."""
+        """The target of a snapshot that goes to the sockets of these sessions. Before the snapshot each socket gets
+        what its session has to say (`+FULLRESYNC ...`)."""
         heads = {self._replicas[session.id].fd: b"".join(session.data_to_send()) for session in sessions}
         pace = self._node.settings.repl_sync_max_bytes_per_second
         return ToReplicas(heads, self._randomness.eof_mark(), self._timeout, pace)
 
     def _socket_lost(self, session_id: int, why: str) -> None:
-        """The child writes no more to this replica. One that was too slow is cut at once, while the child goes on with
-        the others; that any other connection has ended is noticed here too."""
+        """The child writes no more to this replica; it goes on with the others.
+
+        A replica that was too slow is cut at once. Any other reason is a broken connection, and then the poller
+        notices the end of the connection by itself.
+        """
         replica = self._replicas.get(session_id)
         if replica is not None and why == TIMED_OUT:
             replica.session.stalled()
@@ -364,12 +394,15 @@ class Replicas(ReplicaOwner, Service):
             if replica is not None and why != TIMED_OUT:
                 self.story.cannot_send(replica.session, why)
         self._roster.snapshot_ended(ok, self._clock.now(), size_bytes=size, detail=outcome.word, failed=lost)
-        # At once, so that the file is opened before anything else can replace it.
+        # Pump at once: the replicas' file must be opened before another snapshot can take its place.
         self.pump()
 
     def _stop_snapshot(self) -> None:
-        """Nobody waits for the child any more. One that writes to a file is of use still if the node keeps snapshots
-        (`save`), and ends by itself then (Redis 8.2 `freeClient`; `checkChildrenDone` for sockets)."""
+        """Stop the snapshot child, as no replica waits for it any more.
+
+        A child that writes to a file runs on if the node keeps snapshots (`save`): then the file is of use as dump.rdb
+        (Redis 8.2 `freeClient`; `checkChildrenDone` for sockets).
+        """
         if self._node.persistence.bgsave_target == DISK:
             if self._node.settings.save:
                 return
@@ -378,14 +411,14 @@ class Replicas(ReplicaOwner, Service):
         self._saver.kill("every replica waiting for the snapshot is gone")
 
     def other_child(self, runs: bool) -> None:
-        """A child that is not for replicas has begun, or ended."""
+        """A child process that is not for replicas has begun (True) or ended: the roster forks no second one beside."""
         self._roster.set_other_child(runs, self._clock.now())
         self._plan_pump_now()
 
     # ------------------------------------------------------------------ inside
 
     def _replica(self, conn: ClientConn) -> ReplicaConn:
-        """The connection's replica side, made at its first word."""
+        """The replica side of a connection; made at the first REPLCONF, PSYNC or SYNC."""
         replica = self._replicas.get(conn.client.id)
         if replica is None:
             ip = conn.client.addr.rpartition(":")[0].strip("[]")

@@ -1,4 +1,4 @@
-"""Which RDB version the snapshot for some replicas is written in.
+"""Decides which RDB version the snapshot for a group of replicas is written in; `replicas` asks before each fork.
 
 Not here: which versions there are (rdb/versions), what a replica told of itself (replication/session).
 """
@@ -19,12 +19,15 @@ from pyrepl.replication.session import Session
 
 
 def version_for(node: Node, sessions: Sequence[Session], log: Callable[[Event], None]) -> Version | None:
-    """None: what `rdb-version` says. Otherwise the lowest version that holds the data, which every reader knows.
+    """The version to write, or None for the one that the directive `rdb-version` sets.
 
-    Two kinds of data need more, and the vendors part there: field TTLs, where a Valkey 9, known by its `REPLCONF
-    version`, refuses Redis's version 12; and idempotency ids of streams, which only version 13 holds: who is not
-    known to read that gets the streams without them, as it would refuse the whole snapshot. `log` is told of either.
-    A snapshot without keys needs no such version; `sessions` all want the same left out.
+    Without the directive this is the lowest version that can hold the data, as every reader knows low versions. Two
+    kinds of data need a higher one, and Redis and Valkey differ there. Field TTLs: a Valkey 9, which is known by its
+    `REPLCONF version`, refuses Redis's version 12, and gets Valkey's own. Idempotency ids of streams: only version 13
+    holds them; a replica that did not say that it reads 13 would refuse the whole snapshot, so it gets the streams
+    without the ids. `log` is told in both cases. A snapshot without keys needs no such version.
+
+    `sessions` are the replicas that the snapshot is for, at least one; all want the same left out.
     """
     if node.settings.rdb_version is not None:
         return None
