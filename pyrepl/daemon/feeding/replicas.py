@@ -130,8 +130,8 @@ class Replicas(ReplicaOwner, Service):
         """PSYNC or SYNC: let the roster decide. Returns the decision's line (`+CONTINUE`, an error), so that it keeps
         its place among the replies; all other work is left to the next pump.
 
-        NO_REPLY when the line is not known before the snapshot starts, when a child writes the line in front of the
-        snapshot, and when the connection is a replica's already.
+        NO_REPLY when the sync waits for a snapshot or has joined one, as the line then goes out with the snapshot, and
+        when the connection is a replica's already.
         """
         replica = self._replica(conn)
         session = replica.session

@@ -1,7 +1,8 @@
-"""One connection to our master: opened, read, written, closed. What its bytes mean is `master_link`'s affair.
+"""One connection to our master: opened, read, written, closed. `master_link` makes it and knows what its bytes mean.
 
-The wire is ours, no transport's: what is read of the stream goes into the piece that the backlog will hold, behind the
-beginning of a command that the read before had at its end. So the stream is copied once less on its way.
+LinkConn reads its wire itself, without an asyncio transport. So the kernel can write the stream's bytes into the very
+piece of memory that our backlog will hold: the piece starts with the unfinished command that stood at the end of the
+read before, and the new bytes follow it. This saves one copy of the stream.
 """
 
 from __future__ import annotations
@@ -20,32 +21,36 @@ from pyrepl.daemon.wires.wire import Wire
 from pyrepl.resp.scan import whole_bytes
 
 _FIRST_READ_BYTES: Final = 16 * 1024
-"""Asked for at first, and four times as much after each read that filled it."""
+"""Bytes that the first read asks for. A read that brings all that it asked for makes the next one ask for four times as
+much."""
 _GATHERED_BYTES: Final = 256 * 1024
 _GATHERED_FOR_S: Final = 0.002
 _CLOSED: Final = "the master closed the connection"
 
 
 def nothing_to_take_back() -> bytes | None:
-    """For a connection whose bytes are no stream of commands."""
+    """The `take_back` of a connection whose bytes are no stream of commands."""
     return None
 
 
 @final
 class LinkConn:
-    """The wire's side of one connection.
+    """One connection, from the attempt to connect until it is lost or aborted.
 
-    One read a turn of the loop, however much there is: others are served in between.
+    It reads once in a turn of the loop, however much there is, so that clients are served in between.
 
-    A master writes its snapshot as it likes, Redis in pieces of 16 KB, and each `on_data` costs as much as hundreds of
-    keys. So while `gathers` is set, what comes in small pieces is passed on as one, a moment later.
+    Masters choose the size of the pieces in which they write a snapshot; Redis writes 16 KB. Each call of `on_data`
+    costs as much as loading hundreds of keys. So while `gathers` is set, small pieces are collected for 2 ms at most
+    and passed on as one.
 
-    A reset stops libuv's watch on a socket without a word to the reader. An epoll of our own that asks for nothing is
-    told of just that, and wakes us.
+    When the peer resets the connection, libuv stops watching the socket and calls no reader. So each connection has an
+    epoll of its own, `_breaks`, that asks for no events: the kernel reports errors to it all the same, and that wakes
+    us.
 
-    Invariants: after `abort` none of the callbacks is called any more; `_gathered` is passed on before the loss. The
-    loop watches the wire for reading exactly while `_reads`, and for writing exactly while `_writes`: while `_unsent`
-    is not empty, unless the wire wants it otherwise (`_watch_writing`). `_breaks` is set exactly while `_wire` is.
+    Invariants: after `abort` none of the callbacks is called any more; `_gathered` is passed on before the loss is
+    told. The loop watches the wire for reading exactly while `_reads`, and for writing exactly while `_writes`: this is
+    while `_unsent` is not empty, unless the wire wants it otherwise (`_watch_writing`). `_breaks` is set exactly while
+    `_wire` is.
     """
 
     def __init__(
@@ -56,9 +61,14 @@ class LinkConn:
         keep_alive_s: int,
         take_back: Callable[[], bytes | None] = nothing_to_take_back,
     ) -> None:
-        """`take_back` is asked before each read for the beginning of a command to be put in front of it; None where the
-        bytes are to be passed on as they come. Only after an answer is the second part of `on_data` not empty: the
-        beginning of the next command (`scan.whole_bytes`)."""
+        """Each connection attempt ends in one call of `on_made` or `on_lost`; after `on_made`, `on_data` is called for
+        what comes, and `on_lost` once at the end, with a sentence that says why.
+
+        `take_back` is asked before each read for the unfinished command that the read before passed on; it is then put
+        in front of the new bytes. In this case `on_data` gets two parts: whole commands, and the beginning of the next
+        one (`scan.whole_bytes`). When `take_back` returns None, the bytes are passed on as they come, and the second
+        part is empty. `keep_alive_s` is the period of TCP keep-alives.
+        """
         self._on_made = on_made
         self._on_data = on_data
         self._on_lost = on_lost
@@ -68,34 +78,36 @@ class LinkConn:
         self._wire: Wire | None = None
         self._breaks: select.epoll | None = None
         self._broken = False
-        """The loop does not tell of the socket any more: what is left is read turn by turn."""
+        """The connection was reset, and the loop does not watch the socket any more: we read what is left by ourselves,
+        once a turn."""
         self._opening: asyncio.Task[None] | None = None
         self._reading = True
-        """Wanted by the owner."""
+        """Does the owner want to read (`read`)?"""
         self._reads = False
         self._writes = False
         self._unsent = b""
         self._read_bytes = _FIRST_READ_BYTES
         self.most_read_bytes = MOST_BYTES
-        """At once; large commands are worked off in larger pieces than small ones."""
+        """Bytes that one read may ask for at most. The owner raises it for large commands."""
         self._aborted = False
         self.gathers = False
-        """A snapshot comes: what matters is how fast, not how soon."""
+        """Set by the owner while a snapshot comes: then the number of calls matters more than a delay of 2 ms."""
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def local_address(self) -> str:
-        """`ip:port` or `[ip6]:port` of our end; empty while there is none."""
+        """`ip:port` or `[ip6]:port` of our end; empty while there is no connection."""
         return self._wire.own_name() if self._wire is not None else ""
 
     def open(self, host: str, port: int) -> None:
-        """Begin to connect; `on_made` or `on_lost` follows."""
+        """Begin to connect; `on_made` or `on_lost` is called in a later turn of the loop. Call it once only."""
         self._opening = self._loop.create_task(self._open(host, port))
 
     def send(self, out: list[bytes]) -> int:
-        """Write now, or when the kernel takes it; how many bytes that is, 0 when there is no connection."""
+        """Write `out`: now what the kernel takes, and the rest when it takes more. Returns the bytes of `out`; 0 when
+        there is no connection, and then `out` is dropped."""
         if not out or self._wire is None:
             return 0
         data = b"".join(out)
@@ -106,7 +118,7 @@ class LinkConn:
         return len(data)
 
     def read(self, wanted: bool) -> None:
-        """Read on, or leave what comes to the kernel."""
+        """Read what comes from now on (True), or leave it in the kernel's buffer, so that the master has to wait."""
         if self._wire is None or wanted == self._reading:
             return
         self._reading = wanted
@@ -129,7 +141,7 @@ class LinkConn:
         self._lose_later(_CLOSED)
 
     def data_received(self, data: bytes, beginning: bytes = b"") -> None:
-        """Pass on what has come, or gather it."""
+        """Pass on bytes that were read, or gather them while `gathers` is set."""
         if self._aborted:
             return
         if not self.gathers and not self._gathered:
@@ -163,6 +175,7 @@ class LinkConn:
         self._on_made()
 
     def _on_break(self) -> None:
+        """`_breaks` has reported an error of the connection. Bytes that came before the error can still be read."""
         assert self._breaks is not None
         self._loop.remove_reader(self._breaks.fileno())
         self._broken = True
@@ -172,7 +185,7 @@ class LinkConn:
             self._write()
 
     def _read_rest(self) -> None:
-        """A read a turn, until the last one gives the error."""
+        """Read once a turn, until a read raises the error that broke the connection."""
         if self._wire is not None and self._reads:
             self._on_readable()
             self._loop.call_soon(self._read_rest)
@@ -198,6 +211,7 @@ class LinkConn:
             self.data_received(data, beginning)
             return
         if rest:
+            # Nothing came, so the unfinished command goes back to the owner, who gave it to us for this read.
             self.data_received(b"", rest)
         if failure or parts is not None:
             self._lose(failure or _CLOSED)
@@ -205,7 +219,7 @@ class LinkConn:
             self._watch_writing()
 
     def _note_size(self, size: int) -> None:
-        """So many bytes have come: how many to ask for next."""
+        """Choose from the bytes that a read brought how many the next one asks for."""
         if size == self._read_bytes:
             self._read_bytes = 4 * size
         elif 8 * size < self._read_bytes:
@@ -213,7 +227,7 @@ class LinkConn:
         self._read_bytes = min(self._read_bytes, self.most_read_bytes)
 
     def _pass_on(self) -> None:
-        """What was gathered, unless it is to wait (`read`)."""
+        """Pass on the gathered bytes, unless the owner does not want to read now."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -224,7 +238,7 @@ class LinkConn:
             self._on_data(data, b"")
 
     def _write(self) -> None:
-        """Send what the wire takes; the rest when it takes more."""
+        """Send what the wire takes of `_unsent`; `_on_writable` sends the rest."""
         assert self._wire is not None
         try:
             size = self._wire.send(self._unsent)
@@ -244,8 +258,10 @@ class LinkConn:
             self._watch_writing()
 
     def _watch_writing(self) -> None:
-        """Let the loop tell when the wire can go on: when it is writable, if something waits to be sent, but not while
-        the wire has to receive first."""
+        """Watch for writing while something waits to be sent, and while the wire must send before it can receive.
+
+        Not while the wire must receive before it can send: the socket would be writable all the time, without use.
+        """
         wire = self._wire
         if wire is None:
             return
@@ -271,12 +287,13 @@ class LinkConn:
             self._loop.remove_reader(self._wire.fd)
 
     def _lose_later(self, text: str) -> None:
-        """End the connection; the owner, which may be calling, hears of it in a later turn."""
+        """End the connection now, and tell the owner in a later turn: the owner may be in the middle of a call here."""
         if self._wire is not None:
             self._close()
             self._loop.call_soon(self._lose, text)
 
     def _lose(self, text: str) -> None:
+        """Tell the owner of the end, after the bytes that were gathered: they are whole, whatever broke later."""
         self._close()
         self._reading = True
         self._pass_on()
@@ -301,6 +318,6 @@ class LinkConn:
 
 
 def _why(error: OSError | ValueError) -> str:
-    """What the system says, where the error is the system's."""
+    """The reason of a failed attempt, for the log: the operating system's words for its errors, as in Redis's log."""
     number = error.errno if isinstance(error, OSError) and not isinstance(error, socket.gaierror) else None
     return os.strerror(number) if number is not None else (isinstance(error, OSError) and error.strerror) or str(error)

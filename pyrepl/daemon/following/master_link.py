@@ -1,9 +1,10 @@
-"""The link to our master: moves bytes between sockets and `replication.link`, loads what comes, applies what follows.
+"""The link to our master: the shell around `replication.link`, the machine that takes all decisions.
 
-All decisions are the machine's. This shell opens and closes connections (`link_conn`), a second one where the snapshot
-has a channel of its own, keeps the machine's deadline, hands snapshots to `sync_load`, commands to the dispatcher and
-raw bytes to our own backlog. What the logs say of the link is `observability.telling.replica_end`'s, which is given
-each event before it is carried out.
+`roles` makes a MasterLink when the node becomes a replica. The shell opens and closes connections (`link_conn`), a
+second one where the snapshot comes over its own, moves bytes between them and the machine, and calls the machine's
+`tick` at its deadline. The machine answers with events, which the shell carries out: it hands snapshots to `sync_load`,
+commands of the stream to the dispatcher, and the raw bytes of the stream to the owner, who puts them into our own
+backlog. `observability.telling.replica_end` is given each event before it is carried out, and writes what the logs say.
 """
 
 from __future__ import annotations
@@ -40,33 +41,41 @@ if TYPE_CHECKING:
 _KEEPALIVE_S: Final = 300
 _WAIT_S: Final = 0.002
 _EARLY_S: Final = 0.001
-"""Of the loop's timers, which count in whole milliseconds."""
+"""How much too early a timer of the loop may come, as timers count in whole milliseconds."""
 _APPLIED_AT_ONCE_BYTES: Final = 64 * 1024
-"""Of a stream of small commands: what is read from it is still in the processor's cache when it is executed."""
+"""How much one read takes of a stream of small commands: what was read is then still in the processor's cache when it
+is executed."""
 _SMALL_COMMAND_BYTES: Final = 256
-"""In the mean. Larger ones are few in a read and applied as it came, without cutting it."""
+"""Commands are small if they have fewer bytes than this in the mean. Of larger ones a read holds few, so that smaller
+reads would gain nothing."""
 
 
 class LinkOwner(Protocol):
-    """What the link tells whoever decides on roles."""
+    """What the link tells `roles`, which decides what this node is."""
 
     pauses: ReplPauses
 
-    def link_up(self) -> None: ...
+    def link_up(self) -> None:
+        """The stream flows."""
 
-    def link_lost(self, event: machine.Lost) -> None: ...
+    def link_lost(self, event: machine.Lost) -> None:
+        """The connection is lost; the link connects again by itself."""
 
-    def link_continued(self, event: machine.Continued) -> None: ...
+    def link_continued(self, event: machine.Continued) -> None:
+        """The master continues our stream (`+CONTINUE`), maybe under a new name."""
 
     def data_goes(self) -> None:
-        """Our data is about to be replaced: from now on nobody can be continued from it."""
+        """Our data is about to be replaced: from now on no replica of ours can be continued from it."""
 
-    def snapshot_loaded(self, replid: str, cut: int) -> None: ...
+    def snapshot_loaded(self, replid: str, cut: int) -> None:
+        """The master's snapshot is our data now: the stream `replid` up to `cut`."""
 
-    def stream_applied(self, raw: bytes) -> None: ...
+    def stream_applied(self, raw: bytes) -> None:
+        """These bytes of the stream are applied; they follow those of the call before without a gap."""
 
     def panic(self) -> None:
-        """Our data differs from the master's, and the operator wants no such node: end it, as it stands."""
+        """Our data differs from the master's, and the operator wants no such node
+        (propagation-error-behavior): end the process at once, without saving."""
 
 
 @final
@@ -89,11 +98,11 @@ class MasterLink:
         log: Log,
         tell: Callable[[Record], None],
     ) -> None:
-        """`tell` is the event log."""
+        """`tell` takes the records of the event log."""
         self.link = link
         self._story = ReplicaEnd(Voice(log, tell), link, clock.now())
         self.client = client
-        """What commands of the stream run as; CLIENT LIST shows it with flag M."""
+        """The client that executes the commands of the stream; CLIENT LIST shows it with flag M."""
         self._owner = owner
         self._node = node
         self._dispatcher = dispatcher
@@ -110,9 +119,9 @@ class MasterLink:
         self._is_catching_up = False
         self._pumping = False
         self._slow_until = 0.0
-        """key-load-delay: nothing is read before."""
+        """key-load-delay, or room is being made: the snapshot's connection is not read before this time (monotonic)."""
         self._command_bytes = 0.0
-        """The mean of the commands applied last."""
+        """The mean size of the commands of the last Apply, in bytes."""
         self._deeds: dict[type[Any], Callable[[Any], None]] = {
             machine.Connect: self._on_connect,
             machine.Disconnect: self._on_disconnect,
@@ -129,14 +138,15 @@ class MasterLink:
             machine.LinkUp: self._on_up,
             machine.Lost: self._on_lost,
         }
-        """What is done at an event; the others are only told."""
+        """The function that carries out each kind of event. Events of all other kinds are only told to the logs."""
 
     def start(self) -> None:
+        """Begin to connect to the master."""
         self.link.start(self._clock.now())
         self._pump()
 
     def stop(self) -> None:
-        """End the link for good; half a snapshot is thrown away."""
+        """End the link for good. A snapshot that is not loaded yet is thrown away."""
         self.link.stop(self._clock.now())
         self._pump()
         if self._timer is not None:
@@ -149,10 +159,14 @@ class MasterLink:
             self._main.drop()
 
     def pump(self) -> None:
-        """Carry out what the machine wants now; after a change of its options."""
+        """Carry out what the machine wants now: to be called after its options have changed."""
         self._pump()
 
     def _pump(self) -> None:
+        """Carry out the machine's events until there are none left, then send and set the timer.
+
+        An event's function may end in `_pump` again (a load that fails at once); the loop here takes its events.
+        """
         if self._pumping:
             return
         self._pumping = True
@@ -174,7 +188,10 @@ class MasterLink:
             deed(event)
 
     def _send(self) -> None:
-        """Write what the machine says, and read where it wants to; key-load-delay slows the snapshot's connection."""
+        """Write what the machine has to say, and read from the connections that it wants to hear.
+
+        While `_slow_until` lasts, the connection that brings the snapshot is not read.
+        """
         slow = self._clock.now() < self._slow_until
         if self._main is not None:
             self.client.total_out_bytes += self._main.send(self.link.data_to_send())
@@ -221,6 +238,8 @@ class MasterLink:
         self._pump()
 
     def _take_back(self) -> bytes | None:
+        """The unfinished command at the end of the last read: LinkConn passes it on again with its rest, so that it
+        would be counted twice."""
         beginning = self.link.take_back()
         if beginning:
             self._count(-len(beginning))
@@ -274,6 +293,7 @@ class MasterLink:
             rdb.abort()
 
     def _count(self, size: int) -> None:
+        """Count bytes that came from the master; negative for bytes that will come again (`_take_back`)."""
         self.client.total_in_bytes += size
         self._node.stats.total_net_repl_input_bytes += size
 
@@ -281,12 +301,14 @@ class MasterLink:
         self._is_catching_up = True
 
     def _on_state_changed(self, event: machine.StateChanged) -> None:
-        """Nothing to do: whatever we have to act on comes as an event of its own."""
+        """Nothing to do: each change that needs an action of ours also comes as an event of its own."""
 
     # ------------------------------------------------------------------ the snapshot
 
     def _on_begins(self, event: machine.FullResyncBegins) -> None:
+        """A snapshot is about to come: choose how to load it, and tell the machine how long the old data stays."""
         if not self.link.may_load:
+            # An event before this one in the same pump has ended the sync.
             return
         self._announced = event
         try:
@@ -322,7 +344,8 @@ class MasterLink:
             self._loop.call_later(self._slow_until - now, self._read_on)
 
     def _read_on(self) -> None:
-        """After a delay. A timer may come a moment early: nobody else would look whether it is over."""
+        """Read on if the delay is over, otherwise look again later: the loop's timers may come a moment early, and no
+        other event would make us look."""
         now = self._clock.now()
         if self._load is not None and self._load.is_waiting:
             self._slow_until = max(now + _WAIT_S, self._slow_until)
@@ -345,7 +368,8 @@ class MasterLink:
             load.end()
 
     def _end_load(self, load: sync_load.SyncLoad) -> None:
-        """The last byte has come a while ago; key-load-delay made the load last until now."""
+        """End a load whose last byte came earlier: key-load-delay has made it last until now. `load` may be given up by
+        now."""
         if load is self._load:
             load.end()
             self._pump()
@@ -357,6 +381,7 @@ class MasterLink:
         self._story.loaded(loader.loaded_keys, loader.expired_keys, self._clock.now())
         self.client.db_index = stated_db(loader.aux, self._node.settings.databases)
         self._call.db = self._node.keyspace.databases[self.client.db_index]
+        # The owner first: what the machine sends and applies from `loaded` on belongs to the new stream.
         self._owner.snapshot_loaded(announced.replid, announced.cut)
         self.link.loaded(self._clock.now())
         self._pump()
@@ -384,6 +409,7 @@ class MasterLink:
         node.process.now = self.client.last_seen_at = now
         keyspace = node.keyspace
         keyspace.now_ms = self._call.now_ms = self._clock.unix_ms()
+        # The master decides when a key expires, and sends a DEL.
         before, keyspace.expiry = keyspace.expiry, Expiry.IGNORE
         try:
             index, failure = self._apply(event)
@@ -400,7 +426,8 @@ class MasterLink:
             self._owner.pauses.reached(ReplPausePoint.ON_STREAMING_REPL_BUF)
 
     def _apply(self, event: machine.Apply) -> tuple[int, str]:
-        """(how many commands were executed, empty), or (the index of one that cannot be, a word for why)."""
+        """Execute the commands of `event`. Returns (their number, "") if all went well, otherwise (the index of the
+        command before which we have to stop, the word for why)."""
         index = 0
         while True:
             index, error = self._dispatcher.apply(self._call, event.commands, index)
@@ -416,8 +443,12 @@ class MasterLink:
             index += 1
 
     def _why_not_go_on(self, event: machine.Apply, index: int, argv: list[bytes], error: CommandError) -> str:
-        """A word, or empty to go on. An unknown command must not be guessed at, and one that no master sends must not
-        be obeyed; one that failed here has failed on the master too, or we differ already, and Redis goes on as well.
+        """Decide on a command of the stream that was answered with an error: empty to go on behind it, else the word
+        for why not.
+
+        We cannot know what an unknown command would have changed, and a command that no master sends must not be
+        obeyed: both stop the link. A known command that fails here has failed on the master too, or our data differs
+        from the master's already; Redis goes on in both cases, and so do we.
         """
         cut = event.start + (event.ends[index - 1] if index else 0)
         name = link_lines.command_name(argv)
@@ -439,7 +470,7 @@ class MasterLink:
         return word
 
     def _stop_at(self, event: machine.Apply, index: int, word: str) -> None:
-        """Keep what was applied, give the link up before the command that cannot be."""
+        """Keep the commands before `index`, which are applied, and give the link up before the command at `index`."""
         size = event.ends[index - 1] if index else 0
         if size:
             self._owner.stream_applied(event.raw[:size])

@@ -1,6 +1,7 @@
-"""A bar on the terminal while a replica syncs, for the person who watches. Numbers come from the link and the load.
+"""A bar on the terminal that shows an operator how far a sync or a load is.
 
-Only made when standard output is a terminal and the log goes there; log lines then scroll above the bar.
+`life` makes it only when standard output is a terminal and the log goes there; log lines then scroll above the bar. The
+figures are read from the link's progress and the node's load, five times a second.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class ProgressBar:
             self._bar.refresh()
 
     def _figures(self) -> tuple[str, int, int | None] | None:
-        """(phase, bytes done, bytes in all if known), None when nothing is going on."""
+        """(phase, bytes done, bytes in all if known); None when nothing is loaded or received, and no bar is shown."""
         loading = self._node.persistence.loading
         if loading is not None:
             return "loading", loading.loaded_bytes, loading.total_bytes or None

@@ -1,8 +1,9 @@
 """How a replica loads its master's snapshot: by way of a file, straight from the socket, or beside the old data.
 
-One class per value of `repl-diskless-load`; all take the same calls. A fault is told to `failed` once, with the word
-that INFO and the log show (rdb_version, corrupt, memory, disk), and the load leaves no half state but what its
-`old_data` says.
+There is one class for each way of `repl-diskless-load`, and all take the same calls. `choose` picks the class;
+`master_link` feeds it the bytes of the snapshot. A load ends with one call: `done`, or `failed` with the word that INFO
+and the log show (rdb_version, corrupt, memory, disk). After a failure no part of the snapshot is left in the node;
+`old_data` says from which moment on the old data is gone.
 """
 
 from __future__ import annotations
@@ -34,29 +35,31 @@ class SyncLoad(Protocol):
 
     old_data: ClassVar[OldData]
     how: ClassVar[str]
-    """In a word, for the event log."""
+    """The word for this way of loading in the event log."""
 
     @property
     def is_waiting(self) -> bool:
-        """Is it better to feed nothing now, as room for what comes is being made?"""
+        """Should the caller wait before it feeds more, while memory for large tables is being made ready?"""
 
     def feed(self, data: bytes) -> float:
-        """Take the next bytes; seconds to wait before the following ones (key-load-delay, or room is being made)."""
+        """Take the next bytes. Returns the seconds to wait before the following ones: for key-load-delay, or while
+        memory for large tables is being made ready."""
 
     def end(self) -> None:
-        """The last byte has come. `done` or `failed` is called, at once or later."""
+        """The last byte has come. `done` or `failed` is called, at once or in a later turn of the loop."""
 
     def abandon(self) -> None:
-        """The link broke: throw away what is half done. Neither callback follows."""
+        """The link broke: throw away the part that was loaded. Neither `done` nor `failed` is called."""
 
 
 Done = Callable[[Loader], None]
+"""Called with the loader that has loaded the snapshot."""
 Failed = Callable[[str, str], None]
-"""(word, sentence)."""
+"""Called with (the word for why, a sentence about it)."""
 
 
 Emptying = Callable[[], None]
-"""Called before the old data goes."""
+"""Called just before the old data is deleted."""
 
 
 def choose(
@@ -69,14 +72,16 @@ def choose(
     failed: Failed,
     emptying: Emptying,
 ) -> SyncLoad:
-    """The load that `repl-diskless-load` asks for now; `replid` names the stream of the snapshot.
+    """The load that `repl-diskless-load` asks for now. `replid` names the stream that the snapshot belongs to;
+    `total_bytes` is None where the master does not say it.
 
-    Raises OSError when the file for it cannot be made.
+    Raises OSError when the file for the snapshot cannot be made.
     """
     how = node.settings.repl_diskless_load
     size = total_bytes or 0
     if how == "swapdb":
-        # Stale data is an older state of the same data only under the same name (Redis 7.0, `async_loading`).
+        # Only under the same name is our old data an older state of what comes, so that clients may still read it
+        # (Redis 7.0, `async_loading`).
         serves = replid == node.replication.history.replid
         return BesideLoad(node, files, log, size, done, failed, serves=serves)
     if how == "on-empty-db" and not node.keyspace.key_count:
@@ -85,7 +90,7 @@ def choose(
 
 
 def why_not_loaded(error: BaseException) -> str:
-    """The word for a failed load."""
+    """The word for a load that failed with this error."""
     if isinstance(error, MemoryError):
         return "memory"
     if isinstance(error, OSError):
@@ -95,7 +100,8 @@ def why_not_loaded(error: BaseException) -> str:
 
 @final
 class FileLoad:
-    """To a file first, which then becomes dump.rdb; the old data stays until the file is whole."""
+    """Writes the snapshot to a file first, and loads it when it is whole; until then the old data stays. The file then
+    becomes dump.rdb."""
 
     old_data: ClassVar[OldData] = OldData.GOES_AT_LAST_BYTE
     how: ClassVar[str] = "file"
@@ -137,10 +143,11 @@ class FileLoad:
         self._remove()
 
     async def _load(self) -> None:
+        """Load the whole file, while a thread brings it to the disk."""
         try:
             self._file.close()
             synced = asyncio.get_running_loop().run_in_executor(None, _sync, self._temporary)
-            # Nobody asks how it went once the load has failed.
+            # If the load fails, nobody awaits `synced`; asyncio would then warn of an exception nobody looked at.
             synced.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._log(events.FlushingOldData())
             self._emptying()
@@ -157,7 +164,8 @@ class FileLoad:
         self._done(loader)
 
     def _keep_file(self) -> None:
-        """Only now that it proved good does the file take dump.rdb's place; or none, by rdb-del-sync-files."""
+        """The file could be loaded, so it may take the place of dump.rdb. With rdb-del-sync-files, on a node that saves
+        nothing, it is deleted instead."""
         settings = self._node.settings
         if settings.rdb_del_sync_files and not settings.save:
             self._temporary.unlink()
@@ -176,7 +184,7 @@ class FileLoad:
 
 
 def _sync(path: Path) -> None:
-    """Bring a file to the disk; in a thread, since it takes as long as the disk is slow."""
+    """Bring a file to the disk. Runs in a thread, as a slow disk would stop the loop."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -185,7 +193,8 @@ def _sync(path: Path) -> None:
 
 
 class SocketLoad(ABC):
-    """What the two ways have in common that load while the bytes come. `_is_over` after the last callback."""
+    """What DirectLoad and BesideLoad share: both load while the bytes come. `_is_over` is set at the end, at a failure
+    and by `abandon`; after that bytes are ignored."""
 
     old_data: ClassVar[OldData]
     how: ClassVar[str]
@@ -249,12 +258,12 @@ class SocketLoad(ABC):
 
     @abstractmethod
     def _throw_away(self) -> None:
-        """Leave no half of it."""
+        """Delete the part of the snapshot that was loaded."""
 
 
 @final
 class DirectLoad(SocketLoad):
-    """From the socket into the emptied databases; clients get -LOADING meanwhile."""
+    """Loads from the socket into the databases, which it empties first; clients get -LOADING meanwhile."""
 
     old_data: ClassVar[OldData] = OldData.GOES_AT_FIRST_BYTE
     how: ClassVar[str] = "direct"
@@ -277,7 +286,7 @@ class DirectLoad(SocketLoad):
         super().__init__(files, node.keyspace, total_bytes, done, failed, asynchronous=False)
 
     def _take_in(self) -> None:
-        """It is there already."""
+        """Nothing to do: the snapshot was loaded into the node's databases."""
 
     def _throw_away(self) -> None:
         self._keyspace.clear()
@@ -285,9 +294,10 @@ class DirectLoad(SocketLoad):
 
 @final
 class BesideLoad(SocketLoad):
-    """Beside the old data, which stays until the new data is complete and is then replaced at once.
+    """Loads into fresh databases beside the old data; when they are complete, they replace the old data in one moment.
 
-    The old data is served meanwhile if it is an older state of what comes (`serves`); otherwise clients get -LOADING.
+    With `serves` the old data is an older state of the master's data, and clients may read it meanwhile; without, they
+    get -LOADING.
     """
 
     old_data: ClassVar[OldData] = OldData.STAYS_UNTIL_LOADED
@@ -307,7 +317,7 @@ class BesideLoad(SocketLoad):
         self._log = log
         self._old = node.keyspace
         self._fresh = Keyspace(len(node.keyspace.databases))
-        # The collector would walk over the new tables again and again as they grow (see `housekeeper`).
+        # Otherwise the garbage collector walks over the tables again and again as they grow (see `housekeeper`).
         gc.freeze()
         log(events.SyncLoading())
         super().__init__(files, self._fresh, total_bytes, done, failed, asynchronous=serves)
@@ -318,4 +328,4 @@ class BesideLoad(SocketLoad):
             old.take_over(new)
 
     def _throw_away(self) -> None:
-        """The fresh databases go with this object."""
+        """Nothing to do: the fresh databases end with this object."""
