@@ -1,4 +1,4 @@
-"""What commands ask of the append-only file: BGREWRITEAOF and DEBUG LOADAOF."""
+"""Carries out the commands that concern the append-only file: BGREWRITEAOF and DEBUG LOADAOF."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyrepl.resp.reply import OK, Reply, Simple
 
 @final
 class AofDeeds:
-    """The deeds of whoever keeps the append-only file."""
+    """The effects that `AofKeeper` carries out."""
 
     def __init__(self, keeper: AofKeeper, saver: Saver, log: Log) -> None:
         self._keeper = keeper
@@ -29,6 +29,7 @@ class AofDeeds:
         return {effects.RewriteAof: self._rewrite, effects.DebugLoadAof: self._debug_load}
 
     def _rewrite(self, call: Call, effect: effects.RewriteAof) -> Reply:
+        # Another child runs, or we are inside EXEC, whose writes are not in the stream yet: the keeper begins later.
         if self._saver.is_busy or call.is_nested:
             call.node.persistence.aof.rewrite_scheduled = True
             return Simple(b"Background append only file rewriting scheduled")

@@ -1,6 +1,7 @@
-"""The folder of an append-only file: manifest, places and leftovers on disk. What stands in them is `aof`'s.
+"""The folder of an append-only file on disk: reads and writes its manifest and its place files, removes leftovers.
 
-A manifest and a place appear under their names whole or not at all: written beside, fsynced, renamed.
+The room `aof` knows what stands in these files; `keeper` and `tail` decide when they change. A crash never leaves half
+a manifest or half a place: each is written under a temporary name, fsynced, and then renamed.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from pyrepl.temporary import create
 
 @final
 class AofFiles:
-    """One folder. Methods raise OSError.
+    """One folder. Every method that touches the disk raises OSError.
 
-    Invariant: `manifest` is what is on disk, once it was read and taken over; before, it names nothing.
+    Invariant: `manifest` is equal to the manifest on disk, once its owner has read that and set it here; before, it
+    names no files.
     """
 
     def __init__(self, folder: Path, stem: str) -> None:
-        """`folder` absolute, as `dir` may change; it need not exist."""
+        """`folder` is absolute, as the working directory may change (`dir`); it need not exist. `stem` is the name that
+        all files begin with (appendfilename)."""
         self.folder = folder
         self.names = Names(stem)
         self.manifest = Manifest()
@@ -41,7 +44,7 @@ class AofFiles:
 
     @classmethod
     def opened(cls, settings: Settings) -> Self:
-        """As `of`, with the manifest that is there, or an empty one. Raises ConfigError."""
+        """As `of`, with the manifest on disk, or an empty one if there is none. Raises ConfigError."""
         files = cls.of(settings)
         files.manifest = files.open_manifest() or Manifest()
         return files
@@ -50,17 +53,18 @@ class AofFiles:
         return self.folder / name
 
     def size(self, name: str) -> int:
-        """Bytes; 0 for a file that is not there."""
+        """The size of a file in bytes; 0 for a file that does not exist."""
         path = self.path(name)
         return path.stat().st_size if path.exists() else 0
 
     def read_manifest(self) -> Manifest | None:
-        """None if there is none. Raises CorruptData."""
+        """The manifest on disk, None if there is none. Raises CorruptData."""
         path = self.path(self.names.manifest)
         return manifests.parse(path.read_bytes()) if path.exists() else None
 
     def open_manifest(self) -> Manifest | None:
-        """The manifest; one for the old file if that is what there is; None if there is neither. Raises ConfigError."""
+        """The manifest on disk. If there is none but the single file of a Redis before 7.0, a manifest is written for
+        that file. None if there is neither. Raises ConfigError for files that cannot be read."""
         old = Path(self.names.stem).absolute()
         try:
             manifest = self.read_manifest()
@@ -75,7 +79,8 @@ class AofFiles:
             ) from None
 
     def _adopt_old(self, path: Path) -> Manifest | None:
-        """The one file of Redis before 7.0, if it is there: it becomes the base (`aofUpgradePrepare`)."""
+        """Make the single file of a Redis before 7.0, at `path`, the base of a new manifest (`aofUpgradePrepare`).
+        None if there is no such file."""
         if not path.is_file():
             return None
         manifest = Manifest(base=Entry(path.name, 1, FileType.BASE))
@@ -85,7 +90,8 @@ class AofFiles:
         return manifest
 
     def _finish_adoption(self, manifest: Manifest, path: Path) -> None:
-        """Bring the old file where the manifest has it; a crash may have come between the two."""
+        """Move the old file at `path` into the folder, where the manifest has it. A crash may have come after the
+        manifest was written and before this, so each start looks whether the move is still to be done."""
         base = manifest.base
         if base is not None and base.name == path.name and path.is_file() and not self.path(base.name).exists():
             path.rename(self.path(base.name))
@@ -99,7 +105,11 @@ class AofFiles:
         self._write(self.names.manifest, manifests.render(manifest))
 
     def persist(self, base: Entry | None, incrs: tuple[Entry, ...]) -> None:
-        """Name these files in the manifest, and remove those that it named before."""
+        """Name these files in the manifest, and remove the files that only the manifest before named.
+
+        If files go, the manifest is written twice: first it names them as history, so that after a crash a later start
+        knows them as ours to remove; then they are unlinked; then it forgets them.
+        """
         before = self.manifest
         place = (self.place_entry(incrs[-1]),) if incrs else ()
         after = Manifest(base, incrs, place)
@@ -115,6 +125,7 @@ class AofFiles:
             self.manifest = after
 
     def read_place(self, incr: Entry) -> Place | None:
+        """The place noted for `incr`; None if there is none, or if it speaks of another file."""
         path = self.path(self.names.place(incr.seq))
         place = places.parse(path.read_bytes()) if path.exists() else None
         return place if place is not None and place.file == incr.name else None
@@ -123,7 +134,7 @@ class AofFiles:
         self._write(self.names.place(seq), places.render(place))
 
     def place_entry(self, incr: Entry) -> Entry:
-        """How the manifest speaks of an incr's place (place.py says why)."""
+        """The entry that stands for an incr's place file in the manifest (aof/place.py says why)."""
         return Entry(self.names.place(incr.seq), incr.seq, FileType.HISTORY)
 
     def remove(self, names: set[str]) -> None:
@@ -131,14 +142,15 @@ class AofFiles:
             self.path(name).unlink(missing_ok=True)
 
     def remove_leftovers(self, manifest: Manifest) -> None:
-        """Unlink what a crash left; where that cannot be done, it stays."""
+        """Unlink the files that a crash has left behind. Files that cannot be unlinked stay, and do no harm."""
         with suppress(OSError):
             remove_leftovers(self.folder)
             self._remove_unfinished(manifest)
 
     def _remove_unfinished(self, manifest: Manifest) -> None:
-        """What a crash left of files in the making: those that the next rewrite would make under the same names, and
-        places that belong to no incr. Without a manifest nothing is known to be in the making."""
+        """Unlink files that a rewrite had not finished when the node crashed: files whose names the next rewrite would
+        use, and places that belong to no incr. Without a manifest we cannot tell which files are unfinished, so
+        nothing is unlinked."""
         if not manifest.loaded or not self.folder.is_dir():
             return
         named = {entry.name for entry in (*manifest.loaded, *manifest.history)}

@@ -1,16 +1,19 @@
-"""The node's append-only file while it runs: how its files follow each other. The one being written is `tail`'s.
+"""Keeps the node's append-only file while the node runs: loads it at the start, and decides when new files begin.
 
-What is appended is the replication stream itself, read from the backlog like a replica reads it: so a place in the
-file is a place in the stream (aof/place.py), and the pings of the stream stand in the file too, where they do nothing.
+The append-only file is a base (a snapshot) and the files behind it that the stream is appended to, called incrs. `tail`
+writes the last incr; this module decides when a rewrite makes a new base and a new incr. What is appended is the
+replication stream itself, read from the backlog as a replica reads it. So a place in the file is a place in the stream
+(aof/place.py), and the pings of the stream stand in the file too, where they do nothing. `beginning` calls
+`load_at_start` and `begin`; App subscribes `stream_ends` and `stream_begins` to the signals. The states:
 
     off      appendonly no
     waiting  the data is not what the files say (a full resync, CONFIG SET appendonly yes): a rewrite makes a new base
              and incr, and only when both are whole the manifest names them; until then the old ones are the truth
     on       the last incr of the manifest gets every byte of the stream
 
-Order on disk, so that a crash at any point loses nothing and leaves nothing for ever: the new incr and its place, then
-the manifest that names them, with the old files as history, then those go, then the manifest forgets them. Source of
-the states: Redis 7.0 aof.c.
+The order of steps on disk lets a crash at any point lose nothing, and leave no file behind for ever: (1) the new incr
+and its place are written, (2) the manifest names them, and the old files as history, (3) the old files are removed,
+(4) the manifest forgets the old files. Source of the states: Redis 7.0 aof.c.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ _LOOK_EVERY_S: Final = 0.1
 
 @final
 class AofKeeper(Service):
-    """Decides when the files follow each other. Invariant: `_base` is set exactly while a child writes it."""
+    """Decides when new files begin. Invariant: `_base` is set exactly while a child writes that base."""
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class AofKeeper(Service):
         clock: Clock,
         log: Log,
     ) -> None:
-        """`loads` tells the node that it loads."""
+        """`loads` marks the node as loading (-LOADING, INFO) while a file is read."""
         self._node = node
         self._dispatcher = dispatcher
         self._saver = saver
@@ -75,18 +78,22 @@ class AofKeeper(Service):
         self._rewrite = AofRewrite(saver, self._rewritten)
         self.tail = AofTail(node, clients, saver, signals, faults, clock, log, self._fall_behind)
         self._base: Entry | None = None
-        """The base that the child writes."""
+        """The base that a child is writing."""
         self._found: FoundPlace | None = None
-        """Where the files that were loaded at the start end."""
+        """The place in a stream at which the files that were loaded at the start end, None if not known."""
         self._started = False
         self._rewrite_at = 0.0
+        """No rewrite begins by itself before this time (monotonic seconds)."""
         self._is_over = False
 
     # ------------------------------------------------------------------ start
 
     async def load_at_start(self) -> dict[bytes, bytes] | None:
-        """Load the node's append-only file; the place in a stream it holds, as a snapshot's fields say it. None if
-        there is none, or appendonly is no. Raises ConfigError."""
+        """Load the node's append-only file. None if there is no file, or appendonly is no.
+
+        Returns the place in a stream at which the file ends, in the form of a snapshot's aux fields; {} if the place is
+        not known. Raises ConfigError.
+        """
         node = self._node
         if not node.settings.appendonly:
             return None
@@ -115,7 +122,8 @@ class AofKeeper(Service):
         return found.fields(load.db)
 
     def begin(self) -> None:
-        """Keep the file from now on. Raises ConfigError."""
+        """Keep the file from now on; without one, write its first base here. To be called once, after the load, before
+        clients are served. On a replica the file is begun by `stream_begins`. Raises ConfigError."""
         self._started = True
         settings = self._node.settings
         self._state.enabled = settings.appendonly
@@ -137,7 +145,11 @@ class AofKeeper(Service):
         self.tail.measure(as_base=True)
 
     def reload(self) -> None:
-        """DEBUG LOADAOF; files from before `appendonly no` too. Raises ConfigError and OSError, and keeps the data."""
+        """DEBUG LOADAOF: replace the data by what the files hold. With appendonly no, the files that are still on disk.
+
+        Raises ConfigError and OSError. If there is no complete file, the data is kept; if a file cannot be read to its
+        end, the node has the data that was loaded up to there.
+        """
         self.tail.flush()
         if not self._state.enabled:
             self.tail.files = AofFiles.opened(self._node.settings)
@@ -154,7 +166,7 @@ class AofKeeper(Service):
         return now + _LOOK_EVERY_S
 
     def tick(self, now: float) -> None:
-        """Write, fsync and rewrite what is due."""
+        """Write the stream's new bytes, and begin the fsync and the rewrite that are due."""
         if not self._started or self._is_over:
             return
         self.tail.flush()
@@ -165,8 +177,11 @@ class AofKeeper(Service):
         self._signals.fsynced.tell()
 
     def _fall_behind(self, error: str) -> None:
-        """A replica's stream goes on while the disk takes nothing, and the backlog cannot keep it all: what is on disk
-        stays as it is, and a rewrite follows when there is room. (Redis ends such a replica.)"""
+        """Give up the present files: the disk refuses writes with `error`, and too much of the stream waits.
+
+        A master refuses writes then, but a replica's stream goes on, and the backlog cannot keep all of it. The files
+        stay as they are, and a rewrite is tried from time to time until the disk has room. (Redis ends such a replica.)
+        """
         assert self.tail.cursor is not None
         self._log(events.AofFellBehind(self._backlog.end - self.tail.cursor.at))
         self._let_go()
@@ -191,35 +206,38 @@ class AofKeeper(Service):
         self._rewrite_if_due()
 
     def stream_ends(self) -> None:
-        """Our data and stream are about to be replaced: what is on disk stays as it is, until a rewrite."""
+        """Our data and stream are about to be replaced: the files on disk stay as they are until a rewrite replaces
+        them."""
         if self.tail.cursor is not None:
             self.tail.flush(at_once=True)
             self._let_go()
 
     def stream_begins(self) -> None:
-        """They were replaced: a new base is due."""
+        """Our data and stream were replaced: the files do not fit any more, and a rewrite is due."""
         self._state.synced_cut = 0
         self._rewrite_at = 0.0
         if self._started:
             self._rewrite_if_due()
 
     def stop(self) -> None:
-        """The node ends: everything is on disk."""
+        """The node ends: bring everything to the disk and close the files."""
         self._is_over = True
         self.tail.flush(at_once=True)
         self._let_go()
 
     def _let_go(self) -> None:
-        """Stop following the stream; a rewrite that runs comes to nothing."""
+        """Stop following the stream. A running rewrite is killed, and the base that it was writing is removed."""
         self._rewrite.stop(reap=True)
         self.tail.let_go()
 
     # ------------------------------------------------------------------ rewriting
 
     def begin_rewrite(self) -> None:
-        """BGREWRITEAOF; no child runs (checked before). Raises OSError when it cannot begin."""
+        """Fork a child that writes a new base, and let the stream go into a new incr. The caller has made sure that no
+        other child runs. Raises OSError, and ConfigError for a manifest that cannot be read."""
         self._state.rewrite_scheduled = False
-        # The base is of this moment: what a running fsync or a full disk still kept back would come behind it, twice.
+        # The new base holds the data of this moment. Stream bytes that are not in the old incr yet would be written to
+        # the new one, behind a base that holds their effects already: a later load would execute them twice.
         self.tail.flush(at_once=True)
         self._rewrite_at = self._clock.now() + RETRY_S
         if self.tail.cursor is not None and self.tail.cursor.at != self._backlog.end:
@@ -248,7 +266,7 @@ class AofKeeper(Service):
         self._log(events.AofRewriteStarted(pid))
 
     def _rewritten(self, outcome: Outcome) -> None:
-        """The child has ended."""
+        """The child that wrote the base has ended: if all went well, let the manifest name the new base and incr."""
         state = self._state
         base, self._base = self._base, None
         state.rewrite_started_at = None
@@ -262,14 +280,14 @@ class AofKeeper(Service):
                 error = failure.strerror or str(failure)
         self._signals.other_child.tell(False)
         if outcome.is_unwanted:
-            # No failure, and nothing to wait for before the next one.
+            # We killed the child ourselves: that is no failure, and delays no later rewrite.
             self._forget_base(base)
             return
         state.last_rewrite_ok = not error
         if error:
             self._rewrite_failed(error, base)
             return
-        # The base is on disk, and what it holds is acknowledged by the fsync that comes next.
+        # The base is on disk. The next fsync moves the acknowledged cut over all that the base and the incr hold.
         self.tail.sync_soon()
         state.rewrites += 1
         state.consecutive_failures = 0
@@ -285,14 +303,14 @@ class AofKeeper(Service):
         self._forget_base(base)
 
     def _forget_base(self, base: Entry | None) -> None:
-        """The base that was being written comes to nothing."""
+        """Remove the base that was being written, and the incr that was made for it if no manifest names that incr."""
         if base is not None:
             self.tail.files.remove({base.name} - {entry.name for entry in self.tail.files.manifest.loaded})
         if not self.tail.is_on:
             self._give_up_fresh()
 
     def _give_up_fresh(self) -> None:
-        """The incr that no manifest names goes; the files of before stay what is loaded."""
+        """Remove the incr if no manifest names it. The files that the manifest names stay what a start loads."""
         incr = self.tail.incr
         if self.tail.cursor is not None and self._rewrite.child is None:
             self._let_go()
@@ -305,7 +323,7 @@ class AofKeeper(Service):
         if self._node.persistence.loading is not None or self._is_over:
             return
         if self._saver.is_busy:
-            # It comes next, whatever the other child is for (Redis 7.0).
+            # The rewrite comes when the other child has ended, whatever that child is for (Redis 7.0).
             state.rewrite_scheduled |= state.enabled and self.tail.cursor is None and self._role.has_stream
             return
         wanted = state.rewrite_scheduled
@@ -326,7 +344,8 @@ class AofKeeper(Service):
     # ------------------------------------------------------------------ files
 
     def _write_base_here(self) -> Entry:
-        """The first base, before anybody is served: also the first write is durable then."""
+        """Write the first base in this process, before clients are served: a base from a child would come later, and
+        writes that clients made until then would not be durable."""
         self.tail.files.make_folder()
         preamble = self._uses_preamble
         base = Entry(self.tail.files.names.base(1, preamble=preamble), 1, FileType.BASE)
@@ -335,7 +354,8 @@ class AofKeeper(Service):
 
     @property
     def _uses_preamble(self) -> bool:
-        """Functions, which we keep for others and cannot load as commands, need the snapshot."""
+        """Should the base be a snapshot, not commands? Always if there are functions: we keep them for replicas, and
+        cannot load them from commands."""
         return self._node.settings.aof_use_rdb_preamble or bool(self._node.functions)
 
     def _new_load(self) -> AofLoad:

@@ -1,8 +1,11 @@
-"""An append-only file into the node: a base with its snapshot, then commands, unit by unit. Read in slices.
+"""Loads an append-only file into the node: the base, a snapshot or commands, then the commands of the incrs.
 
-Redis's rules (7.0, `loadSingleAppendOnlyFile`): only the last file may end in the middle of a unit, which is cut off
-if aof-load-truncated says so; everything else that cannot be read ends the start, and the file stays as it was. Expired
-keys stay until a DEL in the file, or the expiry of the running node, takes them.
+`keeper` runs `steps`; between two slices the loop serves clients (with -LOADING). Commands are executed in units: a
+command, or a transaction from MULTI to EXEC.
+
+Redis's rules (7.0, `loadSingleAppendOnlyFile`): only the last file may end in the middle of a unit, and the rest is cut
+off if aof-load-truncated is yes. Anything else that cannot be read ends the start, and the file stays as it was. A key
+that expires during the load stays: a DEL in the file deletes it, or the expiry of the running node.
 """
 
 from __future__ import annotations
@@ -36,8 +39,8 @@ _MAGICS: Final = (b"REDIS", b"VALKE")
 
 @final
 class AofLoad:
-    """One load. After it `db` is the database that the file has selected at its end, `end` the byte of the last file
-    behind its last whole unit."""
+    """One load. Afterwards `db` is the index of the database that the last file has selected at its end, and `end` is
+    the byte of the last file behind its last whole unit. `loaded_bytes` grows while the files are read."""
 
     def __init__(self, node: Node, dispatcher: Dispatcher, files: AofFiles, clock: Clock, log: Log) -> None:
         self._node = node
@@ -50,7 +53,8 @@ class AofLoad:
         self.loaded_bytes = 0
 
     def steps(self, manifest: Manifest) -> Iterator[None]:
-        """Loads slice by slice. Raises ConfigError, whose text ends with what to do."""
+        """Load all files of the manifest in order; yields after each slice of 128 KB. Raises ConfigError, whose text
+        ends with what the operator can do."""
         for entry in manifest.loaded:
             path = self._files.path(entry.name)
             try:
@@ -86,7 +90,8 @@ class AofLoad:
             self._cut(path, reader, is_last)
 
     def _preamble(self, file: BinaryIO, data: bytes) -> Generator[None, None, tuple[int, bytes]]:
-        """The snapshot a base begins with; returns (the byte behind it, what was read beyond)."""
+        """Load the snapshot that a base begins with. Returns (the byte of the file behind the snapshot, the bytes that
+        were read beyond it)."""
         settings = self._node.settings
         keyspace = self._node.keyspace
         size = os.fstat(file.fileno()).st_size
@@ -108,6 +113,8 @@ class AofLoad:
         return loader.loaded_bytes, loader.unused()
 
     def _failed(self, argv: list[bytes], error: CommandError, path: Path, end: int) -> None:
+        """A command of the file was answered with an error. Raises CorruptData if the load cannot go on; a known
+        command that fails is only logged, unless propagation-error-behavior is panic."""
         name = argv[0][:128].decode("utf-8", "replace")
         why = self._dispatcher.why_not_in_stream(argv)
         if why == "unknown_command":
@@ -124,6 +131,7 @@ class AofLoad:
         keyspace = node.keyspace
         commands = reader.feed(data)
         keyspace.now_ms = call.now_ms = self._clock.unix_ms()
+        # Whether a key has expired was decided when the file was written.
         before, keyspace.expiry = keyspace.expiry, Expiry.IGNORE
         node.conditions.note(Condition.REPLAYING, True)
         try:
@@ -138,7 +146,7 @@ class AofLoad:
             node.conditions.note(Condition.REPLAYING, False)
 
     def _cut(self, path: Path, reader: UnitReader, is_last: bool) -> None:
-        """The file ends in the middle of a unit."""
+        """The file ends in the middle of a unit: cut the unit off, or raise ConfigError."""
         lost = reader.read - reader.end
         if not is_last or not self._node.settings.aof_load_truncated:
             raise ConfigError(

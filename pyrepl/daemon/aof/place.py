@@ -1,10 +1,13 @@
-"""The place of the append-only file that is written: kept on disk beside it, and read back at the next start.
+"""Keeps the place of the append-only file on disk while the file is written, and finds it again at the next start.
 
-What a place means, and why it is exact, stands in aof/place.py. The pair of byte and cut is noted once, when the incr
-begins; the name of the stream changes (a promotion, a restart, a new id from our master), and up to the fork both names
-mean the same bytes, so the pair stays and the file is written anew under the new name. Order, for a crash between any
-two steps: the name before the first byte that belongs to it alone. And not earlier than anybody was told of the new
-name, as replicas that were away know only the old one.
+A place is a small file beside an incr. It says which byte of the incr is which cut of which stream (aof/place.py has
+the reasons, and why it is exact). `tail` writes it once when an incr begins, and again when the name of our stream
+changes (a promotion, a restart, a new id from our master): up to the change both names mean the same bytes, so only
+the name in the place is new.
+
+The new name must be on disk before the first byte that belongs to the new name alone, or a crash in between would leave
+that byte under the old name. It is not written before somebody else may know the new name either: replicas that were
+away know only the old one, and could not be continued after a restart.
 """
 
 from __future__ import annotations
@@ -22,22 +25,23 @@ from pyrepl.units import Offset, ReplId
 
 @final
 class AofPlace:
-    """Where one incr stands. Invariant: `place` is what is on disk."""
+    """The place of one incr. Invariant: `place` is equal to the place on disk."""
 
     def __init__(self, files: AofFiles, incr: Entry, place: Place) -> None:
-        """`place` is on disk."""
+        """`place` is on disk already."""
         self._files = files
         self._incr = incr
         self.place = place
 
     @classmethod
     def note(cls, files: AofFiles, incr: Entry, place: Place) -> AofPlace:
-        """Write it down. Raises OSError."""
+        """Write the place of a new incr to the disk. Raises OSError."""
         files.write_place(incr.seq, place)
         return cls(files, incr, place)
 
     def follow(self, replid: ReplId) -> None:
-        """Our stream goes on as `replid`. Raises OSError; the old name stays on disk then."""
+        """Our stream is called `replid` from now on; no effect if it is already. Raises OSError, and then the old name
+        stays on disk."""
         if replid != self.place.replid:
             place = Place(replid, self.place.offset, self.place.file, self.place.at)
             self._files.write_place(self._incr.seq, place)
@@ -46,18 +50,20 @@ class AofPlace:
 
 @final
 class FoundPlace(Frozen):
-    """What a start found: the last incr was loaded up to byte `end`, the cut `cut` of the stream `place.replid`."""
+    """What a start found out: the last incr was loaded up to byte `end`, which is the cut `cut` of the stream
+    `place.replid`."""
 
     place: Place
     end: int
     cut: int
 
     def fields(self, db: int) -> dict[bytes, bytes]:
-        """As the fields of a snapshot say it; `db` is the database that the stream has selected."""
+        """The same place in the form of a snapshot's aux fields; `db` is the database that the stream has selected."""
         return dict(StreamPlace(ReplId(self.place.replid), Offset(self.cut), db).fields())
 
     def tail(self, path: Path, most_bytes: int) -> bytes:
-        """The last bytes of the stream that the file `path` still has, up to `cut`. Raises OSError."""
+        """The last bytes of the stream up to `cut`, `most_bytes` at most, as the file at `path` holds them. Raises
+        OSError."""
         start = max(self.place.at, self.end - most_bytes)
         with path.open("rb") as file:
             file.seek(start)
@@ -65,7 +71,8 @@ class FoundPlace(Frozen):
 
 
 def find_place(files: AofFiles, manifest: Manifest, end: int) -> FoundPlace | None:
-    """The place at byte `end` of the last incr, if it is known exactly: None if somebody else wrote to these files."""
+    """The place at byte `end` of the manifest's last incr. None if it is not known exactly, which is so after another
+    program has written to these files."""
     incr = manifest.incrs[-1] if manifest.incrs else None
     if incr is None or files.names.place(incr.seq) not in {entry.name for entry in manifest.history}:
         return None

@@ -1,5 +1,7 @@
-"""The child that writes a new base: a snapshot file like dump.rdb, marked as the beginning of an append-only file; or
-commands, if aof-use-rdb-preamble is no."""
+"""Writes a new base of the append-only file, in a child process or here; `keeper` decides when.
+
+The base is a snapshot file like dump.rdb, marked as the beginning of an append-only file; if aof-use-rdb-preamble is
+no, it is a file of commands."""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ _MARK: Final = (b"aof-base", b"1")
 
 @final
 class AofRewrite:
-    """Invariant: `child` is set exactly while a child process exists."""
+    """The child that writes a base. Invariant: `child` is set exactly while a child process exists."""
 
     def __init__(self, saver: Saver, done: Callable[[Outcome], None]) -> None:
         self._saver = saver
@@ -25,7 +27,8 @@ class AofRewrite:
         self.child: Snapshot | None = None
 
     def start(self, path: Path, *, preamble: bool = True) -> int:
-        """Fork; the child's pid. `preamble`: a snapshot, else commands. Raises OSError."""
+        """Fork a child that writes the base at `path`, and return its pid. `preamble`: write a snapshot, not commands.
+        `done` is called when the child has ended. Raises OSError."""
         assert self.child is None
         child = Snapshot(lambda keys: None, self._ended, self._saver.niceness)
         child.start(self._job(preamble), ToFile(path))
@@ -33,7 +36,7 @@ class AofRewrite:
         return child.pid
 
     def stop(self, *, reap: bool = False) -> None:
-        """Kill the child; `done` follows, with `reap` before this returns."""
+        """Kill the child, if there is one. `done` is called later; with `reap`, before this returns."""
         if self.child is None:
             return
         if reap:
@@ -46,7 +49,8 @@ class AofRewrite:
         save_to_file(self._job(preamble), path, lambda keys: None)
 
     def _job(self, preamble: bool) -> Job:
-        """As Redis does, without our place in the stream: that is the place file's."""
+        """The work of the child. The aux fields leave out our place in the stream, as Redis does: the place file has
+        it."""
         job = self._saver.job()
         if not preamble:
             return CommandsJob(job.keyspace, job.key_save_delay_us, self._saver.idmp_limits)

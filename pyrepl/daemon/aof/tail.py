@@ -1,7 +1,8 @@
-"""The end of the append-only file: the incr that the stream is written to, and how it gets to the disk.
+"""The tail of the append-only file: the last incr, to which the stream is written, and its way to the disk.
 
-The tail is a reader of the backlog, as a replica is; when its files follow each other is the keeper's. Source of the
-times and of what happens when the disk fails: Redis 7.0 aof.c.
+The tail reads the backlog as a replica does, with a cursor. `keeper` opens and closes the tail, and decides when a new
+incr begins. Signals call `plan` when the stream has grown, and `flush` before replies and stream bytes go out. Source
+of the times and of what happens when the disk fails: Redis 7.0 aof.c.
 """
 
 from __future__ import annotations
@@ -30,15 +31,18 @@ from pyrepl.units import Offset, ReplId
 _CHUNK_BYTES: Final = 1 << 20
 _FSYNC_EVERY_S: Final = 1.0
 _POSTPONE_S: Final = 2.0
-"""How long a write waits for an fsync that runs, as it would block the loop (Redis 2.4)."""
+"""How long a write waits while an fsync runs: until the fsync ends, the write could block the loop (Redis 2.4)."""
 MOST_BEHIND_BYTES: Final = 64 << 20
-"""What the files may lack of the stream while the disk refuses writes."""
+"""How many bytes of the stream may be missing in the file while the disk refuses writes."""
 
 
 @final
 class AofTail:
-    """Invariants: `_writer` and `cursor` are set together, and then `incr` is the file written; `cursor.at` is the cut
-    behind the last byte written."""
+    """The incr being written.
+
+    Invariants: `_writer` and `cursor` are set together, and then `incr` is the file that is written; `cursor.at` is the
+    cut behind the last byte written.
+    """
 
     def __init__(
         self,
@@ -51,7 +55,8 @@ class AofTail:
         log: Log,
         fell_behind: Callable[[str], None],
     ) -> None:
-        """`fell_behind` is told the error of a disk that refuses writes once the backlog cannot keep what it lacks."""
+        """`fell_behind` is called with the disk's error once MOST_BEHIND_BYTES of the stream wait for a disk that
+        refuses writes."""
         self._node = node
         self._clients = clients
         self._saver = saver
@@ -70,23 +75,26 @@ class AofTail:
         self._writer: AofWriter | None = None
         self._place: AofPlace | None = None
         self._other_bytes = 0
-        """Of the files that the manifest names, but the one being written."""
+        """The size of all files that the manifest names, without the incr being written."""
         self._planned = False
         self._unsynced = False
         self._synced_at = 0.0
+        """When the last fsync on a thread began (monotonic seconds)."""
         self._postponed_at: float | None = None
+        """Since when writes wait for the fsync that runs."""
 
     @property
     def is_on(self) -> bool:
-        """The files on disk follow the data."""
+        """Do the files on disk follow the data? Not while a first base for the incr is still being written."""
         return self.cursor is not None and self.incr in self.files.manifest.incrs
 
     # ------------------------------------------------------------------ opening and closing
 
     def open_last(self, base: Entry | None, found: FoundPlace | None) -> None:
-        """Go on in the last incr of the manifest; in a new one if it has none. Raises OSError.
+        """Go on in the last incr of the manifest, or in a new one if the manifest has no incr. Raises OSError.
 
-        `found` is where the files that were loaded end, None if they do not say it.
+        `base` is what the manifest names as its base from now on. `found` is the place at which the files that were
+        loaded end, None if it is not known.
         """
         is_new = not self.files.manifest.incrs
         incr = Entry(self.files.names.incr(1), 1, FileType.INCR) if is_new else self.files.manifest.incrs[-1]
@@ -94,7 +102,7 @@ class AofTail:
         self.incr = incr
         if not self._takes_up(incr, found):
             select = b"" if writer.size else self._node.replication.select_next_db
-            # Before the SELECT, which is no part of the stream.
+            # The SELECT that we append is no part of the stream, so the stream's cut stands behind it.
             at = writer.size + len(select)
             stands = Place(self._history.replid, self._backlog.end, incr.name, at)
             self._place = AofPlace.note(self.files, incr, stands)
@@ -104,7 +112,8 @@ class AofTail:
         self._state.synced_cut = self._backlog.end
 
     def _takes_up(self, incr: Entry, found: FoundPlace | None) -> bool:
-        """Does our stream go on where the file ends? Then what the file has of it is our backlog."""
+        """Does our stream go on where the file ends? Then the place in the file stays as it is, and an empty backlog is
+        filled with the stream's last bytes from the file, so that replicas can be continued after a restart."""
         if found is None or found.cut != self._backlog.end or not self._history.knows(ReplId(found.place.replid)):
             return False
         if self._backlog.start == self._backlog.end:
@@ -113,8 +122,11 @@ class AofTail:
         return True
 
     def open_fresh(self) -> None:
-        """A new incr, from this cut on. If the files were in step, the manifest names it at once, as the last.
-        Raises OSError, and nothing has changed then."""
+        """Write to a new incr from this cut of the stream on. Raises OSError, and then nothing has changed.
+
+        If the files on disk follow the data, the manifest names the new incr at once, as its last: base and incrs are
+        then whole even if the rewrite fails.
+        """
         was_on = self.is_on
         seq = max(self.files.manifest.next_incr_seq, (self.incr.seq + 1) if self.incr is not None else 1)
         incr = Entry(self.files.names.incr(seq), seq, FileType.INCR)
@@ -138,7 +150,7 @@ class AofTail:
             self.cursor = self._backlog.attach(Offset(self._backlog.end))
 
     def let_go(self) -> None:
-        """Stop following the stream."""
+        """Stop following the stream, and close the file."""
         writer, self._writer = self._writer, None
         cursor, self.cursor = self.cursor, None
         if cursor is not None:
@@ -152,7 +164,7 @@ class AofTail:
         self._state.write_error = ""
 
     def measure(self, *, as_base: bool) -> None:
-        """Note how large the files are; `as_base`: growth is counted from here."""
+        """Note how large the files are. With `as_base`, automatic rewrites count the growth from this size on."""
         state = self._state
         state.current_bytes = sum(self.files.size(entry.name) for entry in self.files.manifest.loaded)
         self._other_bytes = state.current_bytes - (self._writer.size if self._writer is not None else 0)
@@ -162,7 +174,7 @@ class AofTail:
     # ------------------------------------------------------------------ writing
 
     def plan(self) -> None:
-        """Something may have been added to the stream: see to it that it is written within this turn of the loop."""
+        """The stream may have grown: plan one `flush` in the next turn of the loop, however often this is called."""
         if self.cursor is not None and not self._planned:
             self._planned = True
             asyncio.get_running_loop().call_soon(self._flush_planned)
@@ -172,9 +184,10 @@ class AofTail:
         self.flush()
 
     def flush(self, *, at_once: bool = False) -> None:
-        """Write what the stream has; with appendfsync always it is on disk when this returns.
+        """Write the new bytes of the stream; with appendfsync always they are on disk when this returns.
 
-        `at_once`: also while an fsync is under way, as the file is about to be closed.
+        With appendfsync everysec a running fsync makes a write wait for up to two seconds, unless `at_once`. When the
+        disk fails, clients whose replies are not out yet and depend on these bytes get an error (`Clients.take_back`).
         """
         cursor, writer = self.cursor, self._writer
         if cursor is None or writer is None:
@@ -202,6 +215,7 @@ class AofTail:
         self.recovered()
 
     def _must_postpone(self, writer: AofWriter) -> bool:
+        """Does an fsync run that the write has to wait for? After _POSTPONE_S the write goes on all the same."""
         if not writer.is_syncing or self._node.settings.appendfsync != "everysec":
             self._postponed_at = None
             return False
@@ -215,13 +229,14 @@ class AofTail:
         return False
 
     def _is_name_told(self) -> bool:
-        """Has our stream a new name that others may know already, and the place does not?"""
+        """Has our stream a new name that replicas may know already, and that is not in the place on disk yet?"""
         replication = self._node.replication
         named = self._place is None or self._place.place.replid == self._history.replid
         return not named and bool(replication.roster.sessions)
 
     def sync_if_due(self) -> None:
-        """Begin an fsync on a thread if one is due."""
+        """Begin an fsync on a thread if one is due: each second when something was written, unless appendfsync is no or
+        no-appendfsync-on-rewrite forbids it while a child runs."""
         writer, cursor = self._writer, self.cursor
         settings = self._node.settings
         if writer is None or cursor is None or not self._unsynced or writer.is_syncing:
@@ -249,13 +264,15 @@ class AofTail:
         writer.sync_aside(done)
 
     def _note_synced(self, cut: int) -> None:
-        """What is written before its base is whole is not there after a crash."""
+        """The file is on disk up to `cut`. This counts as durable only if the manifest names the file: before its base
+        is whole, a start after a crash would not load it."""
         if self.is_on:
             self._state.synced_cut = max(cut, self._state.synced_cut)
         if self.cursor is not None and self.cursor.at == cut:
             self._unsynced = False
 
     def _failed(self, error: str) -> None:
+        """The disk has refused a write or an fsync. With appendfsync always the node ends, as Redis does."""
         if self._node.settings.appendfsync == "always":
             self._log(events.AofFatal(error))
             self._faults.die()
@@ -266,11 +283,12 @@ class AofTail:
             self._fell_behind(error)
 
     def sync_soon(self) -> None:
-        """The next fsync is wanted though nothing was written: what it acknowledges has changed."""
+        """Let the next fsync come though nothing was written: the manifest names the file now, so that the fsync
+        acknowledges more."""
         self._unsynced = self.cursor is not None
 
     def recovered(self) -> None:
-        """The disk takes writes again, if it did not."""
+        """The disk takes writes: end the state of a write error, if there was one."""
         if self._state.write_error:
             self._state.write_error = ""
             self._log(events.AofWriteRecovered())

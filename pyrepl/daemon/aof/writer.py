@@ -1,4 +1,4 @@
-"""One incr file that is being written: appends, and fsync in a thread. When either is due is `keeper`'s."""
+"""One incr file that is open for writing: appends, and fsync in a thread. `tail` decides when."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pyrepl.temporary import open_new
 
 @final
 class AofWriter:
-    """Invariant: `size` bytes of the file are whole appends; a failed one is taken back."""
+    """One open file. Invariant: the file consists of `size` bytes of whole appends; an append that fails is undone."""
 
     def __init__(self, path: Path, *, is_new: bool) -> None:
-        """Raises OSError."""
+        """Open the file for appending. `is_new`: make an empty file. Raises OSError."""
         if is_new:
             self._fd = open_new(path, flags=os.O_APPEND)
         else:
@@ -28,16 +28,16 @@ class AofWriter:
         self.is_syncing = False
 
     def append(self, data: bytes) -> None:
-        """Raises OSError; nothing of `data` is in the file then."""
+        """Append `data`. Raises OSError, and then nothing of `data` is in the file."""
         append_whole(self._fd, data, self.size)
         self.size += len(data)
 
     def sync(self) -> None:
-        """Raises OSError."""
+        """Bring all that was appended to the disk; blocks meanwhile. Raises OSError."""
         os.fdatasync(self._fd)
 
     def sync_aside(self, done: Callable[[str], None]) -> None:
-        """fsync in a thread; `done` is called in the loop with the reason of a failure, else empty."""
+        """fsync in a thread; one at a time. `done` is called in the loop with the reason of a failure, or empty."""
         assert not self.is_syncing
         self.is_syncing = True
         loop = asyncio.get_running_loop()
@@ -51,7 +51,8 @@ class AofWriter:
         future.add_done_callback(finished)
 
     def close(self) -> None:
-        """Everything that was appended is on disk then, unless the disk fails: that is raised."""
+        """Bring everything to the disk and close the file. Waits for an fsync that runs. Raises OSError, with the file
+        closed."""
         self._threads.shutdown(wait=True)
         try:
             os.fdatasync(self._fd)

@@ -1,9 +1,12 @@
 """One client's connection: bytes in, commands executed batch by batch, replies out in one write. Hot.
 
-What a command does is `commands`'; who may come in, and what goes to other clients, is `clients`. A connection may be
-held (`hold`), mostly by `waits`: an answer is owed later (WAIT) or commands are paused (CLIENT PAUSE); what it sent
-meanwhile waits, and nothing more is read. After PSYNC it is a replica's: its REPLCONFs still come in here, its stream
-goes out by `replica_conn`.
+`polled_socket` hands the bytes in; the parser makes commands of them, and the dispatcher executes these. Replies are
+collected, and `outbox` has them written. `clients` keeps all connections: it admits them and sends messages of one
+client to another.
+
+A connection can be held (`hold`), mostly by `waits`, when a reply comes later (WAIT) or commands are paused (CLIENT
+PAUSE). What a held client sends is kept until `release`; after about 1 MB reading stops. After PSYNC the connection is
+a replica's: its REPLCONFs still come in here, and `replica_conn` writes the stream to it.
 """
 
 from __future__ import annotations
@@ -28,55 +31,61 @@ if TYPE_CHECKING:
     from pyrepl.commands.engine.call import Call
 
 HELD_BYTES: Final = 1 << 20
-"""What a held client may send ahead before its socket is left alone."""
+"""How many bytes a held client may send ahead before we stop reading from its socket."""
 _LIMITED_STEP: Final = 16
-"""Commands whose replies are collected before they are looked at, where a limit on output applies."""
+"""Where a limit on output applies, the size of the replies is checked after so many commands."""
 
 _CHANGES: Final = WRITE | MAY_REPLICATE
 
 
 class ReplicaSide(Protocol):
-    """What the connection of a replica has besides a client's."""
+    """The part of a replica's connection that other clients do not have: `ReplicaConn`."""
 
     session: Session
 
-    def close(self, *, flush: bool) -> None: ...
+    def close(self, *, flush: bool) -> None:
+        """End the connection: with `flush` after all that was written is out, otherwise at once."""
 
-    def drained(self) -> None: ...
+    def drained(self) -> None:
+        """The transport takes more bytes."""
 
-    def refuse_to_answer(self, argv: list[bytes]) -> None: ...
+    def refuse_to_answer(self, argv: list[bytes]) -> None:
+        """The replica sent `argv`, a command that has a reply, which has no place in the stream."""
 
 
 class ConnOwner(Protocol):
-    """What a connection tells whoever keeps all of them, now and then; what it needs for each batch is `Turns`."""
+    """What a connection tells and asks `Clients`, which keeps all of them. For each batch a connection needs `Turns`
+    only."""
 
     def forget(self, conn: ClientConn) -> None:
-        """It has ended, by whichever side."""
+        """The connection has ended, by whichever side."""
 
     def end_soon(self, conn: ClientConn) -> None:
-        """It is to be closed once what is about to be written is out."""
+        """Close the connection in a later turn, after the replies that are about to be written."""
 
     def overflown(self, conn: ClientConn) -> None:
-        """It sent too much of an unfinished request."""
+        """The client sent an unfinished request beyond client-query-buffer-limit."""
 
     def broken_request(self, conn: ClientConn, error: bytes) -> None:
-        """It sent what is no request."""
+        """The client sent bytes that are no request; `error` is what the parser says of them."""
 
     def pause(self, client: Client, *, may_write: bool) -> None:
-        """A pause is in the way of its next command."""
+        """A pause forbids the client's next command, which may write or not."""
 
-    def room_for(self, conn: ClientConn) -> int: ...
+    def room_for(self, conn: ClientConn) -> int:
+        """How many more bytes of output may wait for this client."""
 
-    def cut_for_output(self, conn: ClientConn, more_bytes: int = 0) -> bool: ...
+    def cut_for_output(self, conn: ClientConn, more_bytes: int = 0) -> bool:
+        """Cut the connection if too much output would wait for it, `more_bytes` included. Returns whether it was."""
 
 
 @final
 class ClientConn(Receiver):
     """The shell of one connection.
 
-    Invariants: while `held` is True, `_rest` is what was parsed and not executed, from a command of a batch on, and
-    `_unparsed` what came since, about HELD_BYTES at most. `_out` has replies, of `_out_bytes` in all, exactly while the
-    outbox knows this connection. `client`, `transport` and `parser` are set from `enter` on.
+    Invariants: while `held` is True, `_rest` is (a batch, the index of its first command that was not executed), and
+    `_unparsed` are the bytes that came since, about HELD_BYTES at most. `_out` has replies, of `_out_bytes` in all,
+    exactly while the outbox knows this connection. `client`, `transport` and `parser` are set from `enter` on.
     """
 
     client: Client
@@ -98,7 +107,7 @@ class ClientConn(Receiver):
         self._unparsed_bytes = 0
         self.output = OutputWatch()
         self.replica: ReplicaSide | None = None
-        """Set at the first REPLCONF or PSYNC: what a replica's connection has besides."""
+        """Set at the first REPLCONF, PSYNC or SYNC."""
 
     def enter(self, transport: PolledSocket, client: Client, parser: Parser) -> None:
         """The connection was admitted as `client`."""
@@ -120,8 +129,8 @@ class ClientConn(Receiver):
         self._serve(self.parser.feed(data), 0)
 
     def eof_received(self) -> None:
-        """The peer has said all it wants to; it may still read what it asked for, before the transport closes. Not so
-        a replica, which would stay listed for as long as it takes nothing."""
+        """The peer sends no more. It may still read the replies that it asked for, then the transport closes. A replica
+        is closed at once, or INFO would list it for as long as it does not read its stream."""
         if self.replica is not None and self.client.is_replica:
             self.replica.close(flush=False)
         else:
@@ -131,16 +140,17 @@ class ClientConn(Receiver):
         self._owner.forget(self)
 
     def resume_writing(self) -> None:
-        """The transport takes more: of interest to a replica, which is fed piece by piece."""
+        """The transport takes more bytes. Only replicas need to know this, as the stream goes out in pieces."""
         if self.replica is not None:
             self.replica.drained()
 
     def hold(self) -> None:
-        """Execute nothing more of this client until `release`. Reading goes on, so that its end is noticed."""
+        """Execute no more commands of this client until `release`. Reading goes on for a while, so that we notice when
+        the client goes away."""
         self.held = True
 
     def release(self) -> None:
-        """Go on where `hold` stopped."""
+        """Execute the commands that `hold` left waiting, and read again. No effect on a client that is not held."""
         if not self.held:
             return
         self.held = False
@@ -157,14 +167,15 @@ class ClientConn(Receiver):
             self._serve(self.parser.feed(unparsed), 0)
 
     def send(self, message: Reply) -> None:
-        """Write a message that answers no command of this client; CLIENT REPLY does not silence those."""
+        """Write a message that answers no command of this client (a published message, a line of MONITOR). CLIENT REPLY
+        OFF does not silence such messages."""
         if self.client.is_replica:
             self._refuse_to_answer(message, [])
             return
         self._write([encode_reply(message, self.client.proto)], limited=self._is_limited())
 
     def answer(self, reply: Reply) -> None:
-        """The reply that was owed while the client was held; it goes on from there."""
+        """Write the reply that a held client waits for, and let the client go on."""
         if self.client.is_replica:
             self._refuse_to_answer(reply, [])
         elif self.client.reply_mode != "off":
@@ -173,13 +184,13 @@ class ClientConn(Receiver):
             self.release()
 
     def flush(self) -> None:
-        """Hand the replies collected so far to the transport."""
+        """Tell `before_replies`, and hand the replies collected so far to the transport."""
         if self._out:
             self._turns.before_replies.tell()
             self.write_out()
 
     def write_out(self) -> None:
-        """As `flush`, for the outbox, which has seen to what comes before."""
+        """As `flush`, for the outbox, which has told `before_replies` for all connections."""
         out = self._out
         self._out = []
         self._out_bytes = 0
@@ -189,12 +200,12 @@ class ClientConn(Receiver):
 
     @property
     def waiting_bytes(self) -> int:
-        """Output that the kernel has not taken yet."""
+        """Bytes of output that the kernel has not taken yet."""
         return self.transport.get_write_buffer_size() + self._out_bytes
 
     def take_back(self, text: str) -> None:
-        """An error instead of the replies that are not out yet, and the end of the connection: it cannot be said which
-        of them still hold. For `before_replies`."""
+        """Replace the replies that are not out yet by the error `text`, and end the connection: we cannot tell which of
+        these replies are still true. For subscribers of `before_replies`: the append-only file has failed."""
         if self._out:
             self._out = [encode_reply(CommandError(text), self.client.proto)]
             self._out_bytes = len(self._out[0])
@@ -202,7 +213,7 @@ class ClientConn(Receiver):
             self._owner.end_soon(self)
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the connection: after what was written is out, or at once."""
+        """End the connection after all replies are out, or at once."""
         if at_once:
             self.transport.abort()
         else:
@@ -210,7 +221,10 @@ class ClientConn(Receiver):
             self.transport.close()
 
     def _serve(self, batch: Batch, start: int) -> None:
-        """Execute a batch from command `start` on, and whatever the parser held back because of it."""
+        """Execute a batch from command `start` on, and then what the parser still holds.
+
+        The parser stops behind a command that may raise the limits for the bytes that follow, as AUTH (`batch.more`).
+        """
         turns = self._turns
         client = self.client
         self._call.now_ms = turns.begin_batch(client, len(batch.commands) - start)
@@ -233,8 +247,8 @@ class ClientConn(Receiver):
             self._owner.overflown(self)
 
     def _execute_batch(self, batch: Batch, start: int) -> int:
-        """Execute from command `start` on; the index of the first that was not executed, because the client was held
-        or is to be closed."""
+        """Execute commands from `start` on. Returns the index of the first one that was not executed: the length of the
+        batch, or less when the client was held or is to be closed."""
         client = self.client
         node = self._node
         conditions = node.conditions
@@ -267,14 +281,18 @@ class ClientConn(Receiver):
         return index
 
     def _is_limited(self) -> bool:
-        """Must its output be looked at as it grows? Subscribers are guarded, or speak RESP3."""
+        """Must the size of this client's output be checked as it grows?
+
+        It must where a limit is set for normal clients, before the client has authenticated, and for subscribers.
+        Subscribers are guarded, or speak RESP3; asking that first saves the look at their channels.
+        """
         client = self.client
         if self._turns.limits_output or not client.authenticated:
             return True
         return (client.guarded or client.proto != 2) and (bool(client.channels) or bool(client.patterns))
 
     def _serve_guarded(self, batch: Batch, index: int, out: list[bytes]) -> None:
-        """One command with everything that may be in the way of its reply (CLIENT REPLY)."""
+        """Execute one command of a client in a special state: CLIENT REPLY, a transaction, a replica's connection."""
         client = self.client
         skipped = client.take_skip()
         if client.queue is not None and self._dispatcher.runs_queue(batch.commands[index][0]):
@@ -289,18 +307,19 @@ class ClientConn(Receiver):
             self._encode(reply, out)
 
     def _refuse_to_answer(self, reply: Reply, argv: list[bytes]) -> None:
-        """The stream flows here, or is about to: a reply would be taken for a part of it."""
+        """Tell the replica's side that this command has a reply: the stream flows on this connection or is about to, so
+        the replica would take the reply for a part of the stream."""
         is_heard = reply is not NO_REPLY and (self.client.reply_mode != "off" or _is_heard(reply))
         if is_heard and self.replica is not None:
             self.replica.refuse_to_answer(argv)
 
     def _encode(self, reply: Reply, out: list[bytes]) -> None:
-        """CLIENT REPLY OFF silences replies."""
+        """Append the bytes of a reply to `out`, unless CLIENT REPLY OFF silences it."""
         if self.client.reply_mode != "off" or _is_heard(reply):
             append_reply(reply, self.client.proto, out)
 
     def _keep(self, data: bytes) -> None:
-        """Something came while the client is held; a flood is left to the kernel."""
+        """Keep bytes that came while the client is held; beyond HELD_BYTES, stop reading."""
         before = self._unparsed_bytes
         self._unparsed.append(data)
         self._unparsed_bytes += len(data)
@@ -308,8 +327,8 @@ class ClientConn(Receiver):
             self.transport.pause_reading()
 
     def _is_paused(self, argv: list[bytes]) -> bool:
-        """Hold the client before this command if a pause wants that: of clients, not of replicas; `WRITE` mode holds
-        what may change something."""
+        """Hold the client before this command if a pause forbids it, and return whether it does. Replicas are never
+        paused. A pause in WRITE mode forbids only commands that may change something."""
         client = self.client
         if client.is_replica:
             return False
@@ -323,7 +342,8 @@ class ClientConn(Receiver):
         return True
 
     def _write(self, pieces: list[bytes], *, limited: bool) -> None:
-        """Add to what goes out with the next flush, unless that is too much: then it is the end of the connection."""
+        """Add replies to those that go out with the next flush. `limited`: first check the limit on output, which may
+        cut the connection instead."""
         if self.transport.is_closing():
             return
         if limited and self._owner.cut_for_output(self, sum(map(len, pieces))):
@@ -340,14 +360,14 @@ class ClientConn(Receiver):
             self._outbox.add(self)
 
     def _refuse(self, error: bytes) -> None:
-        """A broken request: its text, and the end of this connection alone."""
+        """Answer a broken request with the parser's error, and end this connection."""
         self._owner.broken_request(self, error)
         self._write([b"-ERR " + error.removeprefix(b"ERR ") + b"\r\n"], limited=self._is_limited())
         self.close()
 
 
 def _is_heard(reply: Reply) -> bool:
-    """Does it pass CLIENT REPLY OFF and SKIP?"""
+    """Is this reply written even with CLIENT REPLY OFF or SKIP?"""
     return type(reply) is Raw and reply.is_heard
 
 

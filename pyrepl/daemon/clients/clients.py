@@ -1,6 +1,7 @@
-"""All client connections: who may come in, messages to other clients, limits, the end.
+"""All client connections of a node: admits them, sends messages from one to another, keeps their limits, ends them.
 
-A connection's own bytes are `client_conn`'s, the frame of each batch `turns`'.
+`ports` hands new wires to `accept`. Not here: the bytes of one connection (`client_conn`), what happens before and
+after each batch of commands (`turns`), clients that wait for a reply (`waits`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ DENIED_TEXT: Final = (
 class Clients:
     """The connections of a node.
 
-    Invariant: `conns` and `node.clients` have the same ids, but for the link to a master, which is no connection here.
+    Invariant: `conns` and `node.clients` have the same ids, except for the client of the link to our master, which has
+    no connection here.
     """
 
     def __init__(self, node: Node, dispatcher: Dispatcher, turns: Turns, clock: Clock, log: Log) -> None:
@@ -49,7 +51,7 @@ class Clients:
         self.dispatcher = dispatcher
         self.conns: dict[int, ClientConn] = {}
         self.lost = SignalOf[ClientConn]()
-        """A connection has ended."""
+        """Told when a connection has ended."""
         self._turns = turns
         self._review_limits()
         self._clock = clock
@@ -59,7 +61,7 @@ class Clients:
         self.waits = Waits(node, self.conns, clock)
 
     def accept(self, wire: Wire) -> None:
-        """A connection came in."""
+        """Serve a connection that came in; `wire` is ours from now on."""
         conn = ClientConn(self, self.node, self.dispatcher, self._turns)
         self._admit(conn, self.poller.add(wire, conn))
 
@@ -71,7 +73,7 @@ class Clients:
         return client
 
     def _admit(self, conn: ClientConn, transport: PolledSocket) -> None:
-        """Give a connection a client, or a line that says why not."""
+        """Give a connection a client. One that we turn away gets a line that says why, and is closed."""
         node = self.node
         settings = node.settings
         node.stats.total_connections_received += 1
@@ -90,7 +92,7 @@ class Clients:
             transport.wire.keep_alive(settings.tcp_keepalive)
 
     def close(self) -> None:
-        """Cut the connections that are left, and take no more."""
+        """Cut all connections that are left: for the end of the node."""
         self.poller.close()
 
     def forget(self, conn: ClientConn) -> None:
@@ -107,22 +109,22 @@ class Clients:
         self.node.end_monitor(client)
 
     def take_back(self, cut: int, text: str) -> None:
-        """What was written behind this cut of the stream was not kept: who is about to be told that it was gets an
-        error instead."""
+        """The append-only file could not keep the stream behind `cut`. Each client whose reply to a write behind that
+        cut is not out yet gets the error `text` instead."""
         for conn in list(self.conns.values()):
             if conn.client.write_cut > cut:
                 conn.take_back(text)
 
     def pause(self, client: Client, *, may_write: bool) -> None:
-        """A pause is in the way of this client's next command: it waits."""
+        """Let a client wait until no pause forbids its next command any more."""
         self.waits.pause(client, may_write=may_write)
 
     def end_soon(self, conn: ClientConn) -> None:
-        """Close it once what is about to be written is out."""
+        """Close a connection in the next turn of the loop, when the replies of this turn are written."""
         asyncio.get_running_loop().call_soon(conn.close)
 
     def deliver(self) -> None:
-        """Send what commands have left for other clients (published messages, MONITOR lines)."""
+        """Send the messages that commands have left for other clients (published messages, MONITOR lines)."""
         deliveries = self.node.deliveries
         while deliveries:
             pending = deliveries[:]
@@ -133,31 +135,35 @@ class Clients:
                     conn.send(reply)
 
     def kill(self, client_ids: tuple[int, ...]) -> None:
+        """CLIENT KILL: cut these clients; ids without a connection are passed over."""
         for client_id in client_ids:
             conn = self.conns.get(client_id)
             if conn is not None:
                 self._cut(conn)
 
     def _cut(self, conn: ClientConn) -> None:
-        """End a connection at once; a replica's also for the child that may hold a copy of its socket."""
+        """End a connection at once. A replica's side does it for a replica: a child may hold a copy of its socket."""
         if conn.replica is not None:
             conn.replica.close(flush=False)
         else:
             conn.close(at_once=True)
 
     def overflown(self, conn: ClientConn) -> None:
-        """An unfinished request beyond client-query-buffer-limit; Redis closes without a word."""
+        """Cut a client that sent an unfinished request beyond client-query-buffer-limit. As in Redis, it gets no
+        error."""
         self.node.stats.client_query_buffer_limit_disconnections += 1
         self._log(events.QueryBufferExceeded(self.line_of(conn)))
         self._cut(conn)
 
     def broken_request(self, conn: ClientConn, error: bytes) -> None:
+        """Count and log a broken request; the connection answers it and ends by itself."""
         self.node.stats.count_error("ERR")
         text = error.decode("utf-8", "replace").removeprefix("ERR ").removeprefix("Protocol error: ")
         self._log(events.ClientProtocolError(self.line_of(conn), text))
 
     def close_idle(self) -> None:
-        """`timeout`: end clients that were silent too long; not replicas, subscribers and monitors, as in Redis."""
+        """Cut the clients that have been silent for longer than `timeout` (0: never). Replicas, subscribers, monitors
+        and clients that wait for a reply stay, as in Redis."""
         limit_s = self.node.settings.timeout
         if not limit_s:
             return
@@ -174,12 +180,13 @@ class Clients:
                 conn.close(at_once=True)
 
     def measure(self) -> None:
-        """Bring the sizes that CLIENT LIST shows up to date, and check the output limits of those who do not read."""
+        """Bring the sizes that CLIENT LIST shows up to date, and check the limits of clients that do not read their
+        output."""
         for conn in list(self.conns.values()):
             conn.client.query_buffer_bytes = conn.parser.pending_bytes
             conn.client.output_bytes = conn.transport.get_write_buffer_size()
             if conn.replica is not None:
-                # The stream that waits for it is its output too, though one copy serves all replicas.
+                # The stream that waits for a replica counts as its output, though one copy serves all replicas.
                 conn.client.output_bytes = conn.replica.session.pending_bytes(self.node.stream_end)
             elif conn.client.output_bytes or conn.output.is_watched:
                 self.cut_for_output(conn)
@@ -189,7 +196,7 @@ class Clients:
         return client_line(conn.client, self._clock.now()).decode("utf-8", "backslashreplace")
 
     def settings_changed(self) -> None:
-        """Limits that connections carry themselves."""
+        """Give the present limits to the parsers of all connections, and to `turns`."""
         for conn in self.conns.values():
             self._limit(conn.parser)
         self._review_limits()
@@ -216,11 +223,14 @@ class Clients:
         return None
 
     def room_for(self, conn: ClientConn) -> int:
-        """How many bytes more may wait for the client to read them."""
+        """How many more bytes of output may wait for the client to read them (client-output-buffer-limit)."""
         return room_for(limit_of(conn.client, self.node.settings.client_output_buffer_limit), conn.waiting_bytes)
 
     def cut_for_output(self, conn: ClientConn, more_bytes: int = 0) -> bool:
-        """client-output-buffer-limit: with so many bytes more, does too much wait for the client? Then it is cut."""
+        """client-output-buffer-limit: cut the client if too much output would wait for it, `more_bytes` included.
+
+        Returns whether it was cut. Not for replicas: the roster checks their limits.
+        """
         client = conn.client
         if conn.replica is not None and client.is_replica:
             return False

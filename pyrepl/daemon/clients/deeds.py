@@ -1,4 +1,5 @@
-"""What commands ask of clients: CLIENT UNBLOCK and PAUSE, and work that one command does in many slices."""
+"""Carries out the commands that concern client connections: CLIENT UNBLOCK, CLIENT PAUSE and UNPAUSE, and commands that
+do their work in slices."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from pyrepl.resp.reply import OK, Reply
 
 @final
 class ClientDeeds:
-    """The deeds of whoever keeps clients."""
+    """The effects that `Clients` and its waits carry out."""
 
     def __init__(self, clients: Clients, dispatcher: Dispatcher, signals: Signals, clock: Clock) -> None:
         self._clients = clients
@@ -45,6 +46,7 @@ class ClientDeeds:
 
     def _in_slices(self, call: Call, effect: effects.InSlices) -> Reply:
         conn = self._clients.conns.get(call.client.id)
+        # The master's stream has no connection to hold, and inside EXEC nothing may wait: all slices now.
         if conn is None or call.is_nested:
             while not effect.job.step():
                 pass
@@ -56,6 +58,7 @@ class ClientDeeds:
         return waits.hold(WorkWait(call.client))
 
     def _sliced(self, client: Client, argv: list[bytes], elapsed_s: float) -> None:
+        """The work of a command is done: count its time, and put a DEL into the stream for each key found expired."""
         client.in_slices = False
         self._clients.node.count_slices(client, client.last_command, argv, elapsed_s)
         self._dispatcher.propagate_expired()

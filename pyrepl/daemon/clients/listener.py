@@ -1,5 +1,8 @@
-"""Listening sockets: TCP on each address of `bind`, and a unix socket. Each connection that comes in becomes a wire,
-which is served elsewhere."""
+"""Listening sockets: TCP on each address of `bind`, or a unix socket.
+
+Each connection that comes in becomes a wire, which is handed to the callback of `accept_with`. `ports` and the server
+of change streams own listeners.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ _ABSENT_FAMILY: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errn
 _NO_ROOM: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _NO_ROOM_PAUSE_S: Final = 0.1
 _ACCEPTED_AT_ONCE: Final = 1000
-"""As Redis (MAX_ACCEPTS_PER_CALL)."""
+"""Connections accepted in one turn of the loop, as in Redis (MAX_ACCEPTS_PER_CALL)."""
 
 
 @final
 class Listener:
-    """The listening sockets of a node.
+    """Some listening sockets, with one callback for all of them.
 
     Invariant: `_sockets` are bound and listening from `bind_tcp` or `bind_unix` on until `close`.
     """
@@ -36,13 +39,13 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """The TCP port that was really bound (of use with port 0 asked for a free one); 0 without TCP."""
+        """The TCP port that was bound, which port 0 leaves to the system to choose; 0 without TCP."""
         return next((s.getsockname()[1] for s in self._sockets if s.family != socket.AF_UNIX), 0)
 
     def bind_tcp(self, addresses: list[str], port: int, backlog: int, *, beside: Listener | None = None) -> None:
-        """Bind every address of `bind`; one with a leading `-` may be absent on this machine, as in Redis.
+        """Bind every address of `bind`. An address with a leading `-` may be absent on this machine, as in Redis.
 
-        `beside` is a listener of ours that may hold the same addresses; it is closed afterwards if all went well.
+        `beside` is a listener of ours that may hold the same addresses and that the caller closes afterwards.
         Raises ConfigError with one line that says which address and why; nothing is bound then.
         """
         if beside is not None:
@@ -57,7 +60,7 @@ class Listener:
         self._share(False)
 
     def _share(self, shared: bool) -> None:
-        """Let another socket of this user be bound to the same address, or nobody any more."""
+        """Allow (True) or forbid that another socket of this user binds the same addresses."""
         for listening in self._sockets:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)
 
@@ -91,7 +94,7 @@ class Listener:
         self._unix_path = path
 
     def accept_with(self, on_wire: Callable[[Wire], None]) -> None:
-        """Begin to accept connections; each wire is the callback's to keep and to close."""
+        """Begin to accept connections. The callback owns each wire that it is given, and closes it."""
         self._on_wire = on_wire
         for listening in self._sockets:
             self._watch(listening)
@@ -101,7 +104,8 @@ class Listener:
             asyncio.get_running_loop().add_reader(listening.fileno(), self._accept, listening)
 
     def _accept(self, listening: socket.socket) -> None:
-        """Take what waits, a limited number at a time; with no descriptors left, try again when some may be free."""
+        """Accept the connections that wait, _ACCEPTED_AT_ONCE at most. When the process has no descriptors left, stop
+        for a moment: the socket stays readable, so the loop would call this without end."""
         assert self._on_wire is not None
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
@@ -118,7 +122,7 @@ class Listener:
             self._on_wire(PlainWire(sock))
 
     def close(self) -> None:
-        """Accept nothing more; connections that are there stay."""
+        """Accept no more connections, and remove the unix socket's file. Connections that were accepted stay."""
         for listening in self._sockets:
             if self._on_wire is not None:
                 asyncio.get_running_loop().remove_reader(listening.fileno())

@@ -1,10 +1,11 @@
-"""Replies on their way out: collected while the client sockets are looked at, then written connection after connection.
+"""The connections that have replies to write: collected while the poller serves sockets, then written one by one.
 
-Theory: a write to a peer that sleeps wakes it, which costs as much as executing the command. A node that answers each
-read at once plays ping-pong with a client of many connections: both sleep between every two requests. So replies wait
-while the poller finds more requests; then the peer is woken once and finds them all. But not too many wait: with the
-replies of every connection in one heap the peer would stand idle while we work and we while it does, so MOST of them go
-out in the middle of a turn. Replies that no request of this turn caused (WAIT, published messages) go in the next turn.
+Why replies wait: a write to a peer that sleeps wakes it, which costs as much as executing the command. If we answered
+each read at once, a client with many connections and this node would both fall asleep between every two requests. So
+replies wait while the poller finds more requests; then the peer is woken once and finds all its replies. They must not
+wait too long either: with the replies of every connection in one heap, the peer would be idle while we work, and we
+while the peer works. So as soon as MOST connections have replies, these are written in the middle of the turn. Replies
+that no request of this turn caused (WAIT, published messages) are written in the next turn of the loop.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from typing import Final, Protocol, final
 from pyrepl.daemon.signals import Signal
 
 MOST: Final = 24
+"""Connections with replies that wait at most during a turn of the poller."""
 
 
 class Writer(Protocol):
     """A connection with replies to write."""
 
-    def write_out(self) -> None: ...
+    def write_out(self) -> None:
+        """Hand all replies to the transport."""
 
 
 @final
@@ -33,7 +36,7 @@ class Outbox:
     __slots__ = ("_before", "_in_turn", "_loop", "_planned", "_waiting")
 
     def __init__(self, before: Signal) -> None:
-        """`before` is told before replies go out."""
+        """`before` is the signal to be told before replies are written."""
         self._before = before
         self._loop = asyncio.get_running_loop()
         self._waiting: list[Writer] = []
@@ -41,7 +44,7 @@ class Outbox:
         self._in_turn = False
 
     def add(self, conn: Writer) -> None:
-        """`conn` has something to write (it had nothing before)."""
+        """`conn` has replies to write, and had none before."""
         self._waiting.append(conn)
         if not self._in_turn:
             self._plan()
@@ -49,16 +52,16 @@ class Outbox:
             self.flush()
 
     def begin_turn(self) -> None:
-        """Requests are coming; `end_turn` follows."""
+        """The poller serves sockets from now on: collect replies until `end_turn`."""
         self._in_turn = True
 
     def end_turn(self) -> None:
-        """Nothing more has come, or enough for once."""
+        """The poller has served the sockets of this turn: write the replies."""
         self._in_turn = False
         self.flush()
 
     def flush(self) -> None:
-        """Write everything now."""
+        """Write all collected replies now."""
         if not self._waiting:
             return
         waiting = self._waiting

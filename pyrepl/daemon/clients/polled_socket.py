@@ -1,9 +1,9 @@
-"""The wire of one client, read and written without detours; what asyncio's transports do for others. Hot.
+"""The transport of one client connection, as asyncio's transports are for others, with less work per read. Hot.
 
-When it is looked at is `poller`'s, how bytes are carried its wire's, what they mean `client_conn`'s. The methods that
-connections call are named and behave as those of asyncio.Transport: `write` never blocks, what the wire does not take
-waits here; `close` ends the connection when that is out, `abort` at once; `connection_lost` comes in a later turn of
-the loop, exactly once.
+`poller` makes it and says when the wire can be read or written; the wire carries the bytes; the connection
+(`client_conn`) knows what they mean. The methods that connections call have the names and the behaviour of
+asyncio.Transport: `write` never blocks, and bytes that the wire does not take wait here; `close` ends the connection
+when these are out, `abort` at once; `connection_lost` is called in a later turn of the loop, exactly once.
 """
 
 from __future__ import annotations
@@ -18,39 +18,41 @@ from pyrepl.daemon.wires.descriptor_io import MOST_BYTES
 from pyrepl.daemon.wires.wire import Wire
 
 READ_BYTES: Final = 16_000
-"""Asked for at first, which most requests fit into: one that is cut costs a second look at the sockets, and is parsed
-slowly. A read that fills it is one of many: how long it takes to work off decides how much the next one asks for."""
+"""Bytes that the first read asks for. Most requests fit into them; a request that is cut costs a second read, and is
+parsed slowly. When a read brings so many, more reads follow, and the time it takes to serve decides how much the next
+one asks for."""
 MOST_READ_BYTES: Final = MOST_BYTES
 SLICE_S: Final = 0.002
-"""What is read at once should be worked off within so long, as nobody else is served meanwhile."""
+"""The commands of one read should be executed within so many seconds, as no other client is served meanwhile."""
 HIGH_BYTES: Final = 64 * 1024
 _MOST_DRAINS: Final = 4
 _MOST_PIECES: Final = 512
-"""In one scatter write; the kernel takes 1024 (IOV_MAX)."""
+"""Pieces in one scatter write; the kernel takes 1024 at most (IOV_MAX)."""
 
 
 class Receiver:
-    """A connection as its socket sees it. No Protocol, as the compiled form calls the methods of a class directly."""
+    """A connection, with the methods that its socket calls. No Protocol, as the compiled form calls the methods of a
+    class directly."""
 
     def data_received(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Bytes have come, at least one."""
         raise NotImplementedError
 
     def eof_received(self) -> None:
-        """No more will come; the socket closes once everything is written."""
+        """No more bytes will come. The socket closes by itself once everything is written."""
         raise NotImplementedError
 
     def resume_writing(self) -> None:
-        """What waited is written, so that more may be."""
+        """All bytes that waited are written, so that more may be."""
         raise NotImplementedError
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The end, told once."""
+        """The connection has ended; `exc` is the error that broke it, None if one of the two ends closed it."""
         raise NotImplementedError
 
 
 class Watcher(Protocol):
-    """What looks when a socket is ready: `poller`."""
+    """The part of `poller` that a socket uses; its methods are explained there."""
 
     now: Callable[[], float]
 
@@ -65,9 +67,9 @@ class Watcher(Protocol):
 class PolledSocket:
     """One wire, which belongs to us.
 
-    Invariants: `_waiting_bytes` is the size of all of `_waiting`. We send while something waits or a file did not go
-    out whole, and receive while reading is neither paused nor over. The poller looks whether we may write exactly while
-    we send, and whether we may read while we receive; the other way round where the wire wants that (`_watch`).
+    Invariants: `_waiting_bytes` is the size of all of `_waiting`. We want to send while bytes wait or a file did not go
+    out whole, and to receive while reading is neither paused nor over. The poller watches for writing exactly while we
+    want to send, and for reading while we want to receive; where the wire asks for it, the other way round (`_watch`).
     """
 
     __slots__ = (
@@ -89,15 +91,16 @@ class PolledSocket:
         self._poller = poller
         self.wire = wire
         self._conn: Receiver | None = conn
-        """None once it has heard of the end: what refers to each other is only reclaimed by the cycle collector."""
+        """None once `connection_lost` was called: socket and connection refer to each other, and such a cycle would be
+        reclaimed by the cycle collector only."""
         self.fd: int = wire.fd
-        """What the poller knows us by, even when the wire is closed."""
+        """The descriptor that the poller knows us by; it stays the same when the wire is closed."""
         self._read_bytes: int = READ_BYTES
         self._waiting: deque[bytes | memoryview] = deque()
         self._waiting_bytes: int = 0
         self._high_bytes: int = HIGH_BYTES
         self._is_over = False
-        """More than `_high_bytes` waited, or part of a file, and `resume_writing` is owed."""
+        """Do we owe a call of `resume_writing`? So it is once more than `_high_bytes`, or a part of a file, waited."""
         self._is_reading = True
         self._is_closing = False
         self._is_lost = False
@@ -105,7 +108,8 @@ class PolledSocket:
     # ------------------------------------------------------------------ what the poller calls
 
     def on_readable(self) -> bool:
-        """Hand on what has come, or that nothing comes any more; True when it was much."""
+        """Read once, and hand the bytes or the end of the input to the connection. Returns whether the read brought
+        READ_BYTES or more."""
         conn = self._conn
         wire = self.wire
         if wire.sends_when_readable:
@@ -131,13 +135,13 @@ class PolledSocket:
             self._receive_much(conn, data)
             return True
         if self._read_bytes > READ_BYTES and 8 * size < self._read_bytes:
-            # The end of a cut request is short as well: the next one is to fit.
+            # Only halve it: the last part of a large request is short too, and the next such request should fit.
             self._read_bytes = max(READ_BYTES, self._read_bytes // 2)
         conn.data_received(data)
         return False
 
     def on_writable(self) -> None:
-        """Write what waits."""
+        """Write the bytes that wait."""
         wire = self.wire
         if wire.receives_when_writable:
             self.on_readable()
@@ -149,7 +153,8 @@ class PolledSocket:
     # ------------------------------------------------------------------ what the connection calls
 
     def write(self, data: bytes | memoryview) -> None:
-        """Send now what the kernel takes, and the rest when it takes more."""
+        """Send now what the wire takes of `data`, and the rest when it takes more. Ignored once the connection is
+        lost."""
         if self._is_lost:
             return
         if not self._waiting:
@@ -175,10 +180,10 @@ class PolledSocket:
                 size = 0
 
     def send_file(self, file_fd: int, offset: int, count: int) -> int:
-        """Hand `count` bytes of a file from `offset` on to the kernel, which copies them; how many it took.
+        """Send `count` bytes of a file from `offset` on. Returns how many the wire took.
 
-        When it took fewer, `resume_writing` tells that it may take more. Raises OSError when the file cannot be read,
-        or is shorter than that.
+        If these are fewer than `count`, `resume_writing` is called when it may take more. Raises OSError when the file
+        cannot be read or is too short.
         """
         if self._is_lost:
             return 0
@@ -194,12 +199,12 @@ class PolledSocket:
         return size
 
     def tell_when_writable(self) -> None:
-        """`resume_writing` comes in a later turn, once nothing waits here and the kernel takes more."""
+        """Have `resume_writing` called in a later turn, once nothing waits here and the wire takes more."""
         self._is_over = True
         self._watch()
 
     def close(self) -> None:
-        """Read no more, and end when everything is written."""
+        """Read no more, and end the connection when everything is written."""
         if self._is_closing:
             return
         self._is_closing = True
@@ -210,7 +215,7 @@ class PolledSocket:
             self._lose(None)
 
     def abort(self) -> None:
-        """End at once."""
+        """End the connection at once; bytes that wait are dropped."""
         self._is_closing = True
         self._lose(None)
 
@@ -222,11 +227,11 @@ class PolledSocket:
         return self._waiting_bytes
 
     def set_write_buffer_limits(self, high: int) -> None:
-        """When more than `high` bytes waited, the connection is told (`resume_writing`) that all of it is out."""
+        """Call `resume_writing` when everything is out after more than `high` bytes have waited."""
         self._high_bytes = high
 
     def pause_reading(self) -> None:
-        """Leave what comes to the kernel."""
+        """Read no more until `resume_reading`: the kernel's buffer fills, and then the client has to wait."""
         self._set_reading(False)
 
     def resume_reading(self) -> None:
@@ -235,7 +240,8 @@ class PolledSocket:
     # ------------------------------------------------------------------ inside
 
     def _receive_much(self, conn: Receiver, data: bytes) -> None:
-        """Hand on what has come, and see how long that takes: large values are read in larger pieces than commands."""
+        """Hand on a large read, and choose from the time this takes how much the next read asks for: a few large values
+        are served faster than as many bytes of small commands."""
         size = len(data)
         began = self._poller.now()
         conn.data_received(data)
@@ -251,7 +257,7 @@ class PolledSocket:
             self._watch()
 
     def _watch(self) -> None:
-        """Tell the poller what we wait for, if there is anything left to wait for."""
+        """Tell the poller what to watch for, unless the connection is lost."""
         if self._is_lost:
             return
         sends = self._is_over or bool(self._waiting)
@@ -295,7 +301,7 @@ class PolledSocket:
             self._watch()
 
     def _send(self, data: bytes | memoryview) -> int:
-        """As `_send_pieces`, for one piece that is all there is."""
+        """As `_send_pieces`, for a single piece."""
         try:
             return self.wire.send(data)
         except OSError as error:
@@ -303,7 +309,8 @@ class PolledSocket:
             return 0
 
     def _send_pieces(self, pieces: Sequence[bytes | memoryview]) -> int:
-        """How many bytes the wire took; 0 when there is no room, or the connection lost."""
+        """Send pieces, and return how many bytes the wire took: 0 when it has no room, and when it is broken, which
+        loses the connection."""
         try:
             return self.wire.send_pieces(pieces)
         except OSError as error:
@@ -311,7 +318,8 @@ class PolledSocket:
             return 0
 
     def _lose(self, error: Exception | None) -> None:
-        """No more is read or written; the connection hears of it in a later turn."""
+        """End reading and writing now, and call `connection_lost` in a later turn: the connection may be in the middle
+        of a call here."""
         if self._is_lost:
             return
         self._is_lost = True
@@ -333,7 +341,8 @@ class PolledSocket:
             self.wire.close()
 
     def _drain(self) -> None:
-        """Take what came and nobody wants: closing a socket with unread bytes takes the last reply from its reader."""
+        """Read and drop the bytes that are left: closing a socket with unread bytes sends a reset, and then the peer
+        may lose our last reply."""
         with suppress(OSError):
             for _ in range(_MOST_DRAINS):
                 if not self.wire.receive(MOST_READ_BYTES):

@@ -1,12 +1,12 @@
 """All client sockets in one epoll of our own, which the event loop watches as one descriptor. Hot.
 
-Theory: per readable socket asyncio costs a handle, a callback and a transport, more than a small command does. Here one
-system call tells which of all client sockets are ready, and each is read, its commands executed and its replies
-collected before the loop has its next turn. The replies go out together (see `outbox`): a write to a peer that sleeps
-wakes it, so a node that answers each read at once plays ping-pong with a client of many connections. The sockets are
-looked at ROUNDS times in a turn, as more may have come meanwhile; then timers, the master's stream, children and
-replicas have theirs. Sockets that bring much end a turn early: those that were ready and not served go first in the
-next one.
+Why not asyncio's transports: for each readable socket asyncio needs a handle, a callback and a transport, which cost
+more than a small command. Here one system call tells which client sockets are ready. Each of them is read, its commands
+are executed and its replies collected; the replies are written together (`outbox` says why).
+
+A turn asks the epoll ROUNDS times at most, as more requests may have come meanwhile. Then the loop serves timers, the
+master's stream, children and replicas. A turn ends early once sockets that brought many bytes have taken TURN_S; the
+sockets that were ready and not served go first in the next turn.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pyrepl.daemon.wires.wire import Wire
 
 ROUNDS: Final = 4
 MOST_EVENTS: Final = 256
-"""Sockets served between two looks."""
+"""Sockets that one call of the epoll names at most."""
 TURN_S: Final = SLICE_S
-"""Once sockets that brought much have taken so long, the others wait for the next turn."""
+"""How long a turn with large reads may last, in seconds, before the other sockets wait for the next turn."""
 
 _READ: Final[int] = select.EPOLLIN
 _WRITE: Final[int] = select.EPOLLOUT
@@ -34,14 +34,14 @@ _WRITE: Final[int] = select.EPOLLOUT
 class Poller:
     """The client sockets of a node.
 
-    Invariant: `_sockets` has every socket that is not lost; those that wait for nothing are not in the epoll, as the
-    kernel would go on telling that their peer has gone.
+    Invariant: `_sockets` has every socket that is not lost, by its descriptor. A socket that waits for nothing is not
+    in the epoll, as the kernel would report again and again that its peer has gone.
     """
 
     __slots__ = ("_epoll", "_loop", "_poll", "_rest", "_sockets", "_turns", "_watched", "now")
 
     def __init__(self, turns: Turns) -> None:
-        """Must be made inside the loop it is to run in; `close` gives the descriptor back."""
+        """Must be made inside the event loop that it runs in. `close` gives the epoll's descriptor back."""
         self._turns = turns
         self._loop = asyncio.get_running_loop()
         self._epoll = select.epoll()
@@ -49,13 +49,14 @@ class Poller:
         self._sockets: dict[int, PolledSocket] = {}
         self._watched: set[int] = set()
         self._rest: list[tuple[int, int]] = []
-        """Were ready in the last turn and have not been served; some may be lost by now."""
+        """(descriptor, events) of sockets that were ready in the last turn and were not served. Some may be lost by
+        now."""
         self.now: Callable[[], float] = turns.now
         """Monotonic seconds."""
         self._loop.add_reader(self._epoll.fileno(), self.look)
 
     def add(self, wire: Wire, conn: Receiver) -> PolledSocket:
-        """Serve a wire, which is ours from now on."""
+        """Serve a wire, which is ours from now on, for `conn`."""
         wire.set_no_delay(True)
         polled = PolledSocket(self, wire, conn)
         self._sockets[polled.fd] = polled
@@ -63,7 +64,7 @@ class Poller:
         return polled
 
     def watch(self, fd: int, *, reading: bool, writing: bool) -> None:
-        """What a socket waits for."""
+        """Report from now on when `fd` can be read or written, as asked for; neither takes it out of the epoll."""
         events = (_READ if reading else 0) | (_WRITE if writing else 0)
         if fd in self._watched:
             if events:
@@ -76,7 +77,8 @@ class Poller:
             self._epoll.register(fd, events)
 
     def drop(self, fd: int) -> None:
-        """A socket is lost: it must leave the epoll before it is closed, as a child may hold a copy of it."""
+        """A socket is lost. It must leave the epoll before it is closed: while a child holds a copy of the descriptor,
+        closing ours would not take it out."""
         self.watch(fd, reading=False, writing=False)
         del self._sockets[fd]
 
@@ -85,7 +87,7 @@ class Poller:
         self._loop.call_soon(callback, error)
 
     def look(self) -> None:
-        """Serve the sockets that are ready."""
+        """Serve the sockets that are ready: one turn. Called by the loop when the epoll has something to report."""
         self._turns.begin_turn()
         until = self.now() + TURN_S
         ready, self._rest = self._rest, []
@@ -98,7 +100,7 @@ class Poller:
         self._turns.end_turn()
 
     def _serve_all(self, ready: list[tuple[int, int]], until: float) -> bool:
-        """False when the turn is over early; who was not served then is in `_rest`."""
+        """Serve these sockets. False when the turn has to end early; the sockets not served are in `_rest` then."""
         for place, (fd, events) in enumerate(ready):
             polled = self._sockets.get(fd)
             if polled is not None and self._serve(polled, events) and self.now() >= until:
@@ -114,7 +116,8 @@ class Poller:
         self._epoll.close()
 
     def _serve(self, polled: PolledSocket, events: int) -> bool:
-        """Was it much? A defect that shows with one connection ends that connection alone."""
+        """Serve one socket. Returns whether it brought many bytes. A defect of ours that shows with one connection ends
+        only that connection."""
         try:
             if events & _WRITE:
                 polled.on_writable()

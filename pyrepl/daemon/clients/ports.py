@@ -1,6 +1,7 @@
-"""Where clients come in: the TCP port and the unix socket of a node, opened at the start and by CONFIG SET.
+"""The ports of a node: the TCP port and the unix socket for clients, opened at the start and anew by CONFIG SET.
 
-A listening socket is `listener`'s; the port of change streams is stream_server's.
+`life` calls `listen`, `accept` and `tell_ready`. Other ports, as that of change streams (changes/server.py), are opened
+together with these, but serve their connections themselves.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ class OtherPort(Protocol):
     """A port of the node that is not for its clients."""
 
     def bind(self) -> None:
-        """Open it; nobody is accepted yet. Raises ConfigError."""
+        """Open the port; no connection is accepted yet. Raises ConfigError."""
 
     def accept(self) -> None:
-        """Let others in."""
+        """Accept connections from now on."""
 
 
 @final
 class Ports(Service):
-    """The places of a node that others connect to. Invariant: `process.tcp_port` is the port listened on."""
+    """All ports of a node. Invariant: from `listen` on, `process.tcp_port` is the TCP port for clients."""
 
     def __init__(self, node: Node, clients: Clients, others: Sequence[OtherPort], log: Log) -> None:
-        """`others` are opened after those for clients, in this order."""
+        """`others` are opened after the ports for clients, in this order."""
         self._node = node
         self._clients = clients
         self._others = others
@@ -41,7 +42,7 @@ class Ports(Service):
         self._unix = Listener()
 
     def listen(self) -> None:
-        """Open what the configuration wants; nobody is accepted yet. Raises ConfigError."""
+        """Open the ports that the configuration names; no connection is accepted yet. Raises ConfigError."""
         settings = self._node.settings
         if settings.port:
             try:
@@ -58,7 +59,7 @@ class Ports(Service):
             other.bind()
 
     def accept(self) -> None:
-        """Let them in."""
+        """Accept connections on all ports from now on."""
         self._tcp.accept_with(self._clients.accept)
         self._unix.accept_with(self._clients.accept)
         for other in self._others:
@@ -69,7 +70,8 @@ class Ports(Service):
             self._listen_anew()
 
     def _listen_anew(self) -> None:
-        """The new sockets first, so that a failure leaves the old ones. Raises ConfigError."""
+        """Move to the present `port` and `bind`. The new sockets are bound before the old ones are closed, so that a
+        failure leaves the old ones in use. Raises ConfigError."""
         settings = self._node.settings
         fresh = Listener()
         if settings.port:
@@ -80,7 +82,7 @@ class Ports(Service):
         fresh.accept_with(self._clients.accept)
 
     def tell_ready(self) -> None:
-        """The data is loaded: say where clients are served."""
+        """Log that clients are served from now on, and where: the data is loaded."""
         settings = self._node.settings
         if settings.port:
             self._log(events.ReadyToAcceptConnections("tcp"))
@@ -88,6 +90,6 @@ class Ports(Service):
             self._log(events.ReadyToAcceptConnections("unix"))
 
     def stop(self) -> None:
-        """No client comes in any more; other ports are services, which close by themselves."""
+        """Accept no more clients. Other ports are services, which close by themselves."""
         self._tcp.close()
         self._unix.close()

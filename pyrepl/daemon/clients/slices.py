@@ -1,4 +1,7 @@
-"""Runs a job of `commands.slices` between the turns of the loop, and answers its client."""
+"""Runs a long job of a command (`commands.engine.slices`) in slices of 2 ms between turns of the loop, then answers.
+
+`ClientDeeds` makes one Slices for each such command; the client is held meanwhile, and others are served.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,10 @@ _SLICE_S: Final = 0.002
 
 @final
 class Slices:
-    """One job of one client, which is held; it ends with the client."""
+    """One job of one client, which is held. If the client goes away, the job is dropped."""
 
     def __init__(self, job: Job, conn: ClientConn, waits: Waits, clock: Clock, done: Callable[[float], None]) -> None:
-        """`done` is called before the reply goes out, with the seconds of all slices together."""
+        """`done` is called before the reply goes out, with the seconds that all slices took together."""
         self._job = job
         self._conn = conn
         self._waits = waits
@@ -39,18 +42,18 @@ class Slices:
         try:
             reply = self._slice()
         except Exception:
-            # A defect of ours: nobody would answer this client any more.
+            # A defect of ours: without this the client would wait for ever, as no reply would come.
             self._conn.transport.abort()
             raise
         if reply is None:
-            # By a timer, as what is ready in the sockets goes before that.
+            # By a timer, so that sockets that are ready are served before the next slice.
             self._loop.call_later(0, self._run)
             return
         self._waits.finish(self._conn.client.id, reply[0])
         self._conn.flush()
 
     def _slice(self) -> tuple[Reply] | None:
-        """The reply, once there is nothing left to do."""
+        """Work for one slice. Returns (the reply,) once the job is done, else None."""
         began = self._clock.now()
         while not self._job.step():
             now = self._clock.now()

@@ -1,7 +1,9 @@
-"""The frame of what clients send: turns, in which the sockets are looked at, and batches, what one read brought. Hot.
+"""What happens before and after the commands of clients: around each turn of the poller, and around each batch. Hot.
 
-The node's time is set for each batch; what a batch means for others goes out behind it, or at the end of the turn, and
-the replies after that (`outbox`).
+A turn serves all sockets that are ready; a batch is the commands that one read brought. `poller` calls `begin_turn` and
+`end_turn`, `client_conn` calls `begin_batch` and `end_batch`; a batch may also come outside of a turn, when a held
+client goes on. The node's time is set before each batch. Messages to other clients go out after each batch, stream
+bytes to replicas are planned once a turn, and then the replies are written (`outbox`).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from pyrepl.node.node import Node
 
 @final
 class Turns:
-    """The turns of a node's clients. Invariant: between `begin_turn` and `end_turn` the clocks are read once."""
+    """The turns of a node's clients. Invariant: between `begin_turn` and `end_turn` the Unix clock is read once."""
 
     def __init__(self, node: Node, signals: Signals, clock: Clock) -> None:
         self._node = node
@@ -26,7 +28,7 @@ class Turns:
         self.before_replies: Final = signals.before_replies
         self.outbox = Outbox(signals.before_replies)
         self.limits_output = False
-        """client-output-buffer-limit bounds what normal clients leave unread."""
+        """Is there a client-output-buffer-limit for normal clients? Set by `Clients`."""
         self._clock = clock
         self.now: Final = clock.now
         """Monotonic seconds."""
@@ -35,19 +37,19 @@ class Turns:
         """Unix ms minus monotonic ms, as of this turn."""
 
     def begin_turn(self) -> None:
-        """Requests are coming, from any number of clients; `end_turn` follows."""
+        """The poller serves sockets from now on; `end_turn` follows."""
         self._in_turn = True
         self._read_clocks()
         self.outbox.begin_turn()
 
     def end_turn(self) -> None:
-        """What the turn means for others goes out, then the replies."""
+        """Tell that the stream may have grown, then write the replies."""
         self._in_turn = False
         self._stream_grew.tell()
         self.outbox.end_turn()
 
     def begin_batch(self, client: Client, commands: int) -> int:
-        """The frame of a batch: the node's time is set; Unix ms of it."""
+        """Set the node's time, and count the `commands` of this batch of `client`. Returns the time in Unix ms."""
         if not self._in_turn:
             self._read_clocks()
         node = self._node
@@ -63,7 +65,8 @@ class Turns:
         return now_ms
 
     def end_batch(self) -> None:
-        """What the batch means for others: messages to clients, and stream bytes to replicas once a turn."""
+        """Send messages that the batch left for other clients. Outside of a turn, also tell that the stream may have
+        grown."""
         if self._node.deliveries:
             self._deliveries.tell()
         if not self._in_turn:

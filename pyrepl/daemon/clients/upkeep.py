@@ -1,7 +1,5 @@
-"""The clients as time passes: their sizes and output limits are looked at, the idle are cut, limits are brought up.
-
-What is done to each of them is `clients`'.
-"""
+"""The regular work on clients: ten times a second it measures them, once a second it cuts idle ones, and it passes on
+changed limits. `Clients` does the work; this service calls it in time."""
 
 from __future__ import annotations
 
@@ -17,15 +15,15 @@ _IDLE_EVERY_S: Final = 1.0
 
 @final
 class Upkeep(Service):
-    """Looks after all clients of a node."""
+    """The service of the client connections."""
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
         self._idle_at = 0.0
-        """When the idle are looked for again, in monotonic seconds."""
+        """When idle clients are looked for again, in monotonic seconds."""
 
     def tick(self, now: float) -> None:
-        """Measure all of them; about once a second also look for the idle."""
+        """Measure all clients; about once a second also cut idle ones."""
         self._clients.measure()
         if now >= self._idle_at:
             self._idle_at = now + _IDLE_EVERY_S

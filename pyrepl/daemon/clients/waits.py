@@ -1,8 +1,9 @@
-"""Clients that wait: the shell of `node.waiting`. Holds their connections, keeps the timer, carries the answers out.
+"""Clients that wait for a reply: the shell around `node.waiting`, which decides who waits and when each wait ends.
 
-Answers that a command causes (an ACK, CLIENT UNBLOCK, a change of role, the end of a pause) are carried out in the next
-turn of the loop, as Redis does in `beforeSleep`: a client that goes on executes what it has sent meanwhile, which may
-not happen in the middle of another client's command or transaction.
+The shell holds the connections of waiting clients, keeps one timer for all deadlines, and carries answers out. Answers
+that a command causes (an ACK, CLIENT UNBLOCK, a change of role, the end of a pause) are carried out in the next turn of
+the loop, as Redis does in `beforeSleep`. The reason: a client that goes on executes the commands that it has sent
+meanwhile, and this must not happen in the middle of another client's command or transaction.
 """
 
 from __future__ import annotations
@@ -24,20 +25,23 @@ _SHORTEST_SLEEP_S: Final = 0.001
 
 
 class Held(Protocol):
-    """A connection that can be stopped between two commands."""
+    """A connection that can be stopped between two commands: `ClientConn`."""
 
-    def hold(self) -> None: ...
+    def hold(self) -> None:
+        """Execute no more commands until `release` or `answer`."""
 
-    def release(self) -> None: ...
+    def release(self) -> None:
+        """Go on without a reply: a pause has ended."""
 
-    def answer(self, reply: Reply) -> None: ...
+    def answer(self, reply: Reply) -> None:
+        """Write the reply that the client waits for, and go on."""
 
 
 @final
 class Waits:
     """The waiting clients of a node.
 
-    Invariant: while the next deadline is known, `_timer` is set and comes no later.
+    Invariant: while there is a next deadline, `_timer` is set and comes no later than that deadline.
     """
 
     def __init__(self, node: Node, conns: Mapping[int, Held], clock: Clock) -> None:
@@ -51,28 +55,29 @@ class Waits:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._pause_ends_at: float | None = None
-        """Monotonic seconds: when the next of CLIENT PAUSE's ends comes."""
+        """When the next pause ends by its time, in monotonic seconds; None if none does."""
 
     def deadline(self, timeout_ms: int) -> float | None:
-        """Monotonic seconds; 0 waits without end."""
+        """The deadline of a wait that begins now, in monotonic seconds; None for 0, which waits without end."""
         return self._clock.now() + timeout_ms / 1000 if timeout_ms else None
 
     def wait(self, wait: Wait, *, may_wait: bool) -> Reply:
-        """The reply at once if there is nothing to wait for, or nobody may wait (inside EXEC); else as `hold`."""
+        """Begin a wait. Returns the reply if the client need not wait, or must not (`may_wait` is False inside EXEC);
+        NO_REPLY when the client is held now, and the reply follows."""
         ready = wait.ready()
         if ready is not None:
             return ready[0]
         return self.hold(wait) if may_wait else wait.late()
 
     def hold(self, wait: Wait) -> Reply:
-        """Let the client execute nothing more until its wait ends: NO_REPLY."""
+        """Hold the client of `wait` until the wait ends. Returns NO_REPLY: the reply is written then."""
         self._conns[wait.client.id].hold()
         self._waiting.begin(wait)
         self._arm()
         return NO_REPLY
 
     def pause(self, client: Client, *, may_write: bool) -> None:
-        """Hold a client before a command, which may write, until no pause is in its way."""
+        """Hold a client before a command, which may write or not, until no pause forbids that command."""
         self.hold(PausedWait(client, may_write=may_write))
 
     def forget(self, client_id: int) -> None:
@@ -80,39 +85,42 @@ class Waits:
         self._waiting.forget(client_id)
 
     def fsynced(self) -> None:
-        """Something was fsynced here, or the append-only file is kept no more."""
+        """More of our stream is on disk, or we keep no append-only file any more: look at the waits of WAITAOF."""
         self._waiting.look(Kind.FSYNCED)
         self._plan()
 
     def acked(self) -> None:
-        """A replica has told how far it is."""
+        """A replica has acknowledged more: look at the waits of WAIT and WAITAOF."""
         self._waiting.look(Kind.ACKED)
         self._waiting.look(Kind.FSYNCED)
         self._plan()
 
     def finish(self, client_id: int, reply: Reply) -> None:
-        """The work for this client is done. Not for use from within a command: the answer goes out at once."""
+        """The work that this client waits for is done: answer it with `reply` at once. Must not be called from within a
+        command."""
         self._waiting.finish(client_id, reply)
         self._carry_out()
 
     def finish_all(self, kind: Kind, reply: Reply) -> None:
-        """All waits of a kind end with the same reply."""
+        """End all waits of one kind with the same reply."""
         self._waiting.finish_all(kind, reply)
         self._plan()
 
     def unblock(self, client_id: int, *, with_error: bool) -> bool:
-        """CLIENT UNBLOCK; False if that client does not wait."""
+        """CLIENT UNBLOCK: end a client's wait, as at its deadline or `with_error`. False if it does not wait, or waits
+        for something from which a client cannot be woken (a pause)."""
         found = self._waiting.unblock(client_id, with_error=with_error)
         self._plan()
         return found
 
     def role_changed(self) -> None:
-        """This node is about to follow another."""
+        """This node is about to follow another master: waits that only a master can fulfil end."""
         self._waiting.role_changed()
         self._plan()
 
     def pause_changed(self) -> None:
-        """A pause has begun or ended, or one of CLIENT PAUSE's ends has come: see to it that clients go on in time."""
+        """A pause has begun or ended, or its time is over: let the clients go on that no pause holds any more, and set
+        the timer for the next end."""
         node = self._node
         now_ms = self._clock.unix_ms()
         if 0 < node.pause.until_ms() <= now_ms:
@@ -124,7 +132,7 @@ class Waits:
         self._arm()
 
     def _arm(self) -> None:
-        """Be woken at the next deadline, by one timer for all."""
+        """Set the timer for the next deadline of all waits and pauses, unless it is early enough already."""
         at = self._waiting.next_deadline()
         if self._pause_ends_at is not None and (at is None or self._pause_ends_at < at):
             at = self._pause_ends_at
@@ -148,7 +156,7 @@ class Waits:
         self._carry_out()
 
     def _plan(self) -> None:
-        """Carry out what there is in the next turn of the loop."""
+        """If there are answers, carry them out in the next turn of the loop."""
         if self._waiting.answers and not self._planned:
             self._planned = True
             self._loop.call_soon(self._planned_turn)
@@ -163,7 +171,7 @@ class Waits:
             while answers:
                 self._let_go_on(answers.popleft())
         finally:
-            # A defect of ours in what one client does next leaves the others their answers.
+            # If a client's next command raises (a defect of ours), the other clients get their answers all the same.
             self._plan()
 
     def _let_go_on(self, answer: Answer) -> None:
