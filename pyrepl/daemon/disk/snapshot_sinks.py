@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, Protocol, final
 
 from pyrepl.daemon.disk.shared_seconds import SharedSeconds
 from pyrepl.daemon.wires.descriptor_io import send_from
+from pyrepl.replication.transfer import encode_mark_header
 from pyrepl.temporary import open_new
 
 _POLL_MS: Final = 1000
@@ -99,7 +100,7 @@ class ReplicasSink:
         self._timeout = timeout
         self._on_lost = on_lost
         self._now = now
-        begin = b"$EOF:" + mark + b"\r\n"
+        begin = encode_mark_header(mark)
         self._write_each({fd: _Waiting(head + begin, 0) for fd, head in heads.items()})
 
     def write(self, block: bytes) -> None:
