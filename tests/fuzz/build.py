@@ -25,6 +25,8 @@ _LOG: Final = FOLDER / "build.log"
 _PACKAGES: Final = (("pyrepl", "pyrepl"), ("cli", "pyrepl_cli"))
 """Folder of the sources -> installed as."""
 _FILES: Final = ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "MANIFEST.in")
+_SUFFIXES: Final = (".py", ".pyi", ".pxd", ".typed")
+"""The files of a package that the compilers or pip read (`py.typed` among them)."""
 _FLAG: Final = "-fsanitize=address"
 
 _MOST_MB: Final = 3000
@@ -108,7 +110,7 @@ def _library() -> Path | None:
 
 def _copy(source: Path, target: Path) -> None:
     """The sources of a package, and none that is no more. A file that has not changed keeps its time."""
-    wanted = {path.relative_to(source) for path in source.rglob("*") if path.suffix in (".py", ".pyi", ".pxd", ".typed")}
+    wanted = {path.relative_to(source) for path in source.rglob("*") if path.suffix in _SUFFIXES}
     for path in wanted:
         copy = target / path
         data = (source / path).read_bytes()
