@@ -16,9 +16,9 @@ from pyrepl.daemon.roles import Roles
 from pyrepl.daemon.service import Service
 from pyrepl.node.node import Node
 from pyrepl.node.pause import Holder
-from pyrepl.observability import events
 from pyrepl.observability.eventlog.record import Record
-from pyrepl.observability.eventlog.records import FailoverStep
+from pyrepl.observability.telling.role_changes import FailoverTeller
+from pyrepl.observability.telling.voice import Voice
 from pyrepl.replication.failover import FailoverState, GaveUp, HandOver
 
 
@@ -46,16 +46,14 @@ class Failovers(Service):
         self._replicas = replicas
         self._roles = roles
         self._clock = clock
-        self._log = log
-        self._tell = tell
+        self._teller = FailoverTeller(Voice(log, tell))
         self._machine = node.replication.failover
 
     def request(self, target: tuple[str, int] | None, *, force: bool, timeout_ms: int | None) -> None:
         """FAILOVER. Raises CommandError when it cannot begin."""
         timeout_s = None if timeout_ms is None else timeout_ms / 1000
         self._machine.begin(target, force=force, timeout_s=timeout_s, now=self._clock.now())
-        self._log(events.FailoverRequested("any replica" if target is None else f"{target[0]}:{target[1]}"))
-        self._tell(FailoverStep("requested", None if target is None else f"{target[0]}:{target[1]}"))
+        self._teller.requested(None if target is None else f"{target[0]}:{target[1]}")
         self._node.pause.hold_writes(Holder.FAILOVER)
         self._node.replication.role.stand_still(True)
         self._replicas.plan_pump()
@@ -82,15 +80,13 @@ class Failovers(Service):
         """The link to our former replica says how it went; `refusal` is empty when that is the master now."""
         self._machine.ended(refusal)
         if not refusal:
-            self._log(events.FailoverDone())
-            self._tell(FailoverStep("done"))
+            self._teller.done()
         self._carry_out()
 
     def _carry_out(self) -> None:
         for event in self._machine.events():
             if isinstance(event, HandOver):
-                self._log(events.FailoverBegins(f"{event.host}:{event.port}", event.forced))
-                self._tell(FailoverStep("begun", f"{event.host}:{event.port}"))
+                self._teller.begun(event)
                 self._roles.hand_over(event.host, event.port)
             else:
                 self._give_up(event)
@@ -98,8 +94,7 @@ class Failovers(Service):
             self._rest()
 
     def _give_up(self, event: GaveUp) -> None:
-        self._log(events.FailoverGivenUp(event.text))
-        self._tell(FailoverStep("given_up", error=event.text))
+        self._teller.given_up(event)
         if event.was_handing_over:
             self._roles.take_back()
 

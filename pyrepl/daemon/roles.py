@@ -27,10 +27,10 @@ from pyrepl.daemon.signals import Signals
 from pyrepl.identity import OURS
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
-from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
 from pyrepl.observability.eventlog.record import Record
-from pyrepl.observability.eventlog.records import FailoverStep, RoleChanged
+from pyrepl.observability.telling.role_changes import RoleTeller
+from pyrepl.observability.telling.voice import Voice
 from pyrepl.observability.version import VALKEY_VERSION
 from pyrepl.rdb.versions import Vendor, newest
 from pyrepl.replication import events as machine
@@ -82,6 +82,7 @@ class Roles(LinkOwner, Service):
         self._log = log
         self._tell = tell
         self._role = node.replication.role
+        self._teller = RoleTeller(Voice(log, tell), node.replication.history)
         self._options = LinkOptions()
         self._shell: MasterLink | None = None
         self._handing_over = False
@@ -94,9 +95,7 @@ class Roles(LinkOwner, Service):
 
     def follow(self, host: str, port: int, *, by: Client) -> None:
         """Follow host:port from now on; `by` is the client that wants it."""
-        if self._role.makes_stream:
-            self._log(events.OwnStreamOffered())
-        self._log(events.ReplicaOfEnabled(f"{host}:{port}", self._name(by)))
+        self._teller.asked_to_follow(f"{host}:{port}", self._name(by), offers_own_stream=self._role.makes_stream)
         self._signals.role_changes.tell()
         stream_db = self._node.replication.next_db
         self._stop_link()
@@ -113,9 +112,8 @@ class Roles(LinkOwner, Service):
         continue: the stream goes on from there under a new id, and the old one is valid up to there (Redis 7.0)."""
         if self._restore(aux) is not None:
             replication = self._node.replication
-            old = replication.history.replid
             replication.history.shift(self._randomness.replid(), Offset(replication.backlog.end))
-            self._log(events.SecondaryIdSet(old, replication.backlog.end + 1, replication.history.replid))
+            self._teller.goes_on_under_new_id()
 
     def _restore(self, aux: dict[bytes, bytes]) -> StreamPlace | None:
         """Take the place in a stream that a snapshot states, and return it; None if it states none."""
@@ -141,14 +139,14 @@ class Roles(LinkOwner, Service):
         shell = MasterLink(link, client, self, node, self._dispatcher, self._files, self._clock, self._log, self._tell)
         self._shell = shell
         node.replication.link, node.replication.link_client = link, client
-        self._tell(RoleChanged(before, cause, f"{host}:{port}"))
+        self._teller.follows(before, cause, f"{host}:{port}")
         shell.start()
         self._replicas.plan_pump()
 
     def promote(self, *, by: Client) -> None:
         """Be a master from now on."""
         self._lead("replicaof")
-        self._log(events.MasterModeEnabled(self._name(by)))
+        self._teller.promoted(self._name(by))
 
     def hand_over(self, host: str, port: int) -> None:
         """FAILOVER: follow our replica, which is to be the master. The signal `handed_over` tells how it went."""
@@ -164,8 +162,7 @@ class Roles(LinkOwner, Service):
     def take_over(self) -> None:
         """Our master wants us in its place, and nothing stands against it: be the master."""
         replication = self._node.replication
-        self._log(events.FailoverAsked(f"{replication.master_host}:{replication.master_port}"))
-        self._tell(FailoverStep("taken_over"))
+        self._teller.asked_to_take_over(f"{replication.master_host}:{replication.master_port}")
         self._lead("failover")
 
     def _lead(self, cause: str) -> None:
@@ -176,10 +173,7 @@ class Roles(LinkOwner, Service):
         self._role.promote(self._randomness.replid(), self._clock.now())
         node.settings.replicaof = None
         node.keyspace.forget_own_ttls()
-        self._tell(RoleChanged(before, cause))
-        history = node.replication.history
-        if history.replid2 == old:
-            self._log(events.SecondaryIdSet(old, (history.fork or 0) + 1, history.replid))
+        self._teller.leads(before, cause, old)
         self._replicas.plan_pump()
 
     def _tell_hand_over(self, refusal: str) -> None:

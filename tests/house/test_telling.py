@@ -96,8 +96,8 @@ def test_every_record_is_made_somewhere_beside_its_line() -> None:
     assert WITHOUT_LINE.keys() - (known - together) == set(), "the list is stale"
 
 
-def test_the_shells_of_both_ends_make_no_record_themselves() -> None:
-    for name in ("feeding/replicas", "following/master_link"):
+def test_the_shells_of_replication_make_no_record_themselves() -> None:
+    for name in ("feeding/replicas", "following/master_link", "roles", "failovers"):
         makers = _makers((ROOT / f"pyrepl/daemon/{name}.py").read_text())
         assert {record for maker in makers.values() for record in maker.records} == set()
 
