@@ -1,4 +1,5 @@
-"""The configuration on disk: read at start, rewritten by CONFIG REWRITE. What it means is `config`'s."""
+"""Reads the configuration file at the start, and rewrites it for CONFIG REWRITE. The room `config` knows what the lines
+mean; this module touches the disk."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from pyrepl.temporary import create
 def load_settings(
     config_file: Path | None, argv: Sequence[bytes], extra: Sequence[Line] = ()
 ) -> tuple[Settings, Loaded]:
-    """Settings from a file, then the command line, then `extra`; each later one wins.
+    """Settings from a file, then the command line, then `extra`; where they differ, the later one wins.
 
     Raises ConfigError naming file, line and directive of the first thing that cannot be accepted.
     """
@@ -45,21 +46,20 @@ def read_included(path: str) -> list[tuple[str, bytes]]:
 
 
 def remove_unfinished(path: Path) -> None:
-    """Unlink what `rewrite_file` leaves of itself when it is killed in the middle."""
+    """Unlink the temporary files that `rewrite_file` leaves beside the file at `path` when its process is killed."""
     with suppress(OSError):
         remove_leftovers(path.absolute().parent, re.compile(rf"{re.escape(path.name)}\.(\d+)\.tmp"))
 
 
 def rewrite_file(path: Path, settings: Settings) -> None:
-    """Bring the file up to date with what is in force, in one step: whoever reads it sees the old or the new one.
-
-    Raises OSError.
+    """Write the settings in force into the configuration file. The file is replaced in one step, so that a reader sees
+    the old file or the new one, never a part. Raises OSError.
     """
     content = path.read_bytes() if path.exists() else b""
     fresh = rewrite(content, settings)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        # It holds passwords, so nobody else may read it even for a moment.
+        # The file holds passwords, so no other user may read it even for a moment.
         with create(temporary, 0o600) as file:
             if path.exists():
                 os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)

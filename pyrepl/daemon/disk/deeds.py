@@ -1,4 +1,4 @@
-"""What commands ask of the node's snapshots: SAVE, BGSAVE, FLUSHALL, DEBUG RELOAD."""
+"""Carries out the commands that concern snapshot files: SAVE, BGSAVE, FLUSHALL, DEBUG RELOAD."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AOF_CHILD_RUNS: Final = (
 
 @final
 class DiskDeeds:
-    """The deeds of whoever saves and loads snapshot files."""
+    """The effects that `Saver` and `Files` carry out."""
 
     def __init__(self, saver: Saver, files: Files, log: Log) -> None:
         self._saver = saver

@@ -1,6 +1,8 @@
-"""dump.rdb read: at start, by DEBUG RELOAD, and as the last step of a disk-based sync. Written it is by `saver`.
+"""Loads snapshot files: dump.rdb at the start and for DEBUG RELOAD, a master's snapshot as the last step of a
+disk-based sync. `saver` writes them.
 
-A load gives way to clients after each slice: they get -LOADING, or the old data where there is some.
+The loads of `sync_load` that read from a socket use the same steps (`begin_loading`, `feed`, `end_loading`). After each
+slice the loop serves clients: they get -LOADING, or the old data where it may still be read.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from pyrepl.observability import events
 from pyrepl.rdb.reader import RdbLimits
 
 MAX_SLICE_BYTES: Final = 256 * 1024
-"""A slice takes about 5 ms to load, so that nobody waits longer."""
+"""Bytes loaded at once: they take about 5 ms, in which no client is served."""
 _ROOM_DELAY_S: Final = 0.003
 
 
@@ -35,9 +37,12 @@ _LEFTOVER: Final = re.compile(r"temp-(?:\d+\.)?(\d+)\.rdb")
 
 
 def remove_leftovers(folder: Path, name: re.Pattern[str] = _LEFTOVER) -> None:
-    """Unlink half-written files of processes that were killed, by the process id in their names (the first group of
-    `name`): by default snapshots. Call it before we write any ourselves: in a container our own id is often that of
-    the process before us."""
+    """Unlink half-written files of processes that do not run any more. The first group of `name` is the process id in a
+    file's name; by default `name` means snapshots.
+
+    To be called before this process writes such files: in a container our own process id is often that of the process
+    before us, so files with our own id are unlinked too.
+    """
     for path in list(folder.iterdir()) if folder.is_dir() else []:
         match = name.fullmatch(path.name)
         if match is not None and not _is_running(int(match[1])):
@@ -46,8 +51,8 @@ def remove_leftovers(folder: Path, name: re.Pattern[str] = _LEFTOVER) -> None:
 
 
 def append_whole(fd: int, data: bytes, size: int) -> None:
-    """Write all of `data` at the end of a file of `size` bytes, opened with O_APPEND. Raises OSError; the file is as it
-    was then, unless the disk refuses even that."""
+    """Write all of `data` at the end of a file of `size` bytes, opened with O_APPEND. Raises OSError, and then the file
+    is cut back to `size`, unless the disk refuses even that."""
     view = memoryview(data)
     try:
         while view:
@@ -59,7 +64,7 @@ def append_whole(fd: int, data: bytes, size: int) -> None:
 
 
 def sync_directory(folder: Path) -> None:
-    """Make renames in it durable."""
+    """Make renames in `folder` durable. Raises OSError."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
@@ -68,7 +73,8 @@ def sync_directory(folder: Path) -> None:
 
 
 def _is_running(pid: int) -> bool:
-    """Not so a zombie: in a container often nobody reaps the children of a node that was killed."""
+    """Does another process with this id run? Not if it is a zombie: in a container often nobody reaps the children of a
+    node that was killed."""
     if pid == os.getpid():
         return False
     try:
@@ -81,7 +87,7 @@ def _is_running(pid: int) -> bool:
 
 
 def snapshot_limits(settings: Settings, keyspace: Keyspace, input_bytes: int) -> RdbLimits:
-    """What a snapshot of `input_bytes` (UNLIMITED: nobody knows) that goes into `keyspace` may contain."""
+    """The limits for a snapshot that is loaded into `keyspace`; `input_bytes` is its size, UNLIMITED if not known."""
     return RdbLimits(
         max_databases=len(keyspace.databases),
         input_bytes=input_bytes,
@@ -99,18 +105,19 @@ class Files:
         self._clock = clock
         self._log = log
         self.has_loaded_at_start = False
-        """Was there a snapshot file, and the data of the start is from it?"""
+        """Was the data that the node began with loaded from a snapshot file?"""
 
     def loader(self, keyspace: Keyspace, input_bytes: int, *, merge: bool = False, at_once: bool = False) -> Loader:
-        """For a snapshot of `input_bytes` (UNLIMITED: nobody knows) that goes into `keyspace`; a master leaves out what
-        has expired, a replica does not.
+        """A loader for a snapshot of `input_bytes` (UNLIMITED if not known) that goes into `keyspace`. On a master it
+        leaves out keys that have expired, on a replica it does not.
 
-        Unless it is loaded `at_once`, room for many keys is made in another thread.
+        `merge`: keys of the snapshot replace keys that are there. Unless the snapshot is loaded `at_once`, memory for
+        large tables is made ready in another thread.
         """
         settings = self._node.settings
         drop_at_ms = self._clock.unix_ms() if self._node.drops_expired_on_load else None
         tracker = self._node.memory.tracker
-        # Idle times are told back from now, which no batch of commands has set yet at a start.
+        # Idle times count back from `now_ms`, which no batch of commands has set yet at the start.
         self._node.keyspace.now_ms = self._clock.unix_ms()
         rooms = None if at_once else Rooms()
         return Loader(
@@ -124,28 +131,29 @@ class Files:
         )
 
     def begin_loading(self, total_bytes: int, *, asynchronous: bool) -> Loading:
-        """Mark the node as loading."""
+        """Mark the node as loading `total_bytes` (0 if not known). `asynchronous`: the old data may be read meanwhile,
+        otherwise clients get -LOADING. `end_loading` must follow."""
         loading = Loading(self._clock.now(), self._clock.unix_ms() // 1000, total_bytes, asynchronous=asynchronous)
         self._node.persistence.loading = loading
         arenas.take_ordinary_pages(True)
         return loading
 
     def end_loading(self, loader: Loader | None) -> None:
-        """The load is over; with its loader when it succeeded, whose figures INFO shows."""
+        """The load is over. `loader` is given if it has succeeded, None if not; INFO shows the loader's figures."""
         persistence = self._node.persistence
         persistence.loading = None
         arenas.take_ordinary_pages(False)
         if loader is not None:
             persistence.last_load_keys_loaded = loader.loaded_keys
             persistence.last_load_keys_expired = loader.expired_keys
-            # Replicas that continue hear of them as of all that expires (Redis 7.0, RDBFLAGS_FEED_REPL).
+            # Replicas that continue the stream get a DEL for these keys too (Redis 7.0, RDBFLAGS_FEED_REPL).
             self._node.keyspace.expired.extend(loader.expired)
             persistence.dirty_at_last_save = self._node.keyspace.dirty
             self._node.functions = loader.functions
             self._log(events.SnapshotLoaded(loader.loaded_keys, loader.expired_keys))
 
     async def load_at_start(self, path: Path) -> Loader | None:
-        """Load the node's snapshot file if there is one. Raises ConfigError when it cannot be loaded."""
+        """Load the snapshot file at `path`; None if there is none. Raises ConfigError when it cannot be loaded."""
         if not path.exists():
             return None
         started_at = self._clock.now()
@@ -161,7 +169,8 @@ class Files:
         return loader
 
     async def load(self, path: Path, keyspace: Keyspace) -> Loader:
-        """Load a file in slices. Raises OSError and CorruptData; the databases hold what came before the fault then."""
+        """Load a snapshot file in slices. Raises OSError and CorruptData, and then the databases hold the keys that
+        came before the fault."""
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             loader = self.loader(keyspace, size)
@@ -180,7 +189,8 @@ class Files:
         return loader
 
     def feed(self, loader: Loader, loading: Loading, data: bytes) -> None:
-        """One slice of a snapshot, with what INFO and the log show of it."""
+        """Load one slice of a snapshot, and bring the figures of INFO and the warnings in the log up to date. Raises
+        CorruptData."""
         loader.feed(data)
         loading.loaded_bytes = loader.loaded_bytes
         loading.expired_keys = loader.expired_keys
@@ -189,8 +199,11 @@ class Files:
         loader.warnings.clear()
 
     def load_delay_s(self, loader: Loader, loading: Loading) -> float:
-        """Until the next slice. That is key-load-delay for the keys of the last one, which are counted here: it makes
-        short loads long, for tests. And while room is being made for millions of keys, few should come."""
+        """The seconds to wait before the next slice; to be called once after each slice, whose keys it counts.
+
+        The wait is key-load-delay for each key of the slice, which makes short loads long, for tests. While memory for
+        millions of keys is made ready, a pause is added, so that few keys come before it is.
+        """
         fresh = loader.loaded_keys - loading.loaded_keys
         loading.loaded_keys = loader.loaded_keys
         delay_s = fresh * max(0, self._node.settings.key_load_delay) / 1e6

@@ -1,6 +1,8 @@
-"""The node's snapshots: which child runs, what it writes and what became of it. One child at a time, whoever wants it.
+"""Starts the node's snapshots, one child process at a time, and notes how they end.
 
-The child itself is `snapshot`; what a snapshot for replicas means to them is `replicas`.
+BGSAVE, save points and replicas (`feeding/replicas.py`) ask for snapshots; SAVE is written in this process. Not here:
+the child itself (`snapshot`), what a snapshot for replicas means to them (`replicas`), the rewrites of the append-only
+file (`aof/rewrite.py`), which count as a running child too.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from pyrepl.rdb.versions import Version, numbered
 from pyrepl.replication.replconf import Exclusion
 
 SNAPSHOT_VERSION_NAME = b"7.0.15"
-"""redis-ver: the Redis whose files ours are like; readers only log it."""
+"""The aux field redis-ver: the version of Redis that writes files like ours. Readers only log it."""
 
 _LOOK_EVERY_S: Final = 0.1
 
@@ -41,14 +43,14 @@ class Saver(Service):
     """
 
     def __init__(self, node: Node, signals: Signals, clock: Clock, log: Log, tell: Callable[[Record], None]) -> None:
-        """`tell` is the event log."""
+        """`tell` takes the records of the event log."""
         self._node = node
         self._signals = signals
         self._clock = clock
         self._log = log
         self._teller = SnapshotTeller(Voice(log, tell))
         self.number = 0
-        """Of the snapshot begun last, from 1."""
+        """The number of the snapshot begun last, counted from 1; 0 before the first."""
         self._child: Snapshot | None = None
         self._on_end: Callable[[Outcome], None] | None = None
         self._for_replicas = False
@@ -59,24 +61,25 @@ class Saver(Service):
 
     @property
     def dump_path(self) -> Path:
-        """Where dump.rdb is, absolute, as `dir` may change."""
+        """The absolute path of dump.rdb; it changes with `dir` and `dbfilename`."""
         return Path(self._node.settings.dbfilename).absolute()
 
     @property
     def is_busy(self) -> bool:
+        """Does a child run, of a snapshot or of a rewrite of the append-only file?"""
         return self._child is not None or self._node.persistence.aof.is_rewriting
 
     @property
     def niceness(self) -> int:
-        """How far children that write stand back."""
+        """How much less of the processor children get than this process (snapshot-nice, 0 to 19)."""
         return self._node.settings.snapshot_nice
 
     def schedule(self) -> None:
-        """BGSAVE SCHEDULE: as soon as no child runs."""
+        """BGSAVE SCHEDULE: begin a BGSAVE as soon as no child runs."""
         self._scheduled = True
 
     def bgsave(self) -> bool:
-        """Start a child that writes dump.rdb; False when the system cannot fork."""
+        """Start a child that writes dump.rdb. False when the system cannot fork. The caller has looked at `is_busy`."""
         self._scheduled = False
         return self.start(ToFile(self.dump_path), self._job(), lambda outcome: None, for_replicas=False)
 
@@ -89,9 +92,10 @@ class Saver(Service):
         for_replicas: bool,
         on_lost: Callable[[int, str], None] = lambda fd, why: None,
     ) -> bool:
-        """Fork a child; `on_end` is called once it is reaped, `on_lost` for each socket that it gives up before.
+        """Fork a child that writes `job` to `target`. No other child may run.
 
-        False, and a line in the log, when that failed.
+        `on_end` is called once the child is reaped. Before that, `on_lost(descriptor, why)` is called for each socket
+        that the child gives up. False if there is no child: the fork has failed, which is logged, or the node ends.
         """
         assert self._child is None
         if self._is_over:
@@ -128,23 +132,23 @@ class Saver(Service):
         return "replicas" if self._for_replicas else "bgsave"
 
     def kill(self, reason: str) -> None:
-        """Kill the child; its end is told as usual."""
+        """Kill the child, if there is one, because of `reason`. `on_end` is called as usual."""
         if self._child is not None:
             self._child.kill(reason)
 
     def go_on(self) -> None:
-        """The node does not end after all."""
+        """The shutdown was given up: children may be started again."""
         self._is_over = False
 
     def stop(self) -> None:
-        """The node ends: no child outlives it, and none is made by what its end sets off."""
+        """The node ends: kill the child, and start no other one, whatever the callbacks of its end ask for."""
         self._is_over = True
         if self._child is not None:
             self._log(events.KillingSnapshotChild(self._child.pid))
             self._child.kill_and_reap()
 
     def save(self) -> str:
-        """Write dump.rdb in this process; the reason when it failed, else empty."""
+        """Write dump.rdb in this process, which serves nobody meanwhile. Returns the reason of a failure, or empty."""
         node = self._node
         started_at = self._clock.now()
         dirty = node.keyspace.dirty
@@ -163,7 +167,7 @@ class Saver(Service):
         return now + _LOOK_EVERY_S
 
     def tick(self, now: float) -> None:
-        """Start what is due: a scheduled BGSAVE, or a save point that was reached."""
+        """Start a BGSAVE that was scheduled, or that a save point asks for."""
         if self.is_busy or self._node.persistence.loading is not None:
             return
         if self._scheduled:
@@ -179,10 +183,10 @@ class Saver(Service):
                 return
 
     def flushed(self) -> None:
-        """FLUSHALL: what a child still writes must not come back, and with save points what is on disk neither
-        (Redis 7.0 `flushAllDataAndResetRDB`; it saves at once, too).
+        """FLUSHALL: kill the child, as it writes data that must not come back. With save points also write dump.rdb
+        now, so that the old data does not come back from there (Redis 7.0 `flushAllDataAndResetRDB`).
 
-        Replicas that the child writes for are cut with its end: they come back for a snapshot without the old data.
+        Replicas that the child writes for are cut when it ends; they come back for a snapshot without the old data.
         """
         if self._child is not None:
             self._log(events.KillingSnapshotChild(self._child.pid))
@@ -192,20 +196,21 @@ class Saver(Service):
 
     @property
     def idmp_limits(self) -> IdmpLimits:
-        """What a new stream has."""
+        """The limits that a new stream (XADD) gets for its idempotency ids."""
         return limits_of_new(self._node.settings)
 
     def job(
         self, version: Version | None = None, *, compressed: bool = True, excluded: Exclusion = Exclusion.NONE
     ) -> SnapshotJob:
-        """What a snapshot of this moment holds; `version` is the RDB version, None for what `rdb-version` says.
+        """A snapshot of this moment, ready to be written. `version` is the RDB version; None means the one that the
+        directive `rdb-version` sets, or without it the lowest version that can hold the data.
 
-        `compressed`: as `rdbcompression` says, else not at all. `excluded` is left out.
+        `compressed` False writes without compression, True as `rdbcompression` says. `excluded` is left out.
         """
         return self._job(version, compressed=compressed, excluded=excluded)
 
     def _may_retry(self) -> bool:
-        """After a failed save Redis waits five seconds (CONFIG_BGSAVE_RETRY_DELAY)."""
+        """May a save point start a BGSAVE? Not within five seconds of one that failed (CONFIG_BGSAVE_RETRY_DELAY)."""
         return self._node.persistence.last_bgsave_ok or self._clock.now() - self._last_try_at > 5
 
     def _job(
@@ -278,5 +283,5 @@ class Saver(Service):
 
 
 def packing_of(settings: object) -> PackingSettings:
-    """The directives of the same names."""
+    """The limits up to which values are written in packed form, from the directives of the same names."""
     return PackingSettings(**{name: getattr(settings, name) for name in PackingSettings._fields})

@@ -1,6 +1,6 @@
-"""A span of time that a child goes by and its parent may change while the child runs: a setting such as repl-timeout.
+"""A number of seconds that the parent may change while a child that reads it runs: a setting such as repl-timeout.
 
-Not here: who goes by it (snapshot_sinks) and who changes it (replicas).
+`feeding/replicas.py` makes and changes it; `snapshot_sinks` reads it in the child.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import mmap
 from typing import Final, final
 
 _BYTES: Final = 8
-"""Of a C double."""
+"""The size of a C double."""
 
 
 @final
 class SharedSeconds:
-    """One number in memory that children forked later share, instead of getting a copy of it."""
+    """One number, in memory that children forked later share with us instead of getting a copy."""
 
     def __init__(self, seconds: float) -> None:
         self._cell: Final = memoryview(mmap.mmap(-1, _BYTES)).cast("d")
@@ -22,7 +22,7 @@ class SharedSeconds:
 
     @property
     def seconds(self) -> float:
-        """As set last, by whichever process."""
+        """The value that was set last, by any of the processes."""
         return self._cell[0]
 
     @seconds.setter

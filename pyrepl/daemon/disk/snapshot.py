@@ -1,16 +1,18 @@
-"""The snapshot child: forked with the data set of the moment, writes it out and ends. The parent's side is `Snapshot`.
+"""The snapshot child: a forked process that has the data of the moment of the fork, writes it out and ends.
 
-The child is a direct child and the only one. It dies with its parent (PR_SET_PDEATHSIG), keeps only the descriptors it
-needs (so that a connection the parent closes is really closed), is reaped however it ends (a pidfd in the loop), and is
-killed when nobody waits for it any more. It reports on a pipe, in lines:
+`saver` and `aof/rewrite.py` make a `Snapshot`, the parent's side. The child dies with its parent (PR_SET_PDEATHSIG). It
+keeps only the descriptors that it needs, so that a connection that the parent closes is really closed. The parent reaps
+it however it ends (a pidfd in the loop), and kills it when nobody waits for it any more. The child reports on a pipe,
+in lines:
 
     keys <done>         progress, ten times a second at most
     lost <fd> <why>     this descriptor of a replica failed, or took nothing for too long
-    done <keys> <bytes> the snapshot is written, so large
-    cow <bytes>         private memory at the end
+    done <keys> <bytes> the snapshot is written, and has so many keys and bytes
+    cow <bytes>         memory that the child did not share with its parent at the end
     error <text>        why the snapshot failed
 
-What is written stands in `keyspace.snapshot` and `keyspace.as_commands`, where to in `snapshot_sinks`.
+Not here: the bytes of a snapshot (`keyspace.snapshot`, `keyspace.as_commands`), the files and sockets that they go to
+(`snapshot_sinks`).
 """
 
 from __future__ import annotations
@@ -44,22 +46,22 @@ class ToFile(Frozen):
 
 
 class ToReplicas(Frozen):
-    """The snapshot goes to replicas as it is made, between `$EOF:<mark>` and the mark."""
+    """The snapshot goes to replicas while it is made, between `$EOF:<mark>` and the mark."""
 
     heads: dict[int, bytes]
-    """The descriptor that leads to a replica (`snapshot_sinks`) -> what goes out there before the snapshot
+    """For each descriptor that leads to a replica (`snapshot_sinks`) the bytes that go out there before the snapshot
     (`+FULLRESYNC ...`)."""
     mark: bytes
     timeout: SharedSeconds
-    """How long one of them may take no byte."""
+    """How long a replica may take no byte before the child gives it up."""
     max_bytes_per_s: int = 0
-    """0: as fast as it goes."""
+    """The pace of the snapshot; 0 sets no limit."""
 
 
 Target = ToFile | ToReplicas
 
 Blocks: TypeAlias = Iterator[tuple[bytes, int]]
-"""Of a snapshot, each with the keys written so far."""
+"""The blocks of a snapshot in order, each with the number of keys written up to its end."""
 
 
 @dataclass(slots=True)
@@ -69,19 +71,19 @@ class Outcome:
     target: Target
     error: str
     signal: int
-    """What killed the child, 0 if it ended by itself."""
+    """The number of the signal that killed the child, 0 if it ended by itself."""
     is_unwanted: bool
-    """We killed it, as nobody needs it any more: that is no failure."""
+    """We killed the child, as nobody needs its snapshot any more: this is no failure."""
     seconds: float
     cow_bytes: int = 0
     keys: int = 0
     written_bytes: int = 0
     lost: dict[int, str] = field(default_factory=dict)
-    """Descriptors that failed on the way, and why; those not named here have the whole snapshot."""
+    """The descriptors that failed, with the reasons. If there is no error, all others got the whole snapshot."""
 
     @property
     def word(self) -> str:
-        """Why it failed, in a word for INFO and the log; empty if it did not."""
+        """The word for the failure in INFO and the log; empty if there was none."""
         if self.signal or "gone" in self.error:
             return "killed"
         return "disk" if self.error else ""
@@ -101,10 +103,9 @@ class Snapshot:
         niceness: int = 0,
         on_lost: Callable[[int, str], None] = lambda fd, why: None,
     ) -> None:
-        """`niceness`, 0 to 19: how far the child stands back behind us where both want the processor.
-
-        `on_lost` is told of a descriptor that the child writes to no more, and why, as soon as it is; the outcome has
-        all of them.
+        """`on_progress` gets the number of keys written so far. `on_lost` gets (descriptor, why) as soon as the child
+        reports that it gives a replica up; the outcome has all of them again. `niceness`, 0 to 19, gives the child less
+        of the processor than this process.
         """
         self._niceness = niceness
         self._on_progress = on_progress
@@ -125,7 +126,8 @@ class Snapshot:
         """Fork. Raises OSError when the system cannot, ValueError for an RDB version that nobody writes."""
         self._target = target
         _load_libc()
-        # What can be made before the fork costs the child no memory of its own; a Path keeps its text.
+        # Objects made before the fork stay shared with the child and cost no memory. `fspath` makes a Path keep its
+        # text.
         blocks = job.blocks()
         if isinstance(target, ToFile):
             os.fspath(target.path)
@@ -147,7 +149,7 @@ class Snapshot:
         try:
             self._pidfd = os.pidfd_open(pid)
         except OSError:
-            # Without it nobody would notice the child's end.
+            # Without a pidfd nobody would notice the child's end.
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             os.close(read_end)
@@ -156,7 +158,8 @@ class Snapshot:
         self._loop.add_reader(self._pidfd, self._reap)
 
     def kill(self, reason: str) -> None:
-        """End the child early, as nobody needs it; `on_end` follows, with `reason` as its error."""
+        """Kill the child, as nobody needs its snapshot. `on_end` is called later, with `reason` as the error, unless
+        the child has reported an error before."""
         if not self._error:
             self._is_unwanted = True
             self._error = reason
@@ -213,7 +216,7 @@ class Snapshot:
         self._on_end(Outcome(self._target, error, *ended, *size, lost=self._lost))
 
     def _remove_rest(self) -> None:
-        """A child that was killed leaves its temporary file."""
+        """Remove the temporary file, which a child that was killed leaves behind."""
         if isinstance(self._target, ToFile):
             self._target.path.with_name(f"temp-{self.pid}.rdb").unlink(missing_ok=True)
 
@@ -225,7 +228,7 @@ class Snapshot:
 
 @final
 class _Reporter:
-    """The child's end of the pipe. A full pipe drops progress, never an outcome."""
+    """The child's end of the pipe. When the pipe is full, reports of progress are dropped; others wait for room."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -246,8 +249,8 @@ class _Reporter:
 
 
 def save_to_file(job: Job, path: Path, on_keys: Callable[[int], None]) -> tuple[int, int]:
-    """Write the snapshot in this very process (SAVE); how many keys and bytes it has. Raises OSError; the file of that
-    name stays then."""
+    """Write the snapshot to a file in this process (SAVE). Returns (keys, bytes). Raises OSError, and then a file that
+    was at `path` before is unchanged."""
     return _to_file(job.blocks(), path, job.key_save_delay_us, on_keys)
 
 
@@ -275,7 +278,7 @@ def _write(blocks: Blocks, sink: Sink, delay_us: int, on_keys: Callable[[int], N
 
 
 def _child_main(parent: int, job: Job, blocks: Blocks, target: Target, report_fd: int, niceness: int) -> None:
-    """All of the child's life; never returns."""
+    """All that the child does; it never returns."""
     code = 1
     reporter = _Reporter(report_fd)
     try:
@@ -309,7 +312,8 @@ def _replicas_sink(target: ToReplicas, reporter: _Reporter) -> Sink:
 
 
 def _settle_in(parent: int, report_fd: int, target: Target) -> None:
-    """Make the forked process a child that only writes: no signals of the parent's, no descriptors, no collector."""
+    """Turn the forked process into one that only writes: without the parent's signal handlers and descriptors, and
+    without the garbage collector, whose marks in objects would copy the memory shared with the parent."""
     gc.disable()
     signal.set_wakeup_fd(-1)
     libc = _load_libc()
@@ -325,8 +329,8 @@ def _settle_in(parent: int, report_fd: int, target: Target) -> None:
 
 
 def _stand_back(niceness: int) -> None:
-    """Leave the processor to those who answer clients: by a lower weight, and without preempting anybody when a socket
-    takes bytes again."""
+    """Leave the processor to the process that answers clients: with a lower weight, and as a batch process, which does
+    not interrupt others when it wakes up because a socket takes bytes again."""
     if niceness:
         with suppress(OSError):
             os.nice(niceness)
@@ -334,8 +338,8 @@ def _stand_back(niceness: int) -> None:
 
 
 class _Libc(NamedTuple):
-    """What a child asks of libc itself: Python has no prctl, and its own `signal` looks for the handler of before among
-    the members of an enum, which makes 200 KB of memory the child's."""
+    """The functions that a child calls in libc. Python has no prctl. Python's own `signal` looks up the former handler
+    among the members of an enum, which copies 200 KB of the memory shared with the parent."""
 
     prctl: Callable[[int, int], int]
     signal: Callable[[int, int], int]
@@ -343,7 +347,7 @@ class _Libc(NamedTuple):
 
 @functools.cache
 def _load_libc() -> _Libc:
-    """Looked up in the parent, as the child has no business with the file system."""
+    """The functions of libc. The first call is the parent's, so that the child need not load anything."""
     import ctypes
 
     libc = ctypes.CDLL(None)
@@ -362,7 +366,7 @@ def _close_all_but(keep: set[int]) -> None:
 
 
 def _private_bytes() -> int:
-    """Memory this process does not share with its parent: what copy-on-write cost."""
+    """The bytes of memory that this process does not share with its parent: the cost of copy-on-write."""
     with suppress(OSError), open("/proc/self/smaps_rollup", "rb") as rollup:
         for line in rollup:
             if line.startswith(b"Private_Dirty:"):

@@ -1,9 +1,9 @@
-"""Where a snapshot's bytes go: a file, or the descriptors that lead to replicas. Used by the child, and by SAVE in the
-node itself.
+"""The sinks that take a snapshot's bytes: a file, or the descriptors that lead to replicas. `snapshot` uses them in the
+child, and for SAVE in the node itself.
 
-Such a descriptor is non-blocking, and what is written to it reaches one replica as it is: the socket of a plain wire,
-which the parent does not touch meanwhile. The writing end of a pipe does as well, which the parent empties into a wire:
-the way for a wire whose keys the child must not use (TLS).
+A descriptor that leads to a replica is non-blocking, and the bytes written to it reach the replica unchanged. It may be
+the socket of a plain wire, which the parent does not touch meanwhile. It may also be the writing end of a pipe that the
+parent empties into a wire: this is the way for a wire whose keys the child must not use (TLS).
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from pyrepl.temporary import open_new
 
 _POLL_MS: Final = 1000
 TIMED_OUT: Final = "timeout"
-"""Why a descriptor is dropped that takes nothing."""
+"""The reason given for a descriptor that took no byte for too long."""
 
 
 class Sink(Protocol):
-    """Takes blocks in order; `finish` makes what was written valid, and nothing is valid without it."""
+    """Takes the blocks of a snapshot in order. Without `finish` the written bytes are no valid snapshot."""
 
-    def write(self, block: bytes) -> None: ...
+    def write(self, block: bytes) -> None:
+        """Take the next block; blocks until it is written. Raises OSError."""
 
-    def finish(self) -> None: ...
+    def finish(self) -> None:
+        """All blocks were written: complete the snapshot."""
 
 
 class NobodyWaits(Exception):
@@ -39,11 +41,12 @@ class NobodyWaits(Exception):
 
 @final
 class FileSink:
-    """A file that appears under its name only when complete: a temporary one beside it, fsynced, then renamed."""
+    """A file that appears under its name only when it is complete: the bytes go to a temporary file beside it, which is
+    fsynced and then renamed. Every method raises OSError but `abandon`."""
 
     def __init__(self, path: Path, sync: bool = True) -> None:
         """Raises OSError when the temporary file cannot be made."""
-        # As text: what a child does with it as a Path makes 100 KB of memory its own.
+        # As text: work on a Path would copy 100 KB of the memory that a child shares with its parent.
         self._path = os.fspath(path)
         self._folder = os.path.dirname(self._path) or "."
         self._sync = sync
@@ -64,7 +67,7 @@ class FileSink:
             _sync_directory(self._folder)
 
     def abandon(self) -> None:
-        """Leave no trace; the file of that name, if there was one, stays as it was."""
+        """Remove the temporary file. A file that had the name before stays unchanged."""
         with suppress(OSError):
             os.close(self._fd)
         with suppress(FileNotFoundError):
@@ -72,7 +75,7 @@ class FileSink:
 
 
 class _Waiting(NamedTuple):
-    """What a descriptor has not taken yet of the piece that is being written."""
+    """The part of a piece that a descriptor has not taken yet: `piece` from `start` on."""
 
     piece: bytes
     start: int
@@ -80,11 +83,12 @@ class _Waiting(NamedTuple):
 
 @final
 class ReplicasSink:
-    """The descriptors of some replicas, all fed the same bytes between `$EOF:<mark>` and the mark; each has a head of
-    its own.
+    """The descriptors of several replicas: each gets a head of its own, then all get the same bytes between
+    `$EOF:<mark>` and the mark.
 
-    One that fails, or takes no byte for `timeout`, is dropped and told to `on_lost(fd, why)`; the others go on.
-    The slowest sets the pace, as in Redis: nothing is buffered here. The parent may change `timeout` meanwhile.
+    A descriptor that fails, or takes no byte for `timeout`, is dropped, and `on_lost(fd, why)` is called; the others go
+    on. The slowest replica sets the pace, as in Redis, because nothing is buffered here. The parent may change
+    `timeout` meanwhile.
     """
 
     def __init__(
@@ -104,7 +108,7 @@ class ReplicasSink:
         self._write_each({fd: _Waiting(head + begin, 0) for fd, head in heads.items()})
 
     def write(self, block: bytes) -> None:
-        """Raises NobodyWaits once no descriptor is left."""
+        """Write a block to all descriptors. Raises NobodyWaits once none of them is left."""
         whole = _Waiting(block, 0)
         self._write_each(dict.fromkeys(self._fds, whole))
 
@@ -135,7 +139,7 @@ class ReplicasSink:
                 self._drop(fd, waiting, TIMED_OUT)
 
     def _push(self, fd: int, waiting: dict[int, _Waiting]) -> bool:
-        """Write what the descriptor takes now; True if it took anything."""
+        """Write what the descriptor takes now. Returns whether it took anything."""
         piece, start = waiting[fd]
         try:
             size = send_from(fd, piece, start)
@@ -157,7 +161,7 @@ class ReplicasSink:
 
 @final
 class PacedSink:
-    """Another sink, given no more than so many bytes per second since the first one."""
+    """Passes blocks on to another sink, not faster than `max_bytes_per_s`, counted from the beginning."""
 
     def __init__(
         self, sink: Sink, max_bytes_per_s: int, now: Callable[[], float], sleep: Callable[[float], None]
@@ -170,7 +174,7 @@ class PacedSink:
         self._bytes = 0
 
     def write(self, block: bytes) -> None:
-        """In pieces of a tenth of a second, so that the pace is even."""
+        """Pass a block on in pieces that take a tenth of a second each, so that the pace is even."""
         piece_bytes = max(1, self._max_bytes_per_s // 10)
         for start in range(0, len(block), piece_bytes):
             piece = block[start : start + piece_bytes]

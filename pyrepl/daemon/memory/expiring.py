@@ -1,6 +1,7 @@
-"""Keys, fields and idempotency ids whose time is over, deleted though nobody asks for them: a slice at each tick.
+"""Deletes keys, fields and idempotency ids that have expired, although no command asks for them: a slice at each tick.
 
-At most a quarter of the time goes into it, as in Redis. What a read finds expired is the keyspace's.
+At most a quarter of the time is spent on this, as in Redis. Keys that a command finds expired are deleted by the
+keyspace.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from pyrepl.node.node import Node
 _SLICE_S: Final = 0.002
 _SLICE_KEYS: Final = 20
 _PAUSE_S: Final = 0.006
-"""Between slices while there is more to delete: a quarter of the time at most, as in Redis."""
+"""The pause between two slices of _SLICE_S while there is more to delete, so that a quarter of the time is used."""
 _IDS_EVERY_S: Final = 1.0
 
 
 @final
 class Expiring(Service):
-    """Deletes what has expired in a node."""
+    """The service that deletes expired keys, fields and idempotency ids of a node."""
 
     def __init__(self, node: Node, dispatcher: Dispatcher, signals: Signals, clock: Clock) -> None:
         self._node = node
@@ -41,7 +42,8 @@ class Expiring(Service):
         self._timer: asyncio.TimerHandle | None = None
 
     def tick(self, now: float) -> None:
-        """A slice, and more of them before the next tick while each finds much."""
+        """Delete for one slice. While a slice is too short for all that has expired, more follow before the next
+        tick."""
         self._expire()
         self._forget_ids(now)
 
@@ -54,7 +56,8 @@ class Expiring(Service):
             self._timer = None
 
     def _expire(self) -> None:
-        """Delete what nobody asks for any more, for a slice of time; a replica only what its own clients wrote."""
+        """Delete expired keys and fields for a slice of time, and put their deletion into the stream. On a replica only
+        keys that its own clients wrote; the master decides about all others."""
         node = self._node
         if not node.active_expire or node.is_loading or node.pause.until_ms():
             return
@@ -71,7 +74,7 @@ class Expiring(Service):
             self._signals.stream_grew.tell()
 
     def _go_on_soon(self) -> None:
-        """The slice was too short: another one before the next tick."""
+        """The slice was too short: plan another one after a pause."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_PAUSE_S, self._go_on)
 
@@ -80,7 +83,8 @@ class Expiring(Service):
         self._expire()
 
     def _forget_ids(self, now: float) -> None:
-        """A slice; replicas do it too, by their own clock, as nothing in the stream tells them."""
+        """Delete expired idempotency ids for a slice; about once a second, begin to look at all of them anew. Replicas
+        do it too, by their own clock, as the stream says nothing of it."""
         if not self._node.is_loading:
             self._ids.run(self._clock.unix_ms())
         if now >= self._ids_at:

@@ -1,7 +1,7 @@
-"""Tables of keys that are soon full made larger while others are served, instead of at once when they are.
+"""Makes tables of keys larger before they are full, step by step, so that no client waits while a large table moves.
 
-How that is done, and why nobody sees anything of it, stands in `pyrepl.rdb.compiled.room`; here is when. A table that
-fills faster than this can follow grows as any dictionary does, and so do all in the plain form.
+This module decides when; `pyrepl.rdb.compiled.room` says how it is done, and why commands notice nothing. A table that
+fills faster than this can follow grows at once, as any dictionary does, and so do all tables in the plain form.
 """
 
 from __future__ import annotations
@@ -16,41 +16,42 @@ from pyrepl.keyspace.database import Keyspace
 from pyrepl.store.store import Growable, Growth
 
 _AHEAD: Final = 20
-"""Ticks within which a table must be full to be looked after, at the lower rate of the last two."""
+"""A table is made larger if it will be full within so many ticks, at the lower rate of the last two ticks."""
 _LEAST_TENTHS: Final = 6
-"""Of it in use, before which it is left as it is, however fast it fills."""
+"""A table with fewer tenths in use is left as it is, however fast it fills."""
 _NEARLY_FULL: Final = 20
-"""Once one part of so many is left, it is looked after whether it fills or not."""
+"""A table of which less than one part of so many is left is made larger whether it fills or not."""
 _SLICE_S: Final = 0.001
 _PAUSE_S: Final = 0.001
 _STEP: Final = 2000
-"""Keys between looks at the clock."""
+"""Keys moved between two looks at the clock."""
 _REST: Final = 2000
-"""Keys that the last part may still have to find a place for."""
+"""The last step may still move so many keys."""
 
 
 @final
 class Growing(Service):
-    """Looks after the tables of all databases, one at a time; but while a snapshot is loaded: it says how much room it
-    needs."""
+    """Grows the tables of all databases, one at a time. Not while a snapshot is loaded: the load knows how large tables
+    will be, and makes room itself (`rooms`)."""
 
     def __init__(self, keyspace: Keyspace, is_loading: Callable[[], bool], clock: Clock) -> None:
-        """`is_loading` tells whether a snapshot is being loaded."""
+        """`is_loading` returns whether a snapshot is being loaded."""
         self._keyspace = keyspace
         self._is_loading = is_loading
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._made: list[int] = [0] * (2 * len(keyspace.databases))
-        """Entries of each table, as of the last tick."""
+        """The entries of each table at the last tick."""
         self._gained: list[int] = [0] * len(self._made)
-        """How many of them had come since the one before. A table that was loaded gains all of its entries once."""
+        """How many entries each table had gained between the last two ticks. A load counts as one large gain, so the
+        lower one of two gains is used."""
         self._timer: asyncio.TimerHandle | None = None
         self._growing: Growable | None = None
-        """The table that is looked after."""
+        """The table that is being made larger."""
         self._is_stopped = False
 
     def tick(self, now: float) -> None:
-        """Begin what is to do."""
+        """Note how fast the tables fill, and begin to grow one that is soon full."""
         if self._is_loading():
             return
         for place, table in enumerate(self._keyspace.growable()):
@@ -69,7 +70,7 @@ class Growing(Service):
         return now
 
     def stop(self) -> None:
-        """Begin and go on with nothing more; the process ends."""
+        """Begin nothing more, and leave the table that was growing as it is: the process ends."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -77,7 +78,8 @@ class Growing(Service):
         self._is_stopped = True
 
     def _begin(self, table: Growable, entries: int) -> None:
-        """Twice as many, unless half of the entries are of keys that are gone: to leave those behind is enough then."""
+        """Begin to move `table`, which has room for `entries`, to the next larger size. If its keys fill less than half
+        of the room, the same size is enough, as entries of deleted keys are left behind."""
         size = table.size_for(entries if 2 * len(table) < entries else entries + 1)
         if not size:
             return
@@ -90,11 +92,11 @@ class Growing(Service):
         made.add_done_callback(lambda _: self._step(table.growth(room)))
 
     def _step(self, growth: Growth) -> None:
-        """One slice, and the next after a pause."""
+        """Move keys for one slice, and plan the next slice after a pause."""
         self._timer = None
         table = self._growing
         if table is None or table not in self._keyspace.growable():
-            # Emptied or exchanged, or we have been stopped.
+            # The table was emptied or exchanged for another, or we have been stopped.
             self._growing = None
             return
         until = self._clock.now() + _SLICE_S

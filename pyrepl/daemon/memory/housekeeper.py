@@ -1,12 +1,12 @@
-"""Memory given back without a pause: dropped data is freed in slices, and the cycle collector sees little at a time.
+"""Frees memory without long pauses: deleted data is freed in slices, and the cycle collector looks at little at a time.
 
-The collector. Values form no cycles, but CPython's collector walks over all that are collections and looks at each of
-their elements, 50 ms for a million. So its generations are small, and what has outlived two of them is frozen at once:
-the collector does not look at it again. The dictionaries of the databases are frozen while they are small, as the
-collector would walk over all their keys. The price: a cycle that dies after it was frozen is not reclaimed, so what
-comes and goes all the time, as connections do, must form none.
+The collector. Values form no cycles, but CPython's collector walks over all values that are collections and looks at
+each of their elements: 50 ms for a million. So its generations are kept small, and objects that have outlived two of
+them are frozen (`gc.freeze`): the collector does not look at them again. The dictionaries of the databases are frozen
+while they are small, as the collector would walk over all their keys. The price: a cycle that dies after it was frozen
+is never reclaimed, so objects that come and go all the time, as connections do, must not form cycles.
 
-Freeing. What `keyspace.disposal` was given is taken apart, at most half of the time.
+Freeing. Values that were given to `keyspace.disposal` are taken apart in slices, in half of the time at most.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from pyrepl.daemon.service import Service
 from pyrepl.keyspace.database import Keyspace
 
 GC_THRESHOLDS: Final = (2_000, 2, 1 << 30)
-"""New collections before the youngest are looked through, below 1 ms with 20 elements each; how often that before the
-middle ones are, which are three times as many; never."""
+"""For `gc.set_threshold`, one number for each generation. The youngest is looked through when so many collections are
+new, which takes below 1 ms with 20 elements each. The middle one, three times as large, is looked through after so many
+looks at the youngest. The oldest is never looked through."""
 _MIDDLE: Final = 1
 
 _SLICE_S: Final = 0.002
 _PAUSE_S: Final = 0.002
 _LOOK_EVERY: Final = 500
-"""Elements freed between looks at the clock."""
+"""Elements freed between two looks at the clock."""
 
 
 @final
 class Housekeeper(Service):
-    """Frees what was dropped, and keeps the collector's work small."""
+    """The service that frees deleted data and keeps the collector's work small."""
 
     def __init__(self, keyspace: Keyspace, clock: Clock) -> None:
         self._keyspace = keyspace
@@ -40,11 +41,12 @@ class Housekeeper(Service):
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._frozen: list[int] = []
-        """id() of the databases' dictionaries that are frozen; a new one has another, or is as small."""
+        """id() of the databases' dictionaries that are frozen. A new dictionary has another id, or takes the place of a
+        freed one and is still small."""
         self._is_watching = False
 
     def tick(self, now: float) -> None:
-        """Begin what is to do."""
+        """Freeze new dictionaries and what has outlived two generations, and begin to free deleted data."""
         if not self._is_watching:
             self._is_watching = True
             gc.callbacks.append(self._collected)
@@ -62,7 +64,7 @@ class Housekeeper(Service):
         return now
 
     def stop(self) -> None:
-        """Free nothing more; the process ends."""
+        """Free nothing more: the process ends."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -71,12 +73,12 @@ class Housekeeper(Service):
             gc.callbacks.remove(self._collected)
 
     def _collected(self, phase: str, info: dict[str, int]) -> None:
-        """Called by the collector: what is left of the middle generation has lived long enough."""
+        """Called by the collector after each run: objects that the middle generation keeps are frozen."""
         if phase == "stop" and info["generation"] == _MIDDLE:
             gc.freeze()
 
     def _free(self) -> None:
-        """One slice, and the next after a pause."""
+        """Free for one slice, and plan the next slice after a pause."""
         self._timer = None
         until = self._clock.now() + _SLICE_S
         while self._keyspace.disposal.run(_LOOK_EVERY):

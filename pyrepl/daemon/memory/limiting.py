@@ -1,6 +1,6 @@
-"""maxmemory between commands: the measure of what is used is kept right, and what commands have left to do is evicted.
+"""maxmemory between commands: keeps the measure of the used memory right, and evicts what commands have left to evict.
 
-What a command evicts before it runs is the dispatcher's, the rule and the measure are the node's (`memory_limit`).
+Not here: the eviction before each command (the dispatcher), the limit and the measure (`node.memory_limit`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _PRUNE_EVERY_S: Final = 1.0
 _AUDIT_SLICE_S: Final = 0.002
 _AUDIT_SLICE_KEYS: Final = 256
 _SAMPLE_KEYS: Final = 32
-"""Of the data, looked at in each tick where no limit asks for more: 0.1 ms."""
+"""Keys that are measured in each tick while there is no limit: this takes 0.1 ms."""
 _EVICTION_SLICE_S: Final = 0.003
 _EVICTION_PAUSE_S: Final = 0.002
-"""Between slices while there is more to evict, so that others are served."""
+"""The pause between two slices while there is more to evict, in which clients are served."""
 
 
 @final
@@ -45,7 +45,7 @@ class Limiting(Service):
         self._prune_at = 0.0
 
     def tick(self, now: float) -> None:
-        """Measure a part of the data, and evict a slice unless slices go on by themselves."""
+        """Measure a part of the data, and evict for a slice unless such slices are planned already."""
         memory = self._node.memory
         memory.watch_clock(now)
         if now >= self._overhead_at:
@@ -61,7 +61,7 @@ class Limiting(Service):
         return now
 
     def settings_changed(self, names: Collection[str]) -> None:
-        """CONFIG SET maxmemory: the next command has to know how much is used."""
+        """CONFIG SET maxmemory: measure at once, as the next command must know how much memory is used."""
         if "maxmemory" in names:
             memory = self._node.memory
             self._measure_overhead()
@@ -74,16 +74,17 @@ class Limiting(Service):
             self._timer = None
 
     def _measure_overhead(self) -> None:
-        """What is used besides the data."""
+        """Measure the memory used besides the data."""
         memory = self._node.memory
         if memory.limited:
             use = memory_use(self._node)
             memory.overhead_bytes = use.overhead - use.not_counted
 
     def _audit(self) -> None:
+        """Measure a part of the data, and evict if that is due."""
         memory = self._node.memory
         if not memory.limited:
-            # INFO's used_memory, for which a rough measure will do.
+            # Without a limit only INFO's used_memory needs the measure, and a rough one is enough.
             memory.data.audit(_SAMPLE_KEYS)
             return
         until = self._clock.now() + _AUDIT_SLICE_S
@@ -93,7 +94,8 @@ class Limiting(Service):
             self._evict()
 
     def _evict(self) -> None:
-        """A slice of it, and the next after a pause (Redis 6.2 evicts on between two looks at its clients, too)."""
+        """Evict for one slice, and plan the next slice after a pause (as Redis 6.2 does between two looks at its
+        clients)."""
         self._timer = None
         self._node.keyspace.now_ms = self._clock.unix_ms()
         before = self._node.stream_end

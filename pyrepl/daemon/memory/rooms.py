@@ -1,10 +1,11 @@
-"""Room for the keys of a snapshot that is being loaded: large tables are made in a thread, beside all else.
+"""Makes room for the keys of a snapshot that is being loaded: large tables are made in a thread, while the loop serves
+clients.
 
-What a room is stands in `pyrepl.rdb.compiled.room`, for how many keys one is wanted in `pyrepl.keyspace.foresight`.
-Tables that grow later are `growing`'s.
+`pyrepl.rdb.compiled.room` says what a room is; `pyrepl.keyspace.foresight` decides for how many keys one is wanted, and
+calls this module. Tables that grow later are made larger by `growing`.
 
-A table that is (nearly) empty moves in when its room is made, and the load waits for that. One that has many keys
-already, as its snapshot was not believed at once, moves in parts while keys come.
+A table with few keys moves into its room when the room is made, and the load waits for that. A table with many keys
+(a snapshot's statement of its size is not believed at once) moves in parts, while more keys come.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from typing import Final, final
 from pyrepl.store.store import Growable, Growth, Room
 
 _FEW: Final = 20_000
-"""Keys that move into another table in a millisecond."""
+"""Keys that a table can move in about a millisecond."""
 _STEP: Final = 50_000
-"""Keys of a large one for which a place is found in less than that."""
+"""Keys of a large table for which a step finds places, in less than a millisecond."""
 _REST: Final = 20_000
-"""Keys that the last part may still have to find a place for."""
+"""The last step may still move so many keys."""
 
 
 @final
 class _Making:
-    """One room, for one table."""
+    """One room, for one table, from the order to make it until the table has moved in."""
 
     __slots__ = ("_growth", "_made", "_room", "_table", "size")
 
     def __init__(self, table: Growable, size: int, *, is_sure: bool) -> None:
-        """Raises MemoryError."""
+        """Begin to make room for `size`. Raises MemoryError."""
         self._table = table
         room = table.room(size)
         self._room: Room | None = room
@@ -47,10 +48,11 @@ class _Making:
 
     @property
     def is_awaited(self) -> bool:
+        """Should the load wait until this room is made? Not if the table has many keys: it moves in parts anyway."""
         return not self.is_made and len(self._table) < _FEW
 
     def go_on(self) -> bool:
-        """Move in, or a part of it; True when there is nothing more to do."""
+        """Move the table into its room, or a part of it. True when the whole table has moved."""
         room = self._room
         if room is None or not self.is_made:
             return room is None
@@ -75,7 +77,8 @@ class _Making:
 
 @final
 class Rooms:
-    """The rooms of one load, see `foresight.RoomMaker`. A table that outgrows what is made for it stays as it is."""
+    """The rooms of one load (`foresight.RoomMaker`). A table that has outgrown its room when that is made stays where
+    it is."""
 
     def __init__(self) -> None:
         self._making: list[_Making] = []
@@ -86,7 +89,7 @@ class Rooms:
         return any(making.is_awaited for making in self._making)
 
     def make(self, table: Growable, count: int, *, is_sure: bool) -> bool:
-        """See `foresight.RoomMaker`. Must be called inside the loop. Raises MemoryError when there is none."""
+        """See `foresight.RoomMaker`. Must be called inside the event loop. Raises MemoryError when memory is out."""
         size = table.size_for(count)
         if not size:
             return False
@@ -98,6 +101,6 @@ class Rooms:
         return True
 
     def move_in(self) -> None:
-        """A table that has grown by itself meanwhile stays where it is."""
+        """Let each table move into its room as far as it can now; to be called again and again during the load."""
         for making in self._making:
             making.go_on()
