@@ -1,4 +1,4 @@
-"""A town to fail over in: a master, two replicas, and three sentinels of any kind that watch it by the name `m`.
+"""A deployment to fail over in: a master, two replicas, and three sentinels of any kind that watch it by the name `m`.
 
 Each node has a configuration file, so that what Sentinel makes of it (REPLICAOF, CONFIG REWRITE) outlives a restart.
 Three ways for a master to go: killed, frozen (SIGSTOP), and by SENTINEL FAILOVER, with nothing wrong. The clients that
@@ -90,7 +90,7 @@ class Sentinel:
             return False
 
 
-class Town:
+class Deployment:
     """The nodes, by port, and the sentinels."""
 
     def __init__(self, lab: Lab, kinds: tuple[str, ...], sentinel_kind: str, folder: Path) -> None:
@@ -148,7 +148,7 @@ class Town:
             sentinel.end()
 
     def _start_node(self, kind: str, master: Node | None) -> Node:
-        folder = self._lab.folder / f"town-{len(self.nodes)}"
+        folder = self._lab.folder / f"deployment-{len(self.nodes)}"
         folder.mkdir()
         (folder / "node.conf").write_text("" if master is None else f"replicaof {HOST} {master.port}\n")
         node = self._lab.start(kind, directives=_directives(folder), folder=folder)
@@ -160,7 +160,7 @@ class Town:
         return all(one["num-slaves"] == "2" and one["num-other-sentinels"] == "2" for one in known)
 
     def _wait_for_leave(self) -> None:
-        """Until every sentinel sees the whole town well."""
+        """Until every sentinel sees the whole deployment well."""
         wait_until("all is well", lambda: self._is_watched() and self._replicas_are_well(), SWITCH_S, every_s=0.1)
 
     def _replicas_are_well(self) -> bool:
@@ -218,11 +218,11 @@ def _follows(found: dict[str, str], master_port: str) -> bool:
 
 
 @contextmanager
-def town(lab: Lab, kinds: tuple[str, ...], sentinel_kind: str, folder: Path) -> Iterator[Town]:
-    """A town for one test; on a failure the sentinels' logs are shown."""
+def deployment(lab: Lab, kinds: tuple[str, ...], sentinel_kind: str, folder: Path) -> Iterator[Deployment]:
+    """A deployment for one test; on a failure the sentinels' logs are shown."""
     made = None
     try:
-        made = Town(lab, kinds, sentinel_kind, folder)
+        made = Deployment(lab, kinds, sentinel_kind, folder)
         yield made
     finally:
         if made is not None:

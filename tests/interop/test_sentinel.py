@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.sentinel_clients import Client, IoRedis, RedisPy
-from tests.interop.sentinels import WAYS, Times, Town, town
+from tests.interop.sentinels import WAYS, Deployment, Times, deployment
 from tests.peers.lab import Lab, wait_until
 
 KINDS = ("pyrepl", "pyrepl", "pyrepl")
@@ -19,7 +19,7 @@ OTHERS = ("valkey8", "pyrepl", "pyrepl")
 MANY = 20
 
 
-def assert_nothing_is_lost(made: Town, client: Client) -> None:
+def assert_nothing_is_lost(made: Deployment, client: Client) -> None:
     """All nodes hold every key that both replicas had acknowledged."""
     assert client.safe
     for node in made.nodes.values():
@@ -28,7 +28,7 @@ def assert_nothing_is_lost(made: Town, client: Client) -> None:
         assert not lost, f"{node.name} lost {lost[:10]} of {client.library}"
 
 
-def assert_equal(made: Town) -> None:
+def assert_equal(made: Deployment) -> None:
     """Once the stream has come everywhere, all hold the same."""
     others = [node for node in made.nodes.values() if node is not made.master]
     assert made.master.call("WAIT", 2, 50_000) == 2
@@ -42,7 +42,7 @@ def assert_equal(made: Town) -> None:
     [("redis7", "kill", KINDS), ("redis7", "freeze", MIXED), ("valkey8", "command", KINDS)],
 )
 def test_failover(lab: Lab, tmp_path: Path, sentinel_kind: str, way: str, kinds: tuple[str, ...]) -> None:
-    with town(lab, kinds, sentinel_kind, tmp_path) as made:
+    with deployment(lab, kinds, sentinel_kind, tmp_path) as made:
         with RedisPy(made.sentinels) as one, IoRedis(made.sentinels) as other:
             clients: tuple[Client, ...] = (one, other)
             for client in clients:
@@ -58,7 +58,7 @@ def test_failover(lab: Lab, tmp_path: Path, sentinel_kind: str, way: str, kinds:
         check_roles_are_kept(made)
 
 
-def check_roles_are_kept(made: Town) -> None:
+def check_roles_are_kept(made: Deployment) -> None:
     """Sentinel had each node rewrite its file: started from it, all are what they were, by partial resyncs."""
     full = made.master.stat("sync_full")
     for node in list(made.nodes.values()):
@@ -76,9 +76,9 @@ def check_roles_are_kept(made: Town) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("sentinel_kind", ["redis7", "valkey8"])
-def test_an_idle_town_is_switched_without_a_full_resync(lab: Lab, tmp_path: Path, sentinel_kind: str) -> None:
+def test_an_idle_deployment_is_switched_without_a_full_resync(lab: Lab, tmp_path: Path, sentinel_kind: str) -> None:
     """The sentinels' own messages do not move the old master past the switch; there is no PING in this hour."""
-    with town(lab, KINDS, sentinel_kind, tmp_path) as made:
+    with deployment(lab, KINDS, sentinel_kind, tmp_path) as made:
         for node in made.nodes.values():
             node.call("CONFIG", "SET", "repl-ping-replica-period", "3600")
         full = {port: node.stat("sync_full") for port, node in made.nodes.items()}
@@ -94,7 +94,7 @@ def test_an_idle_town_is_switched_without_a_full_resync(lab: Lab, tmp_path: Path
 def test_many_failovers(lab: Lab, tmp_path: Path, sentinel_kind: str, kinds: tuple[str, ...]) -> None:
     """In turn by kill, freeze and command; the times are printed."""
     times: list[Times] = []
-    with town(lab, kinds, sentinel_kind, tmp_path) as made:
+    with deployment(lab, kinds, sentinel_kind, tmp_path) as made:
         with RedisPy(made.sentinels) as one, IoRedis(made.sentinels) as other:
             clients: tuple[Client, ...] = (one, other)
             for number in range(MANY):
