@@ -1,7 +1,5 @@
-"""Who is told how far the node is, from its first line in the log to its last: people, scripts, systemd, the event log.
-
-One method per step of the node's life; what happens in each is `life`'s.
-"""
+"""Tells how far the node is, from its first line in the log to its last: to people (the log), scripts (the pidfile),
+systemd and the event log. `life` calls one method at each step of the node's life."""
 
 from __future__ import annotations
 
@@ -36,7 +34,8 @@ class Announcer:
         self._log = log
 
     def starting(self, notices: Sequence[Event]) -> None:
-        """The process is there; `notices` are what the operator should know. Raises ConfigError without a log."""
+        """The process has started; `notices` are logged for the operator. Raises ConfigError when the log cannot be
+        opened."""
         settings = self._node.settings
         self._log.open(settings.logfile, settings.loglevel)
         self._log(events.Starting(VERSION, os.getpid()))
@@ -46,7 +45,7 @@ class Announcer:
             self._log(events.SupervisorMissing())
 
     def listening(self) -> None:
-        """The ports are open. Raises ConfigError when the event log cannot be."""
+        """The ports are open. Raises ConfigError when the event log cannot be opened."""
         self._event_log.open()
         self._event_log(NodeStarted(VERSION, os.getpid(), self._node.process.tcp_port))
 
@@ -64,7 +63,7 @@ class Announcer:
         self._event_log(NodeReady(self._node.keyspace.key_count, startup_ms))
 
     def ended(self, *, orderly: bool) -> None:
-        """The node is no more; `orderly` if it was told to end, and not because it could not start."""
+        """The node has ended. `orderly`: it was told to end; otherwise it could not start."""
         self._pidfile.remove()
         self._event_log(NodeStopped(round(self._clock.now() - self._node.process.started_at, 3)))
         self._event_log.close()

@@ -1,6 +1,7 @@
-"""The parts of a node: each made with the parts that it uses, and who hears of what. Nothing happens here.
+"""Makes all parts of a node, each with the parts that it uses, and subscribes parts to the signals of others.
 
-What a part does in the course of the node's life stands in `service`, the steps of that life in `life`.
+`loop` makes the App, and runs it by `life`, which has the steps of a node's life. `service` says what a part does at
+each step. App itself does nothing else.
 """
 
 from __future__ import annotations
@@ -65,11 +66,11 @@ if TYPE_CHECKING:
 
 @final
 class App:
-    """One node: its state, and every shell around it. `life` runs it."""
+    """One node: its state, and every shell around it."""
 
     def __init__(self, settings: Settings, config_file: Path | None) -> None:
-        """Must be made inside the loop it is to run in."""
-        # What all others stand on.
+        """Must be made inside the event loop that the node runs in. `config_file` is None if there is none."""
+        # Parts that nearly all others use.
         self.clock = clock = Clock()
         self.randomness = randomness = Randomness()
         self.signals = signals = Signals()
@@ -108,7 +109,7 @@ class App:
         self.failovers = failovers = Failovers(node, clients, replicas, roles, clock, log, event_log)
         self.aof = aof = AofKeeper(node, dispatcher, clients, saver, files, signals, faults, clock, log)
         self.streams = streams = self._stream_server() if settings.stream_port else None
-        # What happens in time.
+        # Parts that work from time to time.
         supervision = Supervision(node, os.environ)
         process.supervised = supervision.kind
         use = ProcessUse(node, clock)
@@ -167,7 +168,7 @@ class App:
         self._subscribe()
 
     def _stream_server(self) -> StreamServer:
-        """The stream port: what it needs is imported only where it is wanted."""
+        """The stream port. Its modules are imported only on nodes that have one."""
         from pyrepl.daemon.changes.server import StreamServer
 
         return StreamServer(
@@ -175,7 +176,7 @@ class App:
         )
 
     def _subscribe(self) -> None:
-        """Who hears of what, in this order."""
+        """Subscribe the parts to signals; of each signal they hear in the order that stands here."""
         signals = self.signals
         self.clients.lost.subscribe(self.replicas.lost)
         signals.deliveries.subscribe(self.clients.deliver)

@@ -1,4 +1,5 @@
-"""How a node gets its data and its role when it starts: the append-only file or dump.rdb, then a master to follow."""
+"""Gives a node its data and its role when it starts: from the append-only file or dump.rdb, then by `replicaof`. `life`
+calls `load` while clients get -LOADING."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class Beginning:
         use: ProcessUse,
         config_file: Path | None,
     ) -> None:
-        """`config_file` is the configuration file, beside which CONFIG REWRITE may have left half a one."""
+        """`config_file` is the configuration file; beside it a CONFIG REWRITE that was killed may have left a temporary
+        file."""
         self._node = node
         self._files = files
         self._saver = saver
@@ -41,7 +43,7 @@ class Beginning:
         self._config_file = config_file
 
     async def load(self) -> None:
-        """Load what is on disk, and follow whom the configuration names. Raises ConfigError."""
+        """Load the data on disk, then follow the master that the configuration names, or be one. Raises ConfigError."""
         self._remove_unfinished()
         self._use.note_start()
         place = await self._aof.load_at_start()
@@ -55,7 +57,7 @@ class Beginning:
             self._dispatcher.propagate_expired()
 
     def _remove_unfinished(self) -> None:
-        """What processes before us were still writing when they were killed."""
+        """Remove temporary files that processes before us were writing when they were killed."""
         remove_leftovers(self._saver.dump_path.parent)
         if self._config_file is not None:
             remove_unfinished(self._config_file)

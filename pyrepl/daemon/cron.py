@@ -1,6 +1,7 @@
-"""The timer of a node: `hz` times a second it ticks each service that is due. What they do is theirs.
+"""The timer of a node: `hz` times a second it calls `tick` of each service whose deadline has come.
 
-It wakes the node so often and no more, whatever the services' deadlines are.
+The timer wakes the node exactly so often, whatever the services' deadlines are: a deadline means the first tick of the
+timer behind it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Cron:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._due: dict[Service, float] = {}
-        """When each of them is to be ticked next, in monotonic seconds."""
+        """When `tick` of each service is due, in monotonic seconds."""
 
     def start(self) -> None:
         """Tick from now on; the first time after one period."""
@@ -51,7 +52,8 @@ class Cron:
                 self._due[service] = self._ticked(service, now)
 
     def _ticked(self, service: Service, now: float) -> float:
-        """Its next deadline. A defect in one service must not stop the others: it is logged, and the node goes on."""
+        """Tick one service, and return its next deadline. A defect in one service must not stop the others: it is
+        logged, and the node goes on."""
         try:
             service.tick(now)
         except Exception as error:

@@ -1,10 +1,11 @@
-"""How a node ends: SHUTDOWN, SIGTERM, SIGINT. Feeds the replicas to the last byte, saves when it is to, and stops.
+"""Ends a node, for SHUTDOWN, SIGTERM and SIGINT: waits for its replicas, saves if that is wanted, and stops.
 
-Redis's order (7.0, `prepareForShutdown`): pause writes, wait up to shutdown-timeout for lagging replicas, kill the
-snapshot child, save, say goodbye. A second signal while it waits ends at once. Where the snapshot cannot be written the
-node goes on, however often it is told, as in Redis: what changed since the last one would be lost. A replica with
-replicas of its own waits for them too, which Redis does not, and takes nothing from its master meanwhile: what it saves
-then ends where they are, and they can be continued when it is back.
+The order is Redis's (7.0, `prepareForShutdown`): pause writes, wait up to shutdown-timeout for replicas that lag, kill
+the snapshot child, save. A second signal during the wait ends the node at once. If the snapshot cannot be written, the
+node goes on, however often it is told to end, as in Redis: otherwise all changes since the last snapshot would be lost.
+
+Unlike Redis, a replica waits for its own replicas too, and takes nothing from its master meanwhile. So the data that it
+saves ends at the place in the stream where its replicas are, and after a restart they can be continued.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pyrepl.resp.reply import OK, Reply
 
 SHUTDOWN_FAILED: Final = "ERR Errors trying to SHUTDOWN. Check logs."
 SIGNAL_TIMEOUT_S: Final = 8.0
-"""A supervisor that sent SIGTERM loses patience after ten seconds, so a signal waits no longer than this."""
+"""The longest wait for replicas after a signal: a supervisor that sent SIGTERM kills the process after ten seconds."""
 
 _LOOK_EVERY_S: Final = 0.02
 _GETACK_EVERY: Final = 10
@@ -37,7 +38,7 @@ _GETACK_EVERY: Final = 10
 
 @final
 class Ending:
-    """The end of a node, possibly waiting.
+    """The end of a node, at once or after a wait.
 
     Invariant: `_task` is set exactly while a shutdown waits for replicas.
     """
@@ -59,7 +60,7 @@ class Ending:
         self._saver = saver
         self._log = log
         self.stopped: Final = asyncio.get_running_loop().create_future()
-        """Done once the node is to be left."""
+        """A future that is done once the node has to stop; `life` awaits it."""
         self._task: asyncio.Task[None] | None = None
         self._signalled = False
         self.ended = False
@@ -81,7 +82,12 @@ class Ending:
         return OK
 
     def begin(self, mode: SaveMode, *, now: bool, force: bool, timeout_s: float = -1) -> bool:
-        """Begin to end; False when it failed at once. Who waits for it (ShutdownWait) is told if it fails later."""
+        """Begin to end the node. False when saving failed at once, and the node goes on. If saving fails later, clients
+        that wait for the end (ShutdownWait) get an error.
+
+        `now`: do not wait for replicas. `force`: end even if saving fails. `timeout_s` limits the wait for replicas;
+        below 0 means shutdown-timeout.
+        """
         if self._task is not None:
             return True
         limit_s = timeout_s if timeout_s >= 0 else float(self._node.settings.shutdown_timeout)
@@ -93,7 +99,7 @@ class Ending:
         return True
 
     def signal(self, name: str) -> None:
-        """SIGTERM or SIGINT; the second one ends without waiting or saving."""
+        """SIGTERM or SIGINT has come. The second one ends the node without waiting or saving."""
         if self._signalled:
             self._log(events.SecondSignalReceived(name))
             self._saver.stop()
@@ -108,7 +114,7 @@ class Ending:
             self._signalled = False
 
     def abort(self) -> bool:
-        """SHUTDOWN ABORT; False when nothing was in progress."""
+        """SHUTDOWN ABORT: go on. False when no shutdown was waiting."""
         if self._task is None:
             return False
         self._task.cancel()
@@ -134,7 +140,8 @@ class Ending:
         self._clients.waits.finish_all(Kind.SHUTDOWN, CommandError(SHUTDOWN_FAILED))
 
     def _hold_writes(self) -> None:
-        """From here on nothing changes: what is saved is what the replicas have."""
+        """Stop all changes from clients and from our master, so that the snapshot that is saved later holds exactly the
+        data that the replicas get."""
         self._node.pause.hold_writes(Holder.SHUTDOWN)
         self._roles.stop_listening()
 
@@ -147,7 +154,8 @@ class Ending:
     def _finish(self, mode: SaveMode, *, force: bool) -> bool:
         """Save if that is wanted, and stop. False when saving failed and the node must go on."""
         self._report_replicas()
-        # Between the save and the last closed connection the loop turns on: no write and no PING may come then.
+        # The loop still turns between the save and the end of the last connection: no write and no PING may enter the
+        # stream then, or it would be longer than the snapshot says.
         self._hold_writes()
         self._node.replication.role.stand_still(True)
         self._saver.stop()

@@ -1,6 +1,7 @@
-"""FAILOVER: the shell of `replication.failover`. Pauses writes, hands over, puts things back if it comes to nothing.
+"""FAILOVER: the shell around `replication.failover`, the machine that takes the decisions.
 
-The hand-over itself, following the former replica, is `roles`'.
+While a failover is under way, writes are paused and our stream stands still. When the replica has all of the stream,
+`roles` hands over to it: this node follows its former replica. If the failover is given up, all is undone.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from pyrepl.replication.failover import FailoverState, GaveUp, HandOver
 class Failovers(Service):
     """The failovers of a node, one at a time.
 
-    Invariant: while the machine is not at rest, writes are paused, and our stream stands still. That is why what a
-    read finds expired is hidden instead of deleted: a DEL would move the end of the stream.
+    Invariant: while the machine is not at rest, writes are paused, and our stream stands still. That is why a key that
+    a read finds expired is hidden instead of deleted: a DEL would move the end of the stream.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Failovers(Service):
         log: Log,
         tell: Callable[[Record], None],
     ) -> None:
-        """`tell` is the event log."""
+        """`tell` takes the records of the event log."""
         self._node = node
         self._clients = clients
         self._replicas = replicas
@@ -50,7 +51,8 @@ class Failovers(Service):
         self._machine = node.replication.failover
 
     def request(self, target: tuple[str, int] | None, *, force: bool, timeout_ms: int | None) -> None:
-        """FAILOVER. Raises CommandError when it cannot begin."""
+        """FAILOVER: begin to hand over to `target` (host, port), or to any replica for None. `force`: hand over at the
+        end of the timeout even if the replica lacks a part of the stream. Raises CommandError when it cannot begin."""
         timeout_s = None if timeout_ms is None else timeout_ms / 1000
         self._machine.begin(target, force=force, timeout_s=timeout_s, now=self._clock.now())
         self._teller.requested(None if target is None else f"{target[0]}:{target[1]}")
@@ -59,16 +61,16 @@ class Failovers(Service):
         self._replicas.plan_pump()
 
     def abort(self) -> None:
-        """FAILOVER ABORT. Raises CommandError when there is none."""
+        """FAILOVER ABORT. Raises CommandError when no failover is under way."""
         self._machine.abort()
         self._carry_out()
 
     def acked(self) -> None:
-        """A replica has acknowledged something."""
+        """A replica has acknowledged more: it may have all of the stream now."""
         self.tick(self._clock.now())
 
     def tick(self, now: float) -> None:
-        """Go on, or give up, if a failover is under way."""
+        """If a failover is under way, let the machine look at the replicas and the time."""
         if self._machine.state is not FailoverState.NONE:
             self._machine.tick(now)
             self._carry_out()
@@ -77,7 +79,8 @@ class Failovers(Service):
         return now
 
     def handed_over(self, refusal: str) -> None:
-        """The link to our former replica says how it went; `refusal` is empty when that is the master now."""
+        """The link to our former replica has an answer: `refusal` is empty when that node is the master now, otherwise
+        its reason."""
         self._machine.ended(refusal)
         if not refusal:
             self._teller.done()

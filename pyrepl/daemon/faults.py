@@ -1,4 +1,5 @@
-"""What becomes of the process when it is wrong: a defect is logged and survived, data that must not be kept ends it."""
+"""What the process does about its own defects: most are logged and survived; where the data would become wrong, the
+process ends at once."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from pyrepl.observability import events
 
 @final
 class Faults:
-    """The last resort of every part of a node."""
+    """The two answers to a fault, for every part of a node."""
 
     def __init__(self, log: Log, event_log: EventLog) -> None:
         self._log = log
@@ -29,6 +30,7 @@ class Faults:
         self.survived(str(context.get("message", "a callback")), error if isinstance(error, Exception) else Exception())
 
     def die(self) -> NoReturn:
-        """End at once, as it stands: what is on disk is right, and nothing may be added to it or answered."""
+        """End the process at once, without saving or answering: the data on disk is right, and the data in memory must
+        not be added to it."""
         self._event_log.close()
         os._exit(1)

@@ -1,4 +1,5 @@
-"""The figures of INFO that only a look from time to time shows: rates a second, and what the process uses."""
+"""The figures of INFO that must be measured from time to time: rates per second, and the process's use of processor and
+memory."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ _USE_EVERY_S: Final = 1.0
 
 @final
 class Rates(Service):
-    """Samples what comes and goes, for the rates of INFO stats."""
+    """Samples the counters of commands and bytes, for the rates in INFO stats."""
 
     def __init__(self, node: Node) -> None:
         self._stats = node.stats
 
     def tick(self, now: float) -> None:
-        """Take a sample of each."""
+        """Take a sample of each counter."""
         stats = self._stats
         stats.ops.sample(stats.total_commands_processed, now)
         stats.input.sample(stats.total_net_input_bytes, now)
@@ -45,13 +46,13 @@ class ProcessUse(Service):
         self._page_bytes = resource.getpagesize()
 
     def note_start(self) -> None:
-        """Nothing is loaded yet: what the process uses now is what a node without data uses."""
+        """Note how much memory a node without data uses; to be called before anything is loaded."""
         self.tick(self._clock.now())
         held_bytes, files_bytes = self._resident()
         self._node.process.startup_bytes = held_bytes - files_bytes
 
     def tick(self, now: float) -> None:
-        """Look once."""
+        """Measure the process."""
         process = self._node.process
         own = resource.getrusage(resource.RUSAGE_SELF)
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -67,8 +68,8 @@ class ProcessUse(Service):
         return now + _USE_EVERY_S
 
     def _resident(self) -> tuple[int, int]:
-        """Bytes that the process holds in memory, and how many of them are mapped files; what it held last, and 0, if
-        the system does not tell."""
+        """(bytes that the process holds in memory, bytes of them that are mapped files). If the system does not tell,
+        the last measure and 0."""
         with suppress(OSError), open("/proc/self/statm", "rb") as statm:
             _, held_pages, files_pages, *_ = map(int, statm.read().split())
             return held_pages * self._page_bytes, files_pages * self._page_bytes

@@ -1,4 +1,4 @@
-"""The life of a node, from the first line of its log to the last: one step after the other, no more.
+"""The life of a node, from the first line of its log to the last: the order of its steps. Each step is another part's.
 
 The order is that of Redis 7.0, as people and scripts look for the lines of its log in that order.
 """
@@ -34,7 +34,7 @@ _FLUSH_S: Final = 1.0
 
 @final
 class Life:
-    """Takes a node through its life."""
+    """Runs a node."""
 
     def __init__(
         self,
@@ -65,7 +65,8 @@ class Life:
         self._log = log
 
     async def run(self, notices: Sequence[Event]) -> None:
-        """Live until SHUTDOWN or a signal; `notices` are logged first. Raises ConfigError when it cannot start."""
+        """Run the node until SHUTDOWN or a signal. `notices` are logged first. Raises ConfigError when the node cannot
+        start."""
         enter_directory(self._node)
         self._announcer.starting(notices)
         self._ports.listen()
@@ -91,14 +92,15 @@ class Life:
     # ------------------------------------------------------------------ inside
 
     async def _begin(self) -> None:
-        """Load the data, take the role, and say that we are ready. Clients are answered meanwhile, with -LOADING."""
+        """Load the data, take the role, begin the services, and tell that the node is ready. Meanwhile clients get
+        -LOADING."""
         await self._beginning.load()
         self._services.begin()
         self._ports.tell_ready()
         self._announcer.ready()
 
     async def _leave(self) -> None:
-        """Close what is open. Clients are last, as they are still sent what they have coming."""
+        """Stop everything. Client connections are closed last, as replies may still wait to be written."""
         self._cron.stop()
         self._services.stop()
         await self._flush_clients()
@@ -106,7 +108,7 @@ class Life:
         self._announcer.ended(orderly=self._ending.ended)
 
     async def _flush_clients(self) -> None:
-        """Close every connection once what was written is out, but wait no longer than a moment for the slow."""
+        """Close every connection once its replies are out, but wait one second at most for slow readers."""
         for conn in list(self._clients.conns.values()):
             conn.close()
         until = self._clock.now() + _FLUSH_S
@@ -116,13 +118,13 @@ class Life:
     def _watch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._faults.survived_callback)
-        # A terminal that closes, and a peer that goes, end no daemon.
+        # SIGHUP comes when a terminal closes, which must not end a daemon.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT, "SIGINT")):
             loop.add_signal_handler(number, self._ending.signal, name)
 
     def _progress_bar(self) -> ProgressBar | None:
-        """Somebody watches: show how a sync goes."""
+        """Show how far a sync is, if the log goes to a terminal, where somebody watches."""
         if self._node.settings.logfile or not sys.stdout.isatty():
             return None
         from pyrepl.daemon.following.progress_bar import ProgressBar

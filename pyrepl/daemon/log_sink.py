@@ -1,6 +1,7 @@
-"""Where events become lines: unbuffered, on stdout or in `logfile`. How a line reads is `observability.event`'s.
+"""The text log: writes each event as one line, unbuffered, to standard output or to `logfile`.
 
-A log that cannot be written must not end the node: such lines are lost and counted.
+`observability.event` makes the text of a line. A log that cannot be written must not end the node: lines that the disk
+refuses are lost and counted.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Log(Service):
     """The text log. Call it with an event."""
 
     def __init__(self, clock: Clock, role: Callable[[], str]) -> None:
-        """`role` gives M for a master and S for a replica, as Redis marks its lines."""
+        """`role` returns M for a master and S for a replica: the mark in each line, as in Redis's log."""
         self._clock = clock
         self._role = role
         self._fd = 1
@@ -35,7 +36,8 @@ class Log(Service):
         """Takes the lines instead of standard output while a progress bar is on the screen."""
 
     def open(self, path: str, level: str) -> None:
-        """Write to `path` from now on, to stdout when it is empty. Raises ConfigError when it cannot be opened."""
+        """Write to the file `path` from now on, or to standard output if it is empty. Raises ConfigError when the file
+        cannot be opened."""
         self.level = Level.named(level)
         fd = 1
         if path:
@@ -67,7 +69,7 @@ class Log(Service):
             self.lost_lines += 1
 
     def tick(self, now: float) -> None:
-        """The log file was renamed or removed (logrotate): go on in a new one of the old name."""
+        """If the log file was renamed or removed (logrotate), go on in a new file of the old name."""
         if not self._path:
             return
         with suppress(OSError):
@@ -85,7 +87,7 @@ def _open(path: str) -> int:
 
 
 def _is_at(fd: int, path: str) -> bool:
-    """Is the open file the one of that name?"""
+    """Is the open file `fd` the file that has the name `path`?"""
     try:
         return os.path.samestat(os.fstat(fd), os.stat(path))
     except FileNotFoundError:

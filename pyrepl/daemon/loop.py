@@ -1,8 +1,9 @@
-"""Runs a node in an event loop of its own, and turns why it could not start into one line and an exit code.
+"""Runs a node in an event loop of its own. If the node cannot start, prints the reason in one line and returns an exit
+code; `cli` calls it.
 
-A node that has ended ends the process at once: all it had to write is written, and what its threads may still be at (an
-fsync on a slow disk, memory to be touched) is nobody's any more. The interpreter would wait for them without end, and
-take millions of keys apart.
+When a node has ended, the process ends at once (`os._exit`): all that the node had to write is written, and nobody
+needs the rest of its threads' work (an fsync on a slow disk, memory to be touched). A normal exit of the interpreter
+would wait for these threads without a limit, and free millions of keys one by one.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from pyrepl.observability import events
 from pyrepl.observability.event import Event
 
 RESERVED_FDS: Final = 32
-"""Descriptors that are no client's: sockets listened on, files, the child's pipe (Redis's CONFIG_MIN_RESERVED_FDS)."""
+"""Descriptors that are not for clients: listening sockets, files, the child's pipe (Redis's
+CONFIG_MIN_RESERVED_FDS)."""
 
 
 def run_node(settings: Settings, config_file: Path | None, loaded: Loaded) -> int:
-    """Live until the node is told to end, and the process with it; the exit code when it could not start.
-
-    `loaded` is what loading `settings` showed.
+    """Run a node until it is told to end, which also ends the process. Returns only when the node could not start: the
+    exit code. `loaded` is what the loading of `settings` has reported.
     """
     gc.collect()
     gc.freeze()
@@ -67,7 +68,7 @@ async def _live(settings: Settings, config_file: Path | None, notices: list[Even
 
 
 def _notices(config_file: Path | None, loaded: Loaded) -> list[Event]:
-    """What the operator should know of the configuration."""
+    """The lines for the operator about the configuration."""
     first = events.ConfigurationLoaded() if config_file is not None or loaded.seen else events.NoConfigurationFile()
     text = loaded.notice()
     return [first] if text is None else [first, events.ConfigurationNotice(text)]

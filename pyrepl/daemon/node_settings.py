@@ -1,6 +1,6 @@
-"""Settings that the node's pure parts keep a copy of: handed over whenever they change.
+"""Hands settings to the pure parts of the node that keep copies of them, at the start and whenever they change.
 
-Who looks a setting up when it is needed has no business here; parts with a clock or a socket are told themselves.
+Parts that read a setting at each use need nothing from this module. Parts that are services hear of changes themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class NodeSettings(Service):
     """Hands settings to the node's state, its replication, its log and the working directory."""
 
     def __init__(self, node: Node, options: RosterOptions, log: Log, tell: Callable[[Record], None]) -> None:
-        """`options` are those of the node's replication; `tell` is the event log."""
+        """`options` are the options of the node's roster; `tell` takes the records of the event log."""
         self._node = node
         self._options = options
         self._log = log
@@ -40,7 +40,7 @@ class NodeSettings(Service):
         set_by_name(options, settings, ROSTER)
         set_by_name(options.session, settings, SESSION)
         options.dialects = dialects_of(settings)
-        # The append-only file and subscribers are readers of the stream, so it stays while there may be one.
+        # The append-only file and subscribers read the backlog, so it must stay while either may exist.
         kept = settings.appendonly or bool(settings.stream_port)
         options.backlog_ttl_s = 0 if kept else settings.repl_backlog_ttl
         self._resize_backlog()
@@ -57,7 +57,7 @@ class NodeSettings(Service):
 
 
 def enter_directory(node: Node) -> None:
-    """Make the directive `dir` the working directory, and absolute. Raises ConfigError."""
+    """Make `dir` the working directory, and set the directive to its absolute path. Raises ConfigError."""
     path = node.settings.dir
     try:
         os.chdir(path)

@@ -1,6 +1,7 @@
-"""Options of machines that are directives: a row for each, so that a new one needs no line of code that copies it.
+"""Options of the pure machines that are equal to a directive: one row for each, so that no code has to copy them.
 
-What is made of several directives, or of something else besides, is set by whoever keeps the options.
+An option that is made from several directives, or from something else, is set by the part that owns the options
+(`node_settings`, `roles`, `changes/server.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ ROSTER: Final = {
     "max_concurrent_syncs": "repl_max_concurrent_syncs",
     "ping_period_s": "repl_ping_replica_period",
 }
-"""Options of the roster, and the directives that they are."""
+"""Options of the roster, each with its directive."""
 
 SESSION: Final = {
     "timeout_s": "repl_timeout",
@@ -26,28 +27,28 @@ SESSION: Final = {
     "soft_limit_bytes": "client_output_buffer_limit.replica.soft_bytes",
     "soft_limit_s": "client_output_buffer_limit.replica.soft_seconds",
 }
-"""Of all sessions with replicas."""
+"""Options of all sessions with replicas."""
 
 LINK: Final = {"timeout_s": "repl_timeout"}
-"""Of the link to our master."""
+"""Options of the link to our master."""
 
 INTRODUCTION: Final = {"announce_ip": "replica_announce_ip", "user": "masteruser", "password": "masterauth"}
-"""Of what we tell our master about ourselves."""
+"""Fields of the introduction: what we tell our master about ourselves."""
 
 SUBSCRIPTION: Final = {
     "line_bytes": "stream_line_limit",
     "row_bytes": "stream_row_limit",
     "output_bytes": "stream_output_buffer_limit",
 }
-"""Of all subscriptions of the stream port."""
+"""Options of all subscriptions of the stream port."""
 
 BY_NAME: Final = (ROSTER, SESSION, LINK, INTRODUCTION, SUBSCRIPTION)
 
 
 def set_by_name(options: object, settings: object, names: Mapping[str, str]) -> None:
-    """Set each of these options to the directive (or the part of one, behind a dot) that stands beside it.
+    """Set each option in `names` to its directive in `settings`, or to a part of a directive, named behind a dot.
 
-    An option keeps its type: seconds that are whole in a directive are floats in options, words are texts.
+    An option keeps its type: an int of a directive becomes a float, and bytes become text, where the option has one.
     """
     for option, directive in names.items():
         setattr(options, option, _alike(getattr(options, option), attrgetter(directive)(settings)))

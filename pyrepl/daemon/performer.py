@@ -1,6 +1,7 @@
-"""Carries out what commands ask of the process: finds the deed that belongs to an Effect.
+"""Carries out the effects that commands return: finds the function, called a deed, that belongs to an effect.
 
-The deeds are the parts' of the node: each part, or a `deeds` module beside it, gives those that are its own.
+The parts of the node own the deeds: each part, or a `deeds` module beside it, gives its own to `learn`. The dispatcher
+calls `perform`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pyrepl.commands.engine.effect import Effect
 from pyrepl.resp.reply import Reply
 
 Deed = Callable[[Call, Any], Reply]
-"""Carries an effect out and gives its reply, as the effect's docstring says. Raises CommandError as commands do."""
+"""Carries out an effect and returns the reply of the command, as the effect's docstring says. Raises CommandError."""
 
 Deeds = Mapping[type[Effect], Deed]
 """Which deed belongs to which effect."""
@@ -21,13 +22,14 @@ Deeds = Mapping[type[Effect], Deed]
 
 @final
 class Performer:
-    """Performs effects for one node; how each is carried out it learns once the parts of the node are made."""
+    """The deeds of one node. They are learned after the parts are made, as the parts need the dispatcher, which needs
+    this object."""
 
     def __init__(self) -> None:
         self._deeds: dict[type[Effect], Deed] = {}
 
     def learn(self, *parts: Deeds) -> None:
-        """From now on these effects are carried out so. Raises ValueError when two parts give a deed for one effect."""
+        """Add deeds. Raises ValueError when two parts give a deed for the same effect."""
         for deeds in parts:
             twice = [effect.__name__ for effect in deeds if effect in self._deeds]
             if twice:
@@ -40,5 +42,6 @@ class Performer:
         return frozenset(self._deeds)
 
     def perform(self, call: Call, effect: Effect) -> Reply:
-        """The reply to the command that returned `effect`. Raises CommandError as commands do."""
+        """Carry out `effect`, and return the reply to the command that returned it. Raises CommandError, and KeyError
+        for an effect without a deed."""
         return self._deeds[type(effect)](call, effect)

@@ -13,7 +13,7 @@ from pyrepl.observability import events
 
 @final
 class PidFile:
-    """The pidfile, if one is wanted; that it cannot be written is told, and no obstacle."""
+    """The pidfile, if the directive names one. A pidfile that cannot be written is logged, and the node goes on."""
 
     def __init__(self, settings: Settings, log: Log) -> None:
         self._settings = settings
@@ -30,7 +30,7 @@ class PidFile:
             self._log(events.PidFileFailed(path, error.strerror or str(error)))
 
     def remove(self) -> None:
-        """The node has ended. Raises OSError."""
+        """Remove the file, as the node has ended. Raises OSError."""
         if self._settings.pidfile:
             self._log(events.PidFileRemoved())
             Path(self._settings.pidfile).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What the system tells of the process that a node is: INFO shows it, and nothing of it changes while it runs."""
+"""Facts about the operating system's process that do not change while the node runs; INFO shows them."""
 
 from __future__ import annotations
 

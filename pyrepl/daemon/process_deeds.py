@@ -1,4 +1,4 @@
-"""What commands ask of the process that needs none of its parts: to stand still for a while, a line in the log."""
+"""Carries out the effects that need no part of the node but the log: DEBUG SLEEP, and a line in the log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyrepl.resp.reply import OK, Reply
 
 @final
 class ProcessDeeds:
-    """The deeds that are no part's."""
+    """The effects that belong to no other part."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

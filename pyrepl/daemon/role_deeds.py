@@ -1,4 +1,5 @@
-"""What commands ask of the node's role: REPLICAOF, FAILOVER, and CLIENT KILL, which may break the master's link."""
+"""Carries out the commands that concern the node's role: REPLICAOF, FAILOVER, and CLIENT KILL, which may break the link
+to the master."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from pyrepl.resp.reply import OK, Reply
 
 @final
 class RoleDeeds:
-    """The deeds of whoever decides whom the node follows."""
+    """The effects that `Roles` and `Failovers` carry out."""
 
     def __init__(self, roles: Roles, failovers: Failovers, clients: Clients, log: Log) -> None:
         self._roles = roles

@@ -1,6 +1,8 @@
-"""Master or replica at run time: makes and ends the link to a master as `replication.role` decides.
+"""Makes the node a master or a replica while it runs: starts and ends the link to a master, and carries out what a
+change of role means for the other parts.
 
-The link's bytes are `master_link`'s, our own replicas `replicas`'.
+`replication.role` keeps the role and its rules; `beginning`, `role_deeds` and `failovers` call this module. Not here:
+the bytes of the link (`following/master_link.py`), our own replicas (`feeding/replicas.py`).
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ _CREDENTIALS: Final = frozenset({"masterauth", "masteruser"})
 
 @final
 class Roles(LinkOwner, Service):
-    """Whom the node follows.
+    """The role of the node at run time, and the owner of the link to its master.
 
     Invariant: `_shell` is set exactly while the node is a replica.
     """
@@ -68,7 +70,7 @@ class Roles(LinkOwner, Service):
         log: Log,
         tell: Callable[[Record], None],
     ) -> None:
-        """`tell` is the event log."""
+        """`tell` takes the records of the event log."""
         self._node = node
         self._clients = clients
         self._replicas = replicas
@@ -90,11 +92,11 @@ class Roles(LinkOwner, Service):
 
     @property
     def link_client_id(self) -> int:
-        """The id of the master's client; 0, which no client has, on a master."""
+        """The id of the client that stands for our master in CLIENT LIST; 0, which no client has, on a master."""
         return self._shell.client.id if self._shell is not None else 0
 
     def follow(self, host: str, port: int, *, by: Client) -> None:
-        """Follow host:port from now on; `by` is the client that wants it."""
+        """REPLICAOF: follow host:port from now on. `by` is the client that asked, for the log."""
         self._teller.asked_to_follow(f"{host}:{port}", self._name(by), offers_own_stream=self._role.makes_stream)
         self._signals.role_changes.tell()
         stream_db = self._node.replication.next_db
@@ -102,14 +104,15 @@ class Roles(LinkOwner, Service):
         self._follow(host, port, stream_db)
 
     def follow_at_start(self, host: str, port: int, aux: dict[bytes, bytes]) -> None:
-        """Follow host:port by configuration. `aux` are the fields of the snapshot that was loaded: one that states its
-        place in a stream lets us ask to continue there."""
+        """Follow host:port as the configuration says. `aux` are the fields of the snapshot that was loaded: if they
+        state a place in a stream, we ask the master to continue there."""
         place = self._restore(aux)
         self._follow(host, port, 0 if place is None else place.db, at_start=True)
 
     def lead_at_start(self, aux: dict[bytes, bytes]) -> None:
-        """Be a master by configuration. A snapshot that states its place in a stream lets the replicas of before
-        continue: the stream goes on from there under a new id, and the old one is valid up to there (Redis 7.0)."""
+        """Be a master as the configuration says. If the fields `aux` of the snapshot state a place in a stream, our
+        former replicas can be continued: the stream goes on from that place under a new id, and the old id stays valid
+        up to the place (Redis 7.0)."""
         if self._restore(aux) is not None:
             replication = self._node.replication
             replication.history.shift(self._randomness.replid(), Offset(replication.backlog.end))
@@ -144,23 +147,24 @@ class Roles(LinkOwner, Service):
         self._replicas.plan_pump()
 
     def promote(self, *, by: Client) -> None:
-        """Be a master from now on."""
+        """REPLICAOF NO ONE: be a master from now on. `by` is the client that asked, for the log."""
         self._lead("replicaof")
         self._teller.promoted(self._name(by))
 
     def hand_over(self, host: str, port: int) -> None:
-        """FAILOVER: follow our replica, which is to be the master. The signal `handed_over` tells how it went."""
+        """FAILOVER: follow our replica at host:port, and ask it to be the master. The signal `handed_over` tells how
+        this went."""
         self._handing_over = True
         self._signals.role_changes.tell()
         self._follow(host, port, self._node.replication.next_db, takes_over=True)
 
     def take_back(self) -> None:
-        """The hand-over came to nothing: be the master again."""
+        """The hand-over has failed: be the master again."""
         self._handing_over = False
         self._lead("failover_given_up")
 
     def take_over(self) -> None:
-        """Our master wants us in its place, and nothing stands against it: be the master."""
+        """Our master asks us to take its place, and `why_not_take_over` found no reason against it: be the master."""
         replication = self._node.replication
         self._teller.asked_to_take_over(f"{replication.master_host}:{replication.master_port}")
         self._lead("failover")
@@ -179,36 +183,37 @@ class Roles(LinkOwner, Service):
     def _tell_hand_over(self, refusal: str) -> None:
         if self._handing_over:
             self._handing_over = False
-            # Later, as the link is in the middle of telling us.
+            # In a later turn: the link is in the middle of a call here, and a subscriber may end it.
             asyncio.get_running_loop().call_soon(self._signals.handed_over.tell, refusal)
 
     def hurry(self) -> None:
-        """What may have stood in the way is mended: try the master now, not when the backoff says."""
+        """Connect to the master now instead of after the backoff: the reason of the last failure may be gone."""
         if self._shell is not None:
             self._shell.link.hurry(self._clock.now())
             self._shell.pump()
 
     def drop_link(self) -> None:
-        """Break the connection to the master; it is made again."""
+        """Break the connection to the master; the link connects again."""
         if self._shell is not None:
             self._shell.drop()
 
     def stop_listening(self) -> None:
-        """The node is about to end: its stream stands still from here, so that its replicas can have all of it."""
+        """The node is about to end: take no more from the master, so that our stream stands still and our replicas can
+        get all of it."""
         if self._shell is not None:
             self._shell.stop()
 
     def listen_again(self) -> None:
-        """It does not end after all."""
+        """The shutdown was given up: follow the master again."""
         if self._shell is not None and self._shell.link.state is machine.LinkState.IDLE:
             self._shell.start()
 
     def stop(self) -> None:
-        """The node ends."""
+        """The node ends: end the link."""
         self._stop_link()
 
     def settings_changed(self, names: Collection[str]) -> None:
-        """Bring what the link says and tolerates up to date."""
+        """Bring the options of the link up to date."""
         settings = self._node.settings
         set_by_name(self._options, settings, LINK)
         self._options.introduction = introduction(settings, self._node.process.tcp_port)
@@ -217,10 +222,10 @@ class Roles(LinkOwner, Service):
         self._options.dialects = dialects_of(settings)
         self._options.sync_buffer_limit_bytes = sync_buffer_limit(settings, self._node.process.total_system_bytes)
         if self._shell is not None:
-            # What it awaits next was reckoned by the repl-timeout of before.
+            # The link's next deadline was computed from the former repl-timeout.
             self._shell.pump()
         if not _CREDENTIALS.isdisjoint(names):
-            # Later, as the log tells of the change before it tells what comes of it.
+            # In a later turn, so that the log has the line about the change before the lines of the new attempt.
             asyncio.get_running_loop().call_soon(self.hurry)
 
     # ------------------------------------------------------------------ what the link tells
@@ -239,7 +244,7 @@ class Roles(LinkOwner, Service):
         self._replicas.plan_pump()
 
     def data_goes(self) -> None:
-        # A master that sends its data has taken over, whatever we had hoped to keep.
+        # If we were handing over: a node that sends us its data is the master now, although our data is lost.
         self._tell_hand_over("")
         self._signals.stream_ends.tell()
         self._role.stream_lost(self._randomness.replid(), self._clock.now())
@@ -275,7 +280,7 @@ class Roles(LinkOwner, Service):
 
 
 def introduction(settings: Settings, tcp_port: int) -> Introduction:
-    """What we tell a master about ourselves."""
+    """What we tell a master about ourselves in the handshake."""
     told = Introduction(
         listening_port=settings.replica_announce_port or tcp_port,
         version=VALKEY_VERSION,

@@ -1,7 +1,7 @@
-"""What a part of the node does in the course of the node's life, and the one list of all parts that do something.
+"""The services of a node: the parts that do something at the start, from time to time, on CONFIG SET, or at the end.
 
-A new part that lives (a pool of scripts, a mailbox room) is a `Service`, which overrides what it needs, and stands in
-the list of `App`. Nothing else has to be told of it.
+A new part of this kind (a pool of scripts, a mailbox room) is a `Service` that overrides the methods it needs, and
+stands in the list in `App`. Nothing else has to know of it.
 """
 
 from __future__ import annotations
@@ -15,42 +15,44 @@ NEVER: Final = math.inf
 
 
 class Service:
-    """A part of the node that lives. Each method does nothing unless the part overrides it.
+    """A part of the node that is called in the course of the node's life. Each method does nothing unless the part
+    overrides it.
 
-    What a service needs before the node has data it gets in its constructor; sockets and files it opens when it is
-    told to, as the constructor of a node that cannot start must leave nothing behind.
+    A service gets in its constructor what it needs before the node has data. The constructor opens no sockets and
+    files, as a node that cannot start must leave nothing behind.
     """
 
     def begin(self) -> None:
-        """The data is loaded and the role is known; clients are served from now on. Raises ConfigError when the node
-        cannot go on: it ends then."""
+        """The data is loaded and the role is known; clients are served from now on. Raises ConfigError when the service
+        cannot begin; this ends the node."""
 
     def tick(self, now: float) -> None:
-        """Do what is due, a small piece of it: the loop waits. `now` is in monotonic seconds."""
+        """Do the work that is due, a small piece at a time, as no client is served meanwhile. `now` is in monotonic
+        seconds."""
 
     def next_deadline(self, now: float) -> float:
-        """When `tick` is due again, in monotonic seconds; asked after each tick, whose `now` it was.
+        """When `tick` is due again, in monotonic seconds. Asked after each tick, with the same `now`.
 
-        The timer ticks `hz` times a second and calls whoever is due by then: so `now` means each tick of the timer,
-        `now + 1.0` about once a second, and NEVER that there is nothing to do. A service that works on in slices
-        between two ticks has a timer of its own, as it wakes the node only while there is work.
+        The timer runs `hz` times a second and ticks the services whose deadline has come. So to return `now` means each
+        run of the timer, `now + 1.0` about once a second, and NEVER that there is nothing to do. A service that has to
+        go on sooner, in slices, sets a timer of its own while there is work.
         """
         return NEVER
 
     def settings_changed(self, names: Collection[str]) -> None:
-        """CONFIG SET has changed these directives, or, with no names, the node starts: look at all that is kept.
+        """CONFIG SET has changed the directives `names`. No names mean that the node starts: look at all directives.
 
-        Raises ConfigError when it cannot be: the directives have their values of before again then.
+        Raises ConfigError when a new value cannot be used; the directives then get their former values again.
         """
 
     def stop(self) -> None:
-        """The node ends: close what is open. Not for what clients are still to be sent; they are told last."""
+        """The node ends: close what is open. Client connections still exist, and are closed after all services."""
 
 
 @final
 class Services:
-    """The services of a node in their order: so they begin, are ticked and hear of settings. They stop in the reverse
-    order, so that what was built on others ends before those."""
+    """The services of a node, in the order in which they begin, are ticked and hear of settings. They stop in the
+    reverse order, so that a service stops before the services that it uses."""
 
     def __init__(self, *services: Service) -> None:
         self._services = services
@@ -64,11 +66,12 @@ class Services:
             service.begin()
 
     def settings_changed(self, names: Collection[str]) -> None:
-        """These directives were changed; no names mean all. Raises ConfigError; who comes later has not heard then."""
+        """Pass a change of directives on to all services. Raises ConfigError, and then the services behind the one that
+        raised it have not heard of the change."""
         for service in self._services:
             service.settings_changed(names)
 
     def stop(self) -> None:
-        """The node ends."""
+        """Stop all services, the last one first."""
         for service in reversed(self._services):
             service.stop()

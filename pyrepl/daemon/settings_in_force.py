@@ -1,6 +1,7 @@
-"""What becomes of settings while the node runs: every service hears of a change, and CONFIG REWRITE writes them down.
+"""Puts settings into force: tells every service of CONFIG SET, and writes the configuration file for CONFIG REWRITE.
 
-What a directive may be is `config`'s; what a change means to a part of the node is that part's.
+Not here: which values a directive may have (`config`), what a change means to a part of the node (its
+`settings_changed`).
 """
 
 from __future__ import annotations
@@ -30,17 +31,18 @@ class SettingsInForce:
     """The settings of a node as they take effect."""
 
     def __init__(self, node: Node, services: Services, config_file: Path | None, log: Log, event_log: EventLog) -> None:
-        """`config_file` is rewritten, None if there is none."""
+        """`config_file` is the file that CONFIG REWRITE writes; None if the node was started without one."""
         self._node = node
         self._services = services
         self._config_file = config_file
         self._log = log
         self._event_log = event_log
         self._told: set[str] = set()
-        """Directives without effect that the log has told of since the start."""
+        """Directives without effect that were logged since the start."""
 
     def begin(self) -> None:
-        """The node starts: let everybody look at all settings, and note them in the event log. Raises ConfigError."""
+        """The node starts: let every service look at all settings, and note these in the event log. Raises
+        ConfigError."""
         self._services.settings_changed(())
         self._tell()
 
@@ -66,7 +68,7 @@ class SettingsInForce:
         return OK
 
     def _rewrite(self, call: Call, effect: RewriteConfig) -> Reply:
-        """Commands refuse it without a file."""
+        """CONFIG REWRITE. The command itself is refused on a node without a file."""
         assert self._config_file is not None
         try:
             rewrite_file(self._config_file, self._node.settings)
@@ -78,7 +80,7 @@ class SettingsInForce:
         return OK
 
     def _tell_without_effect(self, names: Collection[str]) -> None:
-        """One line in the log about directives that CONFIG SET has accepted and nobody acts on, once for each."""
+        """Log the directives that CONFIG SET has accepted although no part of the node uses them, each one once."""
         settings = self._node.settings
         reasons = {name: why_without_effect(settings, name) for name in names if name not in self._told}
         found = {name: why for name, why in reasons.items() if why is not None}
@@ -87,5 +89,5 @@ class SettingsInForce:
             self._log(events.ConfigurationNotice(without_effect(found)))
 
     def _tell(self) -> None:
-        """Note in the event log what is in force."""
+        """Note the settings in force in the event log."""
         self._event_log(settings_in_force(self._node.settings, self._node.process.total_system_bytes))

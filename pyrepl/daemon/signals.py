@@ -1,7 +1,7 @@
-"""What many parts of a node want to know: each fact is a signal, and who wants to know subscribes to it. Hot.
+"""Signals: facts that one part of a node tells, and that other parts have subscribed to. Hot.
 
-Who tells a fact does not know who hears of it; App, which makes the parts, subscribes them, so that the order in which
-they hear stands in one place. A question that has an answer is no signal: who asks is given the part that knows.
+The part that tells a fact does not know its subscribers. App subscribes them all, so that the order in which they hear
+stands in one place. A question that needs an answer is no signal: the part that asks is given the part that knows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @final
 class Signal:
-    """A fact that is told without a word more: its subscribers are called in the order in which they came."""
+    """A fact without an argument. Subscribers are called in the order in which they subscribed."""
 
     def __init__(self) -> None:
         self._subscribers: list[Callable[[], None]] = []
@@ -24,14 +24,15 @@ class Signal:
         self._subscribers.extend(subscribers)
 
     def tell(self) -> None:
-        """It has happened, or is about to. What a subscriber raises is the teller's."""
+        """Call all subscribers. An exception of a subscriber goes to the caller, and the subscribers behind it are not
+        called."""
         for subscriber in self._subscribers:
             subscriber()
 
 
 @final
 class SignalOf(Generic[T]):
-    """As `Signal`, for a fact that has something to say."""
+    """As `Signal`, for a fact with an argument."""
 
     def __init__(self) -> None:
         self._subscribers: list[Callable[[T], None]] = []
@@ -41,7 +42,7 @@ class SignalOf(Generic[T]):
         self._subscribers.extend(subscribers)
 
     def tell(self, what: T) -> None:
-        """It has happened. What a subscriber raises is the teller's."""
+        """Call all subscribers with `what`. Exceptions as in `Signal.tell`."""
         for subscriber in self._subscribers:
             subscriber(what)
 
@@ -57,22 +58,23 @@ class Signals:
         self.deliveries = Signal()
         """Commands have left messages for other clients (`node.deliveries`)."""
         self.stream_ends = Signal()
-        """Our data and stream are about to be replaced by another one's."""
+        """Our data and stream are about to be replaced by those of a master."""
         self.stream_begins = Signal()
-        """They were replaced."""
+        """Our data and stream were replaced by those of a master."""
         self.before_replies = Signal()
-        """Replies are about to go out: what they acknowledge may have to be on disk."""
+        """Replies are about to be written: the writes that they acknowledge may have to be on disk before."""
         self.before_feed = Signal()
-        """The stream or its name is about to go out: what replicas have, we are to have after a crash."""
+        """The stream or its name is about to go out to replicas: our own disk must have it first, or after a crash
+        replicas would have more than we."""
         self.acked = Signal()
-        """A replica has acknowledged something."""
+        """A replica may have acknowledged more of the stream."""
         self.fsynced = Signal()
-        """The append-only file may have more of the stream on disk, or is kept no more."""
+        """The append-only file may have more of the stream on disk, or is not kept any more."""
         self.role_changes = Signal()
-        """We are about to be no master any more, or another one's replica: nobody will acknowledge to us."""
+        """This node is about to follow a master, or another master: waits that only a master can fulfil must end."""
         self.take_over = Signal()
-        """Our master hands over to us, and may: be the master."""
+        """Our master hands over to us, and nothing forbids it: become the master."""
         self.handed_over = SignalOf[str]()
-        """How our hand-over went: empty when the other end is the master now, else why it is not."""
+        """The end of our hand-over: empty when the other node is the master now, otherwise the reason why not."""
         self.other_child = SignalOf[bool]()
         """A child process that is not for replicas has begun (True) or ended."""

@@ -1,4 +1,4 @@
-"""Tells systemd how the node is: ready, what it does, that it ends. One datagram each to the socket in NOTIFY_SOCKET.
+"""Tells systemd that the node is ready, what it does, and that it ends: by datagrams to the socket in NOTIFY_SOCKET.
 
 The protocol is sd_notify(3): lines of NAME=VALUE. Which lines are sent when is Redis's choice (7.0,
 `redisCommunicateSystemd`); STATUS goes on afterwards, so that `systemctl status` shows a sync while it runs. RELOADING
@@ -23,9 +23,10 @@ _LOOK_EVERY_S: Final = 1.0
 
 @final
 class Supervision(Service):
-    """The line to the supervisor, if there is one.
+    """Reports to the supervisor, if there is one.
 
-    Invariant: `_last` is the state last told; a state is told once, not each second again.
+    Invariant: `_last` is the state that was reported last; once the node is ready, a state is reported only when it
+    differs from the last one.
     """
 
     def __init__(self, node: Node, environment: Mapping[str, str]) -> None:
@@ -38,7 +39,8 @@ class Supervision(Service):
         self._last = ""
         self._is_ready = False
         self.missing = mode == "systemd" and self._address is None
-        """It was asked for, but systemd did not start us, or the unit lacks Type=notify."""
+        """Is `supervised` systemd, but there is no socket? Then systemd did not start us, or the unit lacks
+        Type=notify."""
 
     @property
     def kind(self) -> str:
@@ -52,12 +54,12 @@ class Supervision(Service):
         self._tell(f"READY=1\nSTATUS={self._last}")
 
     def tick(self, now: float) -> None:
-        """Tell the state if it has changed."""
+        """Report the state if it has changed; before the node is ready, each time."""
         if self._address is None:
             return
         state = condition(self._node)
         if not self._is_ready:
-            # A long load must not count as a start that hangs.
+            # Otherwise systemd would take a long load for a start that hangs, and kill us.
             self._tell(f"EXTEND_TIMEOUT_USEC=30000000\nSTATUS={state}")
         elif state != self._last:
             self._tell(f"STATUS={state}")
@@ -74,13 +76,13 @@ class Supervision(Service):
         if self._address is None:
             return
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
-            # A supervisor that does not read must not hold the loop up.
+            # A supervisor that does not read must not block the loop.
             sock.setblocking(False)
             sock.sendto(state.encode("utf-8", "replace"), self._address)
 
 
 def condition(node: Node) -> str:
-    """What the node does right now, in a line for people."""
+    """What the node does now, as one line for people."""
     loading = node.persistence.loading
     link = node.replication.link
     if loading is not None:

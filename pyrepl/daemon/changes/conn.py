@@ -1,6 +1,7 @@
-"""One subscriber's connection: the shell of changes.subscription.Subscription. Compiled, as its base class is.
+"""One subscriber's connection: the shell around changes.subscription.Subscription. Compiled, as its base class is.
 
-What it follows comes from `hub`; who may come in is `server`'s.
+`server` makes it and decides who may come in; `hub` reads the streams and calls it with rows. The subscription decides
+what is sent; this shell writes it and carries out the subscription's events.
 """
 
 from __future__ import annotations
@@ -14,30 +15,35 @@ from pyrepl.daemon.clients.polled_socket import PolledSocket, Receiver
 from pyrepl.daemon.clock import Clock
 
 LINGER_S: Final = 2.0
-"""How long a connection that is to be closed may take to read the rest."""
+"""How many seconds a subscriber has to read the last bytes before its connection is cut."""
 
 
 class Hub(Protocol):
-    """What reads for subscribers."""
+    """The part of `StreamHub` that a connection uses."""
 
-    def want(self, conn: StreamConn, wanted: Wanted) -> None: ...
+    def want(self, conn: StreamConn, wanted: Wanted) -> None:
+        """Read the rows that `wanted` names for `conn`, in a later turn of the loop."""
 
 
 class StreamOwner(Protocol):
-    """What a connection tells whoever keeps all of them."""
+    """What a connection tells `StreamServer`, which keeps all of them."""
 
     clock: Clock
 
     @property
     def hub(self) -> Hub: ...
 
-    def forget(self, conn: StreamConn) -> None: ...
+    def forget(self, conn: StreamConn) -> None:
+        """The connection has ended, by whichever side."""
 
-    def heard(self, conn: StreamConn, command: HeardCommand) -> None: ...
+    def heard(self, conn: StreamConn, command: HeardCommand) -> None:
+        """The subscriber sent a command that concerns others."""
 
-    def subscribed(self, conn: StreamConn, event: Subscribed) -> None: ...
+    def subscribed(self, conn: StreamConn, event: Subscribed) -> None:
+        """The subscriber follows a stream from now on."""
 
-    def ended(self, conn: StreamConn, event: Ended) -> None: ...
+    def ended(self, conn: StreamConn, event: Ended) -> None:
+        """The subscription has ended; the connection closes."""
 
 
 @final
@@ -55,10 +61,10 @@ class StreamConn(Receiver):
         self._close_by: float | None = None
 
     def enter(self, transport: PolledSocket, subscription: Subscription) -> None:
-        """The connection came in."""
+        """Serve `subscription` over `transport` from now on."""
         self.transport = transport
         self.subscription = subscription
-        # So that resume_writing comes when the machine has stopped to give more.
+        # At this mark the subscription stops giving more; resume_writing must come whenever it has stopped.
         transport.set_write_buffer_limits(high=LOW_WATER_BYTES - 1)
 
     def data_received(self, data: bytes) -> None:
@@ -66,7 +72,7 @@ class StreamConn(Receiver):
         self.work()
 
     def eof_received(self) -> None:
-        """The subscriber says nothing more: the connection closes once what was written is out."""
+        """The subscriber sends no more. The socket closes by itself once all that was written is out."""
 
     def resume_writing(self) -> None:
         self.work()
@@ -75,7 +81,7 @@ class StreamConn(Receiver):
         self._streams.forget(self)
 
     def rows(self, block: Block, writer: str | None) -> None:
-        """The answer to something wanted."""
+        """The rows that the subscription wanted."""
         self.subscription.rows(block, writer, self._clock.now())
         self.work()
 
@@ -84,14 +90,15 @@ class StreamConn(Receiver):
         self.work()
 
     def live(self, block: Block) -> None:
-        """News of a stream, for who follows it with or without named writers."""
+        """New rows of a stream. They serve subscribers that follow the whole stream, and those that follow the block's
+        writer."""
         now = self._clock.now()
         self.subscription.live(block, None, now)
         self.subscription.live(block, block.writer, now)
         self.work()
 
     def live_in(self, block: Block, writer: str | None) -> None:
-        """News of a stream, for who follows it in this form."""
+        """New rows of a stream for subscribers that follow it in one form: `writer`, or None for the whole stream."""
         self.subscription.live(block, writer, self._clock.now())
         self.work()
 
@@ -120,7 +127,7 @@ class StreamConn(Receiver):
         self.work()
 
     def tick(self, now: float) -> None:
-        """Do what is due; call it a few times a second."""
+        """Look at the deadlines; to be called a few times a second."""
         if self._close_by is not None:
             if now >= self._close_by:
                 self.transport.abort()
@@ -131,7 +138,7 @@ class StreamConn(Receiver):
             self.work()
 
     def work(self) -> None:
-        """Write what is to be written and act on what happened."""
+        """Write what the subscription has to say, and carry out its events."""
         if self._close_by is not None:
             return
         subscription = self.subscription

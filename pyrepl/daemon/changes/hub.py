@@ -1,10 +1,13 @@
-"""All change streams of a node in one place: what there is, reads on demand, news to whoever follows live.
+"""All change streams of a node in one place: which streams there are, reads for subscribers that catch up, and new rows
+for subscribers that follow live.
 
-Connections are `conn`'s, the sources' answers are `streams`. Two rules keep the node's other clients fast:
+`server` makes it; connections (`conn`) ask it; the sources in the room `pyrepl.changes` hold the rows. A subscriber
+first catches up by reads on demand; when it has all rows, it follows live, and the pump hands new rows out. Two rules
+keep the node's other clients fast:
 
-- Nothing is done for a write. News is decoded once for all subscribers, and so seldom that it costs a small part of
-  the time: after a pump that took t seconds, the next one begins 1 / _SHARE * t later at the earliest.
-- Whoever catches up is served piece by piece, one in each turn of the loop.
+- A write does no work here. New rows are decoded once for all subscribers, and seldom enough to use a fifth of the time
+  at most (_SHARE): a pump that took t seconds is followed by a pause of 4 t, but not of more than _MAX_DELAY_S.
+- Subscribers that catch up are served piece by piece, one piece in each turn of the loop.
 """
 
 from __future__ import annotations
@@ -23,23 +26,26 @@ from pyrepl.daemon.changes.conn import StreamConn
 from pyrepl.daemon.clock import Clock
 
 WANT_BYTES: Final = 48 * 1024
-"""About how much of a stream is read for a subscriber that catches up, before others have their turn."""
+"""About how many bytes of a stream are read at once for a subscriber that catches up."""
 _SHARE: Final = 0.2
 _SLICE_S: Final = 0.01
 _MAX_DELAY_S: Final = 0.1
 _CACHED_BLOCKS: Final = 16
 _CACHED_BYTES: Final = 4 * WANT_BYTES
-"""A block of more of the stream, one with a very large row, is not kept."""
+"""A block that spans more of the stream, because of a very large row, is not kept."""
 
 
 class Facts(Protocol):
-    """What applications write, which may take waiting to be read."""
+    """The streams that applications write: `StreamFacts`. A read may have to wait for a database."""
 
-    def look_in_place(self) -> None: ...
+    def look_in_place(self) -> None:
+        """Look for new streams at once, if that needs no waiting."""
 
-    def has(self, stream: str) -> bool: ...
+    def has(self, stream: str) -> bool:
+        """Is `stream` written by applications?"""
 
-    def read(self, stream: str, writer: str | None, after: int, done: Callable[[Block | Exception], None]) -> None: ...
+    def read(self, stream: str, writer: str | None, after: int, done: Callable[[Block | Exception], None]) -> None:
+        """Read the facts after the id `after`; `done` is called now or later."""
 
 
 @final
@@ -54,7 +60,7 @@ class StreamHub:
         self.replicated = replicated
         self.sources: list[Source] = [replicated]
         self.built_in: frozenset[str] = frozenset()
-        """Streams that the node makes, whose names applications cannot take."""
+        """The names of the streams that the node itself makes; applications cannot write to them."""
         self.facts: Facts | None = None
         self.conns: dict[int, StreamConn] = {}
         self._clock = clock
@@ -64,7 +70,8 @@ class StreamHub:
         self._pump_timer: asyncio.Handle | None = None
         self._next_pump_at = 0.0
         self._blocks: OrderedDict[tuple[str, str | None, int], Block] = OrderedDict()
-        """Whole blocks read last: subscribers that were cut together come back with the same tokens."""
+        """The whole blocks that were read last, by (stream, writer, after). Subscribers that were cut together come
+        back with the same tokens, and share them."""
 
     # ------------------------------------------------------------------ Catalog
 
@@ -103,7 +110,8 @@ class StreamHub:
     # ------------------------------------------------------------------ reads on demand
 
     def want(self, conn: StreamConn, wanted: Wanted) -> None:
-        """`conn` is to get rows; it is answered in a later turn of the loop."""
+        """Read rows for `conn`. The answer comes in a later turn of the loop, by `rows` or `refused` of the
+        connection."""
         self._wanted.append((conn, wanted))
         self._plan_turn()
 
@@ -159,12 +167,12 @@ class StreamHub:
     # ------------------------------------------------------------------ news
 
     def review_live(self, stream: str) -> None:
-        """Somebody may have caught up with `stream`: from here on it is pumped."""
+        """A subscriber may have caught up with `stream`: if so, begin to pump."""
         if stream in self.replicated.makers and not self.replicated.is_pumped and self._live_streams():
             self.replicated.go_live()
 
     def plan_pump(self) -> None:
-        """There may be news for those who follow live."""
+        """The stream may have grown: plan a pump if somebody follows it live."""
         if self._pump_timer is None and self.replicated.lag_bytes:
             now = self._clock.now()
             if now >= self._next_pump_at:
@@ -181,20 +189,22 @@ class StreamHub:
         while self.pump(None) and now < began_at + _SLICE_S:
             now = self._clock.now()
         now = self._clock.now()
-        # Sharing the time must not let what waits grow.
+        # No pause while much of the stream waits: it must not grow.
         is_behind = self.replicated.lag_bytes > PUMP_BYTES
         self._next_pump_at = now if is_behind else now + min(_MAX_DELAY_S, (now - began_at) * (1 / _SHARE - 1))
         self.plan_pump()
 
     def _give_up_live(self) -> None:
-        """The stream outruns us: what is held for live subscribers must not grow, so they catch up from the backlog."""
+        """The stream grows faster than we decode it. The part held for live subscribers must not grow without bound, so
+        we let them catch up by reads from the backlog."""
         self.replicated.stop_live()
         streams = self.replicated.streams()
         for conn in list(self.conns.values()):
             conn.fall_behind(streams)
 
     def pump(self, upto: int | None) -> bool:
-        """Hand out the next piece of news, not beyond the cut `upto` if one is given; False if there is none."""
+        """Decode and hand out the next piece of the stream, not beyond the cut `upto` unless it is None. False if there
+        was nothing to hand out."""
         streams = self._live_streams()
         if not streams:
             self.replicated.stop_live()
@@ -209,17 +219,19 @@ class StreamHub:
         return bool(blocks)
 
     def hand_out(self, block: Block) -> None:
-        """A block of a stream whose order is the same with and without named writers."""
+        """Give a block to all live subscribers of its stream; for streams in which rows have the same order with and
+        without a named writer."""
         for conn in list(self.conns.values()):
             conn.live(block)
 
     def hand_out_to(self, block: Block, writer: str | None) -> None:
-        """A block for those who follow its stream in this form alone."""
+        """Give a block to the live subscribers that follow its stream in one form: `writer`, or None for the whole
+        stream."""
         for conn in list(self.conns.values()):
             conn.live_in(block, writer)
 
     def live_keys(self, streams: list[str]) -> dict[tuple[str, str | None], int]:
-        """What is followed live of these streams, with the least token of those who do."""
+        """(stream, writer) of all that is followed live of `streams`, each with the lowest token of its subscribers."""
         found: dict[tuple[str, str | None], int] = {}
         for conn in self.conns.values():
             subscription = conn.subscription
@@ -230,12 +242,12 @@ class StreamHub:
         return found
 
     def appeared(self, stream: str, writer: str) -> None:
-        """A stream or a writer that was not there before."""
+        """Tell all connections of a new stream, or of a new writer of a stream."""
         for conn in list(self.conns.values()):
             conn.appeared(stream, writer)
 
     def _live_streams(self) -> list[str]:
-        """The replicated streams that somebody follows live."""
+        """The replicated streams that at least one subscriber follows live, sorted."""
         makers = self.replicated.makers
         return sorted(
             {
@@ -249,14 +261,16 @@ class StreamHub:
     # ------------------------------------------------------------------ changes of the history
 
     def renamed(self, old_replid: str, fork: int) -> None:
-        """The history goes on under another name from `fork` on; all that was before the fork has been handed out."""
+        """Tell subscribers that the history goes on under another name from the cut `fork` on. All rows before the fork
+        were handed out."""
         self._blocks.clear()
         streams = self.replicated.streams()
         for conn in list(self.conns.values()):
             conn.renamed(old_replid, streams, fork)
 
     def history_lost(self, reason: str) -> None:
-        """The replicated streams' tokens mean nothing any more: whoever follows one is told and closed."""
+        """The tokens of the replicated streams mean nothing any more: close the connections that follow one of these
+        streams, with `reason`."""
         self.replicated.stop_live()
         self._blocks.clear()
         streams = self.replicated.streams()
@@ -264,7 +278,7 @@ class StreamHub:
             conn.history_lost(streams, reason)
 
     def close(self) -> None:
-        """Nothing more is planned."""
+        """Drop all reads and pumps that are planned."""
         self.replicated.stop_live()
         self._wanted.clear()
         if self._pump_timer is not None:

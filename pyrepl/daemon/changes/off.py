@@ -1,4 +1,4 @@
-"""A node without a stream port: STREAMS.* is refused, and nothing else of this room is loaded."""
+"""Refuses the STREAMS.* commands on a node without a stream port, where no other module of this room is imported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyrepl.resp.reply import Reply
 
 
 def deeds() -> Deeds:
-    """Of a node whose change streams are off."""
+    """The deeds of a node whose change streams are off."""
     return {effects.WriteFact: _refuse}
 
 

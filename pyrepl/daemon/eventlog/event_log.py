@@ -1,7 +1,8 @@
-"""The event log of a node: gives each record its head and hands the line to the thread that writes it.
+"""The event log of a node: makes a line of each record, with a head, and hands it to the thread that writes it.
 
-What the records are is `observability.eventlog`'s; the queue and the thread are `writer`, the file `file`.
-Never waits for the disk: what does not fit into the queue is dropped, counted, and told as soon as there is room.
+Parts of the node call the EventLog with a record, mostly by the tellers of `observability`, which defines the records.
+`writer` has the queue and the thread, `file` the file. A call never waits for the disk: a line that does not fit into
+the queue is dropped and counted, and a record tells the number of dropped lines as soon as there is room.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ _LOOK_EVERY_S: Final = 0.1
 
 @final
 class EventLog(Service):
-    """Call it with a record. Off until `open`, and with `event-log none`.
+    """Call the object with a record. It writes nothing before `open`, and nothing with `event-log none`.
 
-    Invariants: `seq` counts every record, the dropped ones too, so that a gap shows where some are missing; a replid
-    that differs from the last line's is told before anything else.
+    Invariants: `seq` counts every record, dropped ones too, so that a gap shows where records are missing. When the
+    replid differs from the one in the line before, a ReplidChanged record comes first.
     """
 
     def __init__(self, node: Node, clock: Clock, log: Log) -> None:
@@ -52,14 +53,14 @@ class EventLog(Service):
         self._untold_drops = 0
         self._wrote = 0
         self.listeners: list[Callable[[bytes], None]] = []
-        """Told of every line, its end included, also while no file is written."""
+        """Called with every line, its line end included, also while no file is written."""
 
     @property
     def is_open(self) -> bool:
         return self._writer is not None
 
     def open(self) -> None:
-        """Begin to write, if the configuration wants it. Raises ConfigError when the file cannot be opened."""
+        """Begin to write, unless `event-log` is none. Raises ConfigError when the file cannot be opened."""
         settings = self._node.settings
         self._replid = self._node.replication.history.replid
         self.settings_changed(())
@@ -75,7 +76,7 @@ class EventLog(Service):
         self.settings_changed(())
 
     def settings_changed(self, names: Collection[str]) -> None:
-        """Take over the limits of the file and the node's name."""
+        """Take over the limits of the file, and the name of the node that stands in each head."""
         settings = self._node.settings
         if self._writer is not None:
             self._writer.limit(settings.event_log_max_bytes, settings.event_log_keep)
@@ -99,14 +100,14 @@ class EventLog(Service):
         return now + _LOOK_EVERY_S
 
     def tick(self, now: float) -> None:
-        """Bring INFO's numbers up to date."""
+        """Bring the figures in INFO up to date."""
         writer = self._writer
         if writer is not None:
             self._use.waiting_bytes, self._use.file_bytes = writer.waiting_bytes, writer.file_bytes
             self._use.written = self._wrote
 
     def close(self) -> None:
-        """Write what waits, unless the disk does not let us for two seconds."""
+        """Write the lines that wait, for two seconds at most, and close the file."""
         writer, self._writer = self._writer, None
         if writer is not None:
             self._use.dropped += writer.close(_CLOSE_PATIENCE_S)
@@ -127,7 +128,7 @@ class EventLog(Service):
             self._use.dropped += 1
 
     def _tell_drops(self, writer: EventWriter) -> None:
-        """Say how many are missing before this place, if there is room to say it."""
+        """Write how many lines are missing before this place, if the queue has room for that."""
         self._seq += 1
         if writer.put(encode_line(self._head(), EventsDropped(self._untold_drops))):
             self._untold_drops = 0
@@ -159,5 +160,5 @@ class EventLog(Service):
         self._log(events.EventLogFailed(error) if error else events.EventLogRecovered())
 
     def _tell_written(self, lines: int) -> None:
-        # One thread alone writes this number.
+        # Called in the writer's thread. No lock is needed, as no other thread changes this number.
         self._wrote += lines

@@ -1,7 +1,8 @@
-"""The event log's file: whole lines are added, at its size limit it makes room for a new one, old ones are deleted.
+"""The event log's file: whole lines are appended; at a size limit the file is renamed and a new one begun, and old
+files are deleted. `writer` uses it in its thread.
 
-A full file is renamed to one with the time in its name (UTC) and never written again, so that readers can tell by the
-name what they have read: events.jsonl becomes events.20261121T105624.123456Z.jsonl.
+A full file gets the time (UTC) into its name and is never written again, so that readers know by the names which files
+they have read: events.jsonl becomes events.20261121T105624.123456Z.jsonl.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ _STAMPED: Final = r"\.\d{8}T\d{6}\.\d{6}Z"
 
 @final
 class EventFile:
-    """Used by one thread at a time.
+    """One file and its full predecessors. To be used by one thread at a time.
 
-    Invariant: `size` bytes of the file are whole lines; what a failed write left is taken back.
+    Invariant: the file consists of `size` bytes of whole lines; the part of a line that a failed write left is cut off.
     """
 
     def __init__(self, path: Path, max_bytes: int, keep: int, now_us: Callable[[], int]) -> None:
-        """`max_bytes` 0: one file for ever; `keep` full ones stay, 0: all; `now_us()` is Unix time in microseconds.
-        Raises OSError when the file cannot be opened."""
+        """`max_bytes` is the size limit, 0 for none. `keep` full files stay, 0 for all. `now_us()` returns Unix time in
+        microseconds. Raises OSError when the file cannot be opened."""
         self._path = path
         self._now_us = now_us
         self.max_bytes = max_bytes
@@ -39,14 +40,14 @@ class EventFile:
         self._open()
 
     def append(self, line: bytes) -> None:
-        """Add one line or several. Raises OSError; nothing of it is in the file then."""
+        """Append one or more whole lines. Raises OSError, and then nothing of `line` is in the file."""
         if self.max_bytes and self.size and self.size + len(line) > self.max_bytes:
             self._rotate()
         append_whole(self._fd, line, self.size)
         self.size += len(line)
 
     def reopen_if_moved(self) -> None:
-        """Somebody renamed or removed the file (logrotate): go on in a new one. Raises OSError if that cannot be."""
+        """If the file was renamed or removed (logrotate), go on in a new file of the old name. Raises OSError."""
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(self._fd), os.stat(self._path)):
                 return
@@ -63,11 +64,12 @@ class EventFile:
         self._fd = fresh
         self.size = os.fstat(fresh).st_size
         if self.size and os.pread(fresh, 1, self.size - 1) != b"\n":
-            # A run before this one was killed in the middle of a line.
+            # A former process was killed in the middle of a line: end that line.
             self.size += os.write(fresh, b"\n")
 
     def _rotate(self) -> None:
-        """Begin a new file. One that cannot be renamed is written on: what is told counts more than the limit."""
+        """Rename the full file and begin a new one. If the file cannot be renamed, it is written on: to lose no lines
+        is more important than the limit."""
         with suppress(OSError):
             os.rename(self._path, self._full_name())
             self._open()

@@ -1,4 +1,4 @@
-"""Puts a sample of the node into the event log when one is due: `event-log-sample-period`."""
+"""Puts a sample of the node's state into the event log every `event-log-sample-period` seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOOK_EVERY_S: Final = 0.1
 
 @final
 class EventSampler(Service):
-    """The sampler of a node and its clock. Costs nothing while there is no event log."""
+    """Takes samples in time. Does nothing while there is no event log."""
 
     def __init__(self, node: Node, story: MasterEnd, event_log: EventLog, clock: Clock) -> None:
         """`story` knows which sync each replica is in."""
@@ -26,7 +26,7 @@ class EventSampler(Service):
         self._sampler = Sampler(node, story.sync_of, self._last_at)
 
     def tick(self, now: float) -> None:
-        """Take a sample if it is time."""
+        """Take a sample if it is due."""
         if not self._event_log.is_open:
             return
         period_s = self._settings.event_log_sample_period

@@ -1,7 +1,7 @@
-"""Lines on their way to the event log's file: a bounded queue, and the thread that empties it.
+"""A bounded queue of lines for the event log's file, and the thread that writes them.
 
-Whoever hands a line over never waits. A disk that fails or is full is tried again each second; what has no place in
-the queue meanwhile is not taken, which its owner counts.
+`EventLog` calls `put`, which never waits for the disk. When the disk fails or is full, the thread tries again each
+second. Lines for which the queue has no room meanwhile are refused, and the EventLog counts them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class EventWriter:
     """The thread and its queue. Invariant: `waiting_bytes` is the size of the lines in the queue."""
 
     def __init__(self, file: EventFile, on_error: Callable[[str], None], on_written: Callable[[int], None]) -> None:
-        """Both are called in the thread: `on_error` when writing begins to fail, with the reason, and with an empty
-        text when it works again; `on_written` with the number of lines written."""
+        """Both callbacks are called in the thread. `on_error` gets the reason when writing begins to fail, and an empty
+        text when it works again. `on_written` gets the number of lines written."""
         self._file = file
         self._on_error = on_error
         self._on_written = on_written
@@ -41,7 +41,7 @@ class EventWriter:
         return self._file.size
 
     def put(self, line: bytes) -> bool:
-        """Have a line written soon; False when there is no room for it."""
+        """Put a line into the queue. False when the queue has no room for it, MAX_WAITING_BYTES."""
         with self._changed:
             if self.waiting_bytes + len(line) > MAX_WAITING_BYTES:
                 return False
@@ -51,11 +51,11 @@ class EventWriter:
         return True
 
     def limit(self, max_bytes: int, keep: int) -> None:
-        """New limits for the file; they count from the next line on."""
+        """Set new limits for the file (`EventFile`), in force from the next line on."""
         self._file.max_bytes, self._file.keep = max_bytes, keep
 
     def close(self, patience_s: float) -> int:
-        """Write what waits, but no longer than `patience_s`; how many lines are lost."""
+        """Write the lines that wait, for `patience_s` at most. Returns how many lines are lost."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -81,7 +81,7 @@ class EventWriter:
         self._file.close()
 
     def _write(self, batch: list[bytes]) -> int:
-        """How many lines of the batch are in the file."""
+        """Write a batch. Returns how many of its lines are in the file now."""
         written = 0
         try:
             self._file.reopen_if_moved()
@@ -89,7 +89,8 @@ class EventWriter:
                 self._file.append(line)
                 written += 1
         except Exception as error:
-            # Not only what a disk does: a thread that ended would leave the node without its log, in silence.
+            # Every exception, not only those of a disk: if the thread ended, the node would have no event log any more,
+            # and nobody would know.
             self._tell((isinstance(error, OSError) and error.strerror) or f"{type(error).__name__}: {error}")
         else:
             self._tell("")
