@@ -1,7 +1,8 @@
-"""One client as commands see it: name, database, protocol, transaction, subscriptions. Its socket is the daemon's.
+"""One client as commands see it: name, database, protocol, transaction, subscriptions. The daemon has its socket.
 
-Anyone may read the fields. Those that `guarded` sums up are changed by the verbs of `Client` alone, which keep it true
-(a house test sees to that). They are plain fields, not properties, because every command reads some of them.
+Every module may read the fields. The fields that `guarded` sums up are changed only by the methods of `Client`, which
+keep `guarded` true (a house test makes sure of that). They are plain fields, not properties, because every command
+reads some of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ MASTER: Final = "master"
 REPLICA: Final = "replica"
 PUBSUB: Final = "pubsub"
 UNLIMITED: Final = 1 << 62
-"""As a number of bytes: any number."""
+"""A number of bytes that stands for no limit."""
 
 
 @final
@@ -24,8 +25,8 @@ class Client:
 
     Invariants: `queue` is None outside MULTI; `dirty_cas` and `dirty_exec` are only looked at by EXEC.
     `guarded` is True exactly while one of these holds: not authenticated, in MULTI, subscribed under RESP2, closing,
-    the link to our master, a replica, replies switched off or the next one skipped. While it is False, the dispatcher
-    looks at none of them.
+    the link to our master, a replica, replies switched off or the next one skipped. While `guarded` is False, the
+    dispatcher looks at none of these fields.
     """
 
     __slots__ = (
@@ -83,20 +84,20 @@ class Client:
         self.created_at = now
         self.last_seen_at = now
         self.identity = identity
-        """Who it is: changed by `identify`."""
+        """Who the client is; changed by `identify`."""
         self.authenticated: bool = identity.is_authenticated
-        """As `identity` says, for those who ask with each command."""
+        """A copy of `identity.is_authenticated`, which is asked with each command."""
         self.name: bytes = b""
         self.lib_name: bytes = b""
         self.lib_ver: bytes = b""
         self.proto: int = 2
         self.db_index: int = 0
         self.queue: list[tuple[list[bytes], bytes]] | None = None
-        """Commands since MULTI, each with the exact bytes it came in."""
+        """The commands since MULTI, each with the exact bytes that it came in; None outside MULTI."""
         self.queue_writes: bool = False
-        """One of the queued commands may write."""
+        """May one of the queued commands write?"""
         self.queue_grows: bool = False
-        """One of the queued commands may need memory."""
+        """May one of the queued commands need more memory?"""
         self.dirty_cas: bool = False
         self.dirty_exec: bool = False
         self.watching: set[tuple[int, bytes]] = set()
@@ -106,21 +107,21 @@ class Client:
         self.is_monitor: bool = False
         self.is_replica: bool = False
         self.is_rdb_channel: bool = False
-        """It takes the snapshot for another connection of the same replica."""
+        """Does only the snapshot go over this connection, for a replica that gets the stream on another one?"""
         self.is_master_link: bool = False
         self.is_blocked: bool = False
-        """A reply is owed later (WAIT); `waiting` keeps it up to date."""
+        """Does the client wait for a reply (WAIT)? Set only by `waiting`."""
         self.in_slices: bool = False
-        """Its command is executed between the turns of the loop: how long it took is known at its end."""
+        """Is its command executed in slices between turns of the loop? Then its time is known only at the end."""
         self.no_evict: bool = False
         self.no_touch: bool = False
         self.reply_mode: str = "on"
-        """CLIENT REPLY: on, off."""
+        """CLIENT REPLY: `on` or `off`."""
         self.reply_room: int = UNLIMITED
-        """Bytes of replies that EXEC may collect: for more its connection is cut (client-output-buffer-limit)."""
+        """How many bytes of replies EXEC may collect; with more the connection is cut (client-output-buffer-limit)."""
         self.skip_next_reply: bool = False
         self.closing: bool = False
-        """Close once the replies so far are out."""
+        """Is the connection to be closed once the replies so far are out? No more commands are executed then."""
         self.last_command: str = "NULL"
         self.argv_bytes: int = 0
         self.query_buffer_bytes: int = 0
@@ -144,14 +145,14 @@ class Client:
         return NORMAL
 
     def identify(self, identity: Identity) -> None:
-        """It is who `identity` says from now on: it has logged in, or no password is asked for any more."""
+        """The client is who `identity` says from now on: it has logged in, or no password is needed any more."""
         self.identity = identity
         self.authenticated = identity.is_authenticated
         self._sum_up()
 
     def begin_anew(self, identity: Identity) -> None:
-        """RESET: what the client chose for itself is as on a new connection. Its transaction, its subscriptions and its
-        database are not touched: the command ends them first."""
+        """RESET: set all that the client has chosen back to its value on a new connection. Transaction, subscriptions
+        and database stay as they are: the command ends them before."""
         self.proto = 2
         self.name = b""
         self.reply_mode = "on"
@@ -160,7 +161,7 @@ class Client:
         self.identify(identity)
 
     def speak(self, proto: int) -> None:
-        """HELLO: replies have the form of RESP version `proto` from now on, 2 or 3."""
+        """HELLO: replies have the form of RESP version `proto`, 2 or 3, from now on."""
         self.proto = proto
         self._sum_up()
 
@@ -177,12 +178,13 @@ class Client:
         self._sum_up()
 
     def subscribe(self, channel: bytes) -> None:
-        """For `PubSub`, which knows the listeners of each channel; so are the other three."""
+        """Note a subscription. Only `PubSub` calls this method and the next three: it knows the listeners of each
+        channel."""
         self.channels.add(channel)
         self._sum_up()
 
     def unsubscribe(self, channel: bytes) -> None:
-        """KeyError if it is not subscribed to `channel`."""
+        """Forget a subscription. Raises KeyError if the client is not subscribed to `channel`."""
         self.channels.remove(channel)
         self._sum_up()
 
@@ -191,7 +193,7 @@ class Client:
         self._sum_up()
 
     def punsubscribe(self, pattern: bytes) -> None:
-        """KeyError if it is not subscribed to `pattern`."""
+        """As `unsubscribe`, for a pattern."""
         self.patterns.remove(pattern)
         self._sum_up()
 
@@ -207,7 +209,7 @@ class Client:
         self._sum_up()
 
     def take_skip(self) -> bool:
-        """Is the reply to the command that begins now to be skipped? It is for this one alone."""
+        """Must the reply to the command that begins now be skipped? Asking clears the mark: it is for one command."""
         if not self.skip_next_reply:
             return False
         self.skip_next_reply = False
@@ -215,18 +217,19 @@ class Client:
         return True
 
     def become_replica(self, *, is_rdb_channel: bool = False) -> None:
-        """Our stream, or a snapshot alone, goes to it from now on; it is no ordinary client again."""
+        """From now on our stream goes to this connection, or a snapshot alone. It never becomes an ordinary client
+        again."""
         self.is_replica = True
         self.is_rdb_channel = is_rdb_channel
         self.guarded = True
 
     def become_master_link(self) -> None:
-        """It stands for our master, or for a file of its commands: nothing is refused to it."""
+        """The client executes our master's stream, or a file of commands: no command is refused to it."""
         self.is_master_link = True
         self.guarded = True
 
     def close_after_reply(self) -> None:
-        """Execute nothing more for it; its connection is closed once the replies so far are out."""
+        """Execute no more commands of this client; its connection is closed once the replies so far are out."""
         self.closing = True
         self.guarded = True
 

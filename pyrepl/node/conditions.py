@@ -1,8 +1,9 @@
 """The conditions of a node under which commands are not simply executed: loading, paused, a replica, and the like.
 
-Each condition has one owner (the role, a load, the pauses), which tells here when it begins and when it ends. What the
-conditions come to is summed up at that moment, so that it is always true and nobody has to review it. The sums are
-plain fields: every command reads one of them, and while `checked` is False the dispatcher asks for nothing else.
+Each condition has one owner (the role, a load, the pauses), which calls `note` when it begins and when it ends. Each
+call also renews the sums (`guarded`, `checked` and others), so that they are always true and nobody has to compute them
+later. The sums are plain fields: every command reads one of them, and while `checked` is False the dispatcher asks for
+nothing else.
 
 Not here: what a condition forbids (`commands.engine.gates`), and what is special about one client (`Client.guarded`).
 """
@@ -14,7 +15,8 @@ from typing import Final, final
 
 
 class Condition(enum.Enum):
-    """Why a command may be refused, held back, shown elsewhere or kept from the stream; and who tells of it."""
+    """Why a command may be refused, held back, shown to monitors or kept from the stream. Below each condition: its
+    owner, which calls `Conditions.note`."""
 
     REPLICA = "we follow a master"
     """The node, of its role."""
@@ -41,7 +43,7 @@ _NOT_OURS: Final = frozenset({Condition.REPLICA, Condition.REPLAYING})
 
 @final
 class Conditions:
-    """The conditions that hold, and what they come to.
+    """The conditions that hold, and their sums.
 
     Invariants: `guarded` is True exactly while any condition but TRACKED holds, `checked` while any holds;
     `propagates` is False exactly while REPLICA or REPLAYING holds; `tracked` is True exactly while TRACKED holds.
@@ -52,16 +54,17 @@ class Conditions:
     def __init__(self) -> None:
         self._holding: set[Condition] = set()
         self.guarded = False
-        """Something may be in the way of a command or of its reply."""
+        """May a condition forbid a command, or change what happens to its reply?"""
         self.checked = False
-        """`guarded`, or the memory limit has to hear of commands."""
+        """Is `guarded` or `tracked` True?"""
         self.tracked = False
-        """The memory limit has to hear of commands."""
+        """Must the memory limit hear of each command?"""
         self.propagates = True
-        """Our own writes go into the stream: we are a master, and replay no file."""
+        """Do our own writes go into the stream? They do on a master that replays no file."""
 
     def note(self, condition: Condition, holds: bool) -> None:
-        """For the owner of the condition: it holds from now on, or does no more. Harmless if that is known already."""
+        """To be called by the owner of `condition`: it holds from now on, or does not any more. Harmless if nothing has
+        changed."""
         if holds:
             self._holding.add(condition)
         else:

@@ -1,4 +1,4 @@
-"""What a node knows of its event log, for INFO. It is written by the daemon's event_log."""
+"""The figures of the event log, for INFO. The daemon's EventLog writes them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class EventLogUse:
         self.written = 0
         """Records handed to the disk."""
         self.dropped = 0
-        """Records that are nowhere, as they waited for the disk in vain."""
+        """Records that were lost, because the queue was full or the node ended while the disk took nothing."""
         self.waiting_bytes = 0
         self.file_bytes = 0
         self.write_error = ""
-        """Why nothing can be written now; empty while all is well."""
+        """Why records cannot be written now; empty while they can."""

@@ -1,11 +1,12 @@
-"""maxmemory of one node: what is compared with it, making room, and what INFO says about it.
+"""maxmemory of one node: the memory that is compared with the limit, eviction, and the figures in INFO.
 
-Used memory is the process before it had any data, the data (`keyspace.data_size`), and what connections and the
-backlog hold, measured by the shell every 100 ms. Not counted, as in Redis: what of the stream is kept for slow replicas
-beyond the backlog, and their connections; else a slow replica would get DELs, which make it slower, and so on.
+Used memory is the sum of three: the process before it had any data, the data (`keyspace.data_size`), and the memory of
+connections and the backlog, which the daemon measures every 100 ms. Not counted, as in Redis: the part of the stream
+that is kept for slow replicas beyond the backlog, and the connections of replicas. Otherwise a slow replica would cause
+evictions, their DELs would make it slower, and this would cause more evictions.
 
-Only a master evicts. A replica with replica-ignore-maxmemory no refuses its own clients' writes; it evicts nothing,
-since then it would not hold what its master holds.
+Only a master evicts. A replica with replica-ignore-maxmemory no refuses its own clients' writes; it evicts nothing, as
+its data would then differ from its master's.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ NEVER: Final = -1.0
 
 @final
 class MemoryLimit:
-    """Invariants: `full` only while `limited`; the condition TRACKED holds exactly while we have to hear of commands,
-    because there is a limit, or a policy that wants to know what is accessed.
+    """The limit, the measure and the eviction of one node.
+
+    Invariants: `full` is True only while `limited` is. The condition TRACKED holds exactly while the dispatcher must
+    tell us of commands: there is a limit, or a policy that must know which keys are accessed.
     """
 
     __slots__ = (
@@ -58,19 +61,19 @@ class MemoryLimit:
         self._may_evict = False
         self.limit_bytes = 0
         self.limited = False
-        """There is a limit, and it is not ignored."""
+        """Is there a limit that is not ignored?"""
         self.full = False
-        """Over the limit, and nothing more can go: writes that need memory are refused."""
+        """Is the limit exceeded, with nothing left to evict? Then writes that need memory are refused."""
         self.overhead_bytes = 0
-        """What is used and counts, besides the data; set by the shell."""
+        """The bytes that count besides the data; set by the daemon."""
         self.evicted: list[tuple[int, bytes]] = []
-        """(database, key) evicted and not yet propagated."""
+        """(database, key) of keys that were evicted, and whose DEL is not in the stream yet."""
         self.exceeded_since = NEVER
         """Monotonic seconds since when the limit is exceeded, or NEVER."""
         self._exceeded_s = 0.0
 
     def follow(self, settings: Settings, *, evicts: bool) -> None:
-        """Follow changed settings, or a changed role, which says whether this node `evicts`."""
+        """Take over changed settings or a changed role; `evicts` says whether this node may evict in its role."""
         limited = settings.maxmemory > 0 and (evicts or not settings.replica_ignore_maxmemory)
         if limited and not self.limited:
             self.data.restart()
@@ -99,13 +102,15 @@ class MemoryLimit:
 
     @property
     def seems_over(self) -> bool:
-        """As `is_over`, or was a moment ago; keys that came or went unnoted are counted by the cron alone. Hot."""
+        """Is the limit probably exceeded? Quicker than `is_over`, and less exact: it uses the size that was noted last,
+        and is also True while `full`. Hot."""
         return self.limited and (self.full or self.overhead_bytes + self.data.noted_bytes > self.limit_bytes)
 
     def evict(self, most: int, below: Callable[[int], int]) -> bool:
-        """Evict until under the limit, but no more than `most` keys; False when there is nothing left to evict.
+        """Evict keys until the limit is not exceeded, `most` keys at most. False when there is nothing left to evict.
+        `below(n)` draws a random int in [0, n).
 
-        The caller propagates `evicted`, and says in `full` what came of it.
+        The caller puts `evicted` into the stream, and sets `full`.
         """
         while most > 0 and self.is_over:
             victim = self._eviction.pick(self._samples, below) if self._may_evict else None
@@ -120,7 +125,7 @@ class MemoryLimit:
         return True
 
     def note_accesses(self, db: Database, keys: list[bytes], below: Callable[[int], int]) -> None:
-        """A command has named these keys."""
+        """A command has named these keys: note the access if the policy needs it."""
         if self.tracker.tracking is not Tracking.NONE:
             for key in keys:
                 self.tracker.touch(db, key, below)
@@ -135,6 +140,6 @@ class MemoryLimit:
             self.exceeded_since = NEVER
 
     def exceeded_ms(self, now: float) -> tuple[int, int]:
-        """ms over the limit: (in all, this time)."""
+        """How many ms the limit has been exceeded: (in all, since it was exceeded last)."""
         current = now - self.exceeded_since if self.exceeded_since != NEVER else 0.0
         return int((self._exceeded_s + current) * 1000), int(current * 1000)

@@ -1,7 +1,8 @@
-"""One node: everything that commands read and change and INFO shows, put together. The daemon makes it and acts for it.
+"""One node: all state that commands read and change and that INFO shows. The daemon makes it, and does what needs a
+clock, a socket or a disk.
 
-What stands in the way of commands (a load, a pause, and the like) is summed up in `conditions`. Whoever owns such a
-fact tells it there; the node itself tells of its role, its settings and MONITOR.
+`conditions` sums up the facts that keep commands from being simply executed (a load, a pause, and the like). The owner
+of each such fact notes it there; the node itself notes its role, its settings and MONITOR.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Process:
         self.started_at = started_at
         """Monotonic seconds."""
         self.now = started_at
-        """Monotonic seconds of the present batch; the shell keeps it up to date."""
+        """Monotonic seconds of the present batch; the daemon keeps it up to date."""
         self.tcp_port = 0
         self.config_file = ""
         self.executable = ""
@@ -53,7 +54,7 @@ class Process:
         self.peak_used_bytes = 0
         self.peak_used_unix_s = 0
         self.startup_bytes = 0
-        """Taken before any data was loaded; the program's files, which the system maps, are not part of it."""
+        """The memory of the process before any data was loaded, without the program's files, which the system maps."""
         self.total_system_bytes = 0
         self.cpu_sys_s = 0.0
         self.cpu_user_s = 0.0
@@ -62,15 +63,15 @@ class Process:
         self.loop = "uvloop"
         self.python = ""
         self.supervised = "no"
-        """By whom: systemd, or no."""
+        """The supervisor: `systemd`, or `no`."""
 
 
 @final
 class Node:
     """The state of a node.
 
-    Invariants: `clients` holds each open connection's Client under its id; what is derived from settings and from the
-    role is up to date, as long as settings are changed by `change_settings`.
+    Invariants: `clients` holds the Client of each open connection under its id. Fields that are derived from settings
+    and from the role are up to date, as long as settings are changed by `change_settings`.
     """
 
     def __init__(
@@ -97,13 +98,13 @@ class Node:
         self.monitors: set[int] = set()
         """Ids of the clients that see all commands; changed by `begin_monitor` and `end_monitor`."""
         self.deliveries: list[tuple[int, Reply]] = []
-        """(client id, reply) that go to other clients than the one served; the daemon drains it after each batch."""
+        """(client id, message) for other clients than the one served; the daemon sends them after each batch."""
         self.functions: list[bytes] = []
-        """Function libraries that came with a snapshot, as text: kept for the next one, not executed."""
+        """Function libraries that came with a snapshot, as text: kept for the snapshots we write, never executed."""
         self.active_expire = True
-        """DEBUG SET-ACTIVE-EXPIRE."""
+        """Are expired keys deleted although no command asks for them (DEBUG SET-ACTIVE-EXPIRE)?"""
         self.slow_limit_s = 0.0
-        """Seconds; a command that takes as long is put into the slow log."""
+        """A command that takes so many seconds or more is put into the slow log."""
         self.lazy_expire = False
         self.tracks_latencies = False
         self._derive()
@@ -112,12 +113,13 @@ class Node:
 
     @property
     def access(self) -> Access:
-        """Who may come in by the client port: `requirepass`."""
+        """The rules of who may come in by the client port, from `requirepass`."""
         return Access(self.settings.requirepass)
 
     @property
     def is_loading(self) -> bool:
-        """Commands that are not marked for it are refused (a swapdb load keeps serving and is not meant)."""
+        """Does a load run during which most commands are refused? Not one of swapdb, which keeps serving the old
+        data."""
         loading = self.persistence.loading
         return loading is not None and not loading.asynchronous
 
@@ -133,7 +135,7 @@ class Node:
 
     @property
     def too_few_replicas(self) -> bool:
-        """min-replicas-to-write is on and not met."""
+        """Are there fewer good replicas than min-replicas-to-write asks for?"""
         wanted = self.settings.min_replicas_to_write
         if not wanted or not self.settings.min_replicas_max_lag or not self.replication.role.guards_writes:
             return False
@@ -141,7 +143,7 @@ class Node:
 
     @property
     def must_not_write_to_disk_error(self) -> bool:
-        """stop-writes-on-bgsave-error: save points are set and the last BGSAVE failed."""
+        """stop-writes-on-bgsave-error: must writes be refused, as save points are set and the last BGSAVE failed?"""
         settings = self.settings
         return (
             not self.persistence.last_bgsave_ok
@@ -152,8 +154,8 @@ class Node:
 
     @property
     def drops_expired_on_load(self) -> bool:
-        """Is a key that has expired left out when a snapshot is loaded? At a start the role comes after the load, so
-        the configured one counts as well."""
+        """Are expired keys left out when a snapshot is loaded? At the start the role is taken after the load, so
+        `replicaof` counts as well."""
         return self.replication.role.deletes_expired and self.settings.replicaof is None
 
     @property
@@ -167,8 +169,8 @@ class Node:
         return self.replication.backlog.end
 
     def change_settings(self, names: Sequence[str], values: Sequence[object]) -> None:
-        """Set directives (canonical names) while the node runs, and whatever is derived from settings here. What the
-        process outside derives from them follows when it is told `SettingsChanged`."""
+        """Set directives (canonical names) while the node runs, and bring the fields derived from them up to date. The
+        services of the daemon follow when they are told by the effect `SettingsChanged`."""
         for name, value in zip(names, values, strict=True):
             self.settings.assign(name, value)
         self._derive()
@@ -181,13 +183,13 @@ class Node:
         self.conditions.note(Condition.MONITORED, True)
 
     def end_monitor(self, client: Client) -> None:
-        """The client sees other clients' commands no more. Harmless if it saw none."""
+        """The client is no monitor any more. Harmless if it was none."""
         client.is_monitor = False
         self.monitors.discard(client.id)
         self.conditions.note(Condition.MONITORED, bool(self.monitors))
 
     def _derive(self) -> None:
-        """Bring up to date what settings decide alone."""
+        """Bring the fields up to date that follow from settings alone."""
         settings = self.settings
         threshold_us = settings.slowlog_log_slower_than
         self.slowlog.threshold_us = threshold_us
@@ -198,7 +200,7 @@ class Node:
         self.conditions.note(Condition.WANTS_REPLICAS, settings.min_replicas_to_write > 0)
 
     def _follow_role(self) -> None:
-        """Bring up to date what the role decides; the role calls it."""
+        """Bring the fields up to date that follow from the role; the role calls this when it changes."""
         role = self.replication.role
         self.keyspace.expiry = self.expiry
         self.conditions.note(Condition.REPLICA, role.is_replica)
@@ -208,7 +210,7 @@ class Node:
         self.slowlog.add(argv, now_ms // 1000, int(elapsed_s * 1e6), client.addr, client.name)
 
     def count_slices(self, client: Client, wire_name: str, argv: list[bytes], elapsed_s: float) -> None:
-        """A command that was executed in slices is done, after so much work on all of them together."""
+        """A command that was executed in slices is done: count the `elapsed_s` of all its slices together."""
         row = self.stats.of(wire_name)
         row.seconds += elapsed_s
         if self.tracks_latencies:
@@ -217,7 +219,7 @@ class Node:
             self.note_slow(client, argv, self.keyspace.now_ms, elapsed_s)
 
     def show_monitors(self, client: Client, argv: list[bytes], *, secret: bool) -> None:
-        """Queue the line that MONITOR prints for a command; arguments of one that carries a secret are redacted."""
+        """Queue the line that MONITOR prints for a command. `secret` hides the arguments, which may be a password."""
         now_ms = self.keyspace.now_ms
         where = "lua" if client.is_master_link and not client.addr else client.addr
         words = [argv[0], *([REDACTED] * (len(argv) - 1))] if secret else argv

@@ -1,7 +1,7 @@
-"""CLIENT PAUSE, and the pauses of a failover and a shutdown: until when which commands wait.
+"""CLIENT PAUSE, and the pauses of a failover and a shutdown: decides which commands wait, and until when.
 
-The daemon holds the paused clients; this only decides. Each purpose pauses by itself: CLIENT UNPAUSE does not let
-writes into a failover, nor does a failover's end cut short what an operator asked for (Redis 7.0 `pause_purpose`).
+The daemon holds the paused clients. Each purpose has a pause of its own: CLIENT UNPAUSE does not end the pause of a
+failover, and the end of a failover does not end the pause of an operator (Redis 7.0 `pause_purpose`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FOREVER_MS: Final = 1 << 62
 
 
 class Holder(enum.Enum):
-    """Who holds writes for as long as it takes."""
+    """The purposes that pause writes without a time limit."""
 
     FAILOVER = "failover"
     SHUTDOWN = "shutdown"
@@ -23,10 +23,11 @@ class Holder(enum.Enum):
 
 @final
 class Pause:
-    """A pause of all commands or of writes alone, until a Unix time in ms (exclusive); and of writes, by holders.
+    """The pauses of a node: of all commands and of writes alone, until a Unix time in ms (exclusive); and of writes, by
+    holders.
 
-    Invariant: the condition PAUSED holds from the beginning of the first pause to the end of the last. One that ends by
-    time alone has ended when the daemon calls `end` for it.
+    Invariant: the condition PAUSED holds from the beginning of the first pause to the end of the last one. When the
+    time of a pause is over, the condition holds on until the daemon calls `end`.
     """
 
     __slots__ = ("_conditions", "_holders", "all_until_ms", "write_until_ms")
@@ -48,7 +49,8 @@ class Pause:
         self._tell()
 
     def begin(self, until_ms: int, *, writes_only: bool) -> None:
-        """Redis's rule: a later end wins, and a pause of everything is never weakened by one of writes."""
+        """CLIENT PAUSE until the Unix time `until_ms`. Redis's rule: of two pauses the later end counts, and a pause of
+        all commands is not weakened by a pause of writes."""
         if writes_only:
             self.write_until_ms = max(self.write_until_ms, until_ms)
         else:
@@ -56,20 +58,20 @@ class Pause:
         self._tell()
 
     def end(self) -> None:
-        """End what CLIENT PAUSE began."""
+        """End the pauses that CLIENT PAUSE began; those of holders stay."""
         self.all_until_ms = self.write_until_ms = 0
         self._tell()
 
     def until_ms(self) -> int:
-        """When the last of the pauses ends; 0 when there is none."""
+        """When the last of the pauses ends, in Unix ms: 0 when there is none, FOREVER_MS while a holder has one."""
         return FOREVER_MS if self._holders else max(self.all_until_ms, self.write_until_ms)
 
     def next_end_ms(self, now_ms: int) -> int | None:
-        """When the next of CLIENT PAUSE's two ends comes; None if both are over, or were never begun."""
+        """When the next pause of CLIENT PAUSE ends, of all commands or of writes, in Unix ms; None if neither lasts."""
         return min((end for end in (self.all_until_ms, self.write_until_ms) if end > now_ms), default=None)
 
     def holds(self, now_ms: int, *, may_write: bool) -> bool:
-        """Must a command wait now?"""
+        """Must a command wait at `now_ms` (Unix)? `may_write`: the command may change something."""
         if now_ms < self.all_until_ms:
             return True
         return may_write and (bool(self._holders) or now_ms < self.write_until_ms)

@@ -1,7 +1,8 @@
-"""What a node knows of its snapshots and of a load in progress, for INFO persistence and for refusing commands.
+"""The state of a node's snapshots, its append-only file and a load in progress, for INFO persistence and for refusing
+commands. The daemon writes it.
 
-Three of these facts stand in the way of commands: a load, a snapshot file and an append-only file that could not be
-written. To set them is to tell them to the node's `Conditions`.
+Three of these facts can make commands be refused: a load, a snapshot file that could not be written, and an append-only
+file that could not be written. Their setters note them in the node's `Conditions`.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class Loading:
         self.loaded_keys = 0
         self.expired_keys = 0
         self.asynchronous = asynchronous
-        """The old data set keeps answering (repl-diskless-load swapdb)."""
+        """Is the old data served during the load (repl-diskless-load swapdb)?"""
 
     @property
     def percent(self) -> float:
         return 100.0 * self.loaded_bytes / self.total_bytes if self.total_bytes else 0.0
 
     def eta_seconds(self, now: float) -> int:
-        """Seconds to go at the rate so far; 1 while nothing can be said, as Redis prints."""
+        """Seconds until the end of the load, at the rate so far; 1 while that is not known, as Redis prints."""
         elapsed = now - self.started_at
         if not self.loaded_bytes or not self.total_bytes:
             return 1
@@ -48,14 +49,14 @@ class Loading:
 
 
 RETRY_S: Final = 5.0
-"""Between a rewrite that failed and the next."""
+"""Seconds between a rewrite that failed and the next one, for the first failures."""
 _PATIENT_FAILURES: Final = 3
 _MAX_RETRY_S: Final = 3600.0
 
 
 @final
 class AofState:
-    """What a node knows of its append-only file. Sizes in bytes, durations in seconds, -1 for none yet."""
+    """The state of the append-only file. Sizes in bytes, durations in seconds; -1 means that there was none yet."""
 
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
@@ -72,7 +73,7 @@ class AofState:
         self.last_cow_bytes = 0
         self.current_bytes = 0
         self.base_bytes = 0
-        """`current_bytes` after the last rewrite or start: what growth is measured against."""
+        """`current_bytes` after the last rewrite or start: automatic rewrites compare the growth with it."""
         self.buffer_bytes = 0
         self.is_syncing = False
         self.delayed_fsyncs = 0
@@ -96,7 +97,7 @@ class AofState:
 
     @property
     def retry_delay_s(self) -> float:
-        """Until the next try after a rewrite that failed: the longer, the more have failed (Redis 7.0)."""
+        """Seconds until the next try after a failed rewrite; the more have failed, the longer (Redis 7.0)."""
         doublings = min(10, max(0, self.consecutive_failures - _PATIENT_FAILURES))
         return RETRY_S if not doublings else min(_MAX_RETRY_S, 60.0 * 2 ** (doublings - 1))
 

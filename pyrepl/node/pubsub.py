@@ -1,6 +1,6 @@
-"""Who listens to which channel: subscriptions by channel and by pattern, and what a published message makes of them.
+"""The subscriptions of all clients, by channel and by pattern, and the messages that a PUBLISH makes for them.
 
-Nothing is sent here: `publish` answers with (client id, message) pairs, which the caller puts into `Node.deliveries`.
+Nothing is sent here: `publish` returns (client id, message) pairs, which the caller puts into `Node.deliveries`.
 The commands and their replies are `pyrepl.commands.session.pubsub`. Sharded channels are not supported.
 """
 
@@ -31,7 +31,7 @@ class PubSub:
         """The compiled form of each key of `_patterns`."""
 
     def subscribe(self, client: Client, channel: bytes) -> bool:
-        """True if the client was not subscribed to it before."""
+        """Subscribe a client. True if it was not subscribed to the channel before."""
         if channel in client.channels:
             return False
         client.subscribe(channel)
@@ -39,7 +39,7 @@ class PubSub:
         return True
 
     def unsubscribe(self, client: Client, channel: bytes) -> bool:
-        """True if the client was subscribed to it."""
+        """End a subscription. True if the client was subscribed to the channel."""
         if channel not in client.channels:
             return False
         client.unsubscribe(channel)
@@ -47,7 +47,7 @@ class PubSub:
         return True
 
     def psubscribe(self, client: Client, pattern: bytes) -> bool:
-        """True if the client was not subscribed to this very pattern before."""
+        """Subscribe a client to a pattern. True if it was not subscribed to this very pattern before."""
         if pattern in client.patterns:
             return False
         client.psubscribe(pattern)
@@ -57,7 +57,7 @@ class PubSub:
         return True
 
     def punsubscribe(self, client: Client, pattern: bytes) -> bool:
-        """True if the client was subscribed to this very pattern."""
+        """End a subscription to a pattern. True if the client was subscribed to this very pattern."""
         if pattern not in client.patterns:
             return False
         client.punsubscribe(pattern)
@@ -67,16 +67,18 @@ class PubSub:
         return True
 
     def drop(self, client: Client) -> None:
-        """End all subscriptions of a client that leaves or RESETs, without a word to it."""
+        """End all subscriptions of a client that has gone or sends RESET, without messages to it."""
         for channel in list(client.channels):
             self.unsubscribe(client, channel)
         for pattern in list(client.patterns):
             self.punsubscribe(client, pattern)
 
     def publish(self, channel: bytes, message: bytes) -> list[tuple[int, Reply]]:
-        """What goes to whom, in order: first the channel's listeners, then those of each pattern that matches.
+        """(client id, message) in the order of sending: first for the channel's listeners, then for those of each
+        pattern that matches.
 
-        A client that listens in several ways gets the message as often; PUBLISH answers the length of this list.
+        A client with several subscriptions that match gets the message once for each. The length of the list is the
+        reply of PUBLISH.
         """
         deliveries: list[tuple[int, Reply]] = []
         listeners = self._channels.get(channel)
@@ -90,7 +92,7 @@ class PubSub:
         return deliveries
 
     def channels(self, pattern: bytes | None = None) -> list[bytes]:
-        """Channels that somebody listens to by name; those that match `pattern`, or all with None."""
+        """The channels that have subscribers by name: those that match `pattern`, or all for None."""
         if pattern is None:
             return list(self._channels)
         glob = Glob(pattern)

@@ -1,6 +1,7 @@
-"""A node's replication state in one place: our stream, who gets it, whom we follow. The machines are in `replication`.
+"""A node's replication state in one place: our stream, our replicas, our role, and the link to a master.
 
-What is done about it (connections, children) is the daemon's; the branch on master or replica is `replication.role`'s.
+The machines are in the room `replication`; the daemon makes the connections and children that they ask for. What
+differs between a master and a replica is decided by `replication.role`.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class Replication:
         self.roster = Roster(self.history, self.backlog, self.feed, options, new_replid, now)
         self.role = Role(self.history, self.backlog, self.feed, self.roster)
         self.buffer_use = BufferUse()
-        """What our links hold of the stream while a snapshot comes on a channel of its own."""
+        """Counts the stream bytes that our link holds while a snapshot comes over a second connection."""
         self.failover = Failover(self.roster, self.backlog)
         self.link: Link | None = None
         self.link_client: Client | None = None
-        """What our master's commands run as."""
+        """The client that executes our master's commands."""
 
     @property
     def link_is_up(self) -> bool:
@@ -55,14 +56,15 @@ class Replication:
         return self.role.master.port if self.role.master is not None else 0
 
     def feed_one(self, db_index: int, raw: bytes) -> int:
-        """Put one command's bytes into the stream; the cut after it. Without a backlog nobody needs them."""
+        """Put one command's bytes into the stream, and return the cut behind them. No effect while the backlog is not
+        active, as nobody follows the stream then."""
         backlog = self.backlog
         if backlog.active:
             backlog.append(self.feed.feed_one(db_index, raw))
         return backlog.end
 
     def feed_unit(self, unit: list[tuple[int, bytes]]) -> int:
-        """Put commands that take effect together into the stream; the cut after them."""
+        """Put commands that take effect together into the stream, and return the cut behind them."""
         backlog = self.backlog
         if backlog.active:
             backlog.append(self.feed.feed_unit(unit))
@@ -76,16 +78,18 @@ class Replication:
 
     @property
     def next_db(self) -> int:
-        """The database in which whoever goes on at the stream's end begins; 0 where it makes no difference."""
+        """The database in which a reader that begins at the stream's end must execute the next command; 0 where the
+        stream selects one anyway."""
         return max(0, self.stream_db)
 
     @property
     def select_next_db(self) -> bytes:
-        """The SELECT that who begins in database 0 needs to go on at the stream's end; empty if it needs none."""
+        """The SELECT that a reader in database 0 needs before it goes on at the stream's end; empty if none is
+        needed."""
         return encode_command([b"SELECT", b"%d" % self.next_db]) if self.next_db else b""
 
     def snapshot_fields(self) -> list[tuple[bytes, bytes]]:
-        """The AUX fields that say where in our stream a snapshot of this moment stands; none without a stream."""
+        """The aux fields that state the place of a snapshot of this moment in our stream; none without a stream."""
         if not self.backlog.active:
             return []
         return StreamPlace(self.history.replid, Offset(self.backlog.end), self.next_db).fields()

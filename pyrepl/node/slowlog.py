@@ -22,7 +22,8 @@ class SlowEntry(NamedTuple):
 
 @final
 class Slowlog:
-    """Bounded by `max_len` entries (slowlog-max-len); `threshold_us` as slowlog-log-slower-than, negative is off."""
+    """The newest `max_len` entries (slowlog-max-len). The caller compares with `threshold_us`, which is
+    slowlog-log-slower-than; negative means that the log is off."""
 
     __slots__ = ("_next", "entries", "threshold_us")
 

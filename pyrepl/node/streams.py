@@ -1,4 +1,4 @@
-"""Who follows change streams at this node, and what was sent to them, as INFO shows it.
+"""The subscribers of change streams at this node, and the counts of what was sent to them, for INFO.
 
 Not here: the connections (the daemon's stream server, which keeps this up to date) and the machine of each
 (changes/subscription.py).
@@ -28,17 +28,17 @@ class Subscriber:
 
 @final
 class StreamState:
-    """Invariant: `subscribers` holds each open connection's under its id."""
+    """The state of the stream port. Invariant: `subscribers` holds the Subscriber of each open connection by its id."""
 
     def __init__(self) -> None:
         self.port = 0
-        """The one that is really bound; 0 while there is none."""
+        """The port that was bound; 0 while there is none."""
         self.name = ""
         self.subscribers: dict[int, Subscriber] = {}
         self.total_connections = 0
         self.rejected_connections = 0
         self.cut_for_output = 0
-        """Subscribers closed because they did not read."""
+        """Subscribers whose connections were closed because they did not read."""
         self.errors_sent = 0
         self.rows_of_ended = 0
         """Rows sent to subscribers that are gone."""
@@ -49,5 +49,5 @@ class StreamState:
 
     @property
     def output_bytes(self) -> int:
-        """What waits to be read by all of them."""
+        """The bytes that wait to be read by all subscribers together."""
         return sum(one.subscription.unsent_bytes for one in self.subscribers.values())

@@ -1,21 +1,23 @@
-"""Who waits for what, until when, and what each is told: the one owner of replies that are owed later.
+"""The waiting clients of a node: what each waits for, until when, and which reply it gets. Replies that come later than
+their command are owned here.
 
-A client waits for one thing at a time. A wait ends in exactly one of these ways, and what its client is told then is
-the business of its kind (`waits`):
+A client has one wait at a time. A wait ends in exactly one of these ways; its kind (`waits`) knows the reply:
 
 | ends because | call | told |
 |---|---|---|
-| what it waits for has come | `look`, `serve_keys`, `pause_changed`, `finish`, `finish_all` | the reply |
+| it is fulfilled | `look`, `serve_keys`, `pause_changed`, `finish`, `finish_all` | the reply |
 | its deadline has passed | `tick` | `Wait.late` |
 | CLIENT UNBLOCK ... TIMEOUT | `unblock` | `Wait.late` |
 | CLIENT UNBLOCK ... ERROR | `unblock` | UNBLOCKED_BY_CLIENT |
 | this node's role changes | `role_changed` | UNBLOCKED, if the kind depends on the role; else it waits on |
 | the connection is gone | `forget` | nothing |
 
-Order: whoever came first is told first, at each key as well. A client that waits for several keys is served once.
+Order: the client that came first is answered first, at each key as well. A client that waits for several keys is served
+once.
 
-Not here: sockets, timers and who carries the answers out (the daemon's `waits`), and until when CLIENT PAUSE, FAILOVER
-and SHUTDOWN hold which commands (`pause`). Source of the rules: Redis 8.2, `blocked.c` and `replication.c`.
+Not here: sockets, timers and the carrying out of answers (the daemon's `clients/waits.py`), which commands CLIENT
+PAUSE, FAILOVER and SHUTDOWN hold and until when (`pause`). Source of the rules: Redis 8.2, `blocked.c` and
+`replication.c`.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ _FEW_DEADLINES: Final = 64
 
 
 class Answer(NamedTuple):
-    """A wait has ended. NO_REPLY: nothing is owed, and the client goes on with the command it was stopped before."""
+    """A wait has ended, and its client gets `reply`. With NO_REPLY it gets none, and goes on with the command before
+    which it was stopped."""
 
     client_id: int
     reply: Reply
@@ -57,7 +60,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self.answers: Final[deque[Answer]] = deque()
-        """What the shell has still to carry out; it takes them from the left."""
+        """The answers that the shell has to carry out; it takes them from the left."""
         self._waits: dict[int, Wait] = {}
         self._by_key: dict[tuple[int, bytes], dict[int, KeysWait]] = {}
         self._ready_keys: dict[tuple[int, bytes], None] = {}
@@ -68,7 +71,7 @@ class Waiting:
         self._begun = 0
 
     def begin(self, wait: Wait) -> None:
-        """From now on the client waits."""
+        """Begin a wait. The client must not have one already."""
         client = wait.client
         assert client.id not in self._waits, "a client waits for one thing at a time"
         self._waits[client.id] = wait
@@ -81,19 +84,19 @@ class Waiting:
                 self._by_key.setdefault(place, {})[client.id] = wait
 
     def forget(self, client_id: int) -> None:
-        """The client is gone; harmless if it did not wait."""
+        """The client is gone: drop its wait. Harmless if it had none."""
         wait = self._waits.get(client_id)
         if wait is not None:
             self._remove(wait)
 
     def waits_of(self, kind: Kind) -> list[Wait]:
-        """Those that wait for things of this kind, in the order in which they came."""
+        """The waits of one kind, in the order in which they began."""
         return [wait for wait in self._waits.values() if wait.kind is kind]
 
     # ------------------------------------------------------------------ what they wait for has come
 
     def look(self, kind: Kind) -> None:
-        """Something of this kind has moved: answer those that have what they wait for."""
+        """Something has happened that may fulfil waits of this kind: answer those that are fulfilled."""
         if not self._waits:
             return
         for wait in self.waits_of(kind):
@@ -102,18 +105,18 @@ class Waiting:
                 self._end(wait, ready[0])
 
     def finish(self, client_id: int, reply: Reply) -> None:
-        """The work that this client waits for is done; harmless if the client is gone."""
+        """The work that this client waits for is done: answer it with `reply`. Harmless if the client is gone."""
         wait = self._waits.get(client_id)
         if wait is not None:
             self._end(wait, reply)
 
     def finish_all(self, kind: Kind, reply: Reply) -> None:
-        """All waits of a kind end with the same reply."""
+        """End all waits of one kind with the same reply."""
         for wait in self.waits_of(kind):
             self._end(wait, reply)
 
     def pause_changed(self, pause: Pause, now_ms: int) -> None:
-        """A pause has begun, ended or changed, at Unix time `now_ms`: whoever it holds no longer goes on."""
+        """A pause has begun, ended or changed, at Unix time `now_ms`: let the clients go on that no pause holds."""
         for wait in self.waits_of(Kind.PAUSED):
             assert isinstance(wait, PausedWait)
             if not pause.holds(now_ms, may_write=wait.may_write):
@@ -123,13 +126,13 @@ class Waiting:
 
     @property
     def has_keys(self) -> bool:
-        """Does anybody wait for a key? While nobody does, `key_ready` need not be called."""
+        """Does any client wait for a key? While none does, `key_ready` need not be called."""
         return bool(self._by_key)
 
     def key_ready(self, db_index: int, key: bytes) -> None:
-        """A key may now have what somebody waits for, or never get it (it came, grew, changed its type, was deleted).
+        """A key has changed so that a client's wait for it may end: the key came, grew, changed its type, was deleted.
 
-        Who is served is decided by `serve_keys`, once the command or transaction that changed it is over.
+        `serve_keys` decides which clients are served, once the command or transaction that changed the key is over.
         """
         if (db_index, key) in self._by_key:
             self._ready_keys[db_index, key] = None
@@ -141,10 +144,11 @@ class Waiting:
                 self._ready_keys[place] = None
 
     def serve_keys(self) -> None:
-        """Serve those who wait for the keys that became ready: key after key, at each in the order in which they came.
+        """Serve the clients that wait for keys that became ready: key after key, at each key in the order in which the
+        clients came.
 
-        Serving one may make other keys ready (BLMOVE); these are looked at afterwards. It comes to an end, as each
-        round but the first follows somebody's having been served.
+        To serve a client may make other keys ready (BLMOVE); these are looked at afterwards. The loop ends, as a key
+        can become ready again only when a client was served, and each client is served once.
         """
         assert not self._serving, "what serves a client may not serve others"
         self._serving = True
@@ -167,12 +171,12 @@ class Waiting:
     # ------------------------------------------------------------------ it has not come
 
     def next_deadline(self) -> float | None:
-        """Monotonic seconds: when `tick` is due next; None while nobody waits with a deadline."""
+        """When `tick` is due next, in monotonic seconds; None while no wait has a deadline."""
         self._drop_ended()
         return self._deadlines[0][0] if self._deadlines else None
 
     def tick(self, now: float) -> None:
-        """Answer those whose time is over at `now`, the earliest first."""
+        """Answer the clients whose deadline has come at `now`, the earliest first."""
         self._drop_ended()
         while self._deadlines and self._deadlines[0][0] <= now:
             wait = self._deadlines[0][2]
@@ -180,8 +184,8 @@ class Waiting:
             self._drop_ended()
 
     def unblock(self, client_id: int, *, with_error: bool) -> bool:
-        """CLIENT UNBLOCK: end one client's wait with an error, or as if its time were over; False if it does not wait,
-        or not for anything that a client may be woken from."""
+        """CLIENT UNBLOCK: end one client's wait with an error, or as at its deadline. False if the client does not
+        wait, or has a wait that CLIENT UNBLOCK may not end (`Wait.blocks`)."""
         wait = self._waits.get(client_id)
         if wait is None or not wait.blocks:
             return False
@@ -189,7 +193,7 @@ class Waiting:
         return True
 
     def role_changed(self) -> None:
-        """This node is about to follow another: what depends on its being a master comes no more."""
+        """This node is about to follow another: end the waits that only a master can fulfil, with an error."""
         for wait in list(self._waits.values()):
             if wait.ends_with_role:
                 self._end(wait, CommandError(UNBLOCKED))
@@ -222,6 +226,6 @@ class Waiting:
         return self._waits.get(wait.client.id) is wait
 
     def _drop_ended(self) -> None:
-        """Let a wait that lasts be first among the deadlines."""
+        """Remove waits that have ended from the top of the heap, so that the first one still lasts."""
         while self._deadlines and not self._is_present(self._deadlines[0][2]):
             heapq.heappop(self._deadlines)

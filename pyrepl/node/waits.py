@@ -1,15 +1,15 @@
-"""The kinds of wait: what each waits for, and what its client is told when it has come, and when it came too late.
+"""The kinds of wait: when each is fulfilled, which reply its client gets then, and which one at the deadline.
 
 | kind | who | ready when |
 |---|---|---|
 | AckedWait | WAIT | enough replicas have acknowledged the client's last write |
-| FsyncedWait | WAITAOF | it is on disk here and on enough replicas; or it never will be here |
+| FsyncedWait | WAITAOF | the client's last write is on disk here and on enough replicas; or it never will be here |
 | KeysWait | commands that block on keys | the command, tried again at a key that became ready, has a reply |
-| PausedWait | whoever CLIENT PAUSE, FAILOVER or SHUTDOWN holds before a command | no pause holds it |
-| ShutdownWait | SHUTDOWN | it has failed or was aborted: if it succeeds nobody is left |
-| WorkWait | a command whose work goes on beside the loop | the work says so |
+| PausedWait | a client that CLIENT PAUSE, FAILOVER or SHUTDOWN holds before a command | no pause holds it |
+| ShutdownWait | SHUTDOWN | the shutdown has failed or was aborted; if it succeeds, no client is left |
+| WorkWait | a command whose work goes on in slices or on a thread | the work is done |
 
-The waits of a node together, and every way in which one ends, are `waiting`'s.
+`waiting` keeps the waits of a node, and has every way in which a wait ends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WAITAOF_WITHOUT_AOF: Final = "ERR WAITAOF cannot be used when numlocal is set bu
 
 
 class Kind(enum.Enum):
-    """What a wait is for: what is looked at together."""
+    """The kinds by which `Waiting` finds waits."""
 
     ACKED = "acked"
     FSYNCED = "fsynced"
@@ -47,26 +47,27 @@ class Wait:
 
     kind: ClassVar[Kind]
     blocks: ClassVar[bool] = False
-    """The client counts as blocked: in INFO, in CLIENT LIST, and for CLIENT UNBLOCK."""
+    """Does the client count as blocked: in INFO, in CLIENT LIST, and for CLIENT UNBLOCK?"""
     ends_with_role: ClassVar[bool] = False
-    """What it waits for comes only to a master's clients."""
+    """Can only a master fulfil the wait? Then it ends when the node follows another."""
 
     def __init__(self, client: Client, deadline: float | None = None) -> None:
         self.client: Final = client
         self.deadline: Final = deadline
 
     def ready(self) -> tuple[Reply] | None:
-        """(the reply,) if what it waits for has come; None: it waits on."""
+        """(the reply,) if the wait is fulfilled; None while it is not."""
         return None
 
     def late(self) -> Reply:
-        """The reply when the time is over."""
+        """The reply at the deadline."""
         return NO_REPLY
 
 
 @final
 class AckedWait(Wait):
-    """WAIT: for `wanted` replicas to acknowledge what the client has written. Late or not, it is told how many have."""
+    """WAIT: until `wanted` replicas have acknowledged the client's last write. The reply is how many have, also at the
+    deadline."""
 
     kind = Kind.ACKED
     blocks = True
@@ -88,9 +89,9 @@ class AckedWait(Wait):
 
 @final
 class FsyncedWait(Wait):
-    """WAITAOF: for what the client has written to be on disk, here (`here` 1) and on so many replicas.
+    """WAITAOF: until the client's last write is on disk, here (`here` 1) and on so many `replicas`.
 
-    Late or not, it is told [1 if it is on disk here else 0, on how many replicas it is].
+    The reply is [1 if the write is on disk here else 0, on how many replicas it is], also at the deadline.
     """
 
     kind = Kind.FSYNCED
@@ -133,11 +134,11 @@ class FsyncedWait(Wait):
 
 @final
 class KeysWait(Wait):
-    """A command that found nothing at its keys: it is tried again whenever one of them becomes ready.
+    """A command that found nothing at its keys, and is tried again whenever one of them becomes ready.
 
-    `places` are (database, key). `serve(database, key)` tries the command again: (its reply,), and other keys may have
-    become ready by it; or None if it has changed nothing and has to wait on. `late_reply` is the command's word for
-    nothing.
+    `places` are (database, key). `serve(database, key)` tries the command again, and returns (its reply,), or None if
+    the command changed nothing and the client waits on. A command that is served may make other keys ready.
+    `late_reply` is the command's reply when there is nothing.
     """
 
     kind = Kind.KEYS
@@ -163,26 +164,26 @@ class KeysWait(Wait):
 
 @final
 class PausedWait(Wait):
-    """A client stopped before a command: nothing is owed to it. It looks again when it goes on, as the command may be
-    held by a pause that has begun meanwhile."""
+    """A client stopped before a command. It gets no reply for the wait. When it goes on, the pauses are asked again, as
+    another one may have begun meanwhile."""
 
     kind = Kind.PAUSED
 
     def __init__(self, client: Client, *, may_write: bool) -> None:
         super().__init__(client)
         self.may_write: Final = may_write
-        """A pause of writes alone holds it too."""
+        """May the command write? Then a pause of writes alone holds it too."""
 
 
 @final
 class ShutdownWait(Wait):
-    """A client that has said SHUTDOWN, and is told only if the node goes on."""
+    """A client that has sent SHUTDOWN: it gets a reply only if the node goes on."""
 
     kind = Kind.SHUTDOWN
 
 
 @final
 class WorkWait(Wait):
-    """A client whose command is being worked at: in slices between the turns of the loop, or on a thread."""
+    """A client whose command's work goes on: in slices between the turns of the loop, or on a thread."""
 
     kind = Kind.WORK

@@ -1,10 +1,12 @@
-"""The streams that applications write at a node: STREAMS.*, reads for subscribers, news of other writers.
+"""The streams that applications write, called facts: the STREAMS.* commands, reads for subscribers, and new facts of
+other writers.
 
-Not here: ids, writers and tables (pyrepl.changes), and the subscribers (`hub`). A table in a database blocks, so
-everything that touches one runs on one thread, in order; the keyspace's own table runs in place.
+`server` makes it; `performer` calls its deed, and `hub` reads through it. Not here: ids, writers and tables
+(pyrepl.changes), subscribers (`hub`). A table in a database makes its caller wait, so all work on such a table runs on
+one thread, in order; work on the table in the keyspace runs in the loop.
 
-What other nodes and processes write is found by looking into the database: every _LOOK_S while somebody follows a
-stream here, else every _IDLE_LOOK_S; at once after a write of our own.
+Facts that other nodes and processes have written are found by looking into the table: every _LOOK_S while a subscriber
+is connected here, otherwise every _IDLE_LOOK_S, and at once after a write of our own.
 """
 
 from __future__ import annotations
@@ -51,8 +53,11 @@ _Key = tuple[str, str | None]
 
 @final
 class StreamFacts:
-    """Invariants: `_writers` and, but for the keyspace's, `_table` are touched on the thread alone; `source` exists
-    exactly once a table was opened."""
+    """The facts of one node.
+
+    Invariants: `_writers` and a `_table` in a database are touched on the thread only; `source` is set from the first
+    successful look into the table on.
+    """
 
     def __init__(
         self,
@@ -64,7 +69,7 @@ class StreamFacts:
         clock: Clock,
         log: Log,
     ) -> None:
-        """Raises ConfigError if `stream-facts` names nothing that is known."""
+        """Raises ConfigError if `stream-facts` names no kind of table that we know."""
         self._node = node
         self._dispatcher = dispatcher
         self._clients = clients
@@ -83,7 +88,7 @@ class StreamFacts:
         self._writers: dict[str, Writer] = {}
         self.source: FactSource | None = None
         self._live_at: dict[_Key, int] = {}
-        """How far those who follow live have been told."""
+        """For each (stream, writer) that is followed live, the id up to which its subscribers got the facts."""
         self._reading: set[_Key] = set()
         self._look_at = 0.0
         self._is_looking = False
@@ -93,14 +98,15 @@ class StreamFacts:
     # ------------------------------------------------------------------ life
 
     def begin(self) -> None:
-        """The data is loaded: find what is stored. A file that does not exist is not made before it is needed."""
+        """The data is loaded: look into the table for the first time. An SQLite file that does not exist is made only
+        when a STREAMS command needs it."""
         self._made_stream = self._node.replication.role.makes_stream
         if self._where.startswith(SQLITE) and not os.path.exists(self._where.removeprefix(SQLITE)):
             return
         self._look()
 
     def tick(self, now: float) -> None:
-        """Do what is due; call it about every 100 ms."""
+        """Look into the table if that is due; to be called about every 100 ms."""
         makes_stream = self._node.replication.role.makes_stream
         if makes_stream != self._made_stream:
             self._made_stream = makes_stream
@@ -109,7 +115,7 @@ class StreamFacts:
             self._look()
 
     def close(self) -> None:
-        """Nothing more is done; what runs is waited for."""
+        """Close the table, after the work that is running on the thread."""
         if self._thread is not None:
             self._thread.submit(self._close_table)
             self._thread.shutdown(wait=True)
@@ -138,7 +144,7 @@ class StreamFacts:
 
         def answer(results: tuple[Any, Any]) -> None:
             result, news = results
-            # What was written can be followed by the time its writer knows.
+            # Apply the look before the reply goes out: when the client hears of its write, subscribers can read it.
             self._looked(news)
             if isinstance(result, TableError):
                 result = CommandError(f"ERR the table of streams cannot be used: {result}")
@@ -151,7 +157,8 @@ class StreamFacts:
         return waits.hold(WorkWait(call.client))
 
     def _act(self, effect: WriteFact) -> Reply:
-        """On the thread: the deed and its reply. Raises CommandError, TableError."""
+        """Carry out a STREAMS command on the table, and return the reply. Runs on the thread if there is one. Raises
+        CommandError, TableError."""
         stream = effect.stream
         if stream in self._hub.built_in:
             raise CommandError(f"ERR {stream} is made by the node itself, applications cannot write to it")
@@ -190,7 +197,8 @@ class StreamFacts:
         return writer
 
     def _forget_writers(self) -> None:
-        """Whoever becomes a master, or is none any more, has nothing pending."""
+        """The role has changed: forget the ids that were reserved here. In the keyspace's table, a new master makes a
+        writer for each stream, which settles the ids that the old master had reserved."""
         self._writers.clear()
         if self._table is not None and self._table.is_sole and self._node.replication.role.makes_stream:
             for stream in self._table.positions():
@@ -217,23 +225,23 @@ class StreamFacts:
     # ------------------------------------------------------------------ subscribers
 
     def look_in_place(self) -> None:
-        """Somebody asks for a stream that is not known: look once more, if that takes no waiting."""
+        """A subscriber asks for a stream that is not known: look into the table once more, if that needs no waiting."""
         if self._thread is None and not self._node.is_loading:
             self._look()
 
     def has(self, stream: str) -> bool:
-        """Is it a stream of ours?"""
+        """Is `stream` one that applications write?"""
         return self.source is not None and stream in self.source.streams()
 
     def read(self, stream: str, writer: str | None, after: int, done: Callable[[Block | Exception], None]) -> None:
-        """The facts after an id, for one subscriber; `done` is called now or later, with Unavailable if there are
-        none."""
+        """Read facts after the id `after` for one subscriber. `done` is called now or later, with a Block or with the
+        exception that the read raised."""
         source = self.source
         assert source is not None
         self._run(lambda: source.read(stream, writer, after, _WANT_BYTES), done)
 
     def _look(self) -> None:
-        """Find out what is new in the table."""
+        """Look into the table for new facts, unless a look is under way."""
         now = self._clock.now()
         self._look_at = now + (_LOOK_S if self._hub.conns else _IDLE_LOOK_S)
         if not self._is_looking:
@@ -274,7 +282,7 @@ class StreamFacts:
         self._tell()
 
     def _tell(self) -> None:
-        """Read what is new for those who follow live."""
+        """Read the new facts for subscribers that follow live, one read at a time for each (stream, writer)."""
         assert self.source is not None
         followed = self._hub.live_keys(self.source.streams())
         for key in set(self._live_at) - set(followed):
@@ -296,7 +304,8 @@ class StreamFacts:
     # ------------------------------------------------------------------ the thread
 
     def _run(self, work: Callable[[], T], done: Callable[[Any], None]) -> None:
-        """Do `work` where it may block; then `done` with its result, or the exception that it raised."""
+        """Run `work` on the thread, or here if there is none; then call `done` in the loop with the result, or with the
+        exception that `work` raised."""
         if self._thread is None:
             done(_outcome(work))
             return
@@ -308,12 +317,12 @@ def _outcome(work: Callable[[], T]) -> T | Exception:
     try:
         return work()
     except Exception as error:
-        # Whoever waits is answered, also about a defect of ours, which `done` tells from the errors that may come.
+        # Every exception, also from a defect of ours: `done` must always be called, as a client may wait for it.
         return error
 
 
 def _check(where: str) -> None:
-    """Raises ConfigError if `where` names no table, or what it takes is not installed."""
+    """Raises ConfigError if `where` names no table, or if a module that it needs is not installed."""
     if where.startswith(_POSTGRES):
         try:
             import psycopg

@@ -1,13 +1,15 @@
-"""Facts in the keyspace itself: they replicate with it, are saved with it, and go on at whoever is promoted.
+"""A table of facts in the node's own keyspace: it is replicated and saved with the data, and a promoted replica goes on
+with it.
 
-Not here: what is kept (changes/table.py). Written by ordinary commands, so that a replica may be a real Redis:
+`StreamFacts` uses it; changes/table.py says what a table keeps. The table is written by ordinary commands, so that a
+replica may be a real Redis:
 
     zset  pyrepl:stream:<name>             member `<id> <writer> <rows>` under its id as score
     hash  pyrepl:stream:<name>:positions   writer -> position
     hash  pyrepl:streams                   name -> the last id drawn
 
-in database 0. Only a master writes, so there is never more than one writer at a time: a new master settles what the
-one before had left pending.
+in database 0. Only a master writes, so there is never more than one writer at a time: a new master settles the ids that
+its predecessor had reserved and not completed.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _IDS: Final = b"pyrepl:streams"
 
 @final
 class KeyspaceTable:
-    """Never blocks."""
+    """The table of this node. No method waits for anything. Methods raise TableError when a command is refused."""
 
     def __init__(self, node: Node, dispatcher: Dispatcher, clock: Clock) -> None:
         self.is_sole = True
@@ -75,7 +77,7 @@ class KeyspaceTable:
         return [int(member.partition(b" ")[0]) for member in members]
 
     def facts(self, stream: str, writer: str | None, after: int, upto: int, at_most: int) -> list[StoredFact]:
-        # Facts of other writers are passed over, so a piece may be short though more follows: then go on behind it.
+        # Facts of other writers are passed over, so one read may bring too few although more follow: read on then.
         found: list[StoredFact] = []
         while True:
             low, high = b"(%d" % after, b"%d" % upto
@@ -89,10 +91,11 @@ class KeyspaceTable:
                 return found
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to do: the table is in the keyspace."""
 
     def _do(self, *argv: bytes) -> Any:
-        """The reply to a command, executed like a client's: propagated, subject to what refuses clients' commands."""
+        """Execute a command as one of a client: it goes into the stream, and is refused for the same reasons. Returns
+        the reply; raises TableError for an error."""
         call = self._call
         call.now_ms = self._keyspace.now_ms
         reply = self._dispatcher.execute(call, list(argv), encode_command(list(argv)))

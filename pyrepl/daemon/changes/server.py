@@ -1,7 +1,7 @@
-"""The stream port: who may come in, what subscribers say, and what a change of the node's history means for them.
+"""The stream port: admits subscribers, acts on their commands, and tells them of changes in the node's history.
 
-The streams are `hub`'s, a connection is `conn`'s. Off unless `stream-port` is set: then this module is not
-even imported.
+`hub` has the streams, `conn` is one connection. App makes the server only if `stream-port` is set; without it this
+module is not imported.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ from pyrepl.units import Offset
 
 _LOOK_EVERY_S: Final = 0.1
 _CHANNEL: Final = "pyrepl:"
-"""What clients say about users, pushers and data received is published on a channel of this prefix and the verb."""
+"""Commands of subscribers about users, pushers and received data are published on a channel: this prefix and the
+command's verb."""
 
 
 @final
@@ -64,7 +65,7 @@ class StreamServer(Service):
         clock: Clock,
         tell: Log,
     ) -> None:
-        """`tell` is the text log. Raises ConfigError for what no subscriber could be told."""
+        """`tell` is the text log. Raises ConfigError for a stream-name that cannot be used in lines to subscribers."""
         self.clock = clock
         self._node = node
         self._dispatcher = dispatcher
@@ -105,12 +106,12 @@ class StreamServer(Service):
         self._state.port = self._listener.port
 
     def accept(self) -> None:
-        """Let subscribers in."""
+        """Accept subscribers from now on."""
         self._listener.accept_with(self._admit)
         self._tell(events.StreamPortOpened(self._state.port))
 
     def begin(self) -> None:
-        """The stream goes on from here, and facts may be written."""
+        """The data is loaded: rows are made from the stream from its present end on, and facts may be written."""
         self.stream_begins()
         self.facts.begin()
 
@@ -130,7 +131,8 @@ class StreamServer(Service):
     # ------------------------------------------------------------------ connections
 
     def _admit(self, wire: Wire) -> None:
-        """A connection came in: it gets its first lines, or one that says why not."""
+        """Serve a connection that came in: it gets its first lines. If it is turned away, it gets a line that says why,
+        and is closed."""
         conn = StreamConn(self)
         conn.id, self._next_id = self._next_id, self._next_id + 1
         conn.addr = names_of(wire, "")[0]
@@ -155,11 +157,11 @@ class StreamServer(Service):
             self._state.rows_of_ended += conn.subscription.rows_sent
         if not conn.subscription.ended:
             self._tell(events.StreamClientLeft(conn.addr, conn.subscription.name))
-            # Whatever it still had planned is in vain.
+            # Reads that are planned for this connection are dropped when their turn comes.
             conn.subscription.close("connection closed")
 
     def ended(self, conn: StreamConn, event: Ended) -> None:
-        """The machine of a connection has ended it."""
+        """The subscription of a connection has ended it, maybe for a fault of the subscriber: count and log it."""
         if event.is_fault:
             self._state.errors_sent += 1
             if event.reason.startswith("SLOW"):
@@ -174,7 +176,7 @@ class StreamServer(Service):
         conn: StreamConn,
         command: HeardCommand,
     ) -> None:
-        """A subscriber said something that concerns others."""
+        """A subscriber sent a command that concerns others: other subscribers, or listeners of a channel."""
         if isinstance(command, RemoteServerUp):
             for other in list(self.hub.conns.values()):
                 if other is not conn:
@@ -185,7 +187,8 @@ class StreamServer(Service):
             self._publish(f"{_CHANNEL}{command.VERB.lower()}".encode(), command.words().encode())
 
     def _invalidate(self, conn: StreamConn, command: InvalidateCache) -> None:
-        """INVALIDATE_CACHE: into our stream as a message, by which it reaches the replicas and their subscribers."""
+        """INVALIDATE_CACHE: publish it as a message in our stream, so that it also reaches the subscribers of our
+        replicas."""
         message = f"[{encode_row(command.cache)},{command.keys},{self.clock.unix_ms()}]".encode()
         if parse_invalidation(message) is None:
             self._refuse(conn, "expected INVALIDATE_CACHE <cache> <keys as a JSON list, or null>")
@@ -202,7 +205,7 @@ class StreamServer(Service):
             self._publish(CACHES_CHANNEL, message)
 
     def _publish(self, channel: bytes, message: bytes) -> None:
-        """As PUBLISH does it: to our own listeners, and on a master to the replicas'."""
+        """Publish a message as PUBLISH does: to our own listeners, and on a master to those of the replicas."""
         node = self._node
         node.deliveries.extend(node.pubsub.publish(channel, message))
         if node.conditions.propagates and not node.pause.until_ms():
@@ -227,14 +230,14 @@ class StreamServer(Service):
     # ------------------------------------------------------------------ the stream goes on
 
     def plan(self) -> None:
-        """Something may have been added to the stream: called after each batch of commands, so it must be cheap."""
+        """The stream may have grown. Called after each batch of commands, so it must be cheap."""
         end = self._backlog.end
         if end >= self._note_at or self._history.replid != self.replicated.replid:
             self._review(end)
         self.hub.plan_pump()
 
     def _review(self, end: int) -> None:
-        """Note where reading may begin, and a new name of the history."""
+        """Follow a new name of the history, and note the stream's end as a place where reading can begin."""
         if self._history.replid != self.replicated.replid:
             self._rename()
         if self._backlog.active:
@@ -245,7 +248,7 @@ class StreamServer(Service):
         old, new = self.replicated.replid, self._history.replid
         fork = self._history.fork
         if old and fork is not None:
-            # What came before the fork goes out under the name that it came under.
+            # Rows before the fork must go out under the old name.
             while self.hub.pump(int(fork)):
                 pass
             self.replicated.named(new)
@@ -260,7 +263,8 @@ class StreamServer(Service):
         return now + _LOOK_EVERY_S
 
     def tick(self, now: float) -> None:
-        """Make the stream if there is none yet, hand out what is new, and look at each subscriber's deadlines."""
+        """Begin the stream on a master that keeps none yet, hand out new rows, and look at each subscriber's
+        deadlines."""
         if self._replication.role.makes_stream and not self._backlog.active and not self._node.is_loading:
             self.stream_begins()
         self.plan()
@@ -274,8 +278,8 @@ class StreamServer(Service):
         self.replicated.named("")
 
     def stream_begins(self) -> None:
-        """The data is loaded, and the role known: the stream goes on from here."""
-        # The stream is what subscribers follow, so a master keeps one though no replica came yet.
+        """Our data and stream are new, or known at last: make rows from the stream's present end on."""
+        # Subscribers follow the stream, so a master must keep one even if it never had a replica.
         self._replication.role.keep_stream()
         if not self._backlog.active:
             return
@@ -284,7 +288,7 @@ class StreamServer(Service):
         self._note_at = self._backlog.end + SPACING_BYTES
 
     def _on_event(self, line: bytes) -> None:
-        """A line of the event log is a row of `sync`."""
+        """Each line of the event log is a row of the stream `sync`."""
         self._sync.append(line.decode().rstrip())
         asyncio.get_running_loop().call_soon(self._hand_out_events)
 
