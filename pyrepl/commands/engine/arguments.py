@@ -1,7 +1,7 @@
 """Typed arguments: from the bytes of one argument to a number, a time or an option, or Redis's error text.
 
-Every function raises CommandError with the text that Redis 7.0 prints for the same argument. Arity is the command
-table's; how numbers are spelt stands in `pyrepl.resp.numbers` and `pyrepl.resp.doubles`.
+Every function raises CommandError with the text that Redis 7.0 prints for the same argument. Not here: the number of
+arguments (`table`), the spelling of numbers (`pyrepl.resp.numbers`, `pyrepl.resp.doubles`).
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ SCAN_COUNT: Final = 10
 
 
 def syntax_error() -> CommandError:
-    """For options that a command does not know or that exclude each other."""
+    """The error for options that a command does not know or that exclude each other."""
     return CommandError("ERR syntax error")
 
 
 def no_such_key() -> CommandError:
-    """For commands that need an existing key (RENAME, LSET, ...)."""
+    """The error of commands that need an existing key (RENAME, LSET, ...)."""
     return CommandError(NO_SUCH_KEY)
 
 
 def invalid_expire_time(command_name: str) -> CommandError:
-    """For a time to live that is not positive or overflows; `command_name` in lower case, e.g. `set`."""
+    """The error for a time to live that is not positive or overflows; `command_name` in lower case, e.g. `set`."""
     return CommandError(f"ERR invalid expire time in '{command_name}' command")
 
 
 def string_too_long() -> CommandError:
-    """For a string that would exceed MAX_STRING_BYTES."""
+    """The error for a string that would exceed MAX_STRING_BYTES."""
     return CommandError("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
 
 
@@ -97,7 +97,7 @@ def float_argument(text: bytes, complaint: str = NOT_A_FLOAT) -> float:
 
 
 def database_argument(text: bytes, count: int, complaint: str | None = None) -> int:
-    """The number of a database, 0 <= n < count; `complaint` is for what is no 32-bit integer."""
+    """The number of a database, 0 <= n < count; `complaint` is the error text for anything but a 32-bit integer."""
     number = int32_argument(text, complaint)
     if not 0 <= number < count:
         raise CommandError("ERR DB index is out of range")
@@ -120,7 +120,8 @@ def timeout_argument(text: bytes) -> int:
 
 
 def timeout_ms_argument(text: bytes, now_ms: int) -> int:
-    """A timeout in whole ms (WAIT, CLIENT PAUSE), whose end must be a time: `now_ms` is Unix; 0 means no timeout."""
+    """A timeout in whole ms (WAIT, CLIENT PAUSE); 0 means no timeout. Its end, counted from `now_ms` (Unix), must fit
+    into 64 bits."""
     span_ms = integer_argument(text, "ERR timeout is not an integer or out of range")
     if span_ms < 0:
         raise CommandError("ERR timeout is negative")
@@ -145,7 +146,7 @@ def expire_time_argument(text: bytes, command_name: str, unit_ms: int, base_ms: 
 
 
 def expire_point_argument(text: bytes, command_name: str, unit_ms: int, base_ms: int) -> int:
-    """As `expire_time_argument` for EXPIRE and its like, where zero, negative spans and the past are allowed."""
+    """As `expire_time_argument`, for EXPIRE and its like, which allow zero, negative spans and times in the past."""
     number = integer_argument(text)
     if number * unit_ms > INT64_MAX - base_ms or number < -(-INT64_MIN // unit_ms):
         raise invalid_expire_time(command_name)
@@ -169,7 +170,8 @@ def cursor_argument(text: bytes) -> int:
 
 @final
 class ScanOptions:
-    """What follows the cursor of SCAN and its like. `pattern` is None for every element, also when `*` was given."""
+    """The options behind the cursor of SCAN and its like. `pattern` is None for all elements, also when `*` was
+    given."""
 
     __slots__ = ("count", "pattern", "type_name")
 

@@ -1,7 +1,7 @@
-"""What a command function gets as its first argument, and the replies that the process outside owes.
+"""The Call: the first argument of each command function, with all that a command may read and change.
 
-Commands are pure: they read and change the node's state and return a reply. What needs the world outside (a file, a
-connection, time) is returned as an Effect (see `effect`), which the daemon performs; its reply is the daemon's.
+Commands are pure: they read and change the node's state and return a reply. A command that needs a file, a connection
+or time to pass returns an Effect (see `effect`) in place of the reply; the daemon performs it and gives the reply.
 """
 
 from __future__ import annotations
@@ -19,32 +19,36 @@ V = TypeVar("V")
 
 
 class RandomSource(Protocol):
-    """Randomness, handed in: `below(n)` is uniform in [0, n), n >= 1."""
+    """The source of randomness for commands."""
 
-    def below(self, n: int) -> int: ...
+    def below(self, n: int) -> int:
+        """Uniform in [0, n), n >= 1."""
 
 
 class Runner(ABC):
-    """What executes commands, for calls that run others (`nested`). A base class and not a Protocol, as compiled code
-    calls the methods of a base class directly, and looks those of a Protocol up by name each time."""
+    """The part of the dispatcher that commands need to run other commands (`nested`). A base class and not a Protocol,
+    as compiled code calls the methods of a base class directly, but looks those of a Protocol up by name each time."""
 
     __slots__ = ()
 
     @abstractmethod
-    def run_nested(self, call: Call, argv: list[bytes], raw: bytes) -> Reply: ...
+    def run_nested(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
+        """Execute one command inside another; `call` comes from `Call.nested`."""
 
     @abstractmethod
-    def end_unit(self, outer: Call, unit: list[tuple[int, bytes]]) -> None: ...
+    def end_unit(self, outer: Call, unit: list[tuple[int, bytes]]) -> None:
+        """The commands inside `outer` are over: propagate their `unit`."""
 
 
 @final
 class Call:
-    """One execution of one command.
+    """One execution of one command. All commands of a client share one object, one after the other.
 
-    `db` is the database the client has selected. `now_ms` is the Unix time of this batch; it does not move within it.
-    `propagated`: None means the command's own bytes go to the replicas when it changed something; a list replaces
-    them (see `rewrite`), and an empty list means that nothing goes.
-    `unit`: None, but in a call inside another, where it collects what is propagated, (database, bytes of one command).
+    `db` is the database that the client has selected. `now_ms` is the Unix time of this batch; it stays the same within
+    the batch. `propagated`: None means that the command's own bytes go to the replicas if it changed something; a list
+    of commands replaces these bytes (see `rewrite`), and an empty list means that nothing goes to the replicas.
+    `unit` is None, except in a call inside another one: there it collects the commands to propagate, each as
+    (database, bytes).
     """
 
     __slots__ = ("argv", "client", "db", "keyspace", "node", "now_ms", "propagated", "random", "runner", "unit")
@@ -63,11 +67,11 @@ class Call:
 
     @property
     def is_nested(self) -> bool:
-        """Does it run inside another (EXEC)? Then nothing may wait."""
+        """Does the command run inside another one (EXEC)? Then it must not wait."""
         return self.unit is not None
 
     def nested(self) -> Call:
-        """A call for commands that run inside this one, with a unit of its own; by way of `nested.Nested`."""
+        """A call for commands that run inside this one, with a unit of its own. Only `nested.Nested` calls this."""
         inner = Call(self.node, self.client, self.random, self.runner)
         inner.db = self.db
         inner.now_ms = self.now_ms
@@ -86,5 +90,5 @@ class Call:
             self.propagated.append(argv)
 
     def propagate_nothing(self) -> None:
-        """Though something changed, nothing of it concerns the replicas."""
+        """Propagate nothing, although the command has changed something: the change does not concern replicas."""
         self.propagated = []

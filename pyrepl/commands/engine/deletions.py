@@ -1,6 +1,7 @@
-"""The word by which a deletion that stands in for another command is told to the replicas, as Redis 8.2 chooses it.
+"""The command, DEL or UNLINK, that replicas get when a deletion takes the place of another command, as in Redis 8.2.
 
-DEL and UNLINK do the same here; which of them a replica of another make gets decides whether it frees at once.
+In pyrepl both do the same. A Redis or Valkey that is our replica frees the value at once for DEL, and in the background
+for UNLINK.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ UNLINK: Final = b"UNLINK"
 
 
 def of_expired(settings: Settings) -> bytes:
-    """For a key whose new time to live is past already (EXPIRE, GETEX): lazyfree-lazy-expire."""
+    """The command for a key whose new time to live is in the past (EXPIRE, GETEX), by lazyfree-lazy-expire."""
     return UNLINK if settings.lazyfree_lazy_expire else DEL
 
 
 def of_replaced(settings: Settings) -> bytes:
-    """For a key that a command takes away or would have replaced (SPOP of all, RESTORE): lazyfree-lazy-server-del."""
+    """The command for a key that a command empties or would have replaced (SPOP of all, RESTORE), by
+    lazyfree-lazy-server-del."""
     return UNLINK if settings.lazyfree_lazy_server_del else DEL

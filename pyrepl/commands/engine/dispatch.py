@@ -1,12 +1,12 @@
 """From the words of a command to its reply: look-up, gates, MULTI, execution, propagation. One call per command: hot.
 
-What a command does stands in its family; whether it may run now is `gates`; what needs the world outside comes back as
-an Effect and is performed by the daemon (`perform`). A command that raises CommandError has, by convention, changed
-nothing.
+`client_conn` calls it for clients, `master_link` and the load of an append-only file for streams of commands. Not here:
+what a command does (its family), whether it may run now (`gates`). A command that needs the daemon returns an Effect,
+which `perform` carries out. A command that raises CommandError has, by convention, changed nothing.
 
-Propagation (Redis 8.2, `propagatePendingCommands`): everything that one call propagates, by the commands that it runs
-(`nested`) as well, is one unit; a unit of several commands goes out between MULTI and EXEC, but for deletions that
-SCAN, RANDOMKEY and the clock bring. Deletions of expired keys go before the command that met them.
+Propagation (Redis 8.2, `propagatePendingCommands`): all commands that one call propagates, those of nested calls
+included, are one unit. A unit of several commands goes out between MULTI and EXEC; deletions of keys that SCAN,
+RANDOMKEY or the clock found expired do not. Deletions of expired keys go before the command that met these keys.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ from pyrepl.resp.parser import Batch
 from pyrepl.resp.reply import NO_REPLY, OK, QUEUED, Reply, Simple
 
 _HTTP_WORDS: Final = frozenset({b"POST", b"HOST:"})
-"""What a browser that was tricked into talking to us sends first (Redis 3.2.7: cross protocol scripting)."""
+"""First words of an HTTP request: a browser that was tricked into talking to us sends them (Redis 3.2.7: cross protocol
+scripting)."""
 _PROPAGATES: Final = WRITE | MAY_REPLICATE
 _EVICTIONS_AT_ONCE: Final = 16
 _EVICTION_S: Final = 0.0005
-"""Longest that a command waits for evictions before it; the next ones and the cron go on (Redis's default tenacity)."""
+"""How many seconds a command waits at most for evictions before it; later commands and the cron evict on (Redis's
+default tenacity)."""
 
 
 @final
@@ -96,14 +98,14 @@ class Dispatcher(Runner):
         for name, row in table.rows.items():
             self._by_name[name] = self._by_name[name.lower()] = self._entry(row, 1)
         self._by_old_name = {name: self._entry(row, 1) for name, row in table.renamed.items()}
-        """What rename-command has taken from clients; streams and files have it still."""
+        """The commands that rename-command has taken from clients, by their old names, which streams may still use."""
 
     def call_for(self, client: Client) -> Call:
         """The Call that all commands of one client share."""
         return Call(self._node, client, self.random, self)
 
     def runs_queue(self, name: bytes) -> bool:
-        """Is it EXEC that a client says by this name, in whatever case?"""
+        """Is `name`, in any case, the name by which clients call EXEC?"""
         entry = self._by_name.get(name) or self._by_name.get(name.upper())
         return entry is not None and entry.is_exec
 
@@ -120,12 +122,12 @@ class Dispatcher(Runner):
         return self._run(call, entry, argv, raw)
 
     def execute_plain(self, call: Call, batch: Batch, start: int, end: int, out: list[bytes]) -> int:
-        """Execute commands [start, end) of a batch while nothing may be in the way of any of it; hot.
+        """Execute commands [start, end) of a batch, as long as nothing forbids or changes any of them; hot.
 
-        The encoded replies are added to `out`. Stops before a command that needs `execute`: the client or node is
-        guarded, memory is tracked, the name is not found at once. Stops behind one that asked for an effect, which may
-        hold the client. The index of the first command that was not executed.
-        What consecutive commands write goes into the stream as one piece, the very bytes that came.
+        The encoded replies are added to `out`. Stops before a command that needs `execute`: the client or the node is
+        guarded, memory is tracked, or the name is not found at once. Stops behind a command that asked for an effect,
+        which may hold the client. Returns the index of the first command that was not executed.
+        The bytes of consecutive writes go into the stream as one piece, exactly as they came.
         """
         client = call.client
         conditions = self._conditions
@@ -135,9 +137,9 @@ class Dispatcher(Runner):
         commands = batch.commands
         index = start
         unfed = start
-        """The first of the commands before `index` whose bytes are still to go into the stream."""
+        """The commands [unfed, index) have been executed, and their bytes are not in the stream yet."""
         fetched = start + 1 if len(commands) - start == 1 else start
-        """How far the keys of the batch were asked for: a single one is looked up at once."""
+        """The keys of the commands before this index were prefetched; for a single command that is not worth it."""
         name: bytes | None = None
         entry: Entry | None = None
         started = clock()
@@ -184,7 +186,8 @@ class Dispatcher(Runner):
         return index
 
     def _call(self, call: Call, entry: Entry, argv: list[bytes]) -> Any:
-        """What the command's function gives: a reply, an Effect that is still to be performed, or its CommandError."""
+        """Call the command's function. Returns the reply, an Effect that is not performed yet, or the CommandError that
+        was raised."""
         call.argv = argv
         call.client.last_command = entry.wire_name
         try:
@@ -229,7 +232,7 @@ class Dispatcher(Runner):
         call.client.write_cut = self._backlog.end
 
     def _performed(self, call: Call, entry: Entry, effect: Effect) -> Reply:
-        """The daemon's reply to an effect; a CommandError is one too."""
+        """Have the daemon perform an effect. Returns its reply, or the CommandError that was raised."""
         try:
             return self._perform(call, effect)
         except CommandError as error:
@@ -245,12 +248,12 @@ class Dispatcher(Runner):
         call.propagated = None
 
     def apply(self, call: Call, commands: list[list[bytes]], start: int) -> tuple[int, Exception | None]:
-        """Execute commands of our master's stream, or of a file, from `start` on: nothing may refuse them, and nothing
-        is propagated for them, as the master's bytes go on as they came; hot.
+        """Execute commands of our master's stream, or of a file, from index `start` on; hot. No gate is asked, and
+        nothing is propagated: the master's own bytes go on to our replicas.
 
-        (how many were executed, `start` included; None), or, where one gave an error, (its index, the error): a
-        CommandError, or whatever a defect of ours has raised. MULTI and EXEC need no deed: a unit comes whole, and
-        nobody else is served between its commands.
+        Returns (len(commands), None), or (the index of a command that failed, its error): a CommandError, or any
+        exception from a defect of ours. MULTI and EXEC are skipped: a unit comes whole, and no client is served between
+        its commands.
         """
         by_name = self._by_name
         clock = self._clock
@@ -291,8 +294,8 @@ class Dispatcher(Runner):
         return len(commands), None
 
     def why_not_in_stream(self, argv: list[bytes]) -> str:
-        """Why no stream and no append-only file may hold `argv`, whatever its other words are: `unknown_command`, or
-        `foreign_command` for one that no master sends (`table.STREAM_HOLDS`); empty if they may."""
+        """The word for why a stream or an append-only file must not hold this command: `unknown_command`, or
+        `foreign_command` if no master sends it (`table.STREAM_HOLDS`). Empty if it may."""
         row = self.table.find_in_stream(argv[0])
         if row is not None and row.subcommands and len(argv) > 1:
             row = row.subcommands.get(argv[1].upper())
@@ -302,16 +305,17 @@ class Dispatcher(Runner):
         return "" if any(row.flags & STREAM_HOLDS for row in rows) else "foreign_command"
 
     def propagate_expired(self) -> None:
-        """Tell the replicas what expiry has deleted outside any command (the active cycle, a command in slices)."""
+        """Put deletions into the stream for what has expired outside of commands (the active cycle, a command in
+        slices)."""
         deletions: list[tuple[int, bytes]] = []
         collect_expired(self._node, deletions)
         send_each(self._node, deletions)
 
     def make_room(self, slice_s: float = _EVICTION_S) -> bool:
-        """Evict until used memory is under maxmemory, for `slice_s` at most, and tell the replicas; was that too short?
+        """Evict until used memory is not over maxmemory, for `slice_s` at most, and put the deletions into the stream.
 
-        Afterwards `full` says whether it is over and nothing can go. As in Redis 7.0 nothing is evicted, and nothing
-        refused, while a data set loads or writes are paused.
+        Returns whether the time was too short. Afterwards `full` says whether memory is over the limit with nothing
+        left to evict. As in Redis 7.0, nothing is evicted and nothing refused while a data set loads or a pause lasts.
         """
         node = self._node
         memory = node.memory
@@ -335,7 +339,8 @@ class Dispatcher(Runner):
         return entry
 
     def _resolve(self, argv: list[bytes], in_stream: bool = False) -> Entry:
-        """The slow way to an entry: any case, subcommands, arity. CommandError when there is none."""
+        """Find the entry of a command in the slow way: any case, subcommands, arity. Raises CommandError if there is
+        none."""
         name = argv[0]
         entry = self._by_name.get(name) or self._by_name.get(name.upper())
         if entry is None and in_stream:
@@ -379,7 +384,8 @@ class Dispatcher(Runner):
         return reply
 
     def _run_checked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
-        """As `_run`, with what a node that checks its commands does besides."""
+        """As `_run`, on a node with conditions: the memory limit measures, and a client's write on a replica removes
+        the keys that it finds expired."""
         keyspace = self._keyspace
         before = keyspace.expiry
         if entry.flags & WRITE and before is Expiry.HIDE and not self._conditions.propagates:
@@ -393,7 +399,7 @@ class Dispatcher(Runner):
                 keyspace.expiry = before
 
     def _run_tracked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
-        """As `_run`, and the memory limit hears of it: by how much its keys grew, and that they were accessed."""
+        """As `_run`, and tell the memory limit by how much the command's keys grew, and that they were accessed."""
         memory = self._node.memory
         db = call.db
         keys = [argv[position] for position in entry.row.keys.positions(argv)]
@@ -413,7 +419,7 @@ class Dispatcher(Runner):
         return reply
 
     def _run(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
-        """Execute, count what it took, and propagate what it changed."""
+        """Execute a command, count its time, and propagate what it changed."""
         keyspace = self._keyspace
         dirty = keyspace.dirty
         started = self._clock()
@@ -433,7 +439,7 @@ class Dispatcher(Runner):
         keyspace = self._keyspace
         node = self._node
         if not self._conditions.propagates or (unit is None and not self._backlog.active):
-            # Without a backlog nobody ever asks for the stream, and its end does not move.
+            # Without an active backlog nobody follows the stream, and its end does not move.
             keyspace.expired.clear()
             keyspace.expired_fields.clear()
             if self._conditions.propagates:
@@ -457,8 +463,8 @@ class Dispatcher(Runner):
             call.client.write_cut = node.stream_end
 
     def run_nested(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
-        """As `execute`, for a command that another one runs: `call` is `Call.nested`, and no gate is asked. Raises
-        CommandError if there is no such command, or if it takes another number of words."""
+        """As `execute`, for a command that another one runs: `call` comes from `Call.nested`, and no gate is asked.
+        Raises CommandError if there is no such command, or if it takes another number of words."""
         entry = self._by_name.get(argv[0])
         if entry is None or entry.children or not entry.fits(len(argv)):
             entry = self._resolve(argv)
@@ -468,7 +474,7 @@ class Dispatcher(Runner):
         return reply
 
     def end_unit(self, outer: Call, unit: list[tuple[int, bytes]]) -> None:
-        """The commands inside `outer` are over: what they propagate goes out, or joins the unit around."""
+        """The commands inside `outer` are over: put their unit into the stream, or into the unit that `outer` is in."""
         if not unit:
             return
         if outer.unit is not None:
@@ -482,7 +488,7 @@ class Dispatcher(Runner):
             self._node.show_monitors(client, argv, secret=bool(entry.flags & NO_AUTH and entry.row.name != "QUIT"))
 
     def _refused(self, call: Call, argv: list[bytes], error: CommandError) -> Reply:
-        """A command that is unknown or has the wrong number of words."""
+        """Refuse a command that is unknown or has the wrong number of words. An HTTP request ends the connection."""
         client = call.client
         name = argv[0].upper()
         known = self._by_name.get(name)
@@ -496,14 +502,15 @@ class Dispatcher(Runner):
         return self._rejected(client, None, error)
 
     def _abort_exec(self, client: Client, entry: Entry | None, refusal: str) -> CommandError:
-        """An EXEC that may not run ends its transaction (Redis 7.0 `rejectCommand`); `entry` counts it if given."""
+        """Refuse an EXEC that may not run, which ends its transaction (Redis 7.0 `rejectCommand`). `entry` counts the
+        refusal, if it is given."""
         discard_queue(client, self._keyspace)
         return self._rejected(
             client, entry, CommandError(f"EXECABORT Transaction discarded because of: {refusal.removeprefix('ERR ')}")
         )
 
     def _rejected(self, client: Client, entry: Entry | None, error: CommandError) -> CommandError:
-        """A command that did not run; it spoils the transaction it was meant for."""
+        """Count a command that did not run. In MULTI it makes the later EXEC fail."""
         if entry is not None:
             entry.stats.rejected_calls += 1
         if client.queue is not None:
@@ -513,6 +520,6 @@ class Dispatcher(Runner):
 
 
 def _is_effect(reply: Any) -> bool:
-    """Is it still to be performed? The usual replies are told by their type, which is quicker."""
+    """Is this an Effect, which must be performed? The usual replies are recognized by their type, which is quicker."""
     kind = type(reply)
     return kind is not int and kind is not Simple and kind is not bytes and isinstance(reply, Effect)

@@ -1,6 +1,6 @@
-"""The base of what a command returns when it needs the world outside; the records are in `effects`.
+"""The base class of effects: a command returns one when it needs the daemon to act. The effects are in `effects`.
 
-Alone here, as compiled classes (`call` and its like) are no base for others.
+It has a module of its own, as classes of compiled modules (`call` and its like) cannot be bases of others.
 """
 
 from __future__ import annotations
@@ -9,4 +9,4 @@ from pyrepl.frozen import Frozen
 
 
 class Effect(Frozen):
-    """Asks the daemon to do something and answer for it."""
+    """Asks the daemon to do something, and to give the reply of the command."""

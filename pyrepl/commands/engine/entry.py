@@ -1,4 +1,4 @@
-"""A row of the command table as a dispatcher executes it. What it says is `table`'s, who executes it `dispatch`'s."""
+"""A row of the command table, prepared for execution: `dispatch` makes one for each row of `table`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _NO_ACCESS: Final = frozenset(
     {"ttl", "pttl", "expiretime", "pexpiretime", "type", "exists", "watch", "memory|usage", "debug"}
     | {"restore", "object|encoding", "object|freq", "object|idletime", "object|refcount"}
 )
-"""Commands that ask about keys without accessing them, for LRU and LFU (LOOKUP_NOTOUCH, 7.0), and RESTORE, which says
-itself when its key was accessed."""
+"""Commands that do not count as an access to their keys for LRU and LFU (LOOKUP_NOTOUCH, 7.0), and RESTORE, whose
+options say when its key was accessed."""
 
 
 @final
 class Entry:
-    """A row as one dispatcher executes it: its function and counters at hand."""
+    """A row with the fields that one dispatcher needs for each call, and with the row's counters."""
 
     __slots__ = (
         "applies",
@@ -45,16 +45,16 @@ class Entry:
         self.flags = row.flags
         self.stats = stats
         self.skip = skip
-        """Words of the name: 1, or 2 for a subcommand."""
+        """How many words the name has: 1, or 2 for a subcommand."""
         self.children: dict[bytes, Entry] = {}
         self.wire_name = row.wire_name
         self.is_exec = row.name == "EXEC"
         self.is_access = row.wire_name.lower() not in _NO_ACCESS
         self.frames = row.name in ("MULTI", "EXEC")
         self.applies = bool(row.flags & STREAM_HOLDS) and not self.frames
-        """Is it executed when a stream brings it? What only frames a unit there needs no deed."""
+        """Is the command executed when a stream brings it? MULTI and EXEC are not: they only frame a unit there."""
         self.is_plain = not row.subcommands and not self.is_exec and skip == 1
-        """May be executed by `execute_plain`."""
+        """May `execute_plain` execute the command?"""
 
     def fits(self, size: int) -> bool:
         """May a call have `size` words, the name included?"""

@@ -1,6 +1,7 @@
 """May this command run now? The checks between look-up and execution, in Redis's order (`processCommand`, 7.0).
 
-Texts are Redis's. Arity and unknown names come before, in `table`; queueing in MULTI comes after, in `dispatch`.
+The dispatcher calls `why_not_now` while the client is guarded or a condition of the node holds. Texts are Redis's.
+Unknown names and numbers of words are checked before (`table`), and queueing in MULTI comes after (`dispatch`).
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _IN_SUBSCRIPTION: Final = frozenset({"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "
 def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> str | None:
     """The error text when `row` must not run for `client` now, or None.
 
-    What only a condition of the node can forbid is not asked while none holds: usually it is the client alone that is
-    guarded, in MULTI.
+    The checks of the node's conditions are skipped while none of them holds: often only the client is guarded, as in
+    MULTI.
     """
     flags = row.flags
     conditions = node.conditions
@@ -65,14 +66,16 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
 
 
 def _needs_memory(client: Client, row: Command) -> bool:
-    """A queue needs memory too, whatever is queued; what ends it must pass, but for an EXEC that would need more."""
+    """May the command need more memory? In MULTI every command that is queued does, as the queue grows. The commands
+    that end the queue do not, except an EXEC with a queued command that may need memory."""
     if row.name == "EXEC":
         return client.queue_grows
     return bool(row.flags & DENYOOM) or (client.queue is not None and row.name not in _LEAVES_MULTI)
 
 
 def _why_not_saved(node: Node) -> str | None:
-    """PING is refused for it as well, so that whoever watches by PING notices (Redis 2.6)."""
+    """The error text while our data cannot be saved, or None. PING is refused with it as well, so that a monitoring
+    that sends PING notices (Redis 2.6)."""
     if node.must_not_write_to_disk_error:
         return MISCONF
     aof_error = node.persistence.aof.write_error

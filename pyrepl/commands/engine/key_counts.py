@@ -1,6 +1,6 @@
-"""Arguments that say how many keys follow (`SINTERCARD 2 a b`), and numbers of elements asked for.
+"""Parses arguments that say how many keys follow (`SINTERCARD 2 a b`), and how many elements are asked for.
 
-Texts are Redis 7.0's. Where the keys of a command stand, for COMMAND GETKEYS, is `table.numkeys_at`.
+Error texts are Redis 7.0's. `table.numkeys_at` says where such keys stand, for COMMAND GETKEYS.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pyrepl.errors import CommandError
 from pyrepl.resp.numbers import INT64_MAX
 
 REPEATS_LIMIT: Final = 2**24
-"""Most elements that a random pick with repetitions returns; Redis has no bound but memory."""
+"""How many elements a random pick with repetitions returns at most; in Redis only memory sets a limit."""
 
 _MAX_PAIRS: Final = INT64_MAX // 2
 
@@ -28,7 +28,7 @@ def counted_keys(arguments: tuple[bytes, ...], too_many: str) -> tuple[bytes, ..
 
 
 def limit_argument(text: bytes) -> int:
-    """LIMIT of SINTERCARD and ZINTERCARD: 0 means no limit."""
+    """The LIMIT of SINTERCARD and ZINTERCARD; 0 means no limit."""
     limit = integer_argument(text, "ERR LIMIT can't be negative")
     if limit < 0:
         raise CommandError("ERR LIMIT can't be negative")
@@ -41,7 +41,7 @@ def pop_count_argument(text: bytes) -> int:
 
 
 def pick_count_argument(text: bytes) -> int:
-    """How many random elements: positive for distinct ones, negative for as many with repetitions."""
+    """How many random elements to pick: positive for different ones; negative for so many with repetitions."""
     return ranged_integer_argument(text, -INT64_MAX, INT64_MAX)
 
 

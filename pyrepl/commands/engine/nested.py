@@ -1,9 +1,10 @@
-"""A call inside a call: commands that one command runs in its own place (EXEC now; scripts and functions). Hot.
+"""A call inside a call: commands that another command runs (EXEC now; later scripts and functions). Hot.
 
-Each of them is executed as if its client had sent it, but nothing may wait, and what all of them propagate is one unit:
-it goes out at the end, or joins the unit of the call around when that is itself inside another.
+Each inner command is executed as if its client had sent it, but it must not wait. All commands that the inner ones
+propagate are one unit: the unit goes out at the end, or joins the unit of the outer call if that is nested as well.
 
-Not here: whether they may run (`gates`), how one is executed (`dispatch`), how a unit goes out (`propagation`).
+Not here: the checks whether a command may run (`gates`), the execution of one command (`dispatch`), the way of a unit
+into the stream (`propagation`).
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from pyrepl.resp.reply import Reply
 
 @final
 class Nested:
-    """The commands that run inside one call, as a context: what was propagated goes out when it is left.
+    """The commands that run inside one call, as a context manager: at its end the unit of the inner commands goes out.
 
-    Also when it is left by an exception: what was executed before has happened, and replicas are to have it. The
-    database that the client has selected, and the name of its last command, are the outer call's again.
+    This is so after an exception too: the commands before it were executed, and replicas must have them. At the end the
+    outer call has the database that the inner commands have selected, and the client's last command is the outer one
+    again.
     """
 
     __slots__ = ("_call", "_outer", "_wire_name")
@@ -43,20 +45,22 @@ class Nested:
         outer.runner.end_unit(outer, unit)
 
     def run(self, argv: list[bytes], raw: bytes) -> Reply:
-        """The reply to one command; `raw` are its bytes. Raises CommandError if there is none of that name, or if it
-        takes another number of words; what it answers when it fails is a reply."""
+        """Execute one command, and return its reply; `raw` are the exact bytes of the command. Raises CommandError if
+        no command has that name, or if it takes another number of words. The error of a command that fails is returned
+        as its reply."""
         return self._outer.runner.run_nested(self._call, argv, raw)
 
 
 def run_queue(call: Call, queue: list[tuple[list[bytes], bytes]]) -> list[Reply]:
-    """The replies of commands that were queued; no more of them than the client has room for."""
+    """Execute the queued commands of a transaction, and return their replies; not more replies than the client has room
+    for (`Client.reply_room`)."""
     client = call.client
     replies: list[Reply] = []
     room = client.reply_room
     with Nested(call) as nested:
         for argv, raw in queue:
             reply = nested.run(argv, raw)
-            # Beyond that they are for nobody, as the connection is cut for what there is.
+            # Beyond the room nobody gets a reply: the connection is cut for the size of those collected so far.
             if room >= 0:
                 replies.append(reply)
                 if room < UNLIMITED:

@@ -1,6 +1,6 @@
-"""What goes to the replicas besides the commands themselves: deletions by expiry and eviction, and whole units. Hot.
+"""Puts units of commands, and deletions by expiry and eviction, into the replication stream. Hot.
 
-When something is propagated, and in which form, is `dispatch`'s; the bytes are made by `replication.feed`.
+`dispatch` decides when something is propagated and in which form; `replication.feed` makes the bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from pyrepl.resp.encoder import encode_command
 
 
 def collect_expired(node: Node, unit: list[tuple[int, bytes]]) -> None:
-    """Move what expiry has deleted since the last time to the end of `unit`: (database, bytes of a command)."""
+    """Append a deletion to `unit`, as (database, bytes of a command), for each key and field that expiry has deleted
+    since the last call."""
     keyspace = node.keyspace
     if keyspace.expired:
         verb = b"UNLINK" if node.lazy_expire else b"DEL"
@@ -22,20 +23,20 @@ def collect_expired(node: Node, unit: list[tuple[int, bytes]]) -> None:
 
 
 def send(node: Node, unit: list[tuple[int, bytes]]) -> None:
-    """Put commands that take effect together into our stream, if it is we who make it."""
+    """Put commands that take effect together into the stream, if this node makes the stream."""
     if unit and node.conditions.propagates:
         node.replication.feed_unit(unit)
 
 
 def send_each(node: Node, commands: list[tuple[int, bytes]]) -> None:
-    """As `send`, for commands that have nothing to do with each other."""
+    """As `send`, for commands that do not depend on each other: each is a unit of its own."""
     if node.conditions.propagates:
         for index, raw in commands:
             node.replication.feed_one(index, raw)
 
 
 def send_evicted(node: Node) -> None:
-    """One DEL for each evicted key, none of them in a transaction."""
+    """Put a deletion of each evicted key into the stream, each one a unit of its own, and count them."""
     evicted = node.memory.evicted
     verb = b"UNLINK" if node.settings.lazyfree_lazy_eviction else b"DEL"
     for index, key in evicted:

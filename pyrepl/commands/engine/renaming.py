@@ -1,8 +1,8 @@
-"""The command table as rename-command leaves it (Redis 8.2): commands under other names, or under none.
+"""Makes the command table after rename-command (Redis 8.2): commands under other names, or under none.
 
-Only what clients say goes by the new names. COMMAND, commandstats and error texts go on speaking of the old ones. What
-a client wrote goes to the replicas and into the append-only file as it came, so they need the same renames; what
-pyrepl itself puts there (DEL of an expired key) has the old names, which a stream and a file may therefore always use.
+Only clients use the new names. COMMAND, commandstats and error texts go on using the old ones. A client's write goes to
+the replicas and into the append-only file with the name that the client used, so they need the same renames. Commands
+that pyrepl itself puts there (DEL of an expired key) have the old names, so a stream and a file may always use these.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pyrepl.errors import ConfigError
 
 
 def renamed_table(settings: Settings, families: Iterable[ModuleType]) -> Table:
-    """All commands of these families, renamed in the order of the configuration.
+    """The table of all commands of these families, renamed in the order of the configuration.
 
-    Raises ConfigError, in Redis's words, for a command that there is not (any more) and for a name that is taken.
+    Raises ConfigError, in Redis's words, for a command that does not exist (any more) and for a name that is taken.
     """
     table = Table(families)
     for name, new_name in settings.rename_command:

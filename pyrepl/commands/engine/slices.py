@@ -1,7 +1,8 @@
-"""Commands that go through all keys: at once where there are few, in slices between which other clients are served.
+"""The jobs of commands that go through all keys: they are done in slices, between which other clients are served.
 
-Such a command returns `InSlices` with a `Job`; its client waits, nobody else does. Redis blocks all meanwhile, so what
-changes during the slices may be in the reply or not, as with SCAN; within MULTI and in scripts nothing is sliced.
+With few keys such a command answers at once. Otherwise it returns the effect `InSlices` with a `Job`, which the daemon
+runs (`clients/slices.py`) while only its own client waits. Keys that change during the slices may be in the reply or
+not, as with SCAN; Redis blocks all clients instead. Within MULTI nothing is sliced.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from pyrepl.resp.reply import Reply, Simple
 from pyrepl.store.key_round import KeyRound
 
 FEW_KEYS: Final = 10_000
-"""Up to so many keys are gone through at once: a few milliseconds."""
+"""Up to so many keys are gone through at once, which takes a few milliseconds."""
 
 
 class Job(Protocol):
     """Work in steps."""
 
     def step(self) -> bool:
-        """Do a part of it, below a millisecond; True when there is nothing left to do."""
+        """Do a part of the work, which takes less than a millisecond. True when nothing is left to do."""
 
     def reply(self) -> Reply:
-        """The command's reply, once a `step` said so."""
+        """The command's reply; to be called once, after a `step` has returned True."""
 
 
 class Matcher(Protocol):
@@ -52,7 +53,7 @@ class KeysJob:
         self._matches = matches
         self._round = db.key_round()
         self._found: dict[bytes, None] = {}
-        """As keys may come twice."""
+        """The keys found so far; a dict, as the round may bring a key twice."""
 
     def step(self) -> bool:
         """See Job. A database that was flushed or swapped meanwhile ends it."""
@@ -105,7 +106,7 @@ class OrderJob:
         self._keys += found
         if found and not self._round.is_listed:
             return False
-        # What was listed at once lacks the keys that came since: then it can as well be listed now.
+        # If the round listed all keys at its beginning, keys that came since are missing: list all of them now instead.
         db.take_order(None if self._round.is_listed else self._keys)
         return True
 
@@ -115,7 +116,7 @@ class OrderJob:
 
 
 def is_order_far(db: Database) -> bool:
-    """Would the order of SCAN have to be made first, of many keys?"""
+    """Must the order of SCAN be made first, and are there so many keys that this needs slices?"""
     return db.key_count > FEW_KEYS and not db.has_order
 
 
@@ -141,7 +142,7 @@ class ElementsJob:
         self._round: KeyRound | None = None
         self._restarts = 0
         self._members: set[bytes] | None = None
-        """The set that `_taken` goes through, while nothing has changed."""
+        """The set that `_taken` iterates over, as long as nothing has changed."""
         self._taken: Iterator[bytes] = iter(())
         self._dirty = keyspace.dirty
         if isinstance(elements, dict):
@@ -178,7 +179,7 @@ class ElementsJob:
 
     def _next_members(self) -> list[bytes]:
         if self._members is None or self._dirty == self._keyspace.dirty:
-            # A set that is taken apart meanwhile, as its time has come, counts no change.
+            # A set that expires meanwhile is taken apart without counting as a change: Python then raises here.
             with suppress(RuntimeError):
                 return list(islice(self._taken, self._STEP))
         assert self._members is not None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyrepl.commands.engine.call import Call
 
 WRITE: Final = 1 << 0
-"""May change the keyspace; propagated when it did."""
+"""May change the keyspace; propagated if it did."""
 READONLY: Final = 1 << 1
 DENYOOM: Final = 1 << 2
 ADMIN: Final = 1 << 3
@@ -39,19 +39,19 @@ NO_MONITOR: Final = 1 << 11
 """Not shown by MONITOR."""
 NO_SLOWLOG: Final = 1 << 12
 MAY_REPLICATE: Final = 1 << 13
-"""Reaches the replicas though it writes no key (PUBLISH)."""
+"""Goes to the replicas although it writes no key (PUBLISH)."""
 BLOCKING: Final = 1 << 14
 NOW_IN_MULTI: Final = 1 << 15
 """Executed at once between MULTI and EXEC (EXEC, DISCARD, MULTI, WATCH, QUIT, RESET)."""
 MOVABLE_KEYS: Final = 1 << 16
 ARBITRARY_KEYS: Final = 1 << 17
-"""Meets keys that it does not name: those it finds expired have nothing to do with each other, and their deletions are
-propagated one by one (Redis 7.2, TOUCHES_ARBITRARY_KEYS, which COMMAND does not show)."""
+"""Looks at keys that it does not name. The keys that it finds expired do not depend on each other, so their deletions
+are propagated one by one (Redis 7.2, TOUCHES_ARBITRARY_KEYS, which COMMAND does not show)."""
 IN_STREAM: Final = 1 << 18
-"""Stands in a master's stream though it writes no key (SELECT, PING, MULTI)."""
+"""May stand in a master's stream although it writes no key (SELECT, PING, MULTI)."""
 STREAM_HOLDS: Final = WRITE | MAY_REPLICATE | IN_STREAM
-"""What a replication stream, and an append-only file, may hold. All else in it comes from no master: who sends it is
-broken or means harm, and it is not executed."""
+"""Commands that a replication stream and an append-only file may hold. No correct master sends other commands, so they
+are not executed."""
 
 FLAG_NAMES: Final[tuple[tuple[int, str], ...]] = (
     (WRITE, "write"),
@@ -74,7 +74,7 @@ FLAG_NAMES: Final[tuple[tuple[int, str], ...]] = (
 """Redis's spelling of each flag, in the order COMMAND prints them."""
 
 KeysOf = Callable[[list[bytes]], list[int]]
-"""From a whole command to the positions of its keys; for keys whose place depends on the arguments."""
+"""Returns the positions of the keys in a whole command; for commands whose arguments decide where the keys stand."""
 
 
 @final
@@ -112,7 +112,8 @@ def numkeys_at(position: int, *, leading: int = 0, step: int = 1) -> Keys:
 
     `step` is 2 where a value follows each key.
 
-    A count that is no number or reaches past the arguments yields only the leading key, the command itself then errs.
+    If the count is no number, or larger than the number of arguments allows, only the leading key is found; the command
+    itself then returns an error.
     """
 
     def positions(argv: list[bytes]) -> list[int]:
@@ -131,9 +132,9 @@ COUNTED_PAIRS: Final = numkeys_at(1, step=2)
 
 
 class Words:
-    """A hot command, which takes the list of its words as it came: nothing is spread into arguments and checked again.
+    """The fast form of a hot command: it takes the list of words as it came, which saves spreading them into arguments.
 
-    The row's function tells of the arguments and calls this; the dispatcher calls this at once.
+    The dispatcher calls `run` directly. The row's function names the arguments for readers, and calls `run` too.
     """
 
     __slots__ = ()
@@ -148,7 +149,7 @@ class Command:
     """One row: a command or a subcommand (`CLIENT|LIST`).
 
     `fn(call, *arguments)` gets the arguments after the name (after both names for a subcommand) and returns a reply.
-    `words`, if it is there, gives the same reply to the whole list of words.
+    `words`, if it is not None, does the same from the whole list of words.
     """
 
     __slots__ = ("arity", "flags", "fn", "group", "keys", "name", "since", "subcommands", "words")
@@ -235,9 +236,9 @@ class Table:
     def __init__(self, modules: Iterable[ModuleType]) -> None:
         """Raises ValueError when a name is given twice or a subcommand has no container."""
         self.rows: dict[bytes, Command] = {}
-        """Under their names in upper case, those of rename-command."""
+        """Top-level commands by their names for clients, in upper case, after rename-command."""
         self.renamed: dict[bytes, Command] = {}
-        """Those that lost their name, under it; streams and files still know it."""
+        """Commands that rename-command has taken a name from, by that old name, which streams and files may use."""
         subcommands: list[Command] = []
         for module in modules:
             for row in vars(module).values():
@@ -262,7 +263,7 @@ class Table:
     def rename(self, name: bytes, new_name: bytes) -> str | None:
         """Let clients find the command only as `new_name`, or not at all if that is empty; both in upper case.
 
-        Redis's text when there is no such command, or the new name is taken.
+        Returns Redis's error text if there is no such command or the new name is taken, else None.
         """
         if name not in self.rows:
             return "No such command in rename-command"
@@ -276,7 +277,7 @@ class Table:
         return None
 
     def find_in_stream(self, name: bytes) -> Command | None:
-        """As `find`, for a master's stream and for files: what was renamed is there under its old name too."""
+        """As `find`, for a master's stream and for files, which may use the old name of a renamed command too."""
         return self.find(name) or self.renamed.get(name.upper())
 
     def find(self, name: bytes) -> Command | None:
