@@ -1,4 +1,4 @@
-"""When and how often keys are accessed: what eviction by LRU or LFU, and OBJECT IDLETIME and FREQ, go by.
+"""Notes when and how often keys are accessed, for eviction by LRU or LFU and for OBJECT IDLETIME and FREQ.
 
 One number per key in `Database.accesses`, kept only while a policy needs it; what it means depends on the policy:
 
@@ -9,7 +9,7 @@ One number per key in `Database.accesses`, kept only while a policy needs it; wh
 
 The counter is Redis's (`LFULogIncr`, `LFUDecrAndReturn`, 4.0): logarithmic by chance, less by one for each
 lfu-decay-time minutes without access. A key without a number was there before: it counts as accessed once, when the
-keeping began. Which commands count as access is the dispatcher's; whom to evict is `eviction`'s.
+keeping began. The dispatcher decides which commands count as access; `eviction` decides which key goes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Final, final
 from pyrepl.keyspace.database import Database, Keyspace
 
 INITIAL_FREQUENCY: Final = 5
-"""What a new key begins with, so that it is not evicted before it had a chance."""
+"""The counter of a new key, so that it is not evicted before it could be used."""
 MAX_FREQUENCY: Final = 255
 _SLACK: Final = 1024
-"""Numbers of keys that are gone, beyond a quarter of those there are, after which they are dropped."""
+"""Numbers of deleted keys are dropped when there are more of them than this plus a quarter of the keys."""
 
 
 class Tracking(Enum):
-    """What is kept."""
+    """What the numbers mean that are kept."""
 
     NONE = "none"
     LRU = "lru"
@@ -56,7 +56,7 @@ class AccessTracker:
         self._row: list[int] = []
 
     def track(self, tracking: Tracking) -> None:
-        """Keep this from now on; numbers of another meaning are forgotten."""
+        """Keep numbers of this meaning from now on; numbers of another meaning are forgotten."""
         if tracking is self.tracking:
             return
         self.tracking = tracking
@@ -65,7 +65,7 @@ class AccessTracker:
             db.accesses = {}
 
     def touch(self, db: Database, key: bytes, below: Callable[[int], int]) -> None:
-        """An access to `key`, which may not be there any more; `below(n)` is random in [0, n)."""
+        """Note an access to `key`, which may be deleted by now; `below(n)` is random in [0, n)."""
         if not db.holds(key):
             db.accesses.pop(key, None)
         elif self.tracking is Tracking.LRU:
@@ -77,8 +77,8 @@ class AccessTracker:
             db.accesses[key] = self._counted(db, key, below)
 
     def take_loaded(self, db: Database, idle_s: Mapping[bytes, int], frequencies: Mapping[bytes, int]) -> None:
-        """What a snapshot says of its keys: seconds since the last access, counters. Of use is what the policy goes by
-        (Redis 7.0 `objectSetLRUOrLFU`)."""
+        """Take over what a snapshot says of its keys: seconds since the last access, and counters. Only the kind that
+        the policy needs is kept (Redis 7.0 `objectSetLRUOrLFU`)."""
         if self.tracking is Tracking.LRU:
             second = self._keyspace.now_ms // 1000
             db.accesses.update((key, second - idle) for key, idle in idle_s.items())
@@ -112,7 +112,7 @@ class AccessTracker:
             counter = INITIAL_FREQUENCY
         else:
             counter = self.frequency(db, key)
-            # By chance: the odds sink with what was counted already, by `log_factor`.
+            # The counter grows by chance: the higher it is, the smaller the chance, by `log_factor`.
             base = max(0, counter - INITIAL_FREQUENCY)
             if counter < MAX_FREQUENCY and below(base * self.log_factor + 1) == 0:
                 counter += 1

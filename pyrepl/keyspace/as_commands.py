@@ -1,7 +1,7 @@
-"""The data set as the commands that make it: a base of the append-only file without a snapshot in it.
+"""The data set as commands that make it again: for a base of the append-only file with aof-use-rdb-preamble no.
 
-For readers that want text they can follow (aof-use-rdb-preamble no). A snapshot is smaller and loads faster, which is
-what snapshot.py makes. One command holds no more than ITEMS of a collection, so that no reader is stopped for long.
+Such a file can be read as text; a snapshot (snapshot.py) is smaller and loads faster. One command holds ITEMS elements
+of a collection at most, so that executing it does not take long.
 Source: Redis 7.0 `rewriteAppendOnlyFileRio`; fields with a time to live as Redis 7.4 does it, idempotency ids of
 streams as Redis 8.6 does.
 """
@@ -37,12 +37,13 @@ Command = Sequence[bytes]
 
 @dataclass(frozen=True)
 class CommandsJob:
-    """What to write, in place of a SnapshotJob."""
+    """The data that a child writes as commands; used in place of a SnapshotJob."""
 
     keyspace: Keyspace
     key_save_delay_us: int = 0
     idmp_limits: IdmpLimits = DEFAULT_IDMP_LIMITS
-    """What a new stream has where the commands will be read: stream-idmp-duration and stream-idmp-maxsize."""
+    """The limits that a new stream gets at the node that reads the commands: stream-idmp-duration and
+    stream-idmp-maxsize. A stream with these limits needs no XCFGSET."""
 
     def blocks(self) -> Iterator[tuple[bytes, int]]:
         """Yields (bytes, keys written so far)."""
@@ -65,7 +66,7 @@ class CommandsJob:
 
 
 Job: TypeAlias = SnapshotJob | CommandsJob
-"""Whatever a child writes."""
+"""The kinds of work that a snapshot child writes."""
 
 
 def commands_of(
@@ -93,7 +94,7 @@ def commands_of(
 
 
 def _in_parts(head: list[bytes], items: Iterable[list[bytes]]) -> Iterator[Command]:
-    """`head` with some of the items, again and again until all are out."""
+    """Commands that begin with `head` and hold ITEMS items each, until all items are out."""
     rest = iter(items)
     while part := list(islice(rest, ITEMS)):
         yield [*head, *chain.from_iterable(part)]
@@ -109,7 +110,7 @@ def _stream(key: bytes, value: StreamValue) -> Iterator[Command]:
     for entry_id, fields in value.entries:
         yield [b"XADD", key, _id(entry_id), *fields]
     if not value.entries:
-        # There is no other way to an empty stream: an entry that is trimmed at once.
+        # Only an entry that is trimmed at once makes an empty stream.
         yield [b"XADD", key, b"MAXLEN", b"0", _id(max(value.last_id, (0, 1))), b"x", b"y"]
     counters = [b"ENTRIESADDED", b"%d" % value.entries_added, b"MAXDELETEDID", _id(value.max_deleted_id)]
     yield [b"XSETID", key, _id(value.last_id), *counters]
@@ -118,7 +119,7 @@ def _stream(key: bytes, value: StreamValue) -> Iterator[Command]:
 
 
 def _idmp(key: bytes, stream: StreamValue, idmp: IdmpState, limits_of_new: IdmpLimits) -> Iterator[Command]:
-    """As Redis 8.6.3: an id whose entry is gone cannot be told, nor can the counters of ids that are forgotten."""
+    """As Redis 8.6.3: no command can restore an id whose entry is deleted, nor the counters of forgotten ids."""
     if (idmp.duration_s, idmp.max_entries) != limits_of_new:
         limits = [b"IDMP-DURATION", b"%d" % idmp.duration_s, b"IDMP-MAXSIZE", b"%d" % idmp.max_entries]
         yield [b"XCFGSET", key, *limits]

@@ -1,4 +1,4 @@
-"""Copies of values: the elements are shared, being immutable, and nothing that can change is."""
+"""Copies of values. A copy shares the elements, which are immutable, but no collection that can change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyrepl.rdb.values import IdmpState, PendingEntry, StreamConsumer, StreamGro
 
 
 def copied(value: Value) -> Value:
-    """A value of its own with the same contents, times to live of fields, groups and idempotency ids included."""
+    """An independent value with the same contents, times to live of fields, groups and idempotency ids included."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, ListValue):

@@ -1,4 +1,4 @@
-"""How many bytes the data occupies, kept up to date cheaply: what maxmemory is compared with, but for the overheads.
+"""Estimates how many bytes the data occupies. maxmemory is compared with this tally and the overheads.
 
 CPython has no counter of the memory in use, and the RSS does not shrink when values go. So there is a tally, in the
 sizes of MEMORY USAGE (`value_size`), brought up to date in three ways:
@@ -7,10 +7,9 @@ sizes of MEMORY USAGE (`value_size`), brought up to date in three ways:
    estimated from the same few elements;
 2. keys that came or went otherwise (expiry, FLUSHDB, SORT STORE, a load): at the next look the number of keys has
    changed, and the tally is scaled with it, at no cost per key;
-3. an audit that walks all keys, a slice at a time, over and over: what the other two missed lasts one round.
+3. an audit that walks over all keys, a slice at a time, again and again: an error of the other two lasts one round.
 
-Until a first round is through, the tally of keys that were there before is the mean of a few, times their number.
-Nobody pays for it without a limit: nothing here is called then.
+Until the first round has ended, keys that were there before count with the mean size of a few of them.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from pyrepl.keyspace.value_size import SAMPLES, key_bytes
 from pyrepl.store.key_round import KeyRound
 
 _FIRST_LOOK: Final = 256
-"""Keys of each database that the first estimate looks at."""
+"""How many keys of each database the first estimate looks at."""
 
 
 @final
 class DataSize:
-    """The tally of one keyspace. `total_bytes` is what it comes to.
+    """The tally of one keyspace; `total_bytes` is the estimate.
 
-    Invariant: `noted_bytes` is what `_keys` keys occupy.
+    Invariant: `noted_bytes` is the estimate for `_keys` keys.
     """
 
     __slots__ = (
@@ -46,18 +45,18 @@ class DataSize:
     def __init__(self, keyspace: Keyspace) -> None:
         self._keyspace = keyspace
         self.noted_bytes = 0
-        """The tally as of the last look at the number of keys, and the writes noted since."""
+        """The tally at the last look at the number of keys, plus the writes noted since."""
         self._keys = 0
         self._left: KeyRound | None = None
-        """Through the database before `_round_index`; None when that is over."""
+        """The round through the keys of the database before `_round_index`; None when it has ended."""
         self._round_index = 0
         self._round_bytes = 0
         self._round_keys = 0
         self._round_growth = 0
-        """By how much keys changed in size since the round began, their coming and going aside."""
+        """By how many bytes keys have grown since the round began; new and deleted keys do not count."""
 
     def restart(self) -> None:
-        """Forget everything: writes were not noted for a while."""
+        """Begin the tally anew, because writes were not noted for a while."""
         self.noted_bytes = 0
         self._keys = 0
         self._begin_round()
@@ -72,7 +71,7 @@ class DataSize:
         return self.noted_bytes
 
     def of_keys(self, db: Database, keys: list[bytes]) -> tuple[int, int]:
-        """(bytes, number) of those of `keys` that are there; a key that is named twice counts twice."""
+        """(bytes, number) of the keys in `keys` that exist; a key that is named twice counts twice."""
         size = count = 0
         store = db.store
         for key in keys:
@@ -83,14 +82,15 @@ class DataSize:
         return size, count
 
     def note(self, grown_bytes: int, added_keys: int) -> None:
-        """A write made the keys it names so much larger (smaller: negative), and so many more."""
+        """Note a write: the keys that it names have grown by `grown_bytes`, and are `added_keys` more. Both may be
+        negative."""
         mean = self.noted_bytes // self._keys if self._keys > 0 else 0
         self.noted_bytes = max(0, self.noted_bytes + grown_bytes)
         self._keys += added_keys
         self._round_growth += grown_bytes - mean * added_keys
 
     def audit(self, max_keys: int) -> bool:
-        """Look at up to `max_keys` keys of the round; True when it is through, and the next one begins."""
+        """Look at up to `max_keys` keys of the round. True when the round has ended, and the next one begins."""
         databases = self._keyspace.databases
         while max_keys > 0:
             if self._left is None:
@@ -122,7 +122,7 @@ class DataSize:
         if not self._round_keys:
             self.noted_bytes = 0 if not keys else self.total_bytes
         else:
-            # A key that grew during the round had been looked at before or had not: in half of the cases each.
+            # Of the keys that grew during the round, about half had been looked at before they grew: add their growth.
             self.noted_bytes = max(0, self._round_bytes * keys // self._round_keys + self._round_growth // 2)
         self._keys = keys
         self._begin_round()

@@ -1,10 +1,10 @@
 """Databases: keys, values, times to live, and what changed. No protocol; types of values are in `values`.
 
-Redis's rule on expiry (8.2, `expireIfNeeded`): only a master deletes an expired key, and tells its replicas; a replica
-hides it from its clients until told; commands that come from the master see every key. A client that may write to a
-replica must find the key it writes to as it sees it: there, what has expired is deleted before it is written to, and a
-time to live that such a client sets is the replica's own to end, as the master knows nothing of it. `Expiry` names the
-four.
+Redis's rule on expiry (8.2, `expireIfNeeded`): only a master deletes an expired key, and sends its replicas a DEL. A
+replica hides the key from its clients until the DEL comes; commands that come from the master see every key. A client
+that may write to a replica must not write to a key that is hidden from it: so its write deletes an expired key first.
+When such a client sets a time to live, the replica itself must delete the key, as the master knows nothing of it.
+`Expiry` names the four cases.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ V = TypeVar("V")
 
 _RANDOM_TRIES: Final = 100
 _STAYS_PACKED: Final[bool] = edits.COMPILED
-"""Looked up once: every look at a collection asks."""
+"""Looked up once, as it is needed at every look at a collection."""
 
 
 class Expiry(Enum):
     """What a lookup does with a key whose time has passed."""
 
     DELETE = "delete"
-    """A master: drop it and record that (`Keyspace.expired`), so that a DEL goes to the replicas."""
+    """On a master: delete the key and record that (`Keyspace.expired`), so that a DEL goes to the replicas."""
     HIDE = "hide"
-    """A replica's client: as if it were not there."""
+    """For a replica's clients: as if the key were not there."""
     REMOVE = "remove"
-    """A client that writes to a replica: what it would write to is dropped, and nobody is told; what it only reads is
-    hidden. Times to live that are set are noted in `Database.own_ttls`."""
+    """For a client that writes to a replica: a key that the command writes to is deleted, without a DEL; a key that it
+    only reads is hidden. Times to live that are set are noted in `Database.own_ttls`."""
     IGNORE = "ignore"
-    """A command from our master: it is there."""
+    """For a command from our master: the key is there."""
 
 
 class Watcher(Protocol):
-    """Whoever WATCHes a key; `dirty` is set when the key changes."""
+    """A client that WATCHes a key; `dirty` is set when the key changes."""
 
     dirty_cas: bool
 
@@ -78,7 +78,7 @@ class Keyspace:
         """Unix ms that lookups compare with; the shell sets it before each batch of commands."""
         self.expiry: Expiry = Expiry.DELETE
         self.dirty: int = 0
-        """Changes so far; a command that leaves it as it was has changed nothing and is not propagated."""
+        """The number of changes so far. A command that does not raise it has changed nothing, and is not propagated."""
         self.expired: list[tuple[int, bytes]] = []
         """(database, key) deleted by expiry and not yet propagated; the dispatcher drains it."""
         self.expired_fields: list[tuple[int, bytes, bytes]] = []
@@ -86,20 +86,20 @@ class Keyspace:
         self.expired_keys_count: int = 0
         self.expired_fields_count: int = 0
         self.disposal = Disposal()
-        """What was dropped and is still to be freed."""
+        """Deleted values that are still to be freed."""
         self.hits: int = 0
         self.misses: int = 0
         self.scans = ElementScans()
-        """Where HSCAN, SSCAN and ZSCAN stand."""
+        """The places at which HSCAN, SSCAN and ZSCAN go on."""
         self.databases.extend(Database(self, index) for index in range(count))
 
     @property
     def key_count(self) -> int:
-        """Keys of all databases, expired ones that are still there included."""
+        """The number of keys of all databases, with expired keys that are not deleted yet."""
         return sum(db.key_count for db in self.databases)
 
     def growable(self) -> list[Growable]:
-        """The tables of all databases, two of each, for who makes them larger beside all else."""
+        """The tables of all databases, two of each, for the daemon's service that makes them larger."""
         return [table for db in self.databases for table in db.store.growable()]
 
     def clear(self) -> None:
@@ -108,7 +108,7 @@ class Keyspace:
             db.clear()
 
     def swap(self, first: int, second: int) -> None:
-        """Exchange the contents of two databases. Telling who WATCHes is the caller's."""
+        """Exchange the contents of two databases. The caller tells clients that WATCH their keys."""
         one, two = self.databases[first], self.databases[second]
         if one is two:
             return
@@ -119,16 +119,16 @@ class Keyspace:
         one.own_ttls, two.own_ttls = two.own_ttls, one.own_ttls
 
     def forget_own_ttls(self) -> None:
-        """What clients wrote to the replica that we were is ours like all else now."""
+        """We were a replica and are a master now: times to live that our own clients have set are like all others."""
         for db in self.databases:
             db.own_ttls = {}
 
 
 @final
 class Database:
-    """One database: a store of keys, the rules on what is found there, and what has to be noted of keys beside.
+    """One database: a store of keys, the rules by which keys are found, and notes about keys beside the store.
 
-    `store` is the keyspace's own; who stands above calls the methods here.
+    Only the room keyspace uses `store`; other rooms call the methods of this class.
     """
 
     __slots__ = (
@@ -152,24 +152,25 @@ class Database:
         """Keys of streams that may remember idempotency ids; a superset, cleaned lazily."""
         self.watchers: dict[bytes, set[Watcher]] = {}
         self.accesses: dict[bytes, int] = {}
-        """What `access` keeps while eviction needs it; a key may be missing, and one that is gone may linger."""
+        """The numbers of `access`, kept while eviction needs them. Keys may be missing, and deleted keys may still be
+        here."""
         self.own_ttls: dict[bytes, None] = {}
         """On a replica: keys whose time to live was set by its own clients, which no DEL of its master will end. A
         superset, cleaned lazily."""
 
     @property
     def key_count(self) -> int:
-        """Keys, expired ones that are still there included."""
+        """The number of keys, with expired keys that are not deleted yet."""
         return self.store.key_count
 
     @property
     def timed_count(self) -> int:
-        """Keys with a time to live."""
+        """The number of keys with a time to live."""
         return self.store.timed_count
 
     @property
     def table_id(self) -> int:
-        """Tells the table of keys from any other that is there: `clear`, `swap` and `take_over` bring another."""
+        """A number that no other table of keys has at this time; `clear`, `swap` and `take_over` bring a new table."""
         return self.store.table_id
 
     def holds(self, key: bytes) -> bool:
@@ -193,19 +194,21 @@ class Database:
         return self.store.key_round(exact=True)
 
     def has_round(self, taken: KeyRound) -> bool:
-        """Does the round go through the keys that are here now? Not after `clear`, `swap` and `take_over`."""
+        """Does the round go through the present table of keys? Not after `clear`, `swap` and `take_over`."""
         return self.store.has_round(taken)
 
     def table_bytes(self) -> tuple[int, int]:
-        """(bytes of the table of keys, of that of times to live), what they refer to left out; 0 for an empty one."""
+        """(bytes of the table of keys, bytes of the table of times to live), without the objects that they refer to; 0
+        for an empty table."""
         return self.store.table_bytes()
 
     def prefetch_commands(self, commands: list[list[bytes]], start: int) -> int:
-        """Ask the memory for the first keys of the commands from `start` on; before which command to ask again."""
+        """Prefetch the first keys of the commands from `start` on into the processor's cache. Returns the index of the
+        command before which this should be called again."""
         return self.store.prefetch_commands(commands, start)
 
     def prefetch_words(self, words: list[bytes], start: int, step: int) -> int:
-        """Ask the memory for the keys `words[start::step]`, not too many; before which word to ask again."""
+        """As `prefetch_commands`, for the keys `words[start::step]`; returns an index into `words`."""
         return self.store.prefetch_words(words, start, step)
 
     def find(self, key: bytes) -> Value | None:
@@ -219,7 +222,7 @@ class Database:
         return value
 
     def find_kept(self, key: bytes) -> Value | None:
-        """As `find`, but what is packed stays so, in the compiled form: for those who can do with it as it is."""
+        """As `find`, but in the compiled form a packed collection stays packed: for callers that can read it so."""
         if not _STAYS_PACKED:
             return self.find(key)
         store = self.store
@@ -257,7 +260,7 @@ class Database:
         return value
 
     def has_expired(self, key: bytes) -> bool:
-        """Has the time of an existing key passed, for its reader? Deletes nothing."""
+        """Has an existing key expired, as its reader sees it? Deletes nothing."""
         at_ms = self.store.expiry_of(key)
         keyspace = self.keyspace
         return at_ms is not None and at_ms <= keyspace.now_ms and keyspace.expiry is not Expiry.IGNORE
@@ -279,7 +282,7 @@ class Database:
     def put(self, key: bytes, value: Value) -> None:
         """Store a value in place of whatever was there, its time to live included.
 
-        What replaces a value must put it over the old one, not delete that first: see `scan`.
+        To replace a value, put the new one over the old one; do not delete the old one first: see `scan`.
         """
         if self.store.put(key, value, self.keyspace.now_ms):
             self._note_expired(key)
@@ -293,7 +296,7 @@ class Database:
             self.note_kind(key, value)
 
     def note_kind(self, key: bytes, value: Value) -> None:
-        """Note of a value that stands under `key` what has to be found again without looking at all keys."""
+        """Note `key` if its value is of a kind that must be found later without looking at all keys."""
         if type(value) is HashValue:
             if value.expires:
                 self.volatile_hashes.add(key)
@@ -320,7 +323,7 @@ class Database:
                 watcher.dirty_cas = True
 
     def repack(self, key: bytes, packed: Value, count: int) -> None:
-        """`replace` and `changed` for a packed collection of which there is a changed block, in one call."""
+        """`replace` and `changed` for a packed collection whose changed block is `packed`, in one call."""
         keyspace = self.keyspace
         self.store.replace(key, packed, keyspace.now_ms)
         keyspace.dirty += count
@@ -329,14 +332,14 @@ class Database:
                 watcher.dirty_cas = True
 
     def delete(self, key: bytes) -> bool:
-        """True if there was such a key (expired or not)."""
+        """Delete a key. True if it was there (expired or not)."""
         if self.store.pop(key, self.keyspace.now_ms) is None:
             return False
         self._forget(key)
         return True
 
     def drop(self, key: bytes) -> bool:
-        """As `delete`, for a value that nobody holds any more: a large one is freed a slice at a time."""
+        """As `delete`, for a value that no caller uses any more: a large one is freed a slice at a time."""
         value: Value | None = self.store.pop(key, self.keyspace.now_ms)
         if value is None:
             return False
@@ -346,7 +349,7 @@ class Database:
         return True
 
     def _forget(self, key: bytes) -> None:
-        """What is noted of a key beside the store."""
+        """Forget the notes about a key beside the store."""
         if self.volatile_hashes:
             self.volatile_hashes.discard(key)
         if self.idmp_streams:
@@ -364,14 +367,14 @@ class Database:
             self.own_ttls.pop(key, None)
 
     def changed(self, key: bytes, count: int = 1) -> None:
-        """Note that `key` has changed (`count` changes): it will be propagated, and whoever WATCHes it is told."""
+        """Note `count` changes of `key`: the command will be propagated, and clients that WATCH the key are told."""
         self.keyspace.dirty += count
         if self.watchers:
             for watcher in self.watchers.get(key, ()):
                 watcher.dirty_cas = True
 
     def clear(self) -> int:
-        """Drop everything; how many keys there were. Watchers of the keys that were there are told."""
+        """Delete all keys, and return how many there were. Clients that WATCH them are told."""
         store = self.store
         count = store.key_count
         for key in self.watchers:
@@ -393,9 +396,9 @@ class Database:
         return count
 
     def take_over(self, fresh: Database) -> None:
-        """Have what `fresh` holds, a database that nobody else knows, in place of all that is here.
+        """Replace all keys by those of `fresh`, a database that nothing else uses.
 
-        Watchers of keys that were there, and of keys that are there now, are told.
+        Clients that WATCH keys that were here before, or keys that are here now, are told.
         """
         for key in self.watchers:
             if fresh.holds(key):
@@ -442,21 +445,22 @@ class Database:
         return None
 
     def evict(self, key: bytes) -> None:
-        """Delete a key to make room; whoever WATCHes it is told. Telling the replicas is the caller's."""
+        """Delete a key to free memory; clients that WATCH it are told. The caller tells the replicas."""
         self.drop(key)
         self.accesses.pop(key, None)
         for watcher in self.watchers.get(key, ()):
             watcher.dirty_cas = True
 
     def expire(self, key: bytes) -> None:
-        """Delete a key because its time has passed; a master records that for its replicas."""
+        """Delete a key because it has expired; on a master it is recorded for the replicas."""
         self.drop(key)
         self._note_expired(key)
         for watcher in self.watchers.get(key, ()):
             watcher.dirty_cas = True
 
     def _note_expired(self, key: bytes) -> None:
-        """A key that has expired is deleted or overwritten: it counts, and a master's replicas see it go first."""
+        """An expired key is deleted or overwritten: count it, and on a master record it, so that replicas get its DEL
+        before the command."""
         keyspace = self.keyspace
         if keyspace.expiry is not Expiry.IGNORE:
             keyspace.expired_keys_count += 1
@@ -464,14 +468,14 @@ class Database:
             keyspace.expired.append((self.index, key))
 
     def _unpacked(self, key: bytes, packed: bytes) -> Value:
-        """Whoever finds a packed collection gets what it stands for, and so does all that comes later."""
+        """Unpack a collection that was found, store the unpacked value, and return it."""
         assert isinstance(packed, Packed)
         value = packed.unpack()
         self.store.replace(key, value, self.keyspace.now_ms)
         return value
 
     def _outlived(self, key: bytes) -> Value | None:
-        """What a lookup finds that met no live key: None, unless there is one whose time has passed, and it is seen."""
+        """The result of a lookup that met no live key: None, unless there is an expired key that the reader may see."""
         value: Value | None = self.store.get(key)
         if value is None:
             return None
@@ -483,5 +487,5 @@ class Database:
         return None
 
     def _outlived_for_reader(self, key: bytes) -> Value | None:
-        """As `_outlived`, where a command that writes only reads this key."""
+        """As `_outlived`, for a key that a writing command only reads."""
         return None if self.keyspace.expiry is Expiry.REMOVE else self._outlived(key)

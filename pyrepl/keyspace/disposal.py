@@ -1,6 +1,7 @@
-"""What nobody can reach any more, taken apart a slice at a time: to free millions of keys at once holds up the node.
+"""Frees deleted collections a slice at a time, as to free millions of keys at once would stop the node.
 
-Who runs the slices is the daemon's. What is here still takes memory until then, as with Redis's lazy freeing.
+The keyspace hands deleted values over; the daemon's housekeeper runs the slices. Until a value is freed it still takes
+memory, as with Redis's lazy freeing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetVa
 from pyrepl.rdb.values import StreamValue
 
 SMALL: Final = 5000
-"""Collections of up to so many elements are freed where they are dropped: well below a millisecond."""
+"""Collections of up to so many elements are freed at once, which takes well below a millisecond."""
 
 _EACH: Final = -1
 """Each element of such a collection is a value: the keys of a database."""
@@ -26,7 +27,7 @@ Collection: TypeAlias = dict[bytes, Any] | set[bytes] | deque[bytes] | list[Any]
 class Disposal:
     """Collections to be freed.
 
-    Invariant: nothing here is referred to by anybody else, or it would be emptied under their hands.
+    Invariant: nothing else refers to the collections here; another owner would see its collection being emptied.
     """
 
     __slots__ = ("_waiting", "freed")

@@ -1,8 +1,8 @@
-"""Whom to evict: Redis's eviction policies, by sampling. When, and how the replicas hear of it, is the node's.
+"""Chooses the key to evict: Redis's eviction policies, by sampling. `node.memory_limit` asks, and evicts.
 
-As Redis since 3.0 (`evict.c`): a few keys drawn at random compete with the best candidates of earlier draws, which are
-kept in a small pool, and the best of all goes. Positions to draw from a dict has not, so for each database there is a
-list of its keys, made from when it is first needed on, and anew when too much of it is gone or missing.
+As in Redis since 3.0 (`evict.c`), a few keys drawn at random compete with the best candidates of earlier draws, which
+are kept in a small pool, and the best of all goes. A dict has no positions to draw from, so each database has a list of
+its keys. The list is made when it is first needed, and made anew when too many of its keys are deleted or missing.
 
 | policy          | drawn from               | goes first                       |
 |-----------------|--------------------------|----------------------------------|
@@ -27,14 +27,14 @@ Below = Callable[[int], int]
 
 POOL_SIZE: Final = 16
 _GATHERED: Final = 2000
-"""Keys that one draw adds to the list while that is made: a tenth of a millisecond."""
+"""Keys that one draw adds to a list that is being made, which takes a tenth of a millisecond."""
 _MISSES: Final = 16
-"""Draws of keys that are gone, in one go, after which the list is made anew."""
+"""After so many draws of deleted keys in a row the list is made anew."""
 
 
 @final
 class Policy:
-    """What a value of maxmemory-policy means."""
+    """The meaning of one value of maxmemory-policy."""
 
     __slots__ = ("by_ttl", "evicts", "is_random", "tracking", "volatile")
 
@@ -121,7 +121,7 @@ class Eviction:
         self._policy = Policy("noeviction")
         self._draws = [KeyDraw() for _ in keyspace.databases]
         self._pool: list[tuple[int, int, bytes]] = []
-        """(score, database, key); the last is the best."""
+        """(score, database, key) of candidates; the last is the best one."""
         self._next_db = 0
 
     def follow(self, policy: Policy) -> None:
@@ -132,7 +132,8 @@ class Eviction:
             draw.clear()
 
     def pick(self, samples: int, below: Below) -> tuple[Database, bytes] | None:
-        """The next to go; None when no key is eligible. `samples` keys are drawn from each database, >= 1."""
+        """The database and key to evict next; None when no key is eligible. `samples` >= 1 keys are drawn from each
+        database."""
         if not self._policy.evicts:
             return None
         if self._policy.is_random:
@@ -168,7 +169,7 @@ class Eviction:
         return None
 
     def _score(self, db: Database, key: bytes) -> int:
-        """The greater, the sooner it goes."""
+        """The score of a key: the key with the greatest score is evicted first."""
         if self._policy.by_ttl:
             at_ms = db.expiry_of(key)
             assert at_ms is not None
@@ -187,7 +188,7 @@ class Eviction:
             del pool[0]
 
     def _best(self) -> tuple[Database, bytes] | None:
-        """Take the best out of the pool that is still there and was not accessed since."""
+        """Take the best candidate out of the pool that still exists and was not accessed since its draw."""
         pool = self._pool
         while pool:
             score, index, key = pool.pop()

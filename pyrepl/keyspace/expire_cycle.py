@@ -1,9 +1,9 @@
-"""Deletes expired keys that nobody asks for, a slice at a time. Fields of hashes: `field_expiry`.
+"""Deletes expired keys that no command asks for, a slice at a time. Fields of hashes: `field_expiry`.
 
-A master deletes them all; a replica only those whose time to live its own clients have set (Redis 4.0,
-`expireSlaveKeys`), as its master tells it of the others. Goes round the databases: a round goes through a database's
-keys with a time to live and looks at them in slices. Redis samples at random instead (`activeExpireCycle`, 7.0); a walk
-finds each expired key after one round at the latest.
+A master deletes all of them; a replica only keys whose time to live its own clients have set (Redis 4.0,
+`expireSlaveKeys`), as its master sends a DEL for the others. The cycle takes the databases in turn: a round goes
+through a database's keys with a time to live and looks at them in slices. Redis samples at random instead
+(`activeExpireCycle`, 7.0); a walk finds each expired key after one round at the latest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyrepl.keyspace.database import Database, Expiry, Keyspace
 from pyrepl.store.key_round import KeyRound
 
 LOOKS: Final = 5000
-"""Most keys that one slice looks at: below a millisecond."""
+"""How many keys one slice looks at, at most, which takes less than a millisecond."""
 _CHUNK: Final = 64
 """Keys looked at in one go: few enough that little is looked at twice when most are due."""
 
@@ -28,14 +28,15 @@ class ExpireCycle:
     def __init__(self, keyspace: Keyspace) -> None:
         self._keyspace = keyspace
         self._index = 0
-        """Of the database whose keys are gone through."""
+        """The index of the database that the present round goes through."""
         self._round: KeyRound | None = None
-        """Through the times to live of that database; None when it is over."""
+        """The round through the keys with a time to live of that database; None when it has ended."""
         self._due: list[bytes] = []
-        """Found due and not deleted yet, as the slice was full; some may be gone by now or have a new time."""
+        """Keys that were found expired and not deleted yet, as the slice was full. Some may be deleted or have a new
+        time to live by now."""
 
     def run(self, max_keys: int) -> int:
-        """Delete up to `max_keys` expired keys; how many were deleted, 0 when the slice met none."""
+        """Delete up to `max_keys` expired keys. Returns how many were deleted, 0 when the slice met none."""
         assert max_keys > 0
         deleted = looks = rounds = 0
         while deleted < max_keys and looks < LOOKS:
@@ -58,7 +59,7 @@ class ExpireCycle:
         return deleted
 
     def _begin(self, db: Database) -> KeyRound:
-        """Through the keys whose times are ours to end."""
+        """A round through the keys that this node has to delete when they expire."""
         return db.store.timed_round() if self._keyspace.expiry is Expiry.DELETE else KeyRound(db.own_ttls)
 
     def _is_round(self, db: Database, begun: KeyRound) -> bool:

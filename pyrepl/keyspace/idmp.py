@@ -1,4 +1,4 @@
-"""What a stream remembers of idempotency ids: look up, note, forget. The record is `pyrepl.rdb.values.IdmpState`.
+"""The idempotency ids that a stream remembers: look up, note, forget. The record is `pyrepl.rdb.values.IdmpState`.
 
 Redis's rules (8.6.3, `t_stream.c`): an id is kept for the stream's duration, counted from the milliseconds of the entry
 that it stands for, and looked at once a second, on masters and replicas alike, each by its own clock; of a producer
@@ -18,7 +18,7 @@ LOOKS: Final = 1000
 
 
 def limits_of_new(settings: Settings) -> IdmpLimits:
-    """What a new stream has, by the directives."""
+    """The limits of a new stream, from the directives."""
     return settings.stream_idmp_duration, settings.stream_idmp_maxsize
 
 
@@ -42,12 +42,12 @@ def remember(db: Database, key: bytes, stream: StreamValue, producer: bytes, iid
 
 
 def count_duplicate(db: Database, key: bytes, stream: StreamValue) -> None:
-    """An idempotency id came again."""
+    """Count that an idempotency id came again."""
     _state(db, key, stream).iids_duplicates += 1
 
 
 def set_limits(db: Database, key: bytes, stream: StreamValue, duration_s: int | None, max_entries: int | None) -> bool:
-    """Set what is given; True if that changes anything: the stream has forgotten all ids then."""
+    """Set the limits that are not None. True if this changes one of them, and then the stream has forgotten all ids."""
     idmp = stream.idmp or IdmpState()
     before = (idmp.duration_s, idmp.max_entries)
     after = (duration_s or before[0], max_entries or before[1])
@@ -67,7 +67,7 @@ def _state(db: Database, key: bytes, stream: StreamValue) -> IdmpState:
 
 
 def forget_due(idmp: IdmpState, producer: bytes, now_ms: int) -> None:
-    """Let go of a producer's ids whose time is over, the oldest first, up to one that stays."""
+    """Forget a producer's ids that have expired, the oldest first, up to the first one that stays."""
     entries = idmp.producers.get(producer)
     if entries is None:
         return
@@ -86,7 +86,7 @@ def forget_due(idmp: IdmpState, producer: bytes, now_ms: int) -> None:
 
 @final
 class IdmpCycle:
-    """Forgets what is due in all streams, a slice at a time.
+    """Forgets the expired ids of all streams, a slice at a time.
 
     `begin` is called once a second, `run` until it says that the round is over.
     """
@@ -101,12 +101,12 @@ class IdmpCycle:
         """Producers of the stream at work, still to look at."""
 
     def begin(self) -> None:
-        """A new round, unless the last one is still under way."""
+        """Begin a round, unless the last one is still under way."""
         if not self._streams and not self._work:
             self._streams = [(db, key) for db in self._keyspace.databases for key in db.idmp_streams]
 
     def run(self, now_ms: int) -> bool:
-        """Look at up to LOOKS producers and streams; whether there are more. `now_ms` is Unix ms."""
+        """Look at up to LOOKS producers and streams. Returns whether there are more. `now_ms` is Unix ms."""
         for _ in range(LOOKS):
             if self._work:
                 idmp, producer = self._work.pop()

@@ -1,4 +1,4 @@
-"""A snapshot into databases: takes over what the RDB reader decoded. Where its bytes come from is the daemon's.
+"""Loads a snapshot into databases: takes over the keys that the RDB reader decoded. The daemon feeds the bytes.
 
 Redis's rules (7.0, `rdbLoadRio`): a master drops keys whose time passed while the file lay there, a replica keeps them
 until its master says so; a key may not come twice, unless DEBUG RELOAD MERGE wants the later one.
@@ -32,7 +32,7 @@ from pyrepl.rdb.values import DEFAULT_IDMP_LIMITS, IdmpLimits, IdmpState, Stream
 from pyrepl.rdb.versions import Version
 
 _KEPT_AUX: Final = 64
-"""Fields beyond so many are forgotten: nobody asks for them, and a file may have millions."""
+"""Aux fields beyond so many are dropped: nobody needs them, and a hostile file may have millions."""
 
 
 @final
@@ -81,18 +81,18 @@ class Loader:
         self._foresight = Foresight(rooms)
         self._tracker = tracker
         self._keyspace = keyspace
-        # Where keys of before may be replaced, what comes is looked at before it is let in.
+        # With `merge` keys of the snapshot may replace others, so the reader may not put them into the store itself.
         stores = _Stores(keyspace, self._foresight)
         self._reader = RdbReader(limits, CLASSES, None if merge else stores.taker, stores.promise_keys)
         self._drop_expired_at_ms = drop_expired_at_ms
         self._merge = merge
         self.version: Version | None = None
-        """The snapshot's, None until it is known."""
+        """The RDB version of the snapshot, None until it is known."""
         self.aux: dict[bytes, bytes] = {}
         self.functions: list[bytes] = []
         self.loaded_keys = 0
         self.expired: list[tuple[int, bytes]] = []
-        """(database, key) that were left out as their time had come: replicas may have them still."""
+        """(database, key) of keys that were left out because they had expired. Replicas may still have them."""
         self.empty_keys = 0
         self.warnings: list[str] = []
         """Sentences for the log, to be taken away by the caller."""
@@ -107,7 +107,7 @@ class Loader:
 
     @property
     def expired_keys(self) -> int:
-        """How many were left out."""
+        """How many keys were left out because they had expired."""
         return len(self.expired)
 
     @property
@@ -121,7 +121,7 @@ class Loader:
         return rooms is not None and rooms.is_making
 
     def feed(self, data: bytes) -> None:
-        """Load what `data` completes. Raises CorruptData; what was loaded before stays in the databases then."""
+        """Load the keys that `data` completes. Raises CorruptData, and then the keys loaded before stay."""
         rooms = self._foresight.rooms
         if rooms is not None:
             rooms.move_in()
