@@ -17,7 +17,6 @@ from pyrepl.keyspace.disposal import Disposal
 from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.scan import ElementScans
 from pyrepl.keyspace.values import HashValue, Value, wrong_type
-from pyrepl.rdb.compiled import edits
 from pyrepl.rdb.values import StreamValue
 from pyrepl.store.key_round import KeyRound
 from pyrepl.store.plain import PlainStore
@@ -26,8 +25,6 @@ from pyrepl.store.store import Growable
 V = TypeVar("V")
 
 _RANDOM_TRIES: Final = 100
-_STAYS_PACKED: Final[bool] = edits.COMPILED
-"""Looked up once, as it is needed at every look at a collection."""
 
 
 class Expiry(Enum):
@@ -222,9 +219,7 @@ class Database:
         return value
 
     def find_kept(self, key: bytes) -> Value | None:
-        """As `find`, but in the compiled form a packed collection stays packed: for callers that can read it so."""
-        if not _STAYS_PACKED:
-            return self.find(key)
+        """As `find`, but a packed collection stays packed: for callers that can read it so."""
         store = self.store
         value: Value | None = store.live(key, self.keyspace.now_ms)
         if value is None and store.timed_count:
@@ -247,8 +242,6 @@ class Database:
 
     def read_kept(self, key: bytes) -> Value | None:
         """As `find_kept`, for reading commands."""
-        if not _STAYS_PACKED:
-            return self.read(key)
         store, keyspace = self.store, self.keyspace
         value: Value | None = store.live(key, keyspace.now_ms)
         if value is None and store.timed_count:

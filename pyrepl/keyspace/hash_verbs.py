@@ -18,7 +18,7 @@ from pyrepl.keyspace.database import Database, Expiry
 from pyrepl.keyspace.field_expiry import find_hash, read_hash, visible_hash
 from pyrepl.keyspace.packed import PackedHash
 from pyrepl.keyspace.values import HashValue, Value, wrong_type
-from pyrepl.rdb.compiled import edits
+from pyrepl.rdb import edits
 
 Found = HashValue
 """What `find` and `read` give, for the verbs here to open: commands hand it on."""

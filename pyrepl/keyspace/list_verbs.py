@@ -18,7 +18,7 @@ from typing import Final
 from pyrepl.keyspace.database import Database
 from pyrepl.keyspace.packed import PackedList
 from pyrepl.keyspace.values import ListValue, Value, wrong_type
-from pyrepl.rdb.compiled import edits
+from pyrepl.rdb import edits
 
 _APPEND: Final[Callable[[deque[bytes], bytes], None]] = deque.append
 _APPENDLEFT: Final[Callable[[deque[bytes], bytes], None]] = deque.appendleft

@@ -17,9 +17,8 @@ from collections.abc import Mapping
 from typing import ClassVar, Final, final
 
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue, plain_value, type_name
-from pyrepl.rdb.compiled import edits
+from pyrepl.rdb import edits
 from pyrepl.rdb.packed.intset import decode_intset
-from pyrepl.rdb.packed.listpack import decode_listpack
 from pyrepl.rdb.types.hash import HASH_LISTPACK
 from pyrepl.rdb.types.list import LIST_QUICKLIST2
 from pyrepl.rdb.types.set import SET_INTSET, SET_LISTPACK
@@ -98,7 +97,7 @@ class PackedIntset(Packed):
 
 
 def _elements(packed: bytes) -> list[bytes]:
-    return edits.elements(packed, 0, _ALL) if edits.COMPILED else decode_listpack(packed)
+    return edits.elements(packed, 0, _ALL)
 
 
 def unpacked(value: Value) -> Value:

@@ -16,7 +16,7 @@ from pyrepl.keyspace.packed import PackedZset
 from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.keyspace.values import Value, ZsetValue, wrong_type
 from pyrepl.keyspace.zset_ranges import Span, Window
-from pyrepl.rdb.compiled import edits
+from pyrepl.rdb import edits
 
 NOT_A_NUMBER: Final = "ERR resulting score is not a number (NaN)"
 

@@ -7,9 +7,8 @@ Not here: what a value's bytes mean (types/), where the bytes come from, what be
 where a key is [expiry] [idle time] [frequency] type key value. The reader keeps the bytes of one unfinished item, at
 most: large collections are taken in element by element.
 
-Keys of plain strings are most of what there is, so `_decode_strings` decodes them in one loop (compiled, `bulk` does
-that, and small collections as well); it stops at anything else, and anything that is not in order, and leaves that to
-`_decode_item`, which knows everything.
+Strings, and collections that stay packed, are most of what there is, so `_decode_strings` decodes them in one loop
+(compiled: `bulk`); it leaves all else, and anything that is not in order, to `_decode_item`, which knows everything.
 """
 
 from __future__ import annotations
@@ -35,10 +34,11 @@ from pyrepl.rdb.events import (
     SkippedEmpty,
     SkippedMetadata,
     SkippedModule,
-    SlotImport,
     SlotInfo,
 )
-from pyrepl.rdb.length import decode_count, decode_length
+from pyrepl.rdb.length import decode_length
+from pyrepl.rdb.plain_bulk import decode_packed
+from pyrepl.rdb.slots import decode_slot_import
 from pyrepl.rdb.strings import decode_string
 from pyrepl.rdb.taker import DictTaker, Into, PresizeFor, Taker
 from pyrepl.rdb.types import module as modules
@@ -59,9 +59,6 @@ _TOLD_CLASSES: Final = 16
 _EXPIRETIME_MS: Final = opcodes.EXPIRETIME_MS.number
 _FREQ: Final = opcodes.FREQ.number
 _IDLE: Final = opcodes.IDLE.number
-
-_SLOTS: Final = 16384
-"""Hash slots of a cluster."""
 
 _I64: Final = Struct("<q")
 _U64_LE: Final = Struct("<Q")
@@ -266,15 +263,15 @@ class RdbReader:
         version = decode_magic(magic, self._limits.relaxed)
         self._types = types_of(version)
         self._opcodes = opcodes.opcodes_of(version)
+        self._packed = {number: kind for number, kind in self._packed.items() if number in self._types}
         if bulk.COMPILED:
-            classes = {number: kind for number, kind in self._packed.items() if number in self._types}
-            self._bulk = bulk.Bulk(classes, self._limits.max_string_bytes, _EXPIRETIME_MS in self._opcodes)
+            self._bulk = bulk.Bulk(self._packed, self._limits.max_string_bytes, _EXPIRETIME_MS in self._opcodes)
         self.version = version
         cursor.commit()
         self._events.append(Header(version))
 
     def _decode_strings(self, cursor: Cursor) -> None:
-        """Decode keys of plain strings as long as nothing else comes; the rest is _decode_item's.
+        """Decode keys of strings and packed collections as long as nothing else comes; the rest is _decode_item's.
 
         A key whose attributes are committed already (a cut fell behind them) is _decode_item's, too.
         """
@@ -296,7 +293,11 @@ class RdbReader:
                 if buf[pos]:
                     pos = self._decode_attributes(buf, pos)
                     if buf[pos]:
-                        break
+                        cursor.pos = pos
+                        if not self._take_packed(cursor):
+                            break
+                        mark = pos = cursor.pos
+                        continue
                     has_attributes = True
                 else:
                     has_attributes = False
@@ -333,6 +334,18 @@ class RdbReader:
             pass
         self._drop_key()
         cursor.pos = cursor.mark = mark
+
+    def _take_packed(self, cursor: Cursor) -> bool:
+        """Take in a key whose value is kept packed; False for what `_decode_item` is to decode."""
+        found = None
+        if self._idle_s == _NONE and self._freq == _NONE:
+            found = decode_packed(cursor, self._packed)
+        if found is None or self._taker.holds(found[0]) or found[0] in self._others:
+            return False
+        self._taker.add(found[0], found[1])
+        self._taken += 1
+        self._finish_key(found[0])
+        return True
 
     def _decode_attributes(self, buf: bytes, pos: int) -> int:
         """Take in the expiry, idle time and frequency that stand at `pos`; where something else comes.
@@ -475,7 +488,7 @@ class RdbReader:
         elif opcode is opcodes.SLOT_INFO:
             self._report(SlotInfo(decode_length(cursor), decode_length(cursor), decode_length(cursor)))
         elif opcode is opcodes.SLOT_IMPORT:
-            self._report(_decode_slot_import(cursor))
+            self._report(decode_slot_import(cursor))
         else:
             raise Malformed("Pre-release function format not supported")
 
@@ -535,15 +548,3 @@ class RdbReader:
             if self._key is not None:
                 where += f", key {self._key[:128]!r} of DB {self._db}"
         return message + where
-
-
-def _decode_slot_import(cursor: Cursor) -> SlotImport:
-    job = decode_string(cursor)
-    count = decode_count(cursor)
-    if count > _SLOTS:
-        raise Malformed(f"Slot import of {count} ranges, there are only {_SLOTS} slots")
-    ranges: list[tuple[int, int]] = []
-    for _ in range(count):
-        first = decode_length(cursor)
-        ranges.append((first, decode_length(cursor)))
-    return SlotImport(job, tuple(ranges))

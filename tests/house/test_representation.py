@@ -16,6 +16,8 @@ FORBIDDEN: Final = (
     "pyrepl.keyspace.packed.Packed",
     "pyrepl.keyspace.packed.unpacked",
     "pyrepl.rdb.compiled",
+    "pyrepl.rdb.edits",
+    "pyrepl.rdb.plain_edits",
     *(f"pyrepl.keyspace.values.{name}" for name in sorted(VALUES)),
 )
 """A plain collection is a representation too."""
@@ -77,6 +79,7 @@ def _asks_class(node: ast.AST) -> bool:
 
 def test_the_test_sees_a_leak() -> None:
     assert list(leaks("from pyrepl.rdb.compiled import edits")) == [1]
+    assert list(leaks("from pyrepl.rdb import edits")) == [1]
     assert list(leaks("from pyrepl.keyspace.packed import PackedList")) == [1]
     assert list(leaks("\nif type(value) is not ListValue: pass")) == [2]
     assert list(leaks("x = value if type(value) is bytes else None")) == [1]

@@ -1,8 +1,9 @@
 """Runs of keys decoded at once, as C: strings and packed collections out of a buffer, straight into a dictionary.
 
-There is no plain form: `RdbReader` decodes everything, key by key, in any form of the package. What is taken here is
-only what is complete, in order, and as Redis writes it; at anything else the run ends, before the key at which it was
-met, and the reader goes on from there and has the words for what is wrong.
+The plain form is in `RdbReader`, which decodes everything, key by key, in any form of the package, and in
+`pyrepl.rdb.plain_bulk`, which keeps the same collections packed. What is taken here is only what is complete, in order,
+and as Redis writes it; at anything else the run ends, before the key at which it was met, and the reader goes on from
+there and has the words for what is wrong.
 
 A packed collection is checked as its decoder would check it (`checks`) and then kept as it is: an instance of the
 `bytes` class that the caller names for its RDB type.

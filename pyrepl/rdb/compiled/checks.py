@@ -1,8 +1,8 @@
 """Whether packed collections are sound, as C: structure, count, duplicates, order of scores.
 
 What these collections look like, and the words for what is wrong with one, stand in `pyrepl.rdb.packed` and
-`pyrepl.rdb.types`. Stricter than they are: an element must be written the one way that Redis writes it, so that equal
-bytes mean equal elements.
+`pyrepl.rdb.types`; the plain form is `pyrepl.rdb.soundness`. Stricter than they are: an element must be written the one
+way that Redis writes it, so that equal bytes mean equal elements.
 """
 
 from __future__ import annotations

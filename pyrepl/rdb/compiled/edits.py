@@ -5,8 +5,8 @@ objects, and touches a tenth of the memory. The functions here make such a block
 of the same class; where it is kept is the caller's. They answer None where it would not be small any more: then the
 caller takes it apart, for good.
 
-There is no plain form: without a compiler everything here answers None, and nothing is ever kept packed. What a
-listpack is stands in `pyrepl.rdb.packed.listpack`.
+The plain form is `pyrepl.rdb.plain_edits`, and `pyrepl.rdb.edits` is where the one is called that the package runs
+with. What a listpack is stands in `pyrepl.rdb.packed.listpack`.
 
 Blocks that came in a snapshot were checked by `checks`: all their elements are whole, and their heads tell how many
 these are. Nothing here relies on that for its memory: a walk goes from element to element by `_behind`, which is given
@@ -67,8 +67,6 @@ NO = -1
 def packed_hash(cls: type, pairs: tuple) -> Any:
     """A new block of class `cls` of field, value, ...; None if it would not be small. Of a field that comes twice the
     last value counts."""
-    if not cython.compiled:
-        return None
     _begin()
     if _put_pairs(pairs) < 0:
         return None
@@ -77,7 +75,7 @@ def packed_hash(cls: type, pairs: tuple) -> Any:
 
 def set_fields(packed: object, pairs: tuple) -> Any:
     """(a hash with fields and values put into it, how many fields are new), or None."""
-    if not cython.compiled or not _take(packed):
+    if not _take(packed):
         return None
     created: cython.int = _put_pairs(pairs)
     return _changed(packed, created) if created >= 0 else None
@@ -85,8 +83,6 @@ def set_fields(packed: object, pairs: tuple) -> Any:
 
 def field_value(packed: object, field: bytes) -> Any:
     """The value of a hash's field, None without the field."""
-    if not cython.compiled:
-        return None
     block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
     end: cython.p_uchar = text_of(block) + size_of(block) - 1
     at: cython.p_uchar = _find(text_of(block), end, field)
@@ -98,8 +94,6 @@ def field_value(packed: object, field: bytes) -> Any:
 
 def packed_list(cls: type, elements: tuple, left: bool) -> Any:
     """A new block of class `cls` of elements pushed one by one from an end; None if it would not be small."""
-    if not cython.compiled:
-        return None
     _begin()
     if not _push(elements, left):
         return None
@@ -108,14 +102,14 @@ def packed_list(cls: type, elements: tuple, left: bool) -> Any:
 
 def push(packed: object, elements: tuple, left: bool) -> Any:
     """(a list with elements pushed to it, its length), or None."""
-    if not cython.compiled or not _take(packed) or not _push(elements, left):
+    if not _take(packed) or not _push(elements, left):
         return None
     return _changed(packed, _count(_work.data))
 
 
 def pop(packed: object, left: bool) -> Any:
     """(a list of at least two elements without the one at an end, that element), or None."""
-    if not cython.compiled or not _take(packed) or _count(_work.data) < 2:
+    if not _take(packed) or _count(_work.data) < 2:
         return None
     start: cython.p_uchar = _work.data + HEADER
     end: cython.p_uchar = _work.data + _work.size
@@ -134,8 +128,6 @@ def pop(packed: object, left: bool) -> Any:
 def elements(packed: object, start: int, end: int) -> list:
     """The elements of the half-open range [start, end) of any block; bounds may lie beyond its elements."""
     found: list = []
-    if not cython.compiled:
-        return found
     block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
     at: cython.p_uchar = text_of(block) + HEADER
     last: cython.p_uchar = text_of(block) + size_of(block) - 1
@@ -157,8 +149,6 @@ def elements(packed: object, start: int, end: int) -> list:
 
 def element_count(packed: object) -> int:
     """How many elements any block has, as its head says; NO if it has no head."""
-    if not cython.compiled:
-        return NO
     block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
     return _count(text_of(block)) if size_of(block) >= SMALLEST else NO
 
@@ -168,8 +158,6 @@ def element_count(packed: object) -> int:
 
 def packed_zset(cls: type, member: bytes, score: float) -> Any:
     """A new block of class `cls` of one member; None if that would not be small."""
-    if not cython.compiled:
-        return None
     _begin()
     if _put_score(member, score) < 0:
         return None
@@ -178,7 +166,7 @@ def packed_zset(cls: type, member: bytes, score: float) -> Any:
 
 def packed_scores(cls: type, scores: dict) -> Any:
     """A new block of class `cls` of members with their scores; None if it would not be small."""
-    if not cython.compiled or 2 * len(scores) > MOST_PAIRED:
+    if 2 * len(scores) > MOST_PAIRED:
         return None
     _begin()
     for member, score in scores.items():
@@ -192,7 +180,7 @@ def set_score(packed: object, member: bytes, score: float) -> Any:
 
     Done: 0 the member has that score already, and the set is the same object; 1 the member is new; 2 it had another
     score. The score is not nan; -0 becomes 0, as in Redis."""
-    if not cython.compiled or not _take(packed):
+    if not _take(packed):
         return None
     done: cython.int = _put_score(member, score)
     if done == 0:
@@ -202,8 +190,6 @@ def set_score(packed: object, member: bytes, score: float) -> Any:
 
 def member_score(packed: object, member: bytes) -> Any:
     """The score of a sorted set's member, None without the member."""
-    if not cython.compiled:
-        return None
     block: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], packed)
     end: cython.p_uchar = text_of(block) + size_of(block) - 1
     at: cython.p_uchar = _find(text_of(block), end, member)

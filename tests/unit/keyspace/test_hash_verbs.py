@@ -12,7 +12,6 @@ from pyrepl.keyspace.database import Database, Expiry, Keyspace
 from pyrepl.keyspace.hash_verbs import DELETED, DONE, NO_FIELD, NO_TTL, NOT_MET
 from pyrepl.keyspace.packed import PackedHash
 from pyrepl.keyspace.values import HashValue
-from pyrepl.rdb.compiled import edits
 
 LONG = b"x" * 100
 """No packed hash holds it."""
@@ -31,7 +30,7 @@ def make(db: Database, packed: bool) -> None:
     hash_verbs.put_pairs(db, b"k", (b"a", b"1", b"b", b"2"))
     if not packed:
         assert hash_verbs.find(db, b"k") is not None
-    assert type(db.store.values[b"k"]) is (PackedHash if packed and edits.COMPILED else HashValue)
+    assert type(db.store.values[b"k"]) is (PackedHash if packed else HashValue)
     db.keyspace.dirty = 0
 
 
@@ -53,7 +52,7 @@ def test_putting_and_getting(db: Database, packed: bool) -> None:
     assert hash_verbs.flat(db, b"k") == [b"a", b"7", b"b", b"2", b"c", b"4", b"d", b"6"]
     assert hash_verbs.everything(db, b"k") == {b"a": b"7", b"b": b"2", b"c": b"4", b"d": b"6"}
     assert db.keyspace.dirty == 5
-    assert type(db.store.values[b"k"]) is (PackedHash if packed and edits.COMPILED else HashValue)
+    assert type(db.store.values[b"k"]) is (PackedHash if packed else HashValue)
 
 
 @pytest.mark.parametrize("packed", [True, False])

@@ -13,7 +13,6 @@ from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.list_verbs import slice_of
 from pyrepl.keyspace.packed import PackedList
 from pyrepl.keyspace.values import ListValue
-from pyrepl.rdb.compiled import edits
 
 LONG = b"x" * 2000
 """No packed list holds it."""
@@ -33,7 +32,7 @@ def make(db: Database, packed: bool) -> None:
     list_verbs.extend(db, b"k", [b"b", b"c", b"d"], False)
     if not packed:
         assert list_verbs.exists(db, b"k")
-    assert type(db.store.values[b"k"]) is (PackedList if packed and edits.COMPILED else ListValue)
+    assert type(db.store.values[b"k"]) is (PackedList if packed else ListValue)
     db.keyspace.dirty = 0
 
 

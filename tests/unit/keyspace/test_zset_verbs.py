@@ -14,7 +14,6 @@ from pyrepl.keyspace.packed import PackedZset
 from pyrepl.keyspace.values import ZsetValue
 from pyrepl.keyspace.zset_ranges import RankRange, Window
 from pyrepl.keyspace.zset_verbs import Condition
-from pyrepl.rdb.compiled import edits
 
 LONG = b"x" * 100
 """No packed sorted set holds it."""
@@ -31,7 +30,7 @@ def first(below: int) -> int:
 
 
 def kept(packed: bool) -> type:
-    return PackedZset if packed and edits.COMPILED else ZsetValue
+    return PackedZset if packed else ZsetValue
 
 
 def make(db: Database, packed: bool) -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from pyrepl.errors import CorruptData
 from pyrepl.keyspace.digest import keyspace_digest
-from pyrepl.keyspace.packed import CLASSES
-from pyrepl.rdb.compiled import bulk
+from pyrepl.keyspace.packed import CLASSES, PackedHash
 from pyrepl.rdb.events import LoadedKeys
 from pyrepl.rdb.packed.listpack import encode_listpack
 from pyrepl.rdb.reader import RdbLimits, RdbReader
@@ -55,7 +54,7 @@ def test_collections_stay_packed_only_where_classes_are_named() -> None:
     [plain] = [event for event in RdbReader().feed(data) if isinstance(event, LoadedKeys)]
     assert plain.others == [(b"k0", {b"f": b"v", b"g": b"12"})]
     [loaded] = [event for event in RdbReader(RdbLimits(), CLASSES).feed(data) if isinstance(event, LoadedKeys)]
-    assert bool(loaded.strings) == bulk.COMPILED
+    assert [type(value) for value in loaded.strings.values()] == [PackedHash]
     assert loaded.total == 1
 
 

@@ -1,7 +1,4 @@
-"""Blocks that are changed while they stay packed, against plain lists and dictionaries.
-
-Without a compiler nothing is ever packed: then each function must say so, and no more is to be tested.
-"""
+"""Blocks that are changed while they stay packed, against plain lists and dictionaries, in the form that runs."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.packed import PackedHash, PackedList, PackedZset
 from pyrepl.keyspace.values import HashValue, ListValue, Value, ZsetValue
 from pyrepl.keyspace.walk import PlainWalk, walk
-from pyrepl.rdb.compiled import edits
+from pyrepl.rdb import edits
 from pyrepl.rdb.packed.listpack import decode_listpack, encode_listpack
 from pyrepl.rdb.writer import RdbWriter
 
@@ -41,30 +38,13 @@ def _same_in_a_snapshot(packed: Value, plain: Value) -> bool:
     return walk(one, RdbWriter(), 1, 1).block() == PlainWalk(two, RdbWriter(), 1, 1).block() != b""
 
 
-def test_without_a_compiler_nothing_is_packed() -> None:
-    made = [
-        edits.packed_hash(PackedHash, (b"a", b"1")),
-        edits.packed_list(PackedList, (b"a",), False),
-        edits.packed_zset(PackedZset, b"a", 1.0),
-        edits.packed_scores(PackedZset, {b"a": 1.0}),
-    ]
-    assert {block is not None for block in made} == {edits.COMPILED}
-    if not edits.COMPILED:
-        block = PackedList(b"")
-        assert edits.set_fields(block, (b"a", b"1")) is None and edits.set_score(block, b"a", 1.0) is None
-        assert edits.push(block, (b"a",), True) is None and edits.pop(block, True) is None
-        assert edits.element_count(block) == edits.NO
-        assert edits.field_value(block, b"a") is None and edits.member_score(block, b"a") is None
-        assert edits.elements(block, 0, 1) == []
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_hash_is_what_a_dictionary_is(seed: int) -> None:
     rng = random.Random(seed)
     block: PackedHash | None = None
     plain: dict[bytes, bytes] = {}
     refused = 0
-    for _ in range(STEPS if edits.COMPILED else 0):
+    for _ in range(STEPS):
         names = [_text(rng, 66) for _ in range(rng.choice([1, 1, 1, 3]))]
         pairs = tuple(part for name in names for part in (name, _text(rng, 66)))
         after = {**plain, **dict(zip(pairs[::2], pairs[1::2]))}
@@ -91,7 +71,7 @@ def test_a_hash_is_what_a_dictionary_is(seed: int) -> None:
         name = _text(rng, 66)
         assert edits.field_value(block, name) == plain.get(name)
         assert _same_in_a_snapshot(block, HashValue(dict(plain)))
-    assert refused > 10 or not edits.COMPILED
+    assert refused > 10
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -100,7 +80,7 @@ def test_a_list_is_what_a_deque_is(seed: int) -> None:
     block: PackedList | None = None
     plain: deque[bytes] = deque()
     refused = 0
-    for _ in range(STEPS if edits.COMPILED else 0):
+    for _ in range(STEPS):
         left = rng.random() < 0.5
         kept = None if block is None else (block, bytes(block))
         if block is not None and rng.random() < 0.4:
@@ -133,7 +113,7 @@ def test_a_list_is_what_a_deque_is(seed: int) -> None:
         assert edits.elements(block, start, end) == list(plain)[start:end]
         assert edits.element_count(block) == len(plain)
         assert _same_in_a_snapshot(block, ListValue(plain.copy()))
-    assert refused > 10 or not edits.COMPILED
+    assert refused > 10
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -142,7 +122,7 @@ def test_a_sorted_set_is_what_a_dictionary_is(seed: int) -> None:
     block: PackedZset | None = None
     plain: dict[bytes, float] = {}
     refused = 0
-    for _ in range(STEPS if edits.COMPILED else 0):
+    for _ in range(STEPS):
         member, score = _text(rng, 66), rng.choice([*SCORES, rng.uniform(-2, 2), float(rng.randrange(20))])
         done = 1
         if block is None:
@@ -167,7 +147,7 @@ def test_a_sorted_set_is_what_a_dictionary_is(seed: int) -> None:
         assert edits.member_score(block, b"not there") is None
         assert _same_in_a_snapshot(block, ZsetValue(dict(plain)))
         assert edits.packed_scores(PackedZset, plain) == block
-    assert refused > 10 or not edits.COMPILED
+    assert refused > 10
 
 
 def test_no_reference_is_left_behind() -> None:
@@ -175,15 +155,15 @@ def test_no_reference_is_left_behind() -> None:
     before = sys.getrefcount(text), sys.getrefcount(PackedList)
     for left in (True, False):
         block = edits.packed_list(PackedList, (text,), left)
-        if block is not None:
-            for _ in range(3):
-                held = sys.getrefcount(block)
-                pushed = edits.push(block, (text, text), left)
-                assert pushed is not None and sys.getrefcount(block) == held and pushed[1] == 3
-                popped = edits.pop(pushed[0], left)
-                assert popped is not None and popped[1] == text
-                assert sys.getrefcount(pushed[0]) == sys.getrefcount(popped[0])
-            del pushed, popped
+        assert block is not None
+        for _ in range(3):
+            held = sys.getrefcount(block)
+            pushed = edits.push(block, (text, text), left)
+            assert pushed is not None and sys.getrefcount(block) == held and pushed[1] == 3
+            popped = edits.pop(pushed[0], left)
+            assert popped is not None and popped[1] == text
+            assert sys.getrefcount(pushed[0]) == sys.getrefcount(popped[0])
+        del pushed, popped
         del block
     assert (sys.getrefcount(text), sys.getrefcount(PackedList)) == before
 
@@ -202,7 +182,7 @@ def _blocks(rng: random.Random) -> bytes:
 def test_whatever_a_block_says_no_byte_beyond_it_is_touched(seed: int) -> None:
     """No such block comes past `checks`. What is found in one is all its own, and what it becomes is not larger."""
     rng = random.Random(seed)
-    for _ in range(STEPS if edits.COMPILED else 0):
+    for _ in range(STEPS):
         data = _blocks(rng)
         text = _text(rng, 66)
         block = PackedList(data)
