@@ -1,11 +1,11 @@
-"""The walk over a database as C: over borrowed references, into one buffer.
+"""The compiled walk over a database: it writes keys into one buffer, and reads them by borrowed references.
 
-This is what makes a full sync fast and a snapshot child cheap: it takes keys and values as the store froze them
-(`Store.freeze`), and reads the slots of the values and by `tp_traverse` of deques and sets, so it writes to none of the
-pages that the child shares with its parent. What it does not know (streams, fields with a time to live) it hands to the
-writer, value by value.
+The walk makes a full sync fast and a snapshot child small. A snapshot child shares the pages of its parent until one of
+them writes to a page, and taking a reference writes to the object. So the walk takes no references: it goes through the
+keys as the store froze them (`Store.freeze`), reads the slots of the values, and goes through deques and sets by their
+`tp_traverse`. Values that it does not know (streams, hashes with times to live) it hands to the writer, one by one.
 
-There is no plain form here, that is `walk.PlainWalk`; both write the same bytes for a key, given the same compressor.
+The plain form is `walk.PlainWalk`; both write the same bytes for a key, given the same compressor.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ if cython.compiled:
     ZSET2 = cython.declare(cython.int, zsets.ZSET2)
     ZSET_LISTPACK = cython.declare(cython.int, zsets.ZSET_LISTPACK)
     LONGEST = cython.declare(cython.Py_ssize_t, 64)
-    """Bytes of an element that commands pack (`pyrepl.rdb.compiled.edits`)."""
+    """Most bytes of an element that commands pack (`pyrepl.rdb.compiled.edits`)."""
 
 
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
 def _slot(holder: cython.pointer[Ref], offset: cython.Py_ssize_t) -> cython.pointer[Ref]:
-    """The reference that stands so many bytes into an object."""
+    """The reference that stands `offset` bytes behind the start of an object."""
     return cython.cast(cython.pointer[cython.pointer[Ref]], cython.cast(cython.p_char, holder) + offset)[0]
 
 
@@ -89,13 +89,14 @@ def _slot(holder: cython.pointer[Ref], offset: cython.Py_ssize_t) -> cython.poin
 @cython.inline
 @cython.exceptval(check=False)
 def _count(listpack: cython.pointer[Ref]) -> cython.int:
-    """Its elements, as its head says."""
+    """The number of elements that the header of a listpack gives."""
     data: cython.p_uchar = text_of(listpack)
     return data[4] | data[5] << 8 if size_of(listpack) > 5 else 0
 
 
 def _offset_of(holder: object, part: object) -> int:
-    """Where `holder` keeps its reference to `part`: looked up, as slots stand where the interpreter likes."""
+    """The offset in bytes of `holder`'s reference to `part`. It is searched for, as the interpreter decides the order
+    of slots."""
     head: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], holder)
     offset: cython.Py_ssize_t = 2 * cython.sizeof(cython.p_void)
     while offset + cython.sizeof(cython.p_void) <= type_of(head).tp_basicsize:
@@ -214,7 +215,7 @@ class BorrowedWalk:
     @cython.cfunc
     @cython.exceptval(-1)
     def _put_packed(self, kind: cython.int, key: cython.pointer[Ref], value: cython.pointer[Ref]) -> cython.int:
-        """A collection that is packed as it is to be written."""
+        """Write a collection whose packed bytes are already those that a snapshot holds."""
         self._put_key(kind, key)
         if kind == LIST_QUICKLIST2:
             put_length(self._out, 1)
@@ -224,7 +225,7 @@ class BorrowedWalk:
     @cython.cfunc
     @cython.exceptval(-1)
     def _put_plainly(self, key: object, value: object) -> cython.int:
-        """By the writer, which knows all there is."""
+        """Let the writer encode the key: it knows every type and every limit."""
         encoded: bytes = self._writer.encode_key(
             key, plain_value(value.unpack() if isinstance(value, Packed) else value)
         )
@@ -246,7 +247,7 @@ class BorrowedWalk:
     @cython.cfunc
     @cython.exceptval(-1)
     def _put_pack(self, count: cython.Py_ssize_t) -> cython.int:
-        """Put what `_packed` holds, behind room for its header, as a listpack of `count` elements."""
+        """Write the `count` elements in `_packed` as a listpack. They stand behind six bytes kept for its header."""
         packed: Sink = self._packed
         packed.reserve(1)
         packed.data[packed.size] = 0xFF
@@ -287,7 +288,7 @@ class BorrowedWalk:
     @cython.cfunc
     @cython.exceptval(-1)
     def _gather(self, holder: cython.pointer[Ref]) -> cython.int:
-        """The elements of a deque or set into `_found`, in its order."""
+        """Put the elements of a deque or set into `_found`, in the order of the holder."""
         found: References = self._found
         found.count = 0
         found.failed = False
@@ -299,7 +300,8 @@ class BorrowedWalk:
     @cython.cfunc
     @cython.exceptval(-1)
     def _put_list(self, key: cython.pointer[Ref], items: cython.pointer[Ref]) -> cython.int:
-        """A chain of listpacks filled as Redis fills them; an element too large for one stands alone."""
+        """Write a list as a chain of listpacks, filled as Redis fills them. An element too large for a listpack is a
+        node of its own."""
         self._gather(items)
         out: Sink = self._out
         packed: Sink = self._packed
@@ -308,7 +310,7 @@ class BorrowedWalk:
         nodes: cython.Py_ssize_t = 0
         count: cython.Py_ssize_t = 0
         self._put_key(LIST_QUICKLIST2, key)
-        # The number of nodes goes before them and is known after: five bytes are kept for it.
+        # The number of nodes stands before the nodes, but is known only after them: five bytes are kept for it.
         start: cython.Py_ssize_t = out.size
         out.reserve(16)
         out.size += 5
@@ -385,7 +387,7 @@ class BorrowedWalk:
     @cython.cfunc
     @cython.exceptval(-1)
     def _sort_small(self, scores: cython.pointer[Ref], count: cython.Py_ssize_t) -> cython.int:
-        """The members into `_scored`, ascending; 0 if one is too long for a listpack."""
+        """Put the members into `_scored`, by ascending score; 0 if a member is too long for a listpack."""
         if count > self._scored_room:
             memory: cython.p_void = realloc(self._scored, count * cython.sizeof(Scored))
             if memory is cython.NULL:
@@ -438,14 +440,14 @@ class BorrowedWalk:
     @cython.cfunc
     @cython.exceptval(-1)
     def _pack_integers(self) -> cython.int:
-        """The members into `_packed` as an intset; 0 if one is no integer."""
+        """Put the members into `_packed` as an intset; 0 if a member is no integer."""
         found: References = self._found
         packed: Sink = self._packed
         index: cython.Py_ssize_t
         number: cython.longlong = 0
         packed.size = 0
         packed.reserve(8 + 16 * found.count)
-        # Sorted at the far end of the buffer, from where they are copied to the front at their width.
+        # The numbers are sorted at the far end of the buffer, and then copied to the front at the intset's width.
         numbers: cython.pointer[cython.longlong] = cython.cast(
             cython.pointer[cython.longlong], packed.data + 8 + 8 * found.count
         )

@@ -79,7 +79,7 @@ def old_score_text(score: float) -> bytes:
 
 
 def value_digest(value: Value, *, expires: bool, digest: int = 0, score: ScoreText = score_text) -> int:
-    """Mix a value into a digest; `expires`: its key has a time to live."""
+    """Mix a value into a digest. `expires` says whether the value's key has a time to live."""
     digest = _mix(digest, _TYPE_NUMBERS[type(value)].to_bytes(4, _ORDER))
     if isinstance(value, bytes):
         digest = _mix(digest, value)
@@ -135,7 +135,8 @@ def key_digest(db: Database, key: bytes) -> str:
 class KeyspaceDigest:
     """DEBUG DIGEST in slices: `step` until it is `done`, then `hex`.
 
-    It is the digest of one moment only if nothing changes meanwhile; keys that go are left out, new ones not noticed.
+    The result is the digest of one moment only if no key changes before `done`. Keys that are deleted before their
+    turn are left out, and new keys may be missed.
     """
 
     __slots__ = ("_digest", "_keys", "_keyspace", "_next_db", "_score", "done")
@@ -150,11 +151,11 @@ class KeyspaceDigest:
 
     @property
     def hex(self) -> str:
-        """40 hex digits; of what has been looked at so far while not `done`."""
+        """The digest, 40 hex digits; before `done` it covers only the keys that `step` has looked at."""
         return _hex(self._digest)
 
     def step(self, max_keys: int) -> None:
-        """Look at up to so many keys, at least 1."""
+        """Look at up to `max_keys` keys, which is at least 1."""
         assert max_keys > 0 and not self.done
         while max_keys:
             if self._keys is None and not self._begin_database():

@@ -1,4 +1,4 @@
-"""The elements of a list, set or sorted set, whichever it is: what SORT takes and leaves."""
+"""Reads the elements of a list, set or sorted set, and single strings and fields, for SORT."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyrepl.keyspace.values import HashValue, ListValue, SetValue, ZsetValue, wr
 
 
 def read_elements(db: Database, key: bytes) -> tuple[list[bytes], bool]:
-    """A copy of the elements, nothing without a key; and whether their order means something (a set's does not).
+    """(a copy of the elements, whether their order means something); a set's order does not. No elements without a key.
 
     Raises CommandError WRONGTYPE.
     """
@@ -24,13 +24,13 @@ def read_elements(db: Database, key: bytes) -> tuple[list[bytes], bool]:
 
 
 def read_string(db: Database, key: bytes) -> bytes | None:
-    """A string; None when anything else is stored."""
+    """The string at a key; None when no key or another type is there."""
     value = db.read(key)
     return value if isinstance(value, bytes) else None
 
 
 def read_field(db: Database, key: bytes, field: bytes) -> bytes | None:
-    """A field's content, unless its time has passed; None when anything but a hash is stored. Removes nothing."""
+    """A field's content. None when its time has passed, or no hash is stored. Expired fields are not removed."""
     value = db.read(key)
     if not isinstance(value, HashValue):
         return None

@@ -1,7 +1,7 @@
-"""The encoding that OBJECT ENCODING names.
+"""The name of a value's encoding, for OBJECT ENCODING.
 
-It is the one that the value would have in Redis 7.2 or later, computed from its contents and the thresholds in force,
-and the one it has in a snapshot; whether it is kept packed here makes no difference.
+The name is that of the encoding which the value would have in Redis 7.2 or later, computed from its contents and the
+thresholds in force. Whether a value is kept packed in our memory makes no difference.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pyrepl.resp.numbers import parse_integer
 
 EMBSTR_MAX_BYTES: Final = 44
 _ENTRY_OVERHEAD_BYTES: Final = 11
-"""Most that a listpack adds to an element: its header and its length at the end."""
+"""The most bytes that a listpack adds to an element: a header before it and its length behind it."""
 _LISTPACK_FRAME_BYTES: Final = 7
 
 
 def encoding(value: Value, settings: Settings) -> str:
-    """The name of the representation of what a database stores, packed or not."""
+    """The name of a stored value's encoding; `value` may be packed."""
     value = unpacked(value)
     if isinstance(value, bytes):
         if parse_integer(value) is not None:

@@ -1,7 +1,8 @@
-"""Hash fields whose time has passed: removed on access, or by a cycle in slices. Commands on them are in `commands`.
+"""Removes hash fields whose time has passed: when the hash is accessed, or by a cycle in slices.
 
-Fields follow the rule of keys (`database.Expiry`): a master removes them and tells its replicas (HDEL), a replica hides
-them from its clients, commands from the master see them. As there, a time is past when it is at or before now.
+Expired fields follow the rule of expired keys (`database.Expiry`): a master removes them and sends its replicas an
+HDEL, a replica hides them from its clients, and commands from the master see them. As with keys, a time has passed when
+it is at or before now.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from pyrepl.keyspace.database import Database, Expiry, Keyspace
 from pyrepl.keyspace.values import HashValue
 
 LOOKS: Final = 2000
-"""Most hashes that one slice looks at: below a millisecond when none has anything due."""
+"""Most hashes that one slice looks at: takes less than a millisecond when none of them has an expired field."""
 _ALL: Final = 2**63 - 1
 
 
 def find_hash(db: Database, key: bytes) -> HashValue | None:
-    """The hash to write to, without the fields that expired; None without a hash or when its last field expired.
+    """The hash to write to, without its expired fields; None without a hash or when its last field has expired.
 
-    A replica that may be written to removes them too, but tells nobody: its master's HDEL will find them gone.
+    For a client that writes to a replica expired fields are removed too, but no HDEL is sent: when the master's HDEL
+    comes, the fields are gone already.
     Raises CommandError WRONGTYPE.
     """
     value = db.find_as(HashValue, key)
@@ -37,7 +39,7 @@ def read_hash(db: Database, key: bytes) -> HashValue | None:
 
 
 def visible_hash(db: Database, key: bytes, value: HashValue) -> HashValue | None:
-    """What the reader of a hash sees of it, as `read_hash`."""
+    """The stored hash `value` as a reader may see it, as `read_hash` gives it."""
     if value.expires is None or db.keyspace.expiry is Expiry.IGNORE or not value.has_due(db.keyspace.now_ms):
         return value
     if db.keyspace.expiry is Expiry.DELETE:
@@ -54,7 +56,8 @@ def _purged(db: Database, key: bytes, value: HashValue) -> HashValue | None:
 def remove_due_fields(db: Database, key: bytes, value: HashValue, limit: int) -> int:
     """Remove up to `limit` fields of the hash stored at `key` whose time has passed, and the key with the last one.
 
-    Returns how many; a master records them in `Keyspace.expired_fields`. Whoever WATCHes the key is told.
+    Returns how many were removed; a master records them in `Keyspace.expired_fields`. Clients that WATCH the key are
+    told.
     """
     keyspace = db.keyspace
     removed = value.remove_due(keyspace.now_ms, limit)
@@ -84,14 +87,14 @@ class FieldExpiryCycle:
     def __init__(self, keyspace: Keyspace) -> None:
         self._keyspace = keyspace
         self._index = 0
-        """Of the database whose keys `_keys` are."""
+        """The index of the database that `_keys` belong to."""
         self._keys: list[bytes] = []
-        """Hashes still to look at in this round; some may be gone by now."""
+        """Keys of hashes still to look at in this round; some may have been deleted since the round began."""
 
     def run(self, max_fields: int) -> int:
-        """Remove up to `max_fields` expired fields; how many were removed, `max_fields` when more may be due.
+        """Remove up to `max_fields` expired fields. Returns how many were removed: `max_fields` when more may be due.
 
-        Looks at LOOKS hashes at most, each of them once. Does nothing on a replica: its master tells it.
+        Looks at LOOKS hashes at most. Does nothing on a replica: its master sends an HDEL.
         """
         assert max_fields > 0
         if self._keyspace.expiry is not Expiry.DELETE:

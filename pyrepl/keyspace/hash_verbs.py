@@ -1,12 +1,13 @@
-"""What is done with hashes: put, get, remove, and times to live of fields. Parsing and replies are `commands.hashes`'s.
+"""Operations on hashes: put, get, remove, and times to live of fields. `commands` parses arguments and shapes replies.
 
-A verb takes the database and the key. It alone knows whether the hash there is packed, plain or absent; it notes the
-change, counts hits and misses where it only reads, removes the key with the last field, and raises CommandError
-WRONGTYPE when another type is stored. A new hash is packed if it is small, and stays so as long as only `put`,
-`put_pairs`, `get`, `get_several`, `flat`, `everything` and `size` meet it; a packed hash has no times to live.
+A verb takes the database and the key. Only the verb knows whether the hash there is packed, plain or absent. It notes
+the change, counts hits and misses where it only reads, removes the key with the last field, and raises CommandError
+WRONGTYPE when another type is stored. A new hash is packed if it is small, and stays packed as long as only `put`,
+`put_pairs`, `get`, `get_several`, `flat`, `everything` and `size` are called for it. A packed hash has no times to
+live.
 
-Fields whose time has passed are gone before any verb but `size` and `discard` sees the hash (`field_expiry`). Verbs
-that take what was `Found` want it from `find` or `read` just before.
+All verbs but `size` and `discard` see a hash without its expired fields (`field_expiry`). Verbs that take a `Found`
+need the one that `find` or `read` has just returned.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ from pyrepl.keyspace.values import HashValue, Value, wrong_type
 from pyrepl.rdb import edits
 
 Found = HashValue
-"""What `find` and `read` give, for the verbs here to open: commands hand it on."""
+"""The hash that `find` and `read` return. Commands only hand it to verbs of this module; the verbs look into it."""
 
 NO_FIELD: Final = -2
 NO_TTL: Final = -1
 NOT_MET: Final = 0
 DONE: Final = 1
 DELETED: Final = 2
-"""What became of a field, or is known of it, as Redis's commands on times to live answer it."""
+"""Outcomes for one field, with the numbers that Redis's commands on times to live answer."""
 
 _SET_FIELDS: Final = edits.set_fields
-"""Looked up once: what is not compiled by mypyc is found by its name, each time."""
+"""Looked up once: mypyc would look up a function of a Cython module by its name at each call."""
 
 # ------------------------------------------------------------------ putting
 
 
 def put(db: Database, key: bytes, field: bytes, content: bytes) -> int:
-    """Set a field, which loses its time to live, making the hash if there is none; 1 if the field is new."""
+    """Set a field, which loses its time to live; make the hash if there is none. 1 if the field is new, else 0."""
     value = db.find_kept(key)
     if type(value) is HashValue and value.expires is None:
         fields = value.fields
@@ -49,12 +50,12 @@ def put(db: Database, key: bytes, field: bytes, content: bytes) -> int:
 
 
 def put_pairs(db: Database, key: bytes, pairs: tuple[bytes, ...]) -> int:
-    """As `put`, for field, value, ... (at least one pair); how many fields are new."""
+    """As `put`, for several pairs: field, value, field, value (at least one pair). Returns how many fields are new."""
     return _put_pairs(db, key, db.find_kept(key), pairs)
 
 
 def _put_pairs(db: Database, key: bytes, kept: Value | None, pairs: tuple[bytes, ...]) -> int:
-    """`kept` is what `find_kept` gave."""
+    """As `put_pairs`; `kept` is the value that `find_kept` returned for the key."""
     count = len(pairs)
     if kept is None:
         made = edits.packed_hash(PackedHash, pairs)
@@ -82,7 +83,7 @@ def _put_pairs(db: Database, key: bytes, kept: Value | None, pairs: tuple[bytes,
 
 
 def _writable(db: Database, key: bytes) -> HashValue:
-    """The hash to write to, stored anew and empty when there is none: the caller puts a field into it."""
+    """The hash to write to. If there is none, an empty one is stored, into which the caller must put a field."""
     value = find_hash(db, key)
     if value is None:
         value = HashValue()
@@ -101,7 +102,7 @@ def put_new(db: Database, key: bytes, field: bytes, content: bytes) -> bool:
 
 
 def put_keeping(db: Database, key: bytes, field: bytes, content: bytes) -> int | None:
-    """Set a field, which keeps its time to live; that (Unix ms), None if it has none."""
+    """Set a field, which keeps its time to live. Returns when it expires (Unix ms), None if it does not."""
     value = _writable(db, key)
     value.fields[field] = content
     db.changed(key, 1)
@@ -111,9 +112,10 @@ def put_keeping(db: Database, key: bytes, field: bytes, content: bytes) -> int |
 def put_timed(
     db: Database, key: bytes, pairs: tuple[bytes, ...], must_exist: bool | None, at_ms: int | None, keep_ttl: bool
 ) -> list[int] | None:
-    """Set field, value, ... with their time to live, if all fields exist, or none does (None: whatever there is).
+    """Set fields (field, value, field, value) and when they expire.
 
-    What became of each field's time as `expire` tells it, nothing without `at_ms`; None if nothing was set.
+    `must_exist` True sets them only if all fields exist, False only if none exists, None always. Returns an outcome for
+    each field, as `expire` does; no outcomes without `at_ms`; None if nothing was set.
     """
     names = pairs[::2]
     value = find_hash(db, key)
@@ -138,7 +140,7 @@ def put_timed(
 
 
 def _settle(db: Database, key: bytes, value: HashValue, count: int) -> None:
-    """After `count` fields changed: drop the hash with its last field, and note the change."""
+    """After `count` fields changed: delete the key if no field is left, and note the change."""
     if not value.fields:
         db.delete(key)
     if count:
@@ -154,29 +156,29 @@ def find(db: Database, key: bytes) -> Found | None:
 
 
 def read(db: Database, key: bytes) -> Found | None:
-    """The hash to ask questions of; None without one. It may be a copy: never change it."""
+    """The hash to read from; None without one. It may be a copy: never change it."""
     return read_hash(db, key)
 
 
 def read_fields(db: Database, key: bytes) -> dict[bytes, bytes] | None:
-    """The fields with their values as they are stored, or a copy: never change them. None without a hash."""
+    """The fields with their contents. It may be the stored dict or a copy: never change it. None without a hash."""
     value = read_hash(db, key)
     return None if value is None else value.fields
 
 
 def written(db: Database, key: bytes, field: bytes) -> bytes | None:
-    """As `get`, for a command that is about to write the field: neither hit nor miss is counted."""
+    """As `get`, for a command that then writes the field: no hit or miss is counted."""
     value = find_hash(db, key)
     return None if value is None else value.fields.get(field)
 
 
 def contents(value: Found, names: Sequence[bytes]) -> list[bytes | None]:
-    """The contents of fields."""
+    """The contents of several fields of a hash, None for a field that does not exist."""
     return [value.fields.get(field) for field in names]
 
 
 def get(db: Database, key: bytes, field: bytes) -> bytes | None:
-    """One field's content, without the copy that a replica would make of a hash with expired fields."""
+    """One field's content, None without it. Unlike `read`, it copies no hash with expired fields on a replica."""
     kept = db.read_kept(key)
     if type(kept) is PackedHash:
         content: bytes | None = edits.field_value(kept, field)
@@ -193,7 +195,7 @@ def get(db: Database, key: bytes, field: bytes) -> bytes | None:
 
 
 def get_several(db: Database, key: bytes, names: tuple[bytes, ...]) -> list[bytes | None]:
-    """The contents of several fields."""
+    """The contents of several fields, None for a field that does not exist."""
     kept = db.read_kept(key)
     if type(kept) is PackedHash:
         return [edits.field_value(kept, name) for name in names]
@@ -205,7 +207,7 @@ def get_several(db: Database, key: bytes, names: tuple[bytes, ...]) -> list[byte
 
 
 def _visible(db: Database, key: bytes, kept: Value | None) -> HashValue | None:
-    """What `read` gives for a value that `read_kept` gave and that is no packed hash."""
+    """The hash that `read` would return, from the value that `read_kept` returned, which is no packed hash."""
     if kept is None:
         return None
     if not isinstance(kept, HashValue):
@@ -214,7 +216,7 @@ def _visible(db: Database, key: bytes, kept: Value | None) -> HashValue | None:
 
 
 def flat(db: Database, key: bytes) -> list[bytes]:
-    """Field, value, ... of the whole hash: a copy."""
+    """All fields and contents in one list (field, content, field, content): a copy."""
     kept = db.read_kept(key)
     if type(kept) is PackedHash:
         return edits.elements(kept, 0, len(kept))
@@ -229,7 +231,7 @@ def flat(db: Database, key: bytes) -> list[bytes]:
 
 
 def everything(db: Database, key: bytes) -> dict[bytes, bytes]:
-    """The fields with their values: a copy."""
+    """All fields with their contents: a copy."""
     kept = db.read_kept(key)
     if type(kept) is PackedHash:
         return kept.unpack().fields
@@ -238,7 +240,7 @@ def everything(db: Database, key: bytes) -> dict[bytes, bytes]:
 
 
 def size(db: Database, key: bytes) -> int:
-    """How many fields there are, with those that have expired and are still there (Redis 8.2); 0 without a hash."""
+    """How many fields there are, with expired fields that are not removed yet (Redis 8.2); 0 without a hash."""
     kept = db.read_kept(key)
     if type(kept) is PackedHash:
         return edits.element_count(kept) >> 1
@@ -253,7 +255,7 @@ def size(db: Database, key: bytes) -> int:
 
 
 def discard(db: Database, key: bytes, names: tuple[bytes, ...]) -> int:
-    """Remove fields; how many were there, those among them that have expired (Redis 8.2)."""
+    """Remove fields; how many were there. Expired fields that were not removed yet count too (Redis 8.2)."""
     value = db.find_as(HashValue, key)
     if value is None:
         return 0
@@ -267,7 +269,7 @@ def discard(db: Database, key: bytes, names: tuple[bytes, ...]) -> int:
 
 
 def take(db: Database, key: bytes, value: HashValue, names: tuple[bytes, ...]) -> list[bytes | None]:
-    """Remove fields; the contents that they had."""
+    """Remove fields and return the contents that they had, None for a field that did not exist."""
     found: list[bytes | None] = []
     removed = 0
     for field in names:
@@ -284,9 +286,10 @@ def take(db: Database, key: bytes, value: HashValue, names: tuple[bytes, ...]) -
 def expire(
     db: Database, key: bytes, value: HashValue, names: Sequence[bytes], at_ms: int, condition: bytes
 ) -> list[int]:
-    """Set when fields expire if `condition` (NX, XX, GT, LT or empty) holds; a field goes when that time is past.
+    """Set when fields expire if `condition` (NX, XX, GT, LT or empty) holds. If `at_ms` has passed, a master deletes
+    the field instead.
 
-    What became of each: NO_FIELD, NOT_MET, DONE or DELETED. Telling the replicas is the caller's.
+    Returns NO_FIELD, NOT_MET, DONE or DELETED for each field. The caller propagates to the replicas.
     """
     outcomes = [_expire_field(db, value, field, at_ms, condition) for field in names]
     if DONE in outcomes:
@@ -296,7 +299,7 @@ def expire(
 
 
 def _expire_field(db: Database, value: HashValue, field: bytes, at_ms: int, condition: bytes) -> int:
-    """A replica leaves the deletion to its master's HDEL."""
+    """As `expire`, for one field. A replica does not delete the field: its master sends an HDEL."""
     if field not in value.fields:
         return NO_FIELD
     if condition and not _holds(condition, value.expiry(field), at_ms):
@@ -309,7 +312,8 @@ def _expire_field(db: Database, value: HashValue, field: bytes, at_ms: int, cond
 
 
 def _holds(condition: bytes, old_ms: int | None, at_ms: int) -> bool:
-    """No time to live counts as an infinite one, as for keys."""
+    """Does the condition allow a new time to live? A field without one counts as if its time were infinite, as for
+    keys."""
     if condition == b"NX":
         return old_ms is None
     if condition == b"XX":
@@ -320,7 +324,7 @@ def _holds(condition: bytes, old_ms: int | None, at_ms: int) -> bool:
 
 
 def persist(db: Database, key: bytes, value: HashValue, names: Sequence[bytes]) -> list[int]:
-    """Take away fields' times to live; NO_FIELD, NO_TTL or DONE for each."""
+    """Take away the times to live of fields; NO_FIELD, NO_TTL or DONE for each field."""
     outcomes: list[int] = []
     for field in names:
         if field not in value.fields:
@@ -333,7 +337,7 @@ def persist(db: Database, key: bytes, value: HashValue, names: Sequence[bytes]) 
 
 
 def expiries(value: HashValue, names: Sequence[bytes]) -> list[int]:
-    """When fields expire (Unix ms, not negative), NO_FIELD or NO_TTL."""
+    """For each field: when it expires (Unix ms, not negative), NO_FIELD or NO_TTL."""
     times: list[int] = []
     for field in names:
         at_ms = value.expiry(field)

@@ -1,11 +1,11 @@
-"""What is done with lists: push, pop, move, trim, search. Parsing arguments and shaping replies is `commands.lists`'s.
+"""Operations on lists: push, pop, move, trim, search. `commands` parses arguments and shapes replies.
 
-A verb takes the database and the key. It alone knows whether the list there is packed, plain or absent; it notes the
-change, counts hits and misses where it only reads, removes the key with the last element, and raises CommandError
-WRONGTYPE when another type is stored. A new list is packed if it is small, and stays so as long as only `push`,
-`extend`, `pop`, `size` and `between` meet it.
+A verb takes the database and the key. Only the verb knows whether the list there is packed, plain or absent. It notes
+the change, counts hits and misses where it only reads, removes the key with the last element, and raises CommandError
+WRONGTYPE when another type is stored. A new list is packed if it is small, and stays packed as long as only `push`,
+`extend`, `pop`, `size` and `between` are called for it.
 
-A plain list is a deque: both ends are O(1), an index costs a hop per 64 elements from the nearer end.
+A plain list is a deque: both ends are O(1), and an index costs one step for each 64 elements from the nearer end.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _APPEND: Final[Callable[[deque[bytes], bytes], None]] = deque.append
 _APPENDLEFT: Final[Callable[[deque[bytes], bytes], None]] = deque.appendleft
 _PUSH: Final = edits.push
 _POP: Final = edits.pop
-"""Looked up once: what is not compiled by mypyc is found by its name, each time."""
+"""Looked up once: mypyc would look up a method of deque, or a function of a Cython module, by its name at each call."""
 
 # ------------------------------------------------------------------ the ends
 
 
 def push(db: Database, key: bytes, element: bytes, left: bool) -> int:
-    """Put an element at an end, making the list if there is none; its new length."""
+    """Put an element at an end; make the list if there is none. Returns the new length of the list."""
     value = db.find_kept(key)
     if type(value) is not ListValue:
         return _extend_small(db, key, value, [element], left)
@@ -44,7 +44,7 @@ def push(db: Database, key: bytes, element: bytes, left: bool) -> int:
 
 
 def extend(db: Database, key: bytes, elements: list[bytes], left: bool) -> int:
-    """As `push`, for one element after the other: on the left, the last of them ends up first."""
+    """As `push`, for several elements, one after the other: on the left, the last one becomes the first of the list."""
     value = db.find_kept(key)
     if type(value) is not ListValue:
         return _extend_small(db, key, value, elements, left)
@@ -68,7 +68,7 @@ def _extend(db: Database, key: bytes, value: ListValue, elements: list[bytes], l
 
 
 def _extend_small(db: Database, key: bytes, kept: Value | None, elements: list[bytes], left: bool) -> int:
-    """As `extend`, to what `find_kept` gave, which is no ListValue."""
+    """As `extend`; `kept` is the value that `find_kept` returned, which is no ListValue."""
     if kept is None:
         made = edits.packed_list(PackedList, tuple(elements), left)
         db.put(key, ListValue(deque(elements[::-1] if left else elements)) if made is None else made)
@@ -84,7 +84,7 @@ def _extend_small(db: Database, key: bytes, kept: Value | None, elements: list[b
 
 
 def pop(db: Database, key: bytes, left: bool) -> bytes | None:
-    """Take the element at an end; None without a list."""
+    """Remove and return the element at an end; None without a list."""
     value = db.find_kept(key)
     if type(value) is not ListValue:
         return _pop_small(db, key, value, left)
@@ -97,7 +97,7 @@ def pop(db: Database, key: bytes, left: bool) -> bytes | None:
 
 
 def _pop_small(db: Database, key: bytes, kept: Value | None, left: bool) -> bytes | None:
-    """As `pop`, from what `find_kept` gave, which is no ListValue."""
+    """As `pop`; `kept` is the value that `find_kept` returned, which is no ListValue."""
     if kept is None:
         return None
     if type(kept) is not PackedList:
@@ -116,7 +116,7 @@ def _pop_small(db: Database, key: bytes, kept: Value | None, left: bool) -> byte
 
 
 def pop_several(db: Database, key: bytes, count: int, left: bool) -> list[bytes] | None:
-    """Take up to `count` (at least 0) elements, in the order in which single pops would; None without a list."""
+    """Remove and return up to `count` (at least 0) elements, in the order of single pops; None without a list."""
     value = db.find_as(ListValue, key)
     if value is None or count == 0:
         return None if value is None else []
@@ -132,7 +132,10 @@ def pop_several(db: Database, key: bytes, count: int, left: bool) -> list[bytes]
 
 
 def move(db: Database, source: bytes, destination: bytes, from_left: bool, to_left: bool) -> bytes | None:
-    """Take an element off one list and put it to another, or to the same; the element, None without `source`."""
+    """Move an element from an end of `source` to an end of `destination`, which may be the same list.
+
+    Returns the element, None without `source`.
+    """
     value = db.find_as(ListValue, source)
     if value is None:
         return None
@@ -147,7 +150,7 @@ def move(db: Database, source: bytes, destination: bytes, from_left: bool, to_le
         target.items.append(element)
     if not value.items:
         db.delete(source)
-    # One change for Redis, though two keys are touched.
+    # Redis counts one change, though two keys are touched.
     db.changed(source, 1)
     db.changed(destination, 0)
     return element
@@ -157,23 +160,23 @@ def move(db: Database, source: bytes, destination: bytes, from_left: bool, to_le
 
 
 def store(db: Database, key: bytes, elements: Iterable[bytes]) -> None:
-    """Put a list in place of whatever is stored there; there is at least one element."""
+    """Store a list of `elements`, which are not empty, in place of any old value. The caller notes the change."""
     db.put(key, ListValue(deque(elements)))
 
 
 def at(db: Database, key: bytes, index: int) -> bytes | None:
-    """The element at an index, negative ones from the end; None beyond the ends, or without a list."""
+    """The element at an index, None beyond the ends or without a list; negative indices count from the end."""
     value = db.read_as(ListValue, key)
     return None if value is None else value.at(index)
 
 
 def exists(db: Database, key: bytes) -> bool:
-    """Is there a list to be written to?"""
+    """Is a list stored there? For commands that write: no hit or miss is counted."""
     return db.find_as(ListValue, key) is not None
 
 
 def replace(db: Database, key: bytes, index: int, element: bytes) -> bool:
-    """Put an element in place of the one at an index, as in `at`; False beyond the ends, or without a list."""
+    """Replace the element at an index (see `at`); False beyond the ends, or without a list."""
     value = db.find_as(ListValue, key)
     if value is None or not value.replace(index, element):
         return False
@@ -194,7 +197,7 @@ def size(db: Database, key: bytes) -> int:
 
 
 def _unpacked(db: Database, key: bytes, kept: Value) -> ListValue:
-    """The list that `read_kept` gave, unpacked for good."""
+    """The list that `read_kept` returned; if it is packed, it is unpacked and stored so."""
     value = db.find(key) if type(kept) is PackedList else kept
     if not isinstance(value, ListValue):
         raise wrong_type()
@@ -235,7 +238,7 @@ def slice_of(items: deque[bytes], start: int, end: int) -> list[bytes]:
 
 
 def trim(db: Database, key: bytes, first: int, last: int) -> None:
-    """Keep only what `between` would answer."""
+    """Keep only the elements that `between` would return."""
     value = db.find_as(ListValue, key)
     if value is None:
         return
@@ -251,7 +254,7 @@ def trim(db: Database, key: bytes, first: int, last: int) -> None:
 
 
 def _keep(value: ListValue, start: int, end: int) -> None:
-    """Drop all but [start, end), by popping when little goes and by copying when little stays."""
+    """Remove all elements but [start, end): by pops if at most half of them are removed, else by copying the rest."""
     items = value.items
     removed = len(items) - (end - start)
     if removed > end - start:
@@ -263,11 +266,11 @@ def _keep(value: ListValue, start: int, end: int) -> None:
         items.popleft()
 
 
-# ------------------------------------------------------------------ inside; all of it O(n), as in Redis
+# ------------------------------------------------------------------ the inside; all verbs are O(n), as in Redis
 
 
 def insert(db: Database, key: bytes, pivot: bytes, element: bytes, after: bool) -> int:
-    """Insert an element beside the first `pivot`; the new length, -1 when that is not there, 0 without a list."""
+    """Insert an element beside the first `pivot`; the new length, -1 without the pivot, 0 without a list."""
     value = db.find_as(ListValue, key)
     if value is None:
         return 0
@@ -281,7 +284,10 @@ def insert(db: Database, key: bytes, pivot: bytes, element: bytes, after: bool) 
 
 
 def remove(db: Database, key: bytes, element: bytes, limit: int) -> int:
-    """Remove elements equal to one: the first `limit`, the last when it is negative, all when it is 0; how many."""
+    """Remove elements that are equal to `element`: the first `limit`, the last -`limit` if it is negative, all if 0.
+
+    Returns how many were removed.
+    """
     value = db.find_as(ListValue, key)
     if value is None:
         return 0
@@ -297,7 +303,7 @@ def remove(db: Database, key: bytes, element: bytes, limit: int) -> int:
 
 
 def _without(items: deque[bytes], element: bytes, count: int, from_right: bool) -> deque[bytes]:
-    """`items` without `count` of the elements equal to `element`; there are at least as many."""
+    """`items` without `count` of the elements that are equal to `element`; `items` has at least as many."""
     kept: deque[bytes] = deque()
     walk = reversed(items) if from_right else iter(items)
     keep = kept.appendleft if from_right else kept.append
@@ -310,7 +316,9 @@ def _without(items: deque[bytes], element: bytes, count: int, from_right: bool) 
 
 
 def positions(db: Database, key: bytes, element: bytes, rank: int, wanted: int, looks: int) -> list[int]:
-    """Indices from the left of at most `wanted` (0: all) elements equal to one, in the direction of the search.
+    """Indices of at most `wanted` (0: all) elements that are equal to `element`, in the order of the search.
+
+    Indices count from the left, in both directions of the search.
 
     The search begins with match number `rank` (not 0, a negative one counts from the end) and compares at most `looks`
     elements (0: all).

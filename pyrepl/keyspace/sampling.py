@@ -1,4 +1,4 @@
-"""Random choices without repetition, on positions alone. Randomness is handed in; the values are in `values`."""
+"""Random positions without repetition. The caller hands in the source of randomness and looks up the elements."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ Below = Callable[[int], int]
 """`below(n)` is a uniformly random integer in [0, n), n >= 1."""
 
 _DENSE: Final = 3
-"""From a third of all positions on, removing from a full table beats drawing again on repetition."""
+"""When a third of all positions or more is wanted, it is faster to shuffle a list of all of them than to draw again
+each time a position comes twice."""
 
 
 def distinct_positions(count: int, size: int, below: Below) -> list[int]:
     """`count` different positions of range(size) in random order; all of them when `count` reaches `size`.
 
-    O(count), not O(size), while few are asked for.
+    O(count), not O(size), while `count` is below a third of `size`.
     """
     if count * _DENSE >= size:
         return _shuffled_prefix(min(count, size), size, below)

@@ -1,11 +1,12 @@
-"""Where a SCAN over the elements of one collection stands. Cursors over the keys are `pyrepl.store.key_order`'s.
+"""Cursors of HSCAN, SSCAN and ZSCAN over the elements of one collection (over keys: `pyrepl.store.key_order`).
 
-The promise is Redis's: what is there from the start of a full iteration to its end is returned at least once, what
-comes or goes meanwhile may or may not be, and something may be returned twice. Arguments and filters are the commands'.
+The promise is Redis's: an element that is there from the start of a full iteration to its end is returned at least
+once; an element that comes or goes meanwhile may be returned or not; some elements may be returned twice. The commands
+parse arguments and filter elements.
 
-`ElementScans` has the elements of a large collection by hash, and a cursor is a hash: everything below it has been
-returned. The order kept is only a cache, taken anew at each start of an iteration; a lost one costs time, never
-elements. Small collections are returned whole, as Redis does with compact encodings.
+`ElementScans` orders the elements of a large collection by hash. A cursor is a hash: all elements with a lower hash
+have been returned. The order that is kept is only a cache, made anew when an iteration starts; if it is lost, the next
+call takes longer, but no element is lost. Small collections are returned whole, as Redis does with compact encodings.
 
 Cursors stay below 2**53, since some clients read them into floating point.
 """
@@ -22,13 +23,13 @@ _BUCKET_SHIFT: Final = HASH_BITS - 10
 SMALL_COLLECTION: Final = 128
 """Collections of up to so many elements are returned in one reply, whatever COUNT says."""
 _MANY_ELEMENTS: Final = 5000
-"""Up to so many elements are put in order at once: a few milliseconds."""
+"""Collections of up to so many elements are put in order at once, which takes a few milliseconds."""
 _MAX_CACHED_SCANS: Final = 16
 _MAX_CACHED_ELEMENTS: Final = 1_000_000
 
 
 def element_hash(element: bytes) -> int:
-    """The place of an element in the order of a scan, 0 <= place < 2**HASH_BITS; the same for one process's life."""
+    """The place of an element in the order of a scan, 0 <= place < 2**HASH_BITS; the same until the process ends."""
     return (hash(element) >> (64 - HASH_BITS)) & ((1 << HASH_BITS) - 1)
 
 
@@ -36,28 +37,31 @@ def element_hash(element: bytes) -> int:
 class HashOrder:
     """The elements of a collection as they were at one moment, by ascending hash.
 
-    In buckets by the highest bits, each sorted at its first use, so that it can be made and used a part at a time.
+    The elements are in buckets by the highest bits of their hash, and each bucket is sorted at its first use: so the
+    order can be made and used a part at a time.
     """
 
     __slots__ = ("_buckets", "_is_sorted", "size")
 
     def __init__(self, elements: Iterable[bytes] = ()) -> None:
         self.size = 0
-        """How many were added."""
+        """How many elements were added."""
         self._buckets: list[list[bytes]] = [[] for _ in range(_BUCKETS)]
         self._is_sorted = bytearray(_BUCKETS)
         self.add(elements)
 
     def add(self, elements: Iterable[bytes]) -> None:
-        """Before the first `window`; one that is added twice stands in it once."""
+        """Add elements; only before the first `window`. An element that is added twice stands in a window once."""
         buckets = self._buckets
         for element in elements:
             buckets[element_hash(element) >> _BUCKET_SHIFT].append(element)
             self.size += 1
 
     def window(self, start: int, count: int) -> tuple[int, list[bytes]]:
-        """(hash to go on from, the elements from hash `start` on, `count` or as many more as share the last one's
-        hash); 0 at the end."""
+        """(hash to go on from, elements from hash `start` on); the hash is 0 at the end.
+
+        Gives `count` elements, and more only if they have the same hash as the last of those.
+        """
         found: list[bytes] = []
         place = start >> _BUCKET_SHIFT
         while place < _BUCKETS:
@@ -84,10 +88,10 @@ class HashOrder:
 
 @final
 class ElementScans:
-    """Iterations over the elements of large collections: HSCAN, SSCAN and ZSCAN share one.
+    """Iterations over the elements of large collections: HSCAN, SSCAN and ZSCAN share one object of this class.
 
-    Bounded: the newest _MAX_CACHED_SCANS orders are kept, and older ones go while they hold more than
-    _MAX_CACHED_ELEMENTS together.
+    Bounded: the _MAX_CACHED_SCANS orders used last are kept, and fewer while they hold more than _MAX_CACHED_ELEMENTS
+    together, but at least one.
     """
 
     __slots__ = ("_cached", "_offered")
@@ -101,9 +105,9 @@ class ElementScans:
     ) -> tuple[int, list[bytes]]:
         """(next cursor, about `count` elements to look at); next cursor 0 means the end.
 
-        `elements` are the collection's (a set, a dict's keys). An element returned may be gone by now when the
-        cursor is not 0 or the order was offered: the caller looks each up. A collection that has become small is
-        returned whole.
+        `elements` are the collection's (a set, a dict's keys). When the cursor is not 0 or the order was offered, an
+        element that is returned may have been removed since: the caller looks up each of them. A collection that has
+        become small is returned whole.
         """
         if len(elements) <= max(count, SMALL_COLLECTION):
             return 0, list(elements)
@@ -114,13 +118,13 @@ class ElementScans:
         return next_cursor, found
 
     def is_far(self, db_index: int, key: bytes, elements: Sized, cursor: int, count: int) -> bool:
-        """Would `window` have to make an order of many elements first, which none is offered for?"""
+        """Would `window` first have to make an order of many elements, as no order is offered or cached?"""
         if len(elements) <= max(count, _MANY_ELEMENTS) or self._offered is not None:
             return False
         return cursor == 0 or (db_index, key) not in self._cached
 
     def offer(self, order: HashOrder | None) -> None:
-        """What the next `window` is to use instead of making an order; None to offer it no more."""
+        """Let the next `window` use `order` instead of making one; None ends the offer."""
         self._offered = order
 
     def _order(self, db_index: int, key: bytes, elements: Collection[bytes], *, fresh: bool) -> HashOrder:

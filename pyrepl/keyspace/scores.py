@@ -1,4 +1,4 @@
-"""Members with scores, of a sorted set or of a plain set: what unions and their like compute with."""
+"""Reads members with scores of a sorted set or of a plain set, for ZUNION, ZINTER and ZDIFF."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyrepl.keyspace.values import SetValue, ZsetValue, wrong_type
 
 
 def read_scores(db: Database, key: bytes) -> Mapping[bytes, float]:
-    """The members of a sorted set or set as they are stored: never change them. Nothing is there without a key.
+    """The members of a sorted set or set as they are stored: never change them. Empty without a key.
 
     Raises CommandError WRONGTYPE.
     """
@@ -26,7 +26,7 @@ def read_scores(db: Database, key: bytes) -> Mapping[bytes, float]:
 
 @final
 class UnitScores(Mapping[bytes, float]):
-    """A plain set as if each member had the score 1; shares the set."""
+    """A plain set seen as if each member had the score 1; it shares the set, and copies nothing."""
 
     __slots__ = ("_members",)
 

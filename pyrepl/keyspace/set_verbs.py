@@ -1,8 +1,9 @@
-"""What is done with sets: add, remove, move, pop, ask. Parsing arguments and shaping replies is `commands.sets`'s.
+"""Operations on sets: add, remove, move, pop, read. `commands` parses arguments and shapes replies.
 
-A verb takes the database and the key. It alone knows whether the set there is packed, plain or absent; it notes the
-change, counts hits and misses where it only reads, removes the key with the last member, and raises CommandError
-WRONGTYPE when another type is stored. A set is packed only as a snapshot brought it: whatever verb meets it unpacks it.
+A verb takes the database and the key. Only the verb knows whether the set there is packed, plain or absent. It notes
+the change, counts hits and misses where it only reads, removes the key with the last member, and raises CommandError
+WRONGTYPE when another type is stored. Only a set that came with a snapshot is packed, until a verb is called for it:
+every verb unpacks it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pyrepl.keyspace.values import SetValue, wrong_type
 
 
 def add(db: Database, key: bytes, member: bytes) -> int:
-    """Add a member, making the set if there is none; 1 if it is new."""
+    """Add a member; make the set if there is none. 1 if the member is new, else 0."""
     value = db.find(key)
     if value is None:
         db.put(key, SetValue({member}))
@@ -30,7 +31,7 @@ def add(db: Database, key: bytes, member: bytes) -> int:
 
 
 def add_several(db: Database, key: bytes, members: Sequence[bytes]) -> int:
-    """As `add`, for several; how many are new."""
+    """As `add`, for several members; how many of them are new."""
     value = db.find_as(SetValue, key)
     if value is None:
         value = SetValue(set(members))
@@ -60,7 +61,7 @@ def discard(db: Database, key: bytes, members: Sequence[bytes]) -> int:
 
 
 def move(db: Database, source: bytes, destination: bytes, member: bytes) -> bool:
-    """Move a member from one set to another; True if it was there."""
+    """Move a member from one set to another; True if it was in `source`."""
     value = db.find_as(SetValue, source)
     if value is None:
         return False
@@ -81,7 +82,7 @@ def move(db: Database, source: bytes, destination: bytes, member: bytes) -> bool
 
 
 def pop(db: Database, key: bytes, below: Below) -> bytes | None:
-    """Take a uniformly random member; None without a set."""
+    """Remove and return a uniformly random member; None without a set."""
     value = db.find_as(SetValue, key)
     if value is None:
         return None
@@ -93,7 +94,7 @@ def pop(db: Database, key: bytes, below: Below) -> bytes | None:
 
 
 def take_whole(db: Database, key: bytes, count: int) -> set[bytes] | None:
-    """Take all members, and the key, if they are no more than `count`; None if they are, or without a set."""
+    """Remove the key and return all members, if they are `count` or fewer; None if they are more, or without a set."""
     value = db.find_as(SetValue, key)
     if value is None or count < len(value.members):
         return None
@@ -103,7 +104,8 @@ def take_whole(db: Database, key: bytes, count: int) -> set[bytes] | None:
 
 
 def pop_several(db: Database, key: bytes, count: int, below: Below) -> list[bytes]:
-    """Take `count` random members, fewer than there are (see `take_whole`); none without a set."""
+    """Remove and return `count` random members; [] without a set. `count` must be below the number of members
+    (`take_whole` takes all)."""
     value = db.find_as(SetValue, key)
     if value is None or count == 0:
         return []
@@ -114,7 +116,7 @@ def pop_several(db: Database, key: bytes, count: int, below: Below) -> list[byte
 
 
 def store(db: Database, key: bytes, members: set[bytes]) -> None:
-    """Put a set, which is taken over, in place of whatever is stored there; an empty one only deletes."""
+    """Store a set in place of any old value; an empty set deletes the key. `members` is taken over, not copied."""
     if members:
         db.put(key, SetValue(members))
         db.changed(key, 1)
@@ -132,13 +134,13 @@ def pick(db: Database, key: bytes, below: Below) -> bytes | None:
 
 
 def pick_several(db: Database, key: bytes, count: int, below: Below) -> list[bytes]:
-    """As `pick`, `count` times, with repetitions; none without a set."""
+    """As `pick`, `count` times, with repetitions; [] without a set."""
     value = db.read_as(SetValue, key)
     return [] if value is None else [value.pick(below) for _ in range(count)]
 
 
 def sample(db: Database, key: bytes, count: int, below: Below) -> list[bytes]:
-    """`count` (at least 0) different members at random; all of them when there are no more, none without a set."""
+    """`count` (at least 0) different random members, all members if there are fewer; [] without a set."""
     value = db.read_as(SetValue, key)
     return [] if value is None else value.sample(count, below)
 
@@ -150,7 +152,7 @@ def read_members(db: Database, key: bytes) -> set[bytes] | None:
 
 
 def contains(db: Database, key: bytes, member: bytes) -> bool:
-    """Is this a member?"""
+    """Is `member` in the set?"""
     value = db.read_as(SetValue, key)
     return value is not None and member in value.members
 

@@ -1,6 +1,6 @@
-"""A snapshot as blocks of bytes: the walk over all databases. Where the blocks go is the daemon's, the format is rdb's.
+"""A snapshot as blocks of bytes: goes through all databases, and adds the header and the end.
 
-How one database becomes bytes stands in `walk`.
+`walk` makes the bytes of one database, in the format of `pyrepl.rdb`; the daemon writes the blocks to a file or socket.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from pyrepl.rdb.versions import Vendor, Version, VersionSet, lowest_version
 from pyrepl.rdb.writer import RdbWriter
 
 _BLOCK_BYTES: Final = 32 * 1024
-"""So much goes into one write. A child holds up to four blocks in memory of its own; larger ones were no quicker."""
+"""The size of a block, which goes out in one write. A child holds up to four blocks in memory of its own; larger blocks
+were not faster."""
 _BLOCK_KEYS: Final = 1 << 20
 _SLOW_BATCH_US: Final = 50_000
-"""With a delay per key, batches so small that the pauses stay about this long."""
+"""With a delay per key, a block has so few keys that one pause lasts about this long."""
 
 
 @dataclass(frozen=True)
 class SnapshotJob:
-    """What to write and how. `aux` are the fields of the header, in order."""
+    """The data to write, and the form in which to write it. `aux` are the fields of the header, in order."""
 
     keyspace: Keyspace
     aux: tuple[tuple[bytes, bytes], ...]
@@ -47,15 +48,16 @@ class SnapshotJob:
         return self.keyspace.key_count if self.has_keys else 0
 
     def blocks(self) -> Iterator[tuple[bytes, int]]:
-        """Yields (bytes, keys written so far). Raises what the writer raises for data the version cannot hold.
+        """Yields (bytes, keys written so far). Raises CannotHold for data that the version cannot hold.
 
-        The header is made here and now: called before a fork, that costs the child no memory of its own.
+        The header is made at the call, not at the first block: a header made before a fork costs the child no memory of
+        its own.
         """
         writer = RdbWriter(self.version, checksum=self.checksum, compress=self.compress, packing=self.packing)
         return self._behind(writer.begin(self.aux), writer)
 
     def _behind(self, ready: bytes, writer: RdbWriter) -> Iterator[tuple[bytes, int]]:
-        """`ready`: what goes out before."""
+        """The blocks, beginning with the bytes of `ready`."""
         if self.functions:
             ready += writer.functions(self.functions)
         done = before = 0
@@ -65,7 +67,7 @@ class SnapshotJob:
             ready += writer.select_db(db.index, db.key_count, db.timed_count)
             walking = walk(db, writer, _BLOCK_BYTES, self._block_keys())
             while block := walking.block():
-                # What is small goes out with what follows it.
+                # A small database goes out together with the next one.
                 ready += block
                 del block
                 done = before + walking.keys
@@ -84,7 +86,7 @@ class SnapshotJob:
 def needs_version(keyspace: Keyspace, *, reader: Vendor = Vendor.REDIS, idmp: bool = False) -> Version:
     """The lowest RDB version that can hold the data, in the line of versions that `reader` reads.
 
-    `idmp`: idempotency ids of streams are to be held too, as the reader knows a version that does.
+    `idmp`: the version must hold idempotency ids of streams too, because the reader knows a version that can.
     """
     needs: list[VersionSet] = []
     if any(_has_field_ttls(db) for db in keyspace.databases):

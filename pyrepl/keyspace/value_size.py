@@ -1,4 +1,7 @@
-"""About how many bytes a key and its value occupy: MEMORY USAGE. Sizes are CPython's (`sys.getsizeof`), not Redis's."""
+"""Estimates how many bytes a key and its value occupy, for MEMORY USAGE and maxmemory.
+
+Sizes are CPython's (`sys.getsizeof`), not Redis's.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,20 @@ from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetVa
 from pyrepl.rdb.values import IdmpState, StreamGroup, StreamValue
 
 SAMPLES: Final = 5
-"""How many elements MEMORY USAGE looks at when it is not told (Redis 7.0)."""
+"""How many elements MEMORY USAGE looks at without the option SAMPLES (Redis 7.0)."""
 _ID_BYTES: Final = sys.getsizeof((0, 0)) + sys.getsizeof(1 << 40)
-"""A stream's id: the pair, and its milliseconds; small numbers cost nothing."""
+"""The bytes of a stream's id: the pair and its milliseconds. Python shares small numbers, so a sequence counts 0."""
 _SLOT_BYTES: Final = 100
-"""What a key costs in the dict of its database: hash, two pointers, index, the table's empty third."""
+"""The bytes that a key takes in the dict of its database: hash, two pointers, index, a share of the empty third."""
 
 
 def key_bytes(key: bytes, value: Value, samples: int) -> int:
-    """The key with its place in the database, and the value; `samples` 0 looks at every element."""
+    """The bytes of a key, its place in the database and its value; with `samples` 0 every element is looked at."""
     return _SLOT_BYTES + sys.getsizeof(key) + value_bytes(value, samples)
 
 
 def value_bytes(value: Value, samples: int) -> int:
-    """A value with all it holds; a collection's elements are estimated from the first `samples` of them."""
+    """The bytes of a value and its elements, which are estimated from the first `samples` of them."""
     if isinstance(value, bytes):
         return sys.getsizeof(value)
     frame = sys.getsizeof(value)
@@ -46,7 +49,7 @@ def value_bytes(value: Value, samples: int) -> int:
 
 
 def _strings(elements: Iterable[bytes], count: int, samples: int) -> int:
-    """All of `count` strings, by the mean of the first `samples`."""
+    """The bytes of `count` strings, by the mean of the first `samples`."""
     sizes = [sys.getsizeof(element) for element in islice(elements, samples or None)]
     return sum(sizes) * count // len(sizes) if sizes else 0
 
@@ -64,7 +67,7 @@ def _stream_bytes(value: StreamValue, samples: int) -> int:
 
 
 def _idmp_bytes(idmp: IdmpState, samples: int) -> int:
-    """The producers, each as large as the first few of them."""
+    """The bytes of all producers, by the mean of the first `samples`."""
     sizes = [
         sys.getsizeof(name)
         + sys.getsizeof(entries)

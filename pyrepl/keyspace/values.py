@@ -1,7 +1,7 @@
-"""What can stand behind a key: a string is a plain `bytes` object, every other type a small class here.
+"""The values that a database stores: a string is a plain `bytes` object, and every other type is a small class here.
 
-A stream's payload is `pyrepl.rdb.values.StreamValue`, used as it is. Encoding for snapshots needs the plain form of a
-value (`plain_value`); the way back is `from_plain`. Neither copies the elements.
+A stream is a `pyrepl.rdb.values.StreamValue`, used as it is. The encoder of snapshots needs the plain form of a value
+(`plain_value`); `from_plain` makes a value of the plain form. Neither copies the strings.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from pyrepl.store.prefetch import draw_last, prefetch_members
 WRONG_TYPE: Final = "WRONGTYPE Operation against a key holding the wrong kind of value"
 
 _STALE_DEADLINES: Final = 64
-"""Entries of a hash's heap of deadlines beyond twice its volatile fields, after which it is built anew."""
+"""A hash's heap of deadlines is built anew when it has more entries than this plus twice the fields that expire."""
 
 _COMPACT_ZSET: Final = 128
 """Sorted sets of up to so many members have a compact encoding in Redis (zset-max-listpack-entries)."""
 
 _DRAWS: Final = 16
-"""Most members that are drawn at once."""
+"""The most members that are drawn at once."""
 
 _NOTHING: Final[set[bytes]] = set()
-"""Shared by all sets without an order; stays empty."""
+"""The `gone` of all sets without an order, shared by them; it stays empty."""
 
 
 @final
@@ -43,12 +43,12 @@ class ListValue:
         self.items: deque[bytes] = deque() if items is None else items
 
     def at(self, index: int) -> bytes | None:
-        """The element at an index, negative ones from the end; None beyond the ends."""
+        """The element at an index, None beyond the ends; negative indices count from the end."""
         size = len(self.items)
         return self.items[index] if -size <= index < size else None
 
     def replace(self, index: int, element: bytes) -> bool:
-        """Put an element in place of the one at an index, as in `at`; False beyond the ends."""
+        """Replace the element at an index (see `at`); False beyond the ends."""
         size = len(self.items)
         if not -size <= index < size:
             return False
@@ -60,11 +60,12 @@ class ListValue:
 class SetValue:
     """A set; never empty while stored.
 
-    Uniform random picks need positions, which a Python set has not: `order` is built at the first pick, so sets that
-    nobody picks from pay nothing for it. A member that is discarded later stays in it, and in `gone` until a pick meets
-    it: who draws one that is gone draws again. When half of them are gone, `order` is given up and built anew.
-    Popping draws several at once, so that the misses of memory overlap: the last `_drawn` of `order` are the next to
-    go, the last one first. Whatever else changes `order` calls the draws off.
+    Uniform random picks need positions, which a Python set does not have. So a list of the members, `order`, is built
+    at the first pick; sets without picks do not pay for it. A member that is discarded later stays in `order`, and is
+    in `gone`, until a pick meets it: then it leaves both, and the pick draws again. When half of the members in `order`
+    are gone, `order` is dropped, and the next pick builds it anew.
+    Popping draws several members at once, so that the waits for memory overlap: the last `_drawn` members of `order`
+    are popped next, from the end. Any other change of `order` cancels these draws.
     Invariants: order is None and `gone` empty, or order holds each member, and each of `gone`, once; no member is gone.
     0 <= _drawn <= len(order).
     """
@@ -79,7 +80,7 @@ class SetValue:
         self._at_once = 1
 
     def add(self, member: bytes) -> bool:
-        """True if it was not there before."""
+        """Add a member; True if it is new."""
         members = self.members
         before = len(members)
         members.add(member)
@@ -95,7 +96,7 @@ class SetValue:
         return True
 
     def discard(self, member: bytes) -> bool:
-        """True if it was there."""
+        """Remove a member; True if it was there."""
         if member not in self.members:
             return False
         self.members.remove(member)
@@ -109,7 +110,7 @@ class SetValue:
         return True
 
     def update(self, members: Iterable[bytes]) -> int:
-        """Add several; how many were not there before."""
+        """Add several members; how many of them are new."""
         if self.order is None:
             before = len(self.members)
             self.members.update(members)
@@ -140,7 +141,10 @@ class SetValue:
                 return member
 
     def _draw_ahead(self, order: list[bytes], below: Below) -> None:
-        """Draw the next to go, twice as many as last time: the first steps, from the end, of a Fisher-Yates shuffle."""
+        """Draw the members that are popped next, twice as many as last time, up to _DRAWS.
+
+        These are the first steps of a Fisher-Yates shuffle from the end.
+        """
         count = min(self._at_once, len(order))
         self._at_once = min(2 * count, _DRAWS)
         draw_last(order, count, below)
@@ -168,7 +172,7 @@ class SetValue:
         return order
 
     def _draw(self, order: list[bytes], below: Below) -> int:
-        """A random place of `order` whose member is there; those that are gone and are met leave it."""
+        """A random place of `order` whose member is in the set. Members in `gone` that it meets leave `order`."""
         gone = self.gone
         while True:
             slot = below(len(order))
@@ -185,9 +189,10 @@ class SetValue:
 class HashValue:
     """A hash; never empty while stored. `expires` (field -> Unix ms) exists only while a field has a time to live.
 
-    Reading `fields` and `expires` is free to all. They are changed by the methods here, with two exceptions: assigning
-    to an existing field of `fields` keeps its time to live, and while `expires` is None `fields` is a plain dict.
-    Which field is due first is kept in a heap, built at the first question; entries that no longer agree with
+    Anybody may read `fields` and `expires`. Only the methods here change them, with two exceptions: the content of an
+    existing field may be assigned in `fields`, which keeps its time to live; and while `expires` is None, `fields` may
+    be changed like any dict.
+    A heap tells which field expires first. It is built when that is first asked; entries that no longer agree with
     `expires` are dropped when they reach the top.
     Invariants: expires is None or a non-empty map of some of the fields; every (ms, field) of `expires` is in the heap,
     once that is built.
@@ -218,7 +223,7 @@ class HashValue:
         return True
 
     def expiry(self, field: bytes) -> int | None:
-        """When a field expires (Unix ms), None for never or no such field."""
+        """When a field expires (Unix ms). None if it never does, or there is no such field."""
         return None if self.expires is None else self.expires.get(field)
 
     def expire_at(self, field: bytes, at_ms: int) -> None:
@@ -261,7 +266,7 @@ class HashValue:
         return earliest is not None and earliest <= now_ms
 
     def remove_due(self, now_ms: int, limit: int) -> list[bytes]:
-        """Remove the fields whose time has come, the earliest first, at most `limit`; their names."""
+        """Remove up to `limit` fields whose time has come, the earliest first; returns their names."""
         removed: list[bytes] = []
         while len(removed) < limit and self.has_due(now_ms):
             assert self._deadlines is not None
@@ -281,8 +286,8 @@ class HashValue:
 class ZsetValue:
     """A sorted set; never empty while stored.
 
-    `scores` is the truth; `order`, (score, member) ascending, is built at the first range or rank question and kept in
-    step from then on, so a full sync and plain ZADD/ZSCORE traffic do not pay for it.
+    `scores` holds the data. `order`, (score, member) ascending, is built when a range or rank is first asked for, and
+    kept up to date from then on: a full sync, ZADD and ZSCORE alone do not pay for it.
     """
 
     __slots__ = ("_order", "scores")
@@ -293,7 +298,7 @@ class ZsetValue:
 
     @property
     def has_order(self) -> bool:
-        """Did somebody ask for a range or a rank?"""
+        """Has `order` been built, because a range or a rank was asked for?"""
         return self._order is not None
 
     @property
@@ -305,9 +310,9 @@ class ZsetValue:
         return order
 
     def put(self, member: bytes, score: float) -> None:
-        """Add a member or change its score, which is not nan.
+        """Add a member or change its score. `score` is not nan.
 
-        In a small set -0 becomes 0, as in Redis, whose compact encoding holds integral scores as integers.
+        In a small sorted set -0 becomes 0, as in Redis, whose compact encoding holds integral scores as integers.
         """
         if score == 0.0 and len(self.scores) < _COMPACT_ZSET:
             score = 0.0
@@ -319,7 +324,7 @@ class ZsetValue:
         self.scores[member] = score
 
     def discard(self, member: bytes) -> bool:
-        """True if it was there."""
+        """Remove a member; True if it was there."""
         score = self.scores.pop(member, None)
         if score is None:
             return False
@@ -333,7 +338,7 @@ class ZsetValue:
             self.scores = {member: score or 0.0 for member, score in self.scores.items()}
 
     def pop(self, index: int) -> tuple[float, bytes]:
-        """Remove and return the (score, member) at an index of `order`, -1 being the last."""
+        """Remove and return the (score, member) at an index of `order`; -1 is the last."""
         entry: tuple[float, bytes] = self.order.pop(index)
         del self.scores[entry[1]]
         return entry
@@ -352,16 +357,16 @@ class ZsetValue:
 
 
 Value: TypeAlias = bytes | ListValue | SetValue | HashValue | ZsetValue | StreamValue
-"""What a database stores under a key."""
+"""A value that a database stores under a key."""
 
 
 def is_string(value: Value | None) -> TypeGuard[bytes]:
-    """Is this a string? What is packed derives from `bytes` and is none."""
+    """Is this a string? A packed collection is not, though its class derives from `bytes`."""
     return type(value) is bytes
 
 
 def type_name(value: Value) -> str:
-    """The word that TYPE answers."""
+    """The name of a value's type, which the command TYPE answers."""
     kind = type(value)
     if kind is bytes:
         return "string"
@@ -377,7 +382,7 @@ def type_name(value: Value) -> str:
 
 
 def plain_value(value: Value) -> object:
-    """The form that `pyrepl.rdb` encodes, sharing the elements with `value`: do not change it."""
+    """The form that `pyrepl.rdb` encodes. It shares the elements with `value`: do not change it."""
     if isinstance(value, ListValue):
         return value.items
     if isinstance(value, SetValue):
@@ -390,7 +395,7 @@ def plain_value(value: Value) -> object:
 
 
 def from_plain(plain: object) -> Value:
-    """The stored form of what `pyrepl.rdb` decoded; takes over the elements.
+    """The stored form of a value that `pyrepl.rdb` has decoded; takes over the elements.
 
     Raises TypeError for anything that rdb does not produce.
     """

@@ -1,7 +1,8 @@
-"""One database into the bytes of a snapshot, a block at a time.
+"""Turns one database into the bytes of a snapshot, a block at a time.
 
-Two forms that write the same keys: the plain one here, and the compiled one in `borrowed_walk`, which runs wherever it
-can. Not here: the order of databases, header and end (`snapshot`); how a value looks (`pyrepl.rdb`).
+Two forms write the same keys: the plain one here, and the compiled one in `borrowed_walk`, which is used where it is
+compiled and the version has listpacks. `snapshot` goes through the databases and writes header and end; `pyrepl.rdb`
+encodes values.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ class Walk(Protocol):
     """How many keys are written so far."""
 
     def block(self) -> bytes:
-        """The next keys; empty at the end. Raises CannotHold for what the version has no place for."""
+        """The bytes of the next keys; empty at the end. Raises CannotHold for a value that the version cannot hold."""
 
 
 def walk(db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> Walk:
-    """Begin a walk over `db` as `writer` writes it, in the form that this module runs in.
+    """Begin a walk over `db`, whose keys are encoded as `writer` would encode them.
 
-    A block ends once it has `max_bytes` (inclusive) or `max_keys`; a single value may be longer. Both above 0.
+    A block ends once it has at least `max_bytes` bytes or `max_keys` keys; it may be longer than `max_bytes`. Both
+    limits are above 0.
     """
     assert max_bytes > 0 and max_keys > 0
     if borrowed_walk.COMPILED and writer.version in LISTPACKS:
@@ -45,7 +47,7 @@ def walk(db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> Walk
 
 @final
 class PlainWalk:
-    """See Walk. Plain strings are handed over in batches, so that nothing is done per key twice."""
+    """See Walk. Strings without a time to live are handed to the writer in batches, which is faster than one by one."""
 
     def __init__(self, db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> None:
         self._max_bytes = max_bytes
@@ -66,7 +68,7 @@ class PlainWalk:
         return b"".join(parts)
 
     def _encode(self, db: Database, writer: RdbWriter) -> Iterator[bytes]:
-        """A batch of large values comes in several pieces."""
+        """Encode all keys in pieces, of which `block` joins some. A batch of large values gives several pieces."""
         pairs = iter(db.store.items())
         while batch := list(islice(pairs, min(_BATCH_KEYS, self._max_keys))):
             self.keys += len(batch)
@@ -88,5 +90,5 @@ class PlainWalk:
 
 
 def _expiries(db: Database, batch: list[tuple[bytes, Any]]) -> dict[bytes, int]:
-    """The times to live of a batch."""
+    """When the keys of a batch expire (Unix ms), for those that do."""
     return {key: at_ms for key, _ in batch if (at_ms := db.expiry_of(key)) is not None}

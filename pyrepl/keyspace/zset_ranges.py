@@ -1,6 +1,6 @@
-"""Ranges of a sorted set, by rank, score or member: which positions of its order they mean. Pure.
+"""Ranges of a sorted set, by rank, score or member, turned into positions in its order. Pure.
 
-A range becomes a half-open pair of positions by bisection. How ranges are spelled is `commands.zsets.bounds`'s.
+A range becomes a half-open pair of positions, found by bisection. `commands.zsets.bounds` parses the text of ranges.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ class Span(Protocol):
     def positions(self, value: ZsetValue, reverse: bool, skipped: int = 0) -> tuple[int, int]:
         """[start, end) in ascending order; start >= end when the range is empty. `value` is not empty.
 
-        `reverse`: as who begins at the highest score asks. `skipped`: so many of LIMIT need not be looked at.
+        `reverse`: the range is read from the highest score down. `skipped`: how many members LIMIT skips at the start;
+        the range need not check these.
         """
 
 
 @final
 class Window:
-    """What is wanted of a range: which way round, and LIMIT's offset and limit, in the direction of walk.
+    """The part of a range that is asked for: its direction, and the offset and limit of LIMIT in that direction.
 
-    A negative limit is none; a negative offset skips everything, as in Redis."""
+    A negative limit means no limit; a negative offset skips everything, as in Redis."""
 
     __slots__ = ("limit", "offset", "reverse")
 
@@ -37,7 +38,7 @@ class Window:
         self.limit: int = -1
 
     def entries(self, value: ZsetValue, span: Span) -> list[tuple[float, bytes]]:
-        """The (score, member) asked for, in the order asked for."""
+        """The (score, member) in this part of the range, in its direction."""
         start, end = self._limited(*span.positions(value, self.reverse, max(0, self.offset)))
         found = value.slice(start, end) if start < end else []
         if self.reverse:
@@ -57,7 +58,7 @@ class Window:
 
 @final
 class RankRange:
-    """Ranks from `first` to `last`, both inclusive, negative ones from the end."""
+    """Ranks from `first` to `last`, both inclusive; negative ranks count from the end."""
 
     __slots__ = ("first", "last")
 
@@ -120,9 +121,9 @@ class LexBound:
         self.exclusive = exclusive
 
     def position(self, value: ZsetValue, after_equal: bool) -> int:
-        """Position of the first member at or after the bound; past an equal member when `after_equal`.
+        """Position of the first member at or after the bound; with `after_equal`, of the first one after it.
 
-        All scores are equal.
+        All scores of the sorted set must be equal.
         """
         if self.side:
             return 0 if self.side < 0 else len(value.scores)
@@ -147,10 +148,11 @@ class LexBound:
 class LexRange:
     """Members between two bounds, in the order of their bytes.
 
-    Commands by member are meant for sets whose scores are all equal. For others their answer is Redis's for a small set
-    (a listpack, 8.2), which goes through it by rank: from the first member that may begin the range (in reverse: the
-    last that may end it) on, as long as members stay in it; nothing when the very first or last member is beyond it.
-    Those that LIMIT skips are not looked at.
+    Commands by member are meant for sorted sets whose scores are all equal. For other sorted sets we answer as Redis
+    does for a small one (a listpack, 8.2). Redis goes through it by rank: it begins at the first member that is not
+    below the range (in reverse: at the last member that is not above it), and ends before the first member on the other
+    side of the range. The answer is empty when the last member is below the range or the first one above it. Members
+    that LIMIT skips are not checked.
     """
 
     __slots__ = ("high", "low")
@@ -160,7 +162,7 @@ class LexRange:
         self.high = high
 
     def positions(self, value: ZsetValue, reverse: bool, skipped: int = 0) -> tuple[int, int]:
-        """[start, end) in ascending order, the `skipped` ones of LIMIT included; start >= end when the range is empty.
+        """[start, end) in ascending order, with the members that LIMIT skips; start >= end when the range is empty.
 
         `value` is not empty.
         """

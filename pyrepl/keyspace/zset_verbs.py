@@ -1,9 +1,10 @@
-"""What is done with sorted sets: add, increment, remove, pop, ask. Parsing and replies are `commands.zsets`'s.
+"""Operations on sorted sets: add, increment, remove, pop, read. `commands` parses arguments and shapes replies.
 
-A verb takes the database and the key. It alone knows whether the sorted set there is packed, plain or absent; it notes
-the change, counts hits and misses where it only reads, removes the key with the last member, and raises CommandError
-WRONGTYPE when another type is stored. A new sorted set is packed if it is small, and stays so as long as only `add`,
-`increment`, `score`, `scores` and `size` meet it; `add_several` packs a small one that was, or that it made.
+A verb takes the database and the key. Only the verb knows whether the sorted set there is packed, plain or absent. It
+notes the change, counts hits and misses where it only reads, removes the key with the last member, and raises
+CommandError WRONGTYPE when another type is stored. A new sorted set is packed if it is small, and stays packed as long
+as only `add`, `increment`, `score`, `scores` and `size` are called for it. `add_several` unpacks a sorted set, and
+packs it again, or packs a new one, if it is small.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ from pyrepl.rdb import edits
 NOT_A_NUMBER: Final = "ERR resulting score is not a number (NaN)"
 
 _SET_SCORE: Final = edits.set_score
-"""Looked up once: what is not compiled by mypyc is found by its name, each time."""
+"""Looked up once: mypyc would look up a function of a Cython module by its name at each call."""
 
 # ------------------------------------------------------------------ changing
 
 
 @final
 class Condition:
-    """What ZADD's options allow: new members only (`nx`), old ones only (`xx`), to go up (`gt`) or down (`lt`) only."""
+    """ZADD's options: add new members only (`nx`), change old members only (`xx`), let scores of old members only rise
+    (`gt`) or only fall (`lt`)."""
 
     __slots__ = ("gt", "lt", "nx", "xx")
 
@@ -39,7 +41,7 @@ class Condition:
         self.lt: bool = False
 
     def allows(self, old: float | None, score: float) -> bool:
-        """May a member that has the score `old` (None: is not there) get `score`?"""
+        """May a member whose score is `old` (None: there is no such member) get `score`?"""
         if old is None:
             return not self.xx
         if self.nx:
@@ -48,7 +50,7 @@ class Condition:
 
 
 def add(db: Database, key: bytes, member: bytes, score: float) -> int:
-    """Give a member a score, which is not nan, making the sorted set if there is none; 1 if the member is new."""
+    """Give a member a score, which is not nan; make the sorted set if there is none. 1 if the member is new, else 0."""
     value = db.find_kept(key)
     if value is None:
         made = edits.packed_zset(PackedZset, member, score)
@@ -76,7 +78,10 @@ def add(db: Database, key: bytes, member: bytes, score: float) -> int:
 def add_several(
     db: Database, key: bytes, members: tuple[bytes, ...], scores: list[float], condition: Condition
 ) -> tuple[int, int]:
-    """As `add`, for as many members as scores, where the condition allows it; how many are new, how many changed."""
+    """As `add`, for several members, where the condition allows it; `scores` has one for each.
+
+    Returns (how many members are new, how many others changed).
+    """
     kept = db.find_kept(key)
     value = db.find_as(ZsetValue, key)
     if value is None:
@@ -104,7 +109,7 @@ def add_several(
 
 
 def increment(db: Database, key: bytes, member: bytes, step: float, condition: Condition) -> float | None:
-    """Add to a member's score, 0 if it is not there; the sum, or None when the condition forbids it.
+    """Add `step` to a member's score, 0 for a new member. Returns the sum, None when the condition forbids the change.
 
     Raises CommandError when the sum is no number.
     """
@@ -136,14 +141,15 @@ def discard(db: Database, key: bytes, members: tuple[bytes, ...]) -> int:
 
 
 def _settle(db: Database, key: bytes, value: ZsetValue, removed: int) -> None:
-    """After members were removed: drop the sorted set with its last member, and note the change."""
+    """After members were removed: delete the key if no member is left, and note the change."""
     if not value.scores:
         db.delete(key)
     db.changed(key, removed)
 
 
 def pop_several(db: Database, key: bytes, count: int, highest: bool) -> list[tuple[float, bytes]] | None:
-    """Take up to `count` (at least 0) members with the lowest or highest scores; (score, member) in that order.
+    """Remove up to `count` (at least 0) members: those with the lowest scores, lowest first, or the highest, highest
+    first. Returns them as (score, member).
 
     None without a sorted set.
     """
@@ -163,7 +169,7 @@ def pop_several(db: Database, key: bytes, count: int, highest: bool) -> list[tup
 
 
 def remove_between(db: Database, key: bytes, span: Span) -> int:
-    """Remove the members of a range; how many."""
+    """Remove the members of a range; returns how many were removed."""
     value = db.find_as(ZsetValue, key)
     if value is None:
         return 0
@@ -176,7 +182,8 @@ def remove_between(db: Database, key: bytes, span: Span) -> int:
 
 
 def store(db: Database, key: bytes, scores: dict[bytes, float]) -> None:
-    """Put a sorted set, which is taken over, in place of whatever is stored there; an empty one only deletes."""
+    """Store a sorted set in place of any old value; an empty one deletes the key. `scores` is taken over, not copied.
+    """
     if scores:
         value = ZsetValue(scores)
         value.drop_negative_zeros()
@@ -196,7 +203,7 @@ def read_members(db: Database, key: bytes) -> dict[bytes, float] | None:
 
 
 def between(db: Database, key: bytes, span: Span, window: Window) -> list[tuple[float, bytes]]:
-    """The (score, member) of a range, as the window wants them; none without a sorted set."""
+    """The (score, member) of a range, in the direction and within the LIMIT of `window`; [] without a sorted set."""
     value = db.read_as(ZsetValue, key)
     return [] if value is None else window.entries(value, span)
 
@@ -220,7 +227,7 @@ def pick(db: Database, key: bytes, below: Below) -> bytes | None:
 
 
 def pick_several(db: Database, key: bytes, count: int, below: Below) -> list[tuple[float, bytes]]:
-    """As `pick`, `count` times, with repetitions; each with its score."""
+    """As `pick`, `count` times, with repetitions; each member with its score."""
     value = db.read_as(ZsetValue, key)
     if value is None:
         return []
@@ -229,8 +236,7 @@ def pick_several(db: Database, key: bytes, count: int, below: Below) -> list[tup
 
 
 def sample(db: Database, key: bytes, count: int, below: Below) -> list[tuple[float, bytes]]:
-    """`count` (at least 0) different members at random with their scores; all of them, in order, when there are no
-    more."""
+    """`count` (at least 0) different random members with their scores; all members, in order, if there are no more."""
     value = db.read_as(ZsetValue, key)
     if value is None:
         return []
@@ -253,7 +259,7 @@ def size(db: Database, key: bytes) -> int:
 
 
 def score(db: Database, key: bytes, member: bytes) -> float | None:
-    """The score of a member, None without it."""
+    """The score of a member, None if there is no such member."""
     return _score_in(db.read_kept(key), member)
 
 
@@ -264,7 +270,7 @@ def scores(db: Database, key: bytes, members: tuple[bytes, ...]) -> list[float |
 
 
 def _score_in(kept: Value | None, member: bytes) -> float | None:
-    """The score of a member in what `find_kept` gave."""
+    """The score of a member in the value that `find_kept` or `read_kept` returned."""
     if kept is None:
         return None
     if type(kept) is PackedZset:
@@ -276,7 +282,8 @@ def _score_in(kept: Value | None, member: bytes) -> float | None:
 
 
 def rank(db: Database, key: bytes, member: bytes, reverse: bool) -> tuple[int, float] | None:
-    """A member's rank, the lowest score being 0 (the highest when `reverse`), and its score; None without it."""
+    """A member's rank and score, None if there is no such member. The lowest score has rank 0; with `reverse` the
+    highest."""
     value = db.read_as(ZsetValue, key)
     found = None if value is None else value.scores.get(member)
     if value is None or found is None:
