@@ -39,8 +39,7 @@ MOST_BYTES: Final = (KEY_BYTES + TTL_BYTES) << 23
 
 
 class RoomMaker(Protocol):
-    """Makes room for many keys in another thread than the load's, so that clients do not wait while memory is touched.
-    """
+    """Makes room for many keys in another thread than the load's: clients need not wait while memory is touched."""
 
     @property
     def is_making(self) -> bool:

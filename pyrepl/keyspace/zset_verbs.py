@@ -182,8 +182,7 @@ def remove_between(db: Database, key: bytes, span: Span) -> int:
 
 
 def store(db: Database, key: bytes, scores: dict[bytes, float]) -> None:
-    """Store a sorted set in place of any old value; an empty one deletes the key. `scores` is taken over, not copied.
-    """
+    """Store a sorted set in place of any old value; an empty one deletes the key. `scores` is not copied."""
     if scores:
         value = ZsetValue(scores)
         value.drop_negative_zeros()

@@ -1,1 +1,1 @@
-"""Tables of keys: what one must be able to do (`store`), and the plain one, of two dictionaries (`plain`)."""
+"""Tables of keys: the methods that every table has (`store`), and the plain table of two dictionaries (`plain`)."""

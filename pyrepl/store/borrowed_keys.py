@@ -1,8 +1,8 @@
-"""The keys of a dictionary from a place on, as C: without an iterator, which no change would survive.
+"""Reads the keys of a dictionary from a place on, compiled by Cython: an iterator would fail after the first change.
 
-For a snapshot, all keys with their values over borrowed references: no page is written to that a forked child shares
-with its parent. Compiled by Cython. There is no plain form here: `key_round` lists the keys where it finds this one not
-compiled, and `pyrepl.keyspace.walk` goes through a store's items.
+For a snapshot it gives all keys with their values by borrowed references, so that a forked child writes to none of the
+pages that it shares with its parent. There is no plain form: where this module is not compiled, `key_round` makes a
+list of the keys, and `pyrepl.keyspace.walk` goes through the items of a store.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ COMPILED = cython.compiled
 
 
 class Frozen:
-    """All keys of a store of two dictionaries, in their order; nothing may change meanwhile."""
+    """All keys of a store of two dictionaries, in their order. The store must not change while this is used."""
 
     def next(self, key: cython.pointer[cython.pointer[Ref]], value: cython.pointer[cython.pointer[Ref]]) -> cython.bint:
         """The next key and its value, False at the end."""
         return next_item(cython.cast(cython.pointer[Ref], self.values), cython.address(self.place), key, value)
 
     def expiry_of(self, key: cython.pointer[Ref]) -> cython.pointer[Ref]:
-        """When its time ends, an integer of Unix ms; NULL when it has none."""
+        """When the key expires, an integer of Unix ms; NULL when it has no time to live."""
         expires: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], self.expires)
         return dict_get(expires, key) if dict_size(expires) > 0 else cython.NULL
 
 
 def frozen(values: dict, expires: dict) -> object:
-    """A `Frozen` of these, for other modules of this kind."""
+    """A `Frozen` of these two dictionaries, for other compiled modules."""
     made: Frozen = Frozen()
     made.values = values
     made.expires = expires
@@ -41,8 +41,11 @@ def frozen(values: dict, expires: dict) -> object:
 
 
 def some_keys(source: dict, place: int, last: object, count: int) -> tuple[list, int]:
-    """(up to `count` keys from `place` on, the place behind them); `last`, unless it is None, is the key before
-    `place`: if it is not there any more the dictionary may have been moved, and the place is -1."""
+    """(up to `count` keys from `place` on, the place behind them).
+
+    `last`, unless it is None, must be the key before `place`. If another key or none is there, the dictionary may have
+    moved its keys: the place returned is -1.
+    """
     found: list = []
     pos: cython.Py_ssize_t = place
     left: cython.Py_ssize_t = count

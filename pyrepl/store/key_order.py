@@ -1,14 +1,14 @@
-"""Where a SCAN over keys stands, in a table that cannot be entered in the middle.
+"""Cursors of SCAN over the keys of a dict, which Python cannot enter in the middle.
 
-The promise is Redis's: what is there from the start of a full iteration to its end is returned at least once, what
-comes or goes meanwhile may or may not be, and something may be returned twice.
+The promise is Redis's: a key that is there from the start of a full iteration to its end is returned at least once; a
+key that comes or goes meanwhile may be returned or not; some keys may be returned twice.
 
-`KeyOrder` lists the keys in the order of their insertion, and every key added later is appended (`PlainStore` tells
-it). It is made at the first SCAN, since Python's dicts cannot be entered in the middle. An iteration walks from the end
-to the front, so it never meets what is added meanwhile and must end, however fast keys come; a cursor says how many
-places are left. Deleted keys leave gaps; when gaps outweigh the keys, the list is made anew from the dict, which has
-the same order, and a table translates the old positions. (A key that is deleted and put back counts as new: who
-replaces a value must put the new one over it.)
+`KeyOrder` lists the keys in the order of their insertion. It is made at the first SCAN or RANDOMKEY, and `PlainStore`
+appends every key that is added later. An iteration walks from the end to the front, so it never meets keys that are
+added meanwhile, and it ends however fast keys come. A cursor says how many places are left. Deleted keys leave gaps.
+When there are more gaps than keys, the list is made anew from the dict, which has the same order, and a table
+translates the old positions. (A key that is deleted and put back counts as new: a caller that replaces a value must
+overwrite it, not delete and add it.)
 
 Cursors stay below 2**53, since some clients read them into floating point. Cursors over the elements of one collection
 are `pyrepl.keyspace.scan`'s.
@@ -23,11 +23,11 @@ from typing import Final, final
 EPOCHS: Final = 2**16
 """A key cursor is position * EPOCHS + epoch."""
 _STRIDE: Final = 256
-"""One entry of the translation table for so many positions; a translated cursor repeats fewer places than this."""
+"""The translation table has one entry for so many positions; a translated cursor repeats fewer places than this."""
 _MAX_TABLES: Final = 16
 _MIN_GAPS: Final = 4096
 _IDLE_MS: Final = 300_000
-"""A key order nobody has used for this long is dropped when it would have to be made anew."""
+"""When an order would have to be made anew, but no SCAN or RANDOMKEY has used it for this long, it is dropped."""
 
 
 @final
@@ -41,13 +41,14 @@ class KeyOrder:
     __slots__ = ("_dropped", "_moved", "_tables", "epoch", "keys", "live", "source", "used_at_ms")
 
     def __init__(self, source: Mapping[bytes, object], now_ms: int, keys: list[bytes] | None = None) -> None:
-        """`keys`: all of `source` in its order, with gaps, for who has gone through it already."""
+        """`keys`: all keys of `source` in its order, with gaps, if the caller has listed them already."""
         self.source = source
         self.keys: list[bytes] = list(source) if keys is None else keys
         self.live: int = len(source)
-        """How many keys `source` has as far as we were told; more or fewer, and it was filled behind our back."""
+        """How many keys `source` has, by the calls of `append` and `drop`. If it has another number, keys were loaded
+        without these calls, and the order must be made anew."""
         self.epoch: int = now_ms % EPOCHS
-        """Tells cursors of this list from those of earlier ones, and of another process."""
+        """A number by which cursors of this list differ from those of earlier lists, and of another process."""
         self.used_at_ms = now_ms
         self._tables: dict[int, list[int]] = {}
         """Epoch -> for every _STRIDE-th position of that epoch's list, its position in the present one."""
@@ -57,7 +58,7 @@ class KeyOrder:
     def window(self, cursor: int, count: int) -> tuple[int, list[bytes]]:
         """(next cursor, the keys at the next `count` places); next cursor 0 means the end.
 
-        The keys may be gone by now: the caller looks each up. An unknown cursor starts from the beginning.
+        Some keys may have been deleted: the caller looks up each of them. An unknown cursor starts from the beginning.
         """
         end = self._position(cursor)
         start = max(0, end - count)
@@ -87,17 +88,17 @@ class KeyOrder:
         self.live += 1
 
     def drop(self, key: bytes) -> None:
-        """Hear that a key has left `source`; without that, it would be returned twice if it came back."""
+        """Note that a key has left `source`; without this note, a key that comes back would be returned twice."""
         self._dropped.add(key)
         self.live -= 1
 
     @property
     def is_sparse(self) -> bool:
-        """Do gaps outweigh the keys, so that `renew` is due?"""
+        """Are there so many more gaps than keys that `renew` is due?"""
         return len(self.keys) > 2 * len(self.source) + _MIN_GAPS
 
     def renew(self) -> None:
-        """Make the list anew, without gaps, and keep the way from old cursors to new positions."""
+        """Make the list anew, without gaps, and keep a table that translates old cursors to new positions."""
         old, new = self.keys, list(self.source)
         table = _translation(old, new)
         old_epoch = self.epoch
@@ -119,8 +120,8 @@ def _translation(old: list[bytes], new: list[bytes]) -> list[int]:
 
     One more entry, for all of `old`, ends the table.
 
-    From the back, since the last place of a key in `old` is what the order of `new` follows. Keys of `new` that `old`
-    lacks make the numbers before them too big: then more is repeated, nothing is left out.
+    It goes from the back, because the keys of `new` are in the order of their last places in `old`. Keys of `new` that
+    are not in `old` make the numbers before them too big: then more keys are repeated, but none is left out.
     """
     table = [0] * (len(old) // _STRIDE + 1)
     table.append(len(new))
@@ -134,12 +135,12 @@ def _translation(old: list[bytes], new: list[bytes]) -> list[int]:
 
 
 def _translated(table: list[int], position: int) -> int:
-    """A position of the old list in the new one, rounded up to the next entry: a few keys more, none less."""
+    """The position in the new list for one in the old list, rounded up: some keys may be repeated, none left out."""
     return table[min((position + _STRIDE - 1) // _STRIDE, len(table) - 1)]
 
 
 def order_of(order: KeyOrder | None, source: Mapping[bytes, object], now_ms: int) -> KeyOrder:
-    """The order to scan `source` with: the one there is if it belongs to this dict, else a new one."""
+    """The order to scan `source` with: `order` if it belongs to this dict, else a new one."""
     if order is None or order.source is not source:
         return KeyOrder(source, now_ms)
     order.used_at_ms = now_ms
@@ -149,7 +150,7 @@ def order_of(order: KeyOrder | None, source: Mapping[bytes, object], now_ms: int
 
 
 def with_added(order: KeyOrder, key: bytes, now_ms: int) -> KeyOrder | None:
-    """The order once `key`, which is about to enter the dict, stands in it; None when it is not worth keeping."""
+    """The order with `key` added, which is about to enter the dict; None when the order is not worth keeping."""
     kept = _tidied(order, now_ms)
     if kept is not None:
         kept.append(key)
@@ -157,7 +158,7 @@ def with_added(order: KeyOrder, key: bytes, now_ms: int) -> KeyOrder | None:
 
 
 def without(order: KeyOrder, key: bytes, now_ms: int) -> KeyOrder | None:
-    """The order once `key`, which has left the dict, is known to be gone; None when it is not worth keeping."""
+    """The order with a note that `key` has left the dict; None when the order is not worth keeping."""
     order.drop(key)
     return _tidied(order, now_ms)
 

@@ -1,7 +1,7 @@
-"""The keys of a dictionary, some at a time, while it changes: for work that goes through millions of them in slices.
+"""Gives the keys of a dictionary, some at a time, while it changes: for work on millions of keys in slices.
 
-Compiled it remembers a place in the dictionary and takes nothing along; in the plain form a list of the keys is made
-first, which takes as long as there are keys (about 10 ms for a million).
+The compiled form remembers a place in the dictionary and copies nothing. The plain form first makes a list of all keys,
+which takes about 10 ms for a million.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from typing import Any, Final, final
 from pyrepl.store import borrowed_keys
 
 _RESTARTS: Final = 3
-"""An exact round that had to begin again so often takes a list of all keys."""
+"""An exact round that has to begin again more often than this makes a list of all keys."""
 
 
 @final
 class KeyRound:
     """One round through `source`.
 
-    `exact`: a key that is there from the first `take` to the last comes, and may come twice. Otherwise a few may be
-    left out when the dictionary grows meanwhile. What comes or goes meanwhile may come or not.
+    With `exact`, each key that is there from the first `take` to the last is given, perhaps twice. Without it, a few
+    keys may be left out when the dictionary grows meanwhile. A key that is added or deleted meanwhile may be given or
+    not.
     """
 
     __slots__ = ("_exact", "_last", "_listed", "_place", "restarts", "source")
@@ -30,16 +31,16 @@ class KeyRound:
         self._place = 0
         self._last: bytes | None = None
         self.restarts = 0
-        """How often an exact round had to begin again, as the dictionary was made anew: all keys come once more."""
+        """How often an exact round has begun again because the dictionary moved its keys: all keys are given again."""
         self._listed: list[bytes] | None = None if borrowed_keys.COMPILED else list(source)
 
     @property
     def is_listed(self) -> bool:
-        """Was a list of all keys made, so that none which came since then comes?"""
+        """Was a list of all keys made? Keys that are added after that are not given."""
         return self._listed is not None
 
     def take(self, count: int) -> list[bytes]:
-        """The next keys, at most `count`, above 0; [] at the end. Some may be gone by now."""
+        """The next keys, at most `count` (above 0); [] at the end. Some may have been deleted."""
         if self._listed is None:
             keys, self._place = borrowed_keys.some_keys(self.source, self._place, self._last, count)
             if self._place < 0:

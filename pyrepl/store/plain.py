@@ -1,6 +1,6 @@
 """The plain store: a dictionary of values and one of times to live, as Redis has them. Hot.
 
-What a store must do, and what each of these methods promises, stands in `store.Store`. What else here knows of
+`store.Store` says what a store must do, and what each method promises. The other modules of this room that know of
 dictionaries: `key_order` (cursors of SCAN), `key_round` (all keys, some at a time), `prefetch` (memory asked for before
 it is read), `borrowed_keys` (all keys for a snapshot's child), `plain_table` (dictionaries made larger).
 """
@@ -22,8 +22,9 @@ from pyrepl.store.prefetch import WINDOW, prefetch_commands, prefetch_words
 def _new_table() -> dict[bytes, Any]:
     """An empty dictionary for values that the cycle collector tracks from the start.
 
-    Otherwise it would begin to with the first value that is a collection, and go through millions of strings then; as
-    it is, the node takes the dictionary out of the collector's sight while it is small.
+    Otherwise the collector would begin to track the dictionary at the first value that is a collection, and then go
+    through millions of strings. A dictionary that is tracked can be frozen (`gc.freeze`) while it is small, and
+    `daemon.memory.housekeeper` does so.
     """
     table: dict[bytes, Any] = {b"": []}
     table.clear()
@@ -32,9 +33,9 @@ def _new_table() -> dict[bytes, Any]:
 
 @final
 class PlainStore:
-    """See Store. Nobody outside of this room names the two dictionaries.
+    """See Store. Only modules of this room use the two dictionaries.
 
-    Invariants: every key of `expires` is a key of `values`; `order` is that of `values`.
+    Invariants: every key of `expires` is a key of `values`; `order`, if there is one, lists the keys of `values`.
     """
 
     __slots__ = ("expires", "order", "values")
@@ -44,7 +45,7 @@ class PlainStore:
         self.expires: dict[bytes, int] = {}
         """Unix ms."""
         self.order: KeyOrder | None = None
-        """The order of SCAN and RANDOMKEY, from the first of them on."""
+        """The order for SCAN and RANDOMKEY, made at the first of these commands; None before that."""
 
     @property
     def key_count(self) -> int:

@@ -1,7 +1,7 @@
-"""A dictionary of the plain store, as those see it who make it larger beside all else.
+"""A dictionary of the plain store, as a table that can be made larger while clients are served.
 
-How that is done stands in `pyrepl.rdb.compiled.room`, when and in which thread in `pyrepl.daemon.memory`. In the plain
-form, and for small dictionaries, no room is made.
+`pyrepl.rdb.compiled.room` makes it larger; `pyrepl.daemon.memory` decides when, and in which thread. In the plain form,
+and for small dictionaries, no room is made.
 """
 
 from __future__ import annotations

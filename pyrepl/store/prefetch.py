@@ -1,9 +1,9 @@
-"""Asks for the memory of keys before they are looked up, so that the misses of a whole batch overlap. Hot.
+"""Asks for the memory of keys before they are looked up, so that the waits for memory of a whole batch overlap. Hot.
 
-Which keys, and when; how a table is gone through ahead, and why that pays, is in `rdb.compiled.places`. Redis 8 does so
-between its threads (`prefetch-batch-max-size`).
+This module chooses the keys; `rdb.compiled.places` goes through a table ahead, and says why that pays. Redis 8 does the
+same between its threads (`prefetch-batch-max-size`).
 
-Compiled by Cython; as it is written it does nothing, and what it does changes no result anyway.
+Compiled by Cython. Uncompiled, nothing is asked for; the results of commands are the same.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ if cython.compiled:
     from cython.cimports.pyrepl.store.prefetch import SetObject, hash_of
 
     _LEAST_KEYS = cython.declare(cython.Py_ssize_t, 2048)
-    """A smaller table is in the cache."""
+    """Tables with fewer keys are not prefetched: they are in the processor's cache."""
     _MOST_KEY_BYTES = cython.declare(cython.Py_ssize_t, 512)
-    """A longer key is left alone: to hash it is work."""
+    """Longer keys are not prefetched: hashing them takes too long."""
     _MEMBER_BYTES = cython.declare(cython.Py_ssize_t, 16)
-    """Of a place in a set: member and hash."""
+    """The bytes of one place in a set: member and hash."""
 
 WINDOW = 32
-"""Keys asked for at once: what is asked for too early is gone from the cache again."""
+"""How many keys are asked for at once. With more, the first would have left the cache again before they are used."""
 
 
 def prefetch_commands(
     values: dict[bytes, Any], expires: dict[bytes, int], commands: list[list[bytes]], start: int
 ) -> int:
-    """Ask for the first keys of the next commands from `start` on; before which command to ask again.
+    """Ask for the first keys of the next commands from `start` on. Returns the index of the command before which to ask
+    again.
 
-    What is no key (`CLIENT LIST`) is asked for in vain.
+    The first argument is taken for a key; where it is none (`CLIENT LIST`), asking does no harm.
     """
     if cython.compiled:
         if len(values) < _LEAST_KEYS:
