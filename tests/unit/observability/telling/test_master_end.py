@@ -3,19 +3,14 @@ records, and the lines beside them."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.observability import events
-from pyrepl.observability.event import Event
 from pyrepl.observability.eventlog import records
-from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.telling import master_end
 from pyrepl.observability.telling.master_end import MasterEnd, Replica
-from pyrepl.observability.telling.voice import Voice
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.dialects import REDIS_RDB_CHANNEL, VALKEY_DUAL_CHANNEL, Dialect
 from pyrepl.replication.events import (
@@ -34,21 +29,21 @@ from pyrepl.replication.history import History
 from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Reason, Request
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.units import Offset, ReplId
+from tests.unit.observability.telling.heard import Heard
 
 A = ReplId("a" * 40)
 CONN = "10.0.0.2:40000"
 FIRST = Reason(Cause.FIRST)
 
 
-class Bench:
+class Bench(Heard):
     """A master's end and what it told; the sessions are moved by hand."""
 
     def __init__(self) -> None:
-        self.told: list[Record] = []
-        self.said: list[Event] = []
+        super().__init__()
         self.backlog = Backlog(1000)
         self.backlog.create()
-        self.end = MasterEnd(Voice(self.said.append, self.told.append), self.backlog, History(A))
+        self.end = MasterEnd(self.voice, self.backlog, History(A))
 
     def session(self, session_id: int = 1, port: int = 7001) -> Session:
         session = Session(session_id, "10.0.0.2", SessionOptions(), 0.0)
@@ -67,15 +62,6 @@ class Bench:
     def lose(self, session: Session, reason: Reason | None, now: float, *, by_us: bool) -> None:
         session.end_reason = reason
         self.end.lost(replica(session), now, by_us=by_us, is_fed=False)
-
-    def texts(self) -> list[str]:
-        return [line.text() for line in self.said]
-
-    def names(self) -> list[str]:
-        return [record.event() for record in self.told]
-
-    def last(self, event: str) -> dict[str, Any]:
-        return next(record.field_values() for record in reversed(self.told) if record.event() == event)
 
 
 @pytest.fixture

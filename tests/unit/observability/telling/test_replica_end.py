@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from pyrepl.observability import events
-from pyrepl.observability.event import Event
-from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.telling.replica_end import ReplicaEnd
-from pyrepl.observability.telling.voice import Voice
 from pyrepl.replication.dialects import VALKEY_DUAL_CHANNEL
 from pyrepl.replication.events import (
     CatchUpBegins,
@@ -33,21 +28,21 @@ from pyrepl.replication.link import Link, LinkOptions
 from pyrepl.replication.progress import TransferProgress
 from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Reason, Request
 from pyrepl.units import Offset, ReplId
+from tests.unit.observability.telling.heard import Heard
 
 A = ReplId("a" * 40)
 CONN = "10.0.0.2:40000"
 CONTINUED = Continued(A, Offset(7), None)
 
 
-class Bench:
+class Bench(Heard):
     """A replica's end and what it told."""
 
     def __init__(self, announce_ip: str = "", password: str = "") -> None:
-        self.told: list[Record] = []
-        self.said: list[Event] = []
+        super().__init__()
         options = LinkOptions(Introduction(listening_port=6380, announce_ip=announce_ip, password=password))
         self.link = Link("m", 6379, options, ASK_FOR_ALL, lambda: 0.5)
-        self.end = ReplicaEnd(Voice(self.said.append, self.told.append), self.link, 0.0)
+        self.end = ReplicaEnd(self.voice, self.link, 0.0)
 
     def ask(self, request: Request = ASK_FOR_ALL) -> None:
         self.tell(Connect("m", 6379), 1.0)
@@ -60,15 +55,6 @@ class Bench:
     def tell(self, event: LinkEvent, now: float) -> None:
         assert type(event) in self.end.told
         self.end.tell(event, now)
-
-    def texts(self) -> list[str]:
-        return [line.text() for line in self.said]
-
-    def names(self) -> list[str]:
-        return [record.event() for record in self.told]
-
-    def last(self, event: str) -> dict[str, Any]:
-        return next(record.field_values() for record in reversed(self.told) if record.event() == event)
 
 
 @pytest.fixture
