@@ -1,4 +1,4 @@
-"""What the reader reports: plain records, in the order of the file. How they are worded is the log's business."""
+"""The events that the reader reports: plain records, in the order of the file. The log words them for people."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FunctionLibrary(NamedTuple):
 
 
 class ResizeDb(NamedTuple):
-    """Hint: how many keys follow in this database, and how many of them expire. Not verified by anyone."""
+    """A hint: how many keys follow in this database, and how many of them expire. Nobody verifies these numbers."""
 
     db: int
     keys: int
@@ -57,8 +57,8 @@ class LoadedKeys(NamedTuple):
     reader's caller and are not handed over. `expires` (Unix ms), `idle_s` and `freq` hold the keys that have one, past
     times included.
 
-    No key occurs twice in one record. Across records nobody but the keyspace can tell: it has grown by less than
-    the record's size then, and duplicate_key_error has the words.
+    No key occurs twice in one record. If a key comes in two records, only the keyspace can find out: it has then grown
+    by less than the record's size, and duplicate_key_error makes the error.
     """
 
     db: int
@@ -79,7 +79,7 @@ class SkippedModule(NamedTuple):
 
 
 class SkippedMetadata(NamedTuple):
-    """What a module keeps of keys beside their values was left out; told once for each class of it."""
+    """Metadata that a module keeps of keys was left out; reported once for each class of metadata."""
 
     metadata_class: str
 

@@ -1,7 +1,7 @@
-"""The bytes that stand where a value's type could: one row each, with the versions that have it.
+"""Opcodes: bytes that stand where a value's type could stand. One row each, with the versions that have it.
 
-A byte alone is no opcode: 243 is Valkey's slot import and, in Redis from version 13 on, metadata that modules keep of a
-key. So rows are found by version (`opcodes_of`) and told apart as rows. What each does is in reader.py.
+A byte alone does not name an opcode: 243 is Valkey's slot import and, in Redis from version 13 on, metadata that
+modules keep of a key. So code finds the rows by version (`opcodes_of`) and compares rows. reader.py acts on them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What DUMP answers and RESTORE takes: one value with its type byte, the RDB version and a CRC-64.
+"""The payload that DUMP answers and RESTORE takes: one value with its type byte, the RDB version and a CRC-64.
 
     type byte, the value's bytes, version (2 bytes), CRC-64 of all before (8 bytes), least significant byte first
 
-Where modules keep metadata of the key (Redis 8.6), that stands before the type byte and is stepped over.
-There is no magic: the number alone names the vendor as well, 80 is Valkey's.
+Metadata that modules keep of the key (Redis 8.6) stands before the type byte, and is stepped over.
+A payload has no magic: the number of the version alone names the vendor too; 80 is Valkey's.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def encode_payload(value: object, form: Form) -> bytes:
 
 
 def version_of(payload: bytes) -> Version:
-    """The version that a payload names, which has room for its trailer."""
+    """The version that a payload names. The payload must be long enough for a trailer."""
     return numbered(_VERSION.unpack_from(payload, len(payload) - _TRAILER_BYTES)[0])
 
 

@@ -1,7 +1,7 @@
-"""Where the keys go that the reader decodes: what it asks of whoever takes them in, and a dictionary that does.
+"""Takes in keys that the reader decodes: the methods that the reader calls, and the form for a dictionary.
 
-Only strings, and collections that are kept packed, go this way: they are complete when they are decoded, and most of
-what there is. All other values are told in `events.LoadedKeys`.
+Only strings, and collections that are kept packed, are handed to a taker: they are complete when they are decoded, and
+most keys are of these kinds. All other values are in `events.LoadedKeys`.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ from pyrepl.rdb.compiled.bulk import Bulk
 
 
 class Taker(Protocol):
-    """Takes in keys of one database. Nothing else changes it meanwhile."""
+    """Takes in keys of one database. Nothing else changes the database meanwhile."""
 
     @property
     def holds(self) -> Callable[[bytes], bool]:
-        """(key) -> is it there already?"""
+        """(key) -> is the key there already?"""
 
     @property
     def add(self) -> Callable[[bytes, bytes], None]:
         """(key, value): take in a key that is not there yet."""
 
     def run(self, decoder: Bulk, data: bytes, start: int, also: dict[bytes, object], expires: dict[bytes, int]) -> None:
-        """Take in what `decoder` decodes from `start` on, see `Bulk.run`; it tells how far it came.
+        """Take in the keys that `decoder` decodes from `start` on (see `Bulk.run`); the decoder then tells how far it
+        came.
 
-        It ends before a key that is there already, or is in `also`. Times to live, Unix ms, go to `expires`.
+        It stops before a key that is there already or is in `also`. Times to live (Unix ms) go to `expires`.
         """
 
     def foresee(self, decoder: Bulk, count: int) -> None:
@@ -34,16 +35,16 @@ class Taker(Protocol):
 
 
 Into = Callable[[int], Taker]
-"""(database) -> who takes in its keys."""
+"""(database) -> the taker of its keys."""
 
 PresizeFor = Callable[[int, int, int | None], int]
-"""(database, how many keys are to come, or so it is said, how many bytes of the input are to come, None where nobody
-knows) -> for how many of them the taker is to make room."""
+"""(database, how many keys the snapshot says will come, how many bytes of the input are to come, None if its length
+is not known) -> for how many of the keys the taker must make room."""
 
 
 @final
 class DictTaker:
-    """See Taker. The two functions are the dictionary's own, so that nothing stands between in the plain form."""
+    """See Taker. The two functions are methods of the dictionary, so that the plain form makes no extra calls."""
 
     __slots__ = ("_table", "add", "holds")
 

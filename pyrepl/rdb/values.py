@@ -16,7 +16,7 @@ StreamEntry: TypeAlias = tuple[StreamId, tuple[bytes, ...]]
 """(id, (field, value, field, value, ...))."""
 
 ZERO_ID: Final[StreamId] = (0, 0)
-"""Redis's 0-0: no entry has it; it says "none" for first_id and max_deleted_id."""
+"""Redis's 0-0: no entry has this id; as first_id and max_deleted_id it means "none"."""
 
 ENTRIES_READ_UNKNOWN: Final = -1
 """What Redis stores as a group's entries_read when it cannot tell (SCG_INVALID_ENTRIES_READ)."""
@@ -25,11 +25,11 @@ IdmpLimits: TypeAlias = tuple[int, int]
 """(seconds for which a stream keeps an idempotency id, how many of them it keeps for a producer)."""
 
 DEFAULT_IDMP_LIMITS: Final[IdmpLimits] = (100, 100)
-"""What Redis 8.6 gives a new stream where its directives say nothing else."""
+"""The limits of a new stream in Redis 8.6, unless its directives say otherwise."""
 
 MAX_IDMP_DURATION_S: Final = 86_400
 MAX_IDMP_MAX_ENTRIES: Final = 10_000
-"""The most that can be set; the least is 1 for both."""
+"""The highest limits that can be set; the lowest is 1 for both."""
 
 
 @final
@@ -102,8 +102,8 @@ class StreamGroup:
     """A consumer group: its position, its pending entries (by id) and its consumers (by name).
 
     Each pending entry names a consumer of `consumers`. `entries_read` is -1 when Redis could not tell.
-    `index` is whatever the commands keep beside `pending` to find entries by order and consumer, built from it when
-    it is None. It is no part of the value: neither saved nor compared.
+    `index` is an index of `pending` by order and by consumer, which the commands build when it is None and need it. It
+    is no part of the value: it is neither saved nor compared.
     """
 
     __slots__ = ("consumers", "entries_read", "index", "last_id", "pending")
@@ -137,11 +137,11 @@ class StreamGroup:
 
 @final
 class IdmpState:
-    """What a stream remembers so that no message is added twice (Redis 8.6: XADD with IDMP or IDMPAUTO).
+    """The idempotency ids that a stream remembers, so that no message is added twice (Redis 8.6: IDMP and IDMPAUTO).
 
     `producers`: producer id -> (idempotency id -> id of the entry it stands for), both in order of insertion; an id is
-    forgotten after `duration_s` seconds, and the oldest of a producer that has more than `max_entries`. `iids_added`
-    and `iids_duplicates` count what ever came, new and again.
+    forgotten after `duration_s` seconds; a producer with more than `max_entries` forgets its oldest. `iids_added`
+    counts the new ids that ever came, `iids_duplicates` those that came again.
     """
 
     __slots__ = ("duration_s", "iids_added", "iids_duplicates", "max_entries", "producers")
@@ -162,12 +162,12 @@ class IdmpState:
 
     @staticmethod
     def of_new(limits: IdmpLimits) -> IdmpState | None:
-        """What a new stream has with these limits: None where they are the defaults."""
+        """The state of a new stream with these limits: None if they are the defaults."""
         return None if limits == DEFAULT_IDMP_LIMITS else IdmpState(*limits)
 
     @property
     def tells_nothing(self) -> bool:
-        """Is it what a stream has that never heard of idempotency ids?"""
+        """Is this the state of a stream that never had an idempotency id, with the default limits?"""
         return self == IdmpState()
 
     def __eq__(self, other: object) -> bool:
@@ -196,8 +196,8 @@ class StreamValue:
     greatest id ever deleted (0-0 for none), `entries_added` how many entries were ever added. `idmp` is None for most:
     the stream has the settings that Redis 8.6 has by default, and never heard of an idempotency id.
 
-    So that trimming at the head costs nothing that grows with the stream, the entries are held[head:]; what lies before
-    has been trimmed and waits to be cut off. The commands work on `held` and `head`, all others read `entries`.
+    The entries are held[head:]: trimming at the head only raises `head`, so it does not cost more in a longer stream.
+    Trimmed entries before `head` are cut off later. The commands work on `held` and `head`; all others read `entries`.
     Invariant: 0 <= head <= len(held).
     """
 
@@ -224,7 +224,7 @@ class StreamValue:
 
     @property
     def entries(self) -> list[StreamEntry]:
-        """The entries as a list that is the stream's own: what is appended to it is appended to the stream."""
+        """The entries: the stream's own list, so appending to the list appends to the stream."""
         if self.head:
             del self.held[: self.head]
             self.head = 0

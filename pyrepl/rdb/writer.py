@@ -1,11 +1,11 @@
-"""The writer: keys in, bytes of a snapshot out, for a given RDB version. How a value is encoded stands in types/.
+"""The writer: takes keys and returns the bytes of a snapshot, for a given RDB version. types/ encodes the values.
 
 A snapshot is made by calling, in this order, `begin`, `functions`, then for each database `select_db` and
 `encode_strings` or `encode_keys` as often as there are batches, and `end`. Each call returns bytes to be written
 behind those of the one before; the checksum at the end covers them all.
 
-Not here: what goes into a batch, and where the bytes go. A batch is encoded in one piece; `max_bytes` bounds the memory
-it takes where the sizes of the values are not known before:
+The caller chooses the keys of a batch, and writes the bytes. A batch is encoded in one piece; where the sizes of the
+values are not known before, `max_bytes` bounds its memory:
 
     keys = iter(database.items())
     while batch := writer.encode_keys(keys, expires, max_bytes=1 << 20):
@@ -51,7 +51,7 @@ _STRING_KEYS: Final[tuple[bytes, ...]] = tuple(b"\x00" + length for length in SH
 """The type byte of a string with the length of its key."""
 
 _NINE: Final = 0x39
-"""Text that begins with a greater byte is not an integer's."""
+"""A text that begins with a greater byte is no integer."""
 
 _SHORT: Final = len(SHORT_LENGTHS)
 
@@ -89,7 +89,7 @@ class RdbWriter:
         """Whether strings are compressed where that pays."""
 
     def begin(self, aux: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
-        """The magic and the fields about the snapshot, which a version before 7 has not and leaves out."""
+        """The magic and the fields about the snapshot; versions before 7 have no such fields, and leave them out."""
         parts = [encode_magic(self.version)]
         if self.version in opcodes.AUX.versions:
             for name, value in aux:
@@ -117,9 +117,9 @@ class RdbWriter:
         return self.counted(b"".join(parts))
 
     def encode_strings(self, items: Iterable[tuple[bytes, bytes]], max_bytes: int = UNBOUNDED) -> bytes:
-        """Keys of strings without expiry, the fastest batch: (key, value) as `dict.items()` gives them.
+        """Encode strings without a time to live, the fastest batch: (key, value) as `dict.items()` gives them.
 
-        Nothing more is taken from `items` once `max_bytes` of values are encoded; empty bytes: there was nothing left.
+        Once `max_bytes` of values are encoded, nothing more is taken from `items`. Empty bytes: `items` was at its end.
         """
         parts: list[bytes] = []
         text = self._form.text
@@ -145,10 +145,10 @@ class RdbWriter:
     def encode_keys(
         self, items: Iterable[tuple[bytes, object]], expires: Mapping[bytes, int], max_bytes: int = UNBOUNDED
     ) -> bytes:
-        """Keys with plain values of any type (values.py) and their expiries (key -> Unix ms; a superset will do).
+        """Encode keys with plain values of any type (values.py). `expires` (key -> Unix ms) may hold other keys too.
 
-        Nothing more is taken from `items` once `max_bytes` of values are encoded; empty bytes: there was nothing left.
-        Raises CannotHold, naming the key, for what the version has no place for; TypeError for another kind of value.
+        Once `max_bytes` of values are encoded, nothing more is taken from `items`. Empty bytes: `items` was at its end.
+        Raises CannotHold, naming the key, for a value that the version cannot hold; TypeError for no plain value.
         """
         parts: list[bytes] = []
         for key, value in items:
@@ -163,7 +163,8 @@ class RdbWriter:
         return self.counted(b"".join(parts))
 
     def encode_key(self, key: bytes, value: object) -> bytes:
-        """One key of any type without its expiry, not yet `counted`. Raises as encode_keys."""
+        """Encode one key of any type without its time to live. The caller must pass the bytes to `counted`. Raises as
+        encode_keys."""
         if type(value) is bytes:
             return b"".join((b"\x00", self._form.text(key), self._form.text(value)))
         try:
@@ -189,7 +190,8 @@ class RdbWriter:
         return _S_EXPIRY.pack(opcodes.EXPIRETIME.number, at_s)
 
     def counted(self, data: bytes) -> bytes:
-        """`data`, which goes out next, taken into the checksum: for who encodes keys without this writer."""
+        """Take `data`, which goes out next, into the checksum, and return it. Code that encodes keys by itself calls
+        this (`keyspace.borrowed_walk`)."""
         if self._checksum:
             self._crc = crc64(data, self._crc)
         return data

@@ -1,8 +1,8 @@
-"""What a consumer group has given out and not been told done: its pending entries, in order and by consumer.
+"""Pending entries of a consumer group, in order and by consumer: given to a consumer, and not acknowledged yet.
 
-`StreamGroup.pending` (id -> PendingEntry) is the truth and in no order. Reading new entries and acknowledging them need
-none; questions do (XPENDING, XAUTOCLAIM, the history of a consumer). An index is built at the first of them, hung onto
-the group, and kept in step by the functions here, through which every change must go.
+`StreamGroup.pending` (id -> PendingEntry) holds the data, in no order. Reading new entries and acknowledging them need
+no order, but XPENDING, XAUTOCLAIM and the history of a consumer do. An index is built when one of these first needs it,
+and kept in the group. The functions here keep it up to date, so every change of `pending` must go through them.
 """
 
 from __future__ import annotations

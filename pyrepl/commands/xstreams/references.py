@@ -1,4 +1,4 @@
-"""Entries that groups still refer to, and what becomes of them on deletion: KEEPREF, DELREF, ACKED (Redis 8.2).
+"""Deletion of entries that groups still refer to: KEEPREF, DELREF, ACKED (Redis 8.2).
 
 An entry is referred to by a group that has not been given it yet, and by one that has it pending. KEEPREF, the default,
 deletes the entry and leaves it pending; DELREF takes it off all lists; ACKED leaves an entry that is referred to.
@@ -31,18 +31,18 @@ _STILL_REFERENCED: Final = 2
 
 
 def is_referenced(stream: StreamValue, entry_id: StreamId) -> bool:
-    """Does a group still refer to it? O(groups)."""
+    """Does a group still refer to the entry? O(groups)."""
     return any(group.last_id < entry_id or entry_id in group.pending for group in stream.groups.values())
 
 
 def forget_references(stream: StreamValue, entry_id: StreamId) -> None:
-    """Take it off all lists of pending entries."""
+    """Take the entry off all lists of pending entries."""
     for group in stream.groups.values():
         remove(group, entry_id)
 
 
 def may_delete(stream: StreamValue, entry_id: StreamId, policy: bytes) -> bool:
-    """May this entry go? With DELREF it is referred to no longer then."""
+    """May this entry be deleted? With DELREF this call also removes all references to it."""
     if policy == ACKED:
         return not is_referenced(stream, entry_id)
     if policy == DELREF:

@@ -1,4 +1,4 @@
 """One file per value type: how each of its encodings becomes a plain Python value, and back.
 
-table.py gathers the rows. A value's bytes begin behind its key; which types a version knows is written in the rows.
+table.py gathers the rows. A value's bytes begin behind its key. The rows say which versions know a type.
 """

@@ -45,7 +45,7 @@ _VALKEY_TTLS_SINCE: Final = 80
 _REDIS_TTL_VERSIONS: Final = redis_only(_REDIS_TTLS_SINCE)
 _VALKEY_TTL_VERSIONS: Final = valkey_only(_VALKEY_TTLS_SINCE)
 FIELD_TTL_VERSIONS: Final = both(_REDIS_TTLS_SINCE)
-"""Those that hold field expiries, in one vendor's form or the other's."""
+"""The versions that hold times to live of fields, in the form of one vendor or of the other."""
 
 MAX_FIELD_TTL_MS: Final = (1 << 48) - 2
 """Inclusive; Redis refuses to load a later expiry (EB_EXPIRE_TIME_MAX)."""
@@ -199,7 +199,7 @@ def _duplicate() -> Malformed:
 
 
 def encode_hash(fields: dict[bytes, bytes], form: Form) -> Encoded:
-    """A listpack if small and the version has it, else pair by pair."""
+    """A listpack if the hash is small and the version has listpacks, else pair by pair."""
     if form.version in LISTPACKS and _is_small(fields, form):
         entries: list[bytes] = []
         for field, value in fields.items():
@@ -215,7 +215,7 @@ def encode_hash(fields: dict[bytes, bytes], form: Form) -> Encoded:
 
 
 def encode_hash_with_ttls(value: HashWithTtls, form: Form) -> Encoded:
-    """In the form of the version's vendor. Raises CannotHold where there is none."""
+    """Encode a hash in the form of the version's vendor. Raises CannotHold where the version has no such form."""
     if not value.expires_ms:
         return encode_hash(value.fields, form)
     if form.version in _VALKEY_TTL_VERSIONS:
@@ -260,7 +260,7 @@ def _encode_ttls(value: HashWithTtls, form: Form) -> bytes:
 
 
 def _encode_ttl_listpack(value: HashWithTtls, form: Form) -> bytes:
-    # Redis takes the listpack as it stands and expires from its start, so the order is part of the data.
+    # Redis keeps the listpack as it comes and removes expired fields from its start: the order is part of the data.
     expires_ms = value.expires_ms
     rows = [(expires_ms.get(field, MAX_FIELD_TTL_MS + 1), field) for field in value.fields]
     entries: list[bytes] = []

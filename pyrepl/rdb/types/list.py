@@ -74,7 +74,7 @@ def _decode_list_ziplist(cursor: Cursor) -> object:
 
 
 def encode_list(items: list[bytes] | deque[bytes], form: Form) -> Encoded:
-    """A chain of listpacks from version 10 on; before, one element after the other, which every reader takes."""
+    """A chain of listpacks from version 10 on; before, element by element, which every reader can read."""
     if form.version in LISTPACKS:
         return LIST_QUICKLIST2, _encode_nodes(items, form)
     out = bytearray(encode_length(len(items)))
@@ -85,7 +85,7 @@ def encode_list(items: list[bytes] | deque[bytes], form: Form) -> Encoded:
 
 
 def _encode_nodes(items: list[bytes] | deque[bytes], form: Form) -> bytes:
-    """Nodes filled as Redis fills them: up to list-max-listpack-size, a larger element alone in a plain node."""
+    """Nodes filled as Redis fills them: up to list-max-listpack-size; a larger element has a plain node of its own."""
     max_bytes = list_node_bytes(form.packing.list_max_listpack_size)
     max_entries = list_node_entries(form.packing.list_max_listpack_size)
     nodes: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Values of modules, which we cannot understand but step over: they are a module's id and tagged items up to an end.
+"""Values of modules. We cannot understand them, but we can step over them: a module's id, then tagged items to an end.
 
 | tag | item |
 |---|---|
@@ -39,7 +39,7 @@ _NAME_CHARS: Final = 9
 _VERSION_BITS: Final = 10
 _CLASS_VERSION_BITS: Final = 8
 _MAX_CLASSES: Final = 7
-"""As Redis 8.6 (KEY_META_MAX_NUM_MODULES)."""
+"""The most classes of metadata that a key may have, as in Redis 8.6 (KEY_META_MAX_NUM_MODULES)."""
 _NONE_YET: Final = -1
 _U32_LE: Final = Struct("<I")
 
@@ -58,7 +58,8 @@ class KeyMetadata(NamedTuple):
 
 @final
 class _ModuleDecoder:
-    """Steps over one value, item by item. `aux` is data outside the keys: it says first when it is to be loaded."""
+    """Steps over one value, item by item. `aux`: the bytes are data outside the keys, which say first when the
+    module has to load them."""
 
     __slots__ = ("aux", "module")
 

@@ -1,4 +1,4 @@
-"""What every value type says of itself: a row per encoding. The rows stand in the files of the types, see table.py."""
+"""The row that describes one encoding of a type. The rows stand in the files of the types; table.py gathers them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pyrepl.rdb.strings import encode_compressed, encode_string
 from pyrepl.rdb.versions import DEFAULT_VERSION, Version, VersionSet
 
 Decode: TypeAlias = Callable[[Cursor], object]
-"""Decodes one value. Raises Malformed, or ShortInput: then it is called again when the cursor holds more bytes, and
-goes on from the cursor's mark; what it had understood up to there it remembers."""
+"""Decodes one value. Raises Malformed or ShortInput. After ShortInput the reader calls it again when the cursor holds
+more bytes: it remembers what it has decoded up to the cursor's mark, and goes on from there."""
 
 
 class ValueType(NamedTuple):
@@ -36,7 +36,7 @@ class CannotHold(PyreplError):
 
 @final
 class Form:
-    """How values are to be written: the version, the limits of the packed encodings, with LZF or without.
+    """The form in which values are written: the version, the limits of the packed encodings, with LZF or without.
 
     `text` encodes one string. LZF needs the native module: in pure Python it would slow a snapshot a hundredfold.
     """

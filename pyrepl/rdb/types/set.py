@@ -68,7 +68,8 @@ def _duplicate() -> Malformed:
 
 
 def encode_set(members: set[bytes], form: Form) -> Encoded:
-    """An intset if all members are integers and few, a listpack if small and the version has it, else plain."""
+    """An intset if the members are few and all integers, a listpack if the set is small and the version has listpack
+    sets, else member by member."""
     packing = form.packing
     count = len(members)
     if count <= packing.set_max_intset_entries:

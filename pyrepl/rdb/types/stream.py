@@ -1,4 +1,4 @@
-"""Streams: the nodes, the counters, then the consumer groups with what they were given and have not acknowledged.
+"""Streams: the nodes, the counters, then the consumer groups with their pending entries (given, not acknowledged).
 
 | type | since | added |
 |---|---|---|
@@ -17,7 +17,7 @@ Type 26 ends with: seconds an idempotency id is kept, how many a producer may ha
 its number of idempotency ids, each of them (a string) with the id of its entry, oldest first; how many ids were ever
 added, how many came again.
 
-An older type lacks what later ones added; its counters are then worked out as Redis 7 does on loading.
+An older type lacks what later types added. Counters that it lacks are computed as Redis 7 does on loading.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ STREAM3: Final = 21
 STREAM4: Final = 26
 
 IDMP_VERSIONS: Final = redis_only(13)
-"""Those in which streams keep their idempotency ids."""
+"""The versions in which streams keep their idempotency ids."""
 
 _FIRST_VERSION: Final = 9
 
@@ -236,7 +236,7 @@ class _StreamDecoder:
             self._next_producer()
 
     def _producer_entry(self, cursor: Cursor) -> None:
-        """An idempotency id; of one that comes twice Redis keeps the first."""
+        """Take one idempotency id. If the same id comes twice, the first is kept, as in Redis."""
         iid = decode_string(cursor)
         self.producer.setdefault(iid, _decode_id(cursor))
         self.left -= 1
@@ -262,7 +262,7 @@ def _decode_id(cursor: Cursor) -> StreamId:
 
 
 def estimate_entries_read(stream: StreamValue, group_id: StreamId) -> int:
-    """How many entries a group at `group_id` has read, -1 when that cannot be told (Redis 7, on loading type 15)."""
+    """How many entries a group at `group_id` has read, -1 if that cannot be known (Redis 7, on loading type 15)."""
     added = stream.entries_added
     if not added:
         return 0
@@ -281,7 +281,8 @@ def estimate_entries_read(stream: StreamValue, group_id: StreamId) -> int:
 
 
 def encode_stream(stream: StreamValue, form: Form) -> Encoded:
-    """In the latest type that the version has, without what it has no place for. Raises CannotHold before version 9."""
+    """Encode a stream in the latest type that the version has; facts that this type cannot hold are left out. Raises
+    CannotHold before version 9."""
     kinds = [row.number for row in ROWS if form.version in row.versions]
     if not kinds:
         raise CannotHold(f"a stream needs RDB version {_FIRST_VERSION}, not {form.version.number}")

@@ -1,4 +1,4 @@
-"""One listpack of a stream: consecutive entries, told as differences from the first one (Redis's t_stream.c).
+"""One listpack of a stream: consecutive entries, written as differences from the first one (Redis's t_stream.c).
 
 The node's key in the snapshot is the id of its first entry, 16 bytes, most significant first. The listpack begins
 with the master entry, whose fields the others need not repeat:
@@ -42,7 +42,7 @@ def encode_id(entry_id: StreamId) -> bytes:
 
 
 def decode_node(key: bytes, packed: bytes, entries: list[StreamEntry]) -> None:
-    """Append the live entries of a node. Raises Malformed, for ids that do not ascend as well."""
+    """Append the live entries of a node to `entries`. Raises Malformed, also if ids do not ascend."""
     if len(key) != ID_BYTES:
         raise Malformed(f"Stream node key of {len(key)} bytes, expected {ID_BYTES}")
     master_ms, master_seq = decode_id(key)

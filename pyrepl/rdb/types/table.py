@@ -1,4 +1,4 @@
-"""All value types: which the versions know, and how a plain value is encoded. The rows stand in the types' files."""
+"""All value types: finds the types that a version knows, and encodes plain values. Each type's file has its rows."""
 
 from __future__ import annotations
 

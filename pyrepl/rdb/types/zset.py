@@ -34,7 +34,7 @@ _MINUS_INF: Final = 255
 _INFINITY: Final = float("inf")
 
 _INTEGRAL_BOUND: Final = 2.0**52
-"""Within it Redis writes an integral score as an integer (d2string, 7.0)."""
+"""Redis writes an integral score within this bound as an integer (d2string, 7.0)."""
 
 _F64: Final = Struct("<d")
 
@@ -123,7 +123,8 @@ def _not_a_number() -> Malformed:
 
 
 def encode_zset(scores: dict[bytes, float], form: Form) -> Encoded:
-    """A listpack if small and the version has it, else plain with the best form of score that the version has."""
+    """A listpack if the sorted set is small and the version has listpacks, else member by member, with binary scores if
+    the version has them."""
     packing = form.packing
     count = len(scores)
     if (
@@ -146,7 +147,7 @@ def encode_zset(scores: dict[bytes, float], form: Form) -> Encoded:
 
 
 def _encode_listpack(scores: dict[bytes, float]) -> bytes:
-    # Redis takes a listpack as it stands, so the order of the members is part of the data.
+    # Redis keeps a listpack as it comes, so the order of the members is part of the data.
     entries: list[bytes] = []
     for score, member in sorted([(score, member) for member, score in scores.items()]):
         entries.append(encode_entry(member))
