@@ -46,7 +46,7 @@ def test_a_difference_is_found_and_shrunk(
 
 
 def test_a_stream_that_differs_is_found(duel: Duel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duel.ours.node, "propagates", False)
+    monkeypatch.setattr(duel.ours.node.conditions, "propagates", False)
     with pytest.raises(AssertionError, match="streams differ at command 0"):
         duel.fight(generate, 2, commands=10, streams=True)
 
