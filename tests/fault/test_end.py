@@ -76,6 +76,7 @@ def test_waits_for_a_replica_that_lags(lab: Lab) -> None:
     with Proxy(master.port) as proxy:
         replica = lab.start("redis7", proxy.port)
         replica.wait_link_up()
+        master.wait_online()
         proxy.stall()
         for number in range(500):
             master.call("SET", f"key:{number}", "v" * 100)
@@ -95,6 +96,7 @@ def test_does_not_wait_for_ever(lab: Lab) -> None:
     with Proxy(master.port) as proxy:
         replica = lab.start("redis7", proxy.port)
         replica.wait_link_up()
+        master.wait_online()
         proxy.stall()
         master.call("SET", "a", "1")
         end(master)

@@ -31,7 +31,7 @@ def end(master: Node) -> int:
 def test_acknowledgements_of_what_was_never_sent(master: Node) -> None:
     """WAIT counts the truth alone, whatever was said before and after it."""
     follower = Follower(master)
-    wait_until("it is online", lambda: "state=online" in master.info("replication")["slave0"])
+    master.wait_online()
     for lie in LIES:
         follower.say("REPLCONF", "ACK", lie, "FACK", lie)
     with master.connect() as client:
@@ -80,7 +80,7 @@ ANSWERED = {
 def test_a_command_that_is_answered_ends_the_replica(master: Node, name: str) -> None:
     """No answer gets into the stream; Redis 8.2's line in the log. The replica's own word is not lost to others."""
     follower = Follower(master)
-    wait_until("it is online", lambda: "state=online" in master.info("replication")["slave0"])
+    master.wait_online()
     follower.say(*ANSWERED[name])
     follower.end()
     assert units(bytes(follower.stream)) == 0
@@ -101,7 +101,7 @@ def test_a_command_that_is_answered_before_the_snapshot_came(master: Node) -> No
 def test_silenced_commands_of_a_replica_harm_nobody(master: Node) -> None:
     """CLIENT REPLY OFF leaves nothing to be answered, as in Redis."""
     follower = Follower(master, silent=True)
-    wait_until("it is online", lambda: "state=online" in master.info("replication")["slave0"])
+    master.wait_online()
     follower.say("PING")
     master.call("SET", "a", "2")
     wait_until("it has the write", lambda: follower.held == end(master))

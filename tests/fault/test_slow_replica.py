@@ -28,7 +28,7 @@ def asleep(master: Node) -> Wire:
     while not data.endswith(mark):
         data += wire.file.read1()  # type: ignore[attr-defined]
     wire.send(b"*3\r\n$8\r\nREPLCONF\r\n$3\r\nACK\r\n$1\r\n0\r\n")
-    wait_until("it is online", lambda: "state=online" in master.info("replication")["slave0"])
+    master.wait_online()
     return wire
 
 

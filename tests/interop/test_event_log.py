@@ -74,7 +74,7 @@ def sync_cut_and_heal(lab: Lab, mode: str, master_kind: str = "pyrepl", replica_
     dataset.fill(master, dataset.commands(SCALE))
     replica.call("REPLICAOF", "127.0.0.1", master.port)
     replica.wait_link_up()
-    wait_until("the replica is online", lambda: "state=online" in master.info("replication").get("slave0", ""))
+    master.wait_online()
     master.call("SET", "a", "1")
     wait_until("it has it", lambda: replica.offset() == master.offset())
     master.call("CLIENT", "KILL", "TYPE", "replica")

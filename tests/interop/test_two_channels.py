@@ -94,7 +94,7 @@ def test_a_cut_afterwards_is_continued(lab: Lab, dumps: Path, which: Pair) -> No
     master = pair.start_master(lab, which, 1000, dumps)
     replica = pair.start_replica(lab, which, master)
     replica.wait_link_up()
-    wait_until("it is online", lambda: "state=online" in master.info("replication").get("slave0", ""))
+    master.wait_online()
     with Writer(master, field_ttl=which.field_ttl) as writer:
         pair.cut_and_heal(master, replica, at=master, kind="replica")
         pair.cut_and_heal(master, replica, at=replica, kind="master")

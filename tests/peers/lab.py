@@ -142,6 +142,13 @@ class Node:
         """Until it has read its dump."""
         self._wait("has loaded its dump", lambda: self.info("persistence")["loading"] == "0", timeout_s)
 
+    def wait_online(self, timeout_s: float = 60.0) -> None:
+        """Until its first replica is online. A replica that loads without a file sees its link up before its master
+        has seen the end of the snapshot child."""
+        self._wait(
+            "has its replica online", lambda: "state=online" in self.info("replication").get("slave0", ""), timeout_s
+        )
+
     def wait_link_up(self, timeout_s: float = 120.0) -> None:
         """Until this replica says `master_link_status:up`."""
         self._wait("has a link to its master", self.link_is_up, timeout_s)
