@@ -21,10 +21,13 @@ def first_line(fn: Callable[..., Any]) -> str:
 
 def _written(module: str, name: str) -> str:
     """The docstring of a function of a module, looked up in the module's text."""
-    origin = getattr(sys.modules[module], "__file__", None)
-    if origin is None:
+    package, _, stem = module.rpartition(".")
+    # The package says where the text is: `__file__` of a compiled module that another one imports may name a place that
+    # is not there.
+    places = getattr(sys.modules.get(package), "__path__", None)
+    if not places:
         return ""
-    source = Path(origin).with_name(f"{module.rpartition('.')[2]}.py")
+    source = Path(places[0], f"{stem}.py")
     _, _, behind = source.read_text().partition(f"\ndef {name}(")
     body = behind.partition(":\n")[2].lstrip()
     return body[3:].partition('"""')[0] if body.startswith('"""') else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 from pyrepl.commands.describe.docstrings import first_line
@@ -45,3 +47,15 @@ def test_from_the_source() -> None:
 def test_of_a_command() -> None:
     assert first_line(strings.get.fn) == "The string value of a key."
     assert first_line(strings.set_.fn).startswith("Set a key to a string")
+
+
+def test_of_a_module_that_another_compiled_one_imported_first() -> None:
+    """Its `__file__` may name a place that is not there; a process of its own, as the order of imports decides."""
+    program = (
+        "import pyrepl.commands.engine.dispatch\n"
+        "from pyrepl.commands.session import transactions\n"
+        "from pyrepl.commands.describe.docstrings import first_line\n"
+        "print(first_line(transactions.multi.fn))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() != ""
