@@ -276,7 +276,8 @@ class RunningNode:
 
 @asynccontextmanager
 async def running(folder: Path, config_file: Path | None = None, **settings: object) -> AsyncIterator[RunningNode]:
-    """A node that lives as long as the block."""
+    """A node that lives as long as the block. Its folder is made if it is not there yet."""
+    folder.mkdir(exist_ok=True)
     node = RunningNode(folder, config_file, **settings)
     try:
         await node.start()

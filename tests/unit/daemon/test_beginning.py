@@ -31,8 +31,6 @@ async def test_the_append_only_file_is_what_counts(tmp_path: Path) -> None:
 
 @in_loop
 async def test_it_follows_whom_the_configuration_names(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
     async with (
         running(tmp_path / "one") as master,
         running(tmp_path / "two", replicaof=("127.0.0.1", master.port)) as replica,

@@ -19,8 +19,6 @@ async def test_kill(tmp_path: Path) -> None:
 
 @in_loop
 async def test_a_master_that_is_followed_already(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
     async with running(tmp_path / "one") as master, running(tmp_path / "two") as replica:
         peer = await replica.peer()
         assert await peer.say(f"REPLICAOF 127.0.0.1 {master.port}") == "OK"
@@ -33,8 +31,6 @@ async def test_a_master_that_is_followed_already(tmp_path: Path) -> None:
 
 @in_loop
 async def test_the_link_to_the_master_is_a_client_too(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
     async with (
         running(tmp_path / "one") as master,
         running(tmp_path / "two", replicaof=("127.0.0.1", master.port)) as replica,

@@ -18,8 +18,6 @@ async def test_wait_within_a_transaction_waits_for_nothing(tmp_path: Path) -> No
 
 @in_loop
 async def test_wait_asks_for_what_replicas_have(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
     async with (
         running(tmp_path / "one") as master,
         running(tmp_path / "two", replicaof=("127.0.0.1", master.port)) as replica,

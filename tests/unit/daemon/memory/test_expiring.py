@@ -51,8 +51,6 @@ class TestExpiry:
     @in_loop
     async def test_idempotency_ids_on_masters_and_replicas_alike(self, tmp_path: Path) -> None:
         """As in Redis 8.6: each forgets by its own clock, as nothing in the stream tells it."""
-        for name in ("one", "two"):
-            (tmp_path / name).mkdir()
 
         def tracked(node: RunningNode) -> int:
             stream = node.app.node.keyspace.databases[0].store.values.get(b"s")
@@ -71,8 +69,6 @@ class TestExpiry:
 
     @in_loop
     async def test_a_replica_waits_until_it_is_told(self, tmp_path: Path) -> None:
-        for name in ("one", "two"):
-            (tmp_path / name).mkdir()
         async with running(tmp_path / "one", hz=100) as master, running(tmp_path / "two", hz=100) as replica:
             assert await replica.say(f"REPLICAOF 127.0.0.1 {master.port}") == "OK"
             await link_up(replica)
@@ -87,8 +83,6 @@ class TestExpiry:
 
     @in_loop
     async def test_a_replica_ends_what_its_clients_wrote_until_it_is_a_master(self, tmp_path: Path) -> None:
-        for name in ("one", "two"):
-            (tmp_path / name).mkdir()
         async with running(tmp_path / "one", hz=100) as master, running(tmp_path / "two", hz=100) as replica:
             assert await replica.say(f"REPLICAOF 127.0.0.1 {master.port}") == "OK"
             await link_up(replica)
