@@ -1,9 +1,12 @@
 """XCLAIM and XAUTOCLAIM: a consumer takes over entries that another has had pending for too long.
 
-Propagation: each entry as one XCLAIM in the form that states the outcome (`reads`.propagate_claim`), also one
-that was dropped from the pending list because the stream has it no more: the replica then drops it too. A consumer
-is made by asking, whether it gets anything or not (Redis 7.2); one that no claim names goes out as XGROUP
-CREATECONSUMER, where Redis leaves its replicas without it.
+Replicas are told the outcome and not the request, because their clocks differ: each entry goes out as one XCLAIM that
+states owner, time and count (`reads.propagate_claim`). The same is sent for an entry that was taken off the pending
+list because the stream no longer has it; the replica finds it missing too and takes it off its own list.
+
+Asking is enough to add a consumer to the group, whether it gets an entry or not (Redis 7.2). A new consumer that no
+XCLAIM names is propagated as XGROUP CREATECONSUMER. Redis propagates nothing in that case, so its replicas lack that
+consumer.
 """
 
 from __future__ import annotations
@@ -24,14 +27,20 @@ from pyrepl.rdb.values import PendingEntry, StreamEntry, StreamGroup, StreamId, 
 from pyrepl.resp.reply import Reply
 
 _ATTEMPTS_PER_CLAIM: Final = 10
-"""XAUTOCLAIM looks at no more than this many entries for each that it may claim."""
+"""XAUTOCLAIM looks at no more than COUNT times this many entries, so that one call cannot take long (Redis 6.2)."""
 _DEFAULT_COUNT: Final = 100
+"""How many entries XAUTOCLAIM claims at most when COUNT is not given."""
 _MAX_COUNT: Final = (2**63 - 1) // 16
+"""The greatest COUNT, inclusive: Redis reserves 16 bytes for each entry in a signed 64-bit size."""
 
 
 @final
-class _Terms:
-    """The options of XCLAIM: `delivery_ms` and `retry_count` are None when not given."""
+class _ClaimOptions:
+    """The options of XCLAIM, and JUSTID of XAUTOCLAIM.
+
+    `delivery_ms` (a Unix time in ms) is what IDLE or TIME say; `retry_count` is what RETRYCOUNT says. Both are None
+    when the option is not given. `last_id` is 0-0 without LASTID.
+    """
 
     __slots__ = ("delivery_ms", "force", "just_id", "last_id", "retry_count")
 
@@ -43,6 +52,10 @@ class _Terms:
         self.last_id: StreamId = FIRST_ID
 
     def parse(self, words: tuple[bytes, ...], now_ms: int) -> None:
+        """Read the words after the ids. Raises CommandError for an unknown option and for a value that is no number.
+
+        A delivery time in the future, or before 1970, becomes `now_ms`.
+        """
         at = 0
         while at < len(words):
             word = words[at].upper()
@@ -76,19 +89,23 @@ class _Terms:
 
 @final
 class _Claims:
-    """One consumer's claims in one group: what was claimed, what was found gone, and telling the replicas of both."""
+    """The claims that one call makes for one consumer of one group, and their propagation to the replicas.
+
+    `rows` is the reply: one item per claimed entry. `gone` are the ids that were pending although the stream no longer
+    has them. Raises CommandError NOGROUP when the key or the group is missing.
+    """
 
     __slots__ = (
         "_call",
         "_consumer",
-        "_consumer_is_untold",
+        "_consumer_is_new",
         "_group",
         "_group_name",
         "_key",
         "_stream",
         "gone",
+        "has_told_position",
         "rows",
-        "told",
     )
 
     def __init__(self, call: Call, key: bytes, group_name: bytes, consumer: bytes) -> None:
@@ -104,35 +121,41 @@ class _Claims:
         self._consumer = consumer
         self.rows: list[Reply] = []
         self.gone: list[StreamId] = []
-        self.told = False
-        """A claim has told the replicas the group's last id."""
-        self._consumer_is_untold = False
+        self.has_told_position = False
+        """True once an XCLAIM has been propagated: it carries the group's last id (LASTID) along."""
+        self._consumer_is_new = False
+        """The consumer is new to the group, and nothing propagated so far names it."""
 
     @property
     def group(self) -> StreamGroup:
         return self._group
 
-    def meet_consumer(self) -> None:
-        """Note that the consumer has asked; the group may get to know it by that."""
-        self._consumer_is_untold = touch_consumer(self._group, self._consumer, self._call.now_ms)
-        self._call.keyspace.dirty += self._consumer_is_untold
+    def add_consumer(self) -> None:
+        """Note that the consumer has asked; add it to the group when it is new."""
+        self._consumer_is_new = touch_consumer(self._group, self._consumer, self._call.now_ms)
+        self._call.keyspace.dirty += self._consumer_is_new
 
     def entry(self, entry_id: StreamId) -> StreamEntry | None:
-        """The stream's entry. If it is gone it is dropped from the pending list as well."""
+        """The stream's entry with this id, or None. When the stream has none, it is taken off the pending list too."""
         entry = find(self._stream, entry_id)
         if entry is None:
             pending = self._group.pending.get(entry_id)
             if pending is not None:
-                self._tell(entry_id, pending)
+                self._tell_claim(entry_id, pending)
                 remove(self._group, entry_id)
                 self.gone.append(entry_id)
         return entry
 
     def is_idle(self, pending: PendingEntry, min_idle_ms: int) -> bool:
+        """Was the entry last delivered `min_idle_ms` ago or earlier? Always true for 0 and below."""
         return min_idle_ms <= 0 or self._call.now_ms - pending.delivery_ms >= min_idle_ms
 
-    def take(self, entry: StreamEntry, terms: _Terms) -> None:
-        """Make the entry this consumer's. One that FORCE has put on the list counts as delivered twice, as in Redis."""
+    def take(self, entry: StreamEntry, terms: _ClaimOptions) -> None:
+        """Make the entry this consumer's and add it to the reply.
+
+        The count of deliveries goes up by 1 unless RETRYCOUNT sets it or JUSTID asks for ids alone. An entry that FORCE
+        puts on the list begins with 1, so it counts as delivered twice, as in Redis.
+        """
         entry_id = entry[0]
         pending = assign(self._group, entry_id, self._consumer)
         pending.delivery_ms = self._call.now_ms if terms.delivery_ms is None else terms.delivery_ms
@@ -142,22 +165,24 @@ class _Claims:
             pending.delivery_count += 1
         self._group.consumers[self._consumer].active_ms = self._call.now_ms
         self.rows.append(id_text(entry_id) if terms.just_id else entry_reply(entry))
-        self._tell(entry_id, pending)
-        self._consumer_is_untold = False
+        self._tell_claim(entry_id, pending)
+        self._consumer_is_new = False
 
-    def tell_consumer(self) -> None:
-        """At the end: tell the replicas of a new consumer that got nothing."""
-        if self._consumer_is_untold:
+    def tell_new_consumer(self) -> None:
+        """Tell the replicas of a new consumer that got no entry. To be called after the last `take`."""
+        if self._consumer_is_new:
             propagate_consumer(self._call, self._key, self._group_name, self._consumer)
 
     def tell_position(self) -> None:
+        """Tell the replicas the group's last id, which LASTID has moved while no XCLAIM carries it."""
         propagate_position(self._call, self._key, self._group_name, self._group)
         self._call.keyspace.dirty += 1
 
-    def _tell(self, entry_id: StreamId, pending: PendingEntry) -> None:
+    def _tell_claim(self, entry_id: StreamId, pending: PendingEntry) -> None:
+        """Propagate who has the entry now, as one XCLAIM."""
         propagate_claim(self._call, self._key, self._group_name, self._group, entry_id, pending)
         self._call.keyspace.dirty += 1
-        self.told = True
+        self.has_told_position = True
 
 
 @command("XCLAIM", arity=-6, flags=WRITE | FAST, keys=FIRST_ARG, group="stream", since="5.0.0")
@@ -171,14 +196,14 @@ def xclaim(call: Call, key: bytes, group_name: bytes, consumer: bytes, min_idle:
         if entry_id is None:
             break
         ids.append(entry_id)
-    terms = _Terms()
+    terms = _ClaimOptions()
     terms.parse(words[len(ids) :], call.now_ms)
     call.propagate_nothing()
     group = claims.group
     advanced = terms.last_id > group.last_id
     if advanced:
         group.last_id = terms.last_id
-    claims.meet_consumer()
+    claims.add_consumer()
     for entry_id in ids:
         entry = claims.entry(entry_id)
         pending = group.pending.get(entry_id)
@@ -186,9 +211,9 @@ def xclaim(call: Call, key: bytes, group_name: bytes, consumer: bytes, min_idle:
             continue
         if pending is None or claims.is_idle(pending, min_idle_ms):
             claims.take(entry, terms)
-    if advanced and not claims.told:
+    if advanced and not claims.has_told_position:
         claims.tell_position()
-    claims.tell_consumer()
+    claims.tell_new_consumer()
     return claims.rows
 
 
@@ -199,11 +224,11 @@ def xautoclaim(
     """Take over the pending entries from an id on that have been idle long enough: [next start, entries, gone ids]"""
     min_idle_ms = integer_argument(min_idle, "ERR Invalid min-idle-time argument for XAUTOCLAIM")
     start = range_start(start_text)
-    terms = _Terms()
+    terms = _ClaimOptions()
     count = _autoclaim_options(options, terms)
     claims = _Claims(call, key, group_name, consumer)
     call.propagate_nothing()
-    claims.meet_consumer()
+    claims.add_consumer()
     examined = list(islice(ids_from(claims.group, start), count * _ATTEMPTS_PER_CLAIM + 1))
     done = 0
     attempts = count * _ATTEMPTS_PER_CLAIM
@@ -216,13 +241,13 @@ def xautoclaim(
         elif claims.is_idle(claims.group.pending[entry_id], min_idle_ms):
             claims.take(entry, terms)
             count -= 1
-    claims.tell_consumer()
+    claims.tell_new_consumer()
     cursor = examined[done] if done < len(examined) else FIRST_ID
     return [id_text(cursor), claims.rows, [id_text(entry_id) for entry_id in claims.gone]]
 
 
-def _autoclaim_options(options: tuple[bytes, ...], terms: _Terms) -> int:
-    """COUNT; JUSTID goes into `terms`."""
+def _autoclaim_options(options: tuple[bytes, ...], terms: _ClaimOptions) -> int:
+    """XAUTOCLAIM's COUNT, 1.._MAX_COUNT. JUSTID is noted in `terms`. Raises CommandError."""
     count = _DEFAULT_COUNT
     at = 0
     while at < len(options):

@@ -1,6 +1,7 @@
-"""Consumer groups: XGROUP, XACK, XPENDING. Reading by group is `reads`, taking over entries `claims`.
+"""Consumer groups: XGROUP, XACK, XPENDING. Reading by group is in `reads`, taking over entries in `claims`.
 
-What happens to a group is no change of the key for WATCH, as in Redis 7.0; it is propagated as it came.
+A change of a group does not count as a change of the key for WATCH, as in Redis 7.0; that is why these commands raise
+`keyspace.dirty` and do not call `db.changed`. They are propagated as the client sent them.
 """
 
 from __future__ import annotations
@@ -161,6 +162,7 @@ def xpending(call: Call, key: bytes, name: bytes, *words: bytes) -> Reply:
 
 
 def _summary(group: StreamGroup) -> Reply:
+    """[how many are pending, the least id, the greatest id, [consumer, how many it has] for each that has any]."""
     if not group.pending:
         return [0, None, None, NULL_ARRAY]
     ids = index(group).ids
@@ -180,7 +182,10 @@ def _pending_between(
     min_idle_ms: int,
     now_ms: int,
 ) -> list[Reply]:
-    """[id, consumer, idle ms, deliveries] of at most `limit` entries with start <= id <= end, idle long enough."""
+    """[id, consumer, idle ms, deliveries] of the pending entries with start <= id <= end; at most `limit` of them.
+
+    `consumer` None means all consumers. Entries that were last delivered less than `min_idle_ms` ago are left out.
+    """
     start, end = bounds
     rows: list[Reply] = []
     for entry_id in ids_from(group, start, consumer):
@@ -194,6 +199,7 @@ def _pending_between(
 
 
 def _readable_group(call: Call, key: bytes, name: bytes) -> StreamGroup:
+    """The group, for a command that only reads. Raises CommandError NOGROUP when the key or the group is missing."""
     stream = call.db.read_as(StreamValue, key)
     group = None if stream is None else stream.groups.get(name)
     if group is None:
@@ -202,6 +208,7 @@ def _readable_group(call: Call, key: bytes, name: bytes) -> StreamGroup:
 
 
 def _existing_stream(call: Call, key: bytes) -> StreamValue:
+    """The stream, for a subcommand of XGROUP. Raises CommandError when the key is missing."""
     stream = call.db.find_as(StreamValue, key)
     if stream is None:
         raise CommandError(_NO_STREAM)
@@ -209,6 +216,7 @@ def _existing_stream(call: Call, key: bytes) -> StreamValue:
 
 
 def _existing_group(call: Call, key: bytes, name: bytes) -> tuple[StreamValue, StreamGroup]:
+    """The stream and its group. Raises CommandError: without the key, or NOGROUP without the group."""
     stream = _existing_stream(call, key)
     group = stream.groups.get(name)
     if group is None:
@@ -217,13 +225,16 @@ def _existing_group(call: Call, key: bytes, name: bytes) -> tuple[StreamValue, S
 
 
 def no_such_group(key: bytes, name: bytes) -> CommandError:
-    """For a group that an existing stream lacks."""
+    """The error for a group that an existing stream does not have."""
     shown_key, shown_name = key.decode("utf-8", "surrogateescape"), name.decode("utf-8", "surrogateescape")
     return CommandError(f"NOGROUP No such consumer group '{shown_name}' for key name '{shown_key}'")
 
 
 def _group_options(call: Call, options: tuple[bytes, ...], *, may_make_stream: bool = True) -> tuple[int, bool]:
-    """ENTRIESREAD (-1 when not given) and MKSTREAM."""
+    """ENTRIESREAD (ENTRIES_READ_UNKNOWN, -1, when it is not given) and whether MKSTREAM is given.
+
+    Raises CommandError for a number below -1 and for an option that the subcommand does not have.
+    """
     entries_read, make_stream = ENTRIES_READ_UNKNOWN, False
     at = 0
     while at < len(options):
@@ -242,7 +253,7 @@ def _group_options(call: Call, options: tuple[bytes, ...], *, may_make_stream: b
 
 
 def wrong_subcommand_use(call: Call) -> CommandError:
-    """For a subcommand whose arguments make no sense."""
+    """The error for a subcommand of XGROUP or XINFO whose options are unknown or incomplete."""
     shown = call.argv[1][:128].decode("utf-8", "surrogateescape")
     container_name = call.argv[0].decode("utf-8", "surrogateescape").upper()
     return CommandError(

@@ -1,12 +1,13 @@
 """Messages that are added only once (Redis 8.6): XADD's options IDMP and IDMPAUTO, XCFGSET, XIDMPRECORD.
 
-A producer names each message by an idempotency id, or lets it be worked out from the fields; what a stream has already
-under that id is not added again, and XADD answers the id of before. What a stream remembers, and for how long, is
-`keyspace.idmp`.
+A producer that gets no reply cannot know whether its message was added, and sends it again. So it gives each message an
+idempotency id (IDMP), or has it derived from the fields (IDMPAUTO). When the stream remembers that id, XADD adds no
+entry and answers the id of the entry that is there. What a stream remembers, and for how long, is in `keyspace.idmp`.
 
-Propagation is Redis 8.6.3's: an entry with the id it got, its options kept (`XADD s IDMP p i 1700000000000-0 f v`); a
-message that came again as it came, with `*`, for the counters. So a replica does what its master did, whatever it
-remembers itself: its clock may have let it forget an idempotency id earlier or later than the master.
+Propagation is Redis 8.6.3's. A new entry goes out with the entry id that it got, and with its options
+(`XADD s IDMP p i 1700000000000-0 f v`). A repeated message goes out as the client sent it, with `*`, so that the
+replica's counters follow. The entry id tells the replica which of the two it is. It must not decide by what it
+remembers itself, because its clock may let it forget an idempotency id earlier or later than its master.
 """
 
 from __future__ import annotations
@@ -24,15 +25,20 @@ from pyrepl.rdb.values import MAX_IDMP_DURATION_S, MAX_IDMP_MAX_ENTRIES, ZERO_ID
 from pyrepl.resp.reply import OK, Simple
 
 _U64: Final = (1 << 64) - 1
+"""The mask of an unsigned 64-bit number."""
 _LIMITS: Final = {
     b"IDMP-DURATION": (MAX_IDMP_DURATION_S, "seconds"),
     b"IDMP-MAXSIZE": (MAX_IDMP_MAX_ENTRIES, "entries"),
 }
+"""Option of XCFGSET -> (its greatest value, inclusive, and the unit for the error text)."""
 
 
 @final
 class Idempotency:
-    """The options IDMP and IDMPAUTO of one XADD. `producer` is None while neither was met; `iid` for IDMPAUTO."""
+    """The option IDMP or IDMPAUTO of one XADD: `producer` and `iid`, the idempotency id.
+
+    `producer` is None when neither option is given. `iid` is None for IDMPAUTO, which derives it from the fields.
+    """
 
     __slots__ = ("iid", "producer")
 
@@ -41,7 +47,10 @@ class Idempotency:
         self.iid: bytes | None = None
 
     def take(self, words: tuple[bytes, ...], at: int) -> int:
-        """Parse the option at position `at`, if it is one; the position after it, or `at`."""
+        """Parse IDMP or IDMPAUTO at position `at` of `words`, and return the position after it; `at` for other words.
+
+        Raises CommandError for an empty producer or idempotency id, and for a second such option.
+        """
         word = words[at].upper()
         if word == b"IDMPAUTO" and at + 1 < len(words):
             self._take_producer("IDMPAUTO", words[at + 1])
@@ -62,20 +71,21 @@ class Idempotency:
         self.producer = producer
 
     def iid_of(self, fields: tuple[bytes, ...]) -> bytes:
-        """The idempotency id of a message."""
+        """The idempotency id of a message: the one given with IDMP, or the fingerprint of its fields."""
         return fingerprint(fields) if self.iid is None else self.iid
 
 
 def not_with_an_id() -> CommandError:
-    """For a client that gives the entry's id itself."""
+    """The error for a client that gives an idempotency id and an entry id at once."""
     return CommandError("ERR syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs")
 
 
 def known_entry(call: Call, key: bytes, stream: StreamValue | None, producer: bytes, iid: bytes) -> StreamId | None:
-    """The entry that is there already for a message that comes with `*`; counted, and propagated as it came.
+    """The id of the entry that a message sent with `*` has already made, or None when the message is new.
 
-    From our master such a message is one that it had, even where we know no more of it; then ZERO_ID is the answer,
-    which nobody reads.
+    A repeated message is counted, and propagated as it was sent. Our master sends `*` only for a message that it knew,
+    so the message is a repeated one even when this node has forgotten it. The result is then ZERO_ID; nobody reads a
+    reply to a master.
     """
     known = None if stream is None else recall(stream, producer, iid)
     if call.client.is_master_link and known is None:
@@ -88,10 +98,12 @@ def known_entry(call: Call, key: bytes, stream: StreamValue | None, producer: by
 
 
 def fingerprint(fields: tuple[bytes, ...]) -> bytes:
-    """The 16 bytes that IDMPAUTO takes for an idempotency id: the same for the same pairs, in whatever order.
+    """The 16 bytes that IDMPAUTO uses as the idempotency id. The order of the field-value pairs does not matter.
 
-    Redis 8.6.3 (`createIdempotencyHash`): XXH3-128 of field, its length (8 bytes, least significant first) and value;
-    over the pairs, each half's sum, XORed with the other half's XOR turned left by a bit.
+    The rule is Redis 8.6.3's (`createIdempotencyHash`), as replicas of both kinds must agree. Each pair is hashed by
+    XXH3-128: the field, the field's length in bytes (8 bytes, least significant first), the value. The two 64-bit
+    halves of the hashes are summed and XORed over all pairs. Each half of the result is its sum, XORed with the other
+    half's XOR rotated left by one bit.
     """
     from xxhash import xxh3_128_intdigest  # few streams ever need it
 
@@ -102,11 +114,12 @@ def fingerprint(fields: tuple[bytes, ...]) -> bytes:
         low, high = digest & _U64, digest >> 64
         sum_low, sum_high = sum_low + low & _U64, sum_high + high & _U64
         xor_low, xor_high = xor_low ^ low, xor_high ^ high
-    low, high = sum_low ^ _turned(xor_high), sum_high ^ _turned(xor_low)
+    low, high = sum_low ^ _rotated_left(xor_high), sum_high ^ _rotated_left(xor_low)
     return low.to_bytes(8, "little") + high.to_bytes(8, "little")
 
 
-def _turned(half: int) -> int:
+def _rotated_left(half: int) -> int:
+    """An unsigned 64-bit number rotated left by one bit."""
     return (half << 1 | half >> 63) & _U64
 
 
@@ -114,7 +127,7 @@ def _turned(half: int) -> int:
 def xcfgset(call: Call, key: bytes, *options: bytes) -> Simple:
     """Set how long, and how many, idempotency ids a stream keeps; other limits than before make it forget them
 
-    No change of the key for WATCH, as in Redis.
+    This does not count as a change of the key for WATCH, as in Redis.
     """
     stream = call.db.find_as(StreamValue, key)
     if stream is None:
@@ -143,7 +156,7 @@ def xcfgset(call: Call, key: bytes, *options: bytes) -> Simple:
 def xidmprecord(call: Call, key: bytes, producer: bytes, iid: bytes, id_text: bytes) -> Simple:
     """Let an entry that is there have an idempotency id; for internal use: append-only files have it
 
-    No change of the key for WATCH, as in Redis.
+    This does not count as a change of the key for WATCH, as in Redis.
     """
     entry_id = strict_id(id_text)
     if not producer:

@@ -1,7 +1,7 @@
-"""XINFO: a stream, its groups and their consumers, described. Field names and order are Redis 8.6's.
+"""XINFO: describes a stream, its groups and their consumers. Field names and their order are Redis 8.6's.
 
-`radix-tree-keys` and `radix-tree-nodes` describe Redis's memory layout; here they are estimated from the length, at
-stream-node-max-entries a node.
+`radix-tree-keys` and `radix-tree-nodes` describe how Redis lays a stream out in memory. Here a stream is a list, so
+both are estimated from its length, as if each node held stream-node-max-entries entries.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from pyrepl.rdb.values import ENTRIES_READ_UNKNOWN, IdmpState, StreamGroup, Stre
 from pyrepl.resp.reply import Reply, Simple
 
 DEFAULT_COUNT: Final = 10
-"""Entries and pending entries that FULL shows when COUNT is not given; COUNT 0 shows all."""
+"""How many entries, and how many pending entries of each group and consumer, FULL shows when COUNT is not given.
+
+COUNT 0 shows all of them.
+"""
 
 _HELP: Final = (
     "CONSUMERS <key> <groupname>",
@@ -102,6 +105,7 @@ def xinfo_help(call: Call) -> list[Simple]:
 
 
 def _stream(call: Call, key: bytes) -> StreamValue:
+    """The stream to describe. Raises CommandError when the key is missing or holds another type."""
     stream = call.db.read_as(StreamValue, key)
     if stream is None:
         raise no_such_key()
@@ -109,7 +113,7 @@ def _stream(call: Call, key: bytes) -> StreamValue:
 
 
 def _full_count(call: Call, options: tuple[bytes, ...]) -> int | None:
-    """How many entries FULL shows; None for all."""
+    """How many entries XINFO STREAM FULL shows, None for all. Raises CommandError for other options."""
     if len(options) not in (1, 3) or options[0].upper() != b"FULL":
         raise wrong_subcommand_use(call)
     if len(options) == 1:
@@ -121,7 +125,7 @@ def _full_count(call: Call, options: tuple[bytes, ...]) -> int | None:
 
 
 def _head(stream: StreamValue, node_entries: int) -> dict[Reply, Reply]:
-    """What both forms of XINFO STREAM begin with."""
+    """The fields that XINFO STREAM answers first, with and without FULL. `node_entries` is stream-node-max-entries."""
     nodes = -(-size(stream) // (node_entries or NODE_ENTRIES))
     return {
         b"length": size(stream),
@@ -136,6 +140,7 @@ def _head(stream: StreamValue, node_entries: int) -> dict[Reply, Reply]:
 
 
 def _idempotency(idmp: IdmpState) -> dict[Reply, Reply]:
+    """The limits and counters of idempotency ids; `idmp-duration` is in seconds, `idmp-maxsize` is per producer."""
     return {
         b"idmp-duration": idmp.duration_s,
         b"idmp-maxsize": idmp.max_entries,
@@ -147,10 +152,12 @@ def _idempotency(idmp: IdmpState) -> dict[Reply, Reply]:
 
 
 def _entries_read(group: StreamGroup) -> int | None:
+    """How many entries the group has been given, None when that is unknown."""
     return None if group.entries_read == ENTRIES_READ_UNKNOWN else group.entries_read
 
 
 def _full_group(stream: StreamValue, name: bytes, group: StreamGroup, limit: int | None) -> Reply:
+    """A group as FULL describes it, with at most `limit` pending entries (None: all): id, consumer, time, count."""
     pending: list[Reply] = []
     for entry_id in islice(ids_from(group, FIRST_ID), limit):
         entry = group.pending[entry_id]
@@ -167,6 +174,7 @@ def _full_group(stream: StreamValue, name: bytes, group: StreamGroup, limit: int
 
 
 def _full_consumer(group: StreamGroup, name: bytes, limit: int | None) -> Reply:
+    """A consumer as FULL describes it, with at most `limit` of its pending entries (None: all): id, time, count."""
     pending: list[Reply] = []
     for entry_id in islice(ids_from(group, FIRST_ID, name), limit):
         entry = group.pending[entry_id]

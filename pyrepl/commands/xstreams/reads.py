@@ -1,14 +1,17 @@
 """XREAD and XREADGROUP: new entries of several streams, and the history of a consumer.
 
-XREADGROUP's `>` is another spelling of the greatest id of all, as in Redis.
+With XREADGROUP `>` asks for new entries, any other id for the history: the entries that the consumer has pending. As in
+Redis, `>` is another spelling of the greatest id of all, so a client that spells out that id asks for new entries too.
 
-They do not wait: with BLOCK and nothing there they answer an error, so that nobody asks again and again without a
-pause. Null at once is the answer without BLOCK, and as in Redis inside MULTI. With data there BLOCK means nothing.
+These commands do not wait yet. With BLOCK and nothing to answer they answer an error, as null would make the client ask
+again and again without a pause. Null is the answer without BLOCK and, as in Redis, inside MULTI. When there are
+entries, BLOCK has no effect.
 
-Propagation of XREADGROUP (Redis 8.2): what was given out as one XCLAIM per entry, the group's position as XGROUP SETID
-with its count. A consumer is made by asking, whether there is something for it to read or not (7.2); one that no
-XCLAIM names goes out as XGROUP CREATECONSUMER, which Redis does only with NOACK, so that its replicas may lack some.
-The history (an id instead of `>`) counts another delivery of each entry and, as in Redis, does not propagate that.
+Propagation of XREADGROUP (Redis 8.2): each entry that was given out goes out as one XCLAIM, and the group's position
+as one XGROUP SETID with the count of entries read. Asking is enough to add a consumer to the group, whether there is an
+entry for it or not (Redis 7.2). A new consumer that no XCLAIM names goes out as XGROUP CREATECONSUMER. Redis does that
+only with NOACK, so its replicas may lack consumers. Reading the history counts one more delivery of each entry, which
+is not propagated, as in Redis.
 """
 
 from __future__ import annotations
@@ -43,10 +46,11 @@ _UNBALANCED_IN_GROUP: Final = (
     "ERR Unbalanced 'xreadgroup' list of streams: for each stream key an ID or '>' must be specified."
 )
 _OPTION_SIZES: Final = {b"BLOCK": 2, b"COUNT": 2, b"GROUP": 3, b"NOACK": 1}
+"""Option -> how many words it takes, its name included. STREAMS takes all words that follow."""
 
 
 def _keys_of(argv: list[bytes]) -> list[int]:
-    """The first half of what follows STREAMS."""
+    """The positions of the keys: the first half of the words after STREAMS. None when the words make no sense."""
     at = 1
     while at < len(argv) and argv[at].upper() != b"STREAMS":
         size = _OPTION_SIZES.get(argv[at].upper())
@@ -62,7 +66,11 @@ AFTER_STREAMS: Final = Keys(0, 0, 0, _keys_of)
 
 @final
 class _Request:
-    """The arguments of XREAD or XREADGROUP; `limit` None for all, `ids` still as text, `waits` with BLOCK."""
+    """The arguments of XREAD or XREADGROUP.
+
+    `limit` is COUNT, None for all entries. `keys` and `ids` belong together in pairs; the ids are still text, as `$`
+    and `>` depend on the stream. `waits` is true when BLOCK is given. `group` is None for XREAD.
+    """
 
     __slots__ = ("consumer", "group", "ids", "keys", "limit", "name", "noack", "of_group", "waits")
 
@@ -78,6 +86,7 @@ class _Request:
         self.ids: tuple[bytes, ...] = ()
 
     def parse(self, words: tuple[bytes, ...], now_ms: int) -> None:
+        """Read all words after the command's name. Raises CommandError."""
         at = 0
         while at < len(words) and not self.keys:
             word = words[at].upper()
@@ -148,6 +157,7 @@ def _check_may_be_empty(call: Call, request: _Request) -> None:
 
 
 def _after(stream: StreamValue | None, text: bytes) -> StreamId:
+    """The id after which XREAD reads. `$` is the stream's last id, `+` the id before its last entry."""
     if text == b"$":
         return FIRST_ID if stream is None else stream.last_id
     if text == b"+":
@@ -158,7 +168,7 @@ def _after(stream: StreamValue | None, text: bytes) -> StreamId:
 
 
 def _before_last(stream: StreamValue | None) -> StreamId:
-    """Where reading finds the last entry and no other; without entries, where `$` stands."""
+    """The id before the last entry's, so that reading after it finds this entry alone. Without entries, as for `$`."""
     newest = None if stream is None else last(stream)
     if newest is None:
         return FIRST_ID if stream is None else stream.last_id
@@ -204,12 +214,13 @@ def xreadgroup(call: Call, *words: bytes) -> Reply:
 
 
 def _has_more(stream: StreamValue, group: StreamGroup) -> bool:
-    """Are there entries that the group has not been given yet?"""
+    """Does the stream have entries that the group has not been given yet?"""
     newest = last(stream)
     return newest is not None and newest[0] > group.last_id
 
 
 def _group_of(call: Call, key: bytes, name: bytes) -> tuple[StreamValue, StreamGroup]:
+    """The stream and its group. Raises CommandError NOGROUP when the key or the group is missing."""
     stream = call.db.read_as(StreamValue, key)
     group = None if stream is None else stream.groups.get(name)
     if stream is None or group is None:
@@ -220,7 +231,10 @@ def _group_of(call: Call, key: bytes, name: bytes) -> tuple[StreamValue, StreamG
 def _give(
     call: Call, stream: StreamValue, group: StreamGroup, names: tuple[bytes, bytes, bytes], request: _Request
 ) -> list[StreamEntry]:
-    """Hand the next entries of a group to a consumer and say so to the replicas; `names` are key, group, consumer."""
+    """Give the next entries of a group to a consumer, and propagate that.
+
+    `names` are (key, group, consumer). With NOACK the entries do not become pending.
+    """
     key, group_name, consumer = names
     start = next_id(group.last_id)
     assert start is not None
@@ -241,7 +255,10 @@ def _give(
 def _history(
     stream: StreamValue, group: StreamGroup, consumer: bytes, seen: StreamId, limit: int | None, now_ms: int
 ) -> list[Reply]:
-    """What a consumer has pending after an id; each counts as delivered once more. One deleted has no fields."""
+    """The entries that a consumer has pending with ids above `seen`, as a reply; at most `limit` of them.
+
+    Each counts as delivered once more. An entry that was deleted from the stream stands as its id and null.
+    """
     start = next_id(seen)
     replies: list[Reply] = []
     if start is None:
@@ -261,7 +278,10 @@ def _history(
 
 
 def _by_stream(found: list[tuple[bytes, Reply]], proto: int) -> Reply:
-    """Pairs for RESP2; a map for RESP3, where a stream that was named twice stands twice, as in Redis."""
+    """The reply: pairs of key and entries for RESP2, a map for RESP3, null when nothing was found.
+
+    A stream that the client named twice stands twice, as in Redis. A dict cannot hold that, so the map is encoded here.
+    """
     if not found:
         return NULL_ARRAY
     if proto < 3:
@@ -274,7 +294,7 @@ def _by_stream(found: list[tuple[bytes, Reply]], proto: int) -> Reply:
 
 
 def no_group(key: bytes, name: bytes, where: str = "") -> CommandError:
-    """For a group, or a stream, that is not there."""
+    """The error for a group that is missing, or whose stream is. `where` is added at the end of the text."""
     shown_key, shown_name = key.decode("utf-8", "surrogateescape"), name.decode("utf-8", "surrogateescape")
     return CommandError(f"NOGROUP No such key '{shown_key}' or consumer group '{shown_name}'{where}")
 
@@ -282,7 +302,11 @@ def no_group(key: bytes, name: bytes, where: str = "") -> CommandError:
 def propagate_claim(
     call: Call, key: bytes, group_name: bytes, group: StreamGroup, entry_id: StreamId, entry: PendingEntry
 ) -> None:
-    """Tell the replicas who has an entry now, since when, given how often; the form that XCLAIM has for that."""
+    """Tell the replicas who has an entry, when it was last delivered and how often.
+
+    XCLAIM with TIME, RETRYCOUNT, FORCE, JUSTID and LASTID sets exactly that, whatever the replica's clock says. LASTID
+    moves the group's position along.
+    """
     call.rewrite(
         b"XCLAIM",
         key,
@@ -302,12 +326,12 @@ def propagate_claim(
 
 
 def propagate_position(call: Call, key: bytes, group_name: bytes, group: StreamGroup) -> None:
-    """Tell the replicas how far a group has come."""
+    """Tell the replicas the last id that a group has been given, and its count of entries read."""
     call.rewrite(
         b"XGROUP", b"SETID", key, group_name, id_text(group.last_id), b"ENTRIESREAD", b"%d" % group.entries_read
     )
 
 
 def propagate_consumer(call: Call, key: bytes, group_name: bytes, consumer: bytes) -> None:
-    """Tell the replicas of a new consumer that nothing else names."""
+    """Tell the replicas of a new consumer that no other propagated command names."""
     call.rewrite(b"XGROUP", b"CREATECONSUMER", key, group_name, consumer)

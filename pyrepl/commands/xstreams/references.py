@@ -1,9 +1,12 @@
-"""Deletion of entries that groups still refer to: KEEPREF, DELREF, ACKED (Redis 8.2).
+"""Deletion of entries that groups still refer to: XDELEX, XACKDEL, and the words KEEPREF, DELREF, ACKED (Redis 8.2).
 
-An entry is referred to by a group that has not been given it yet, and by one that has it pending. KEEPREF, the default,
-deletes the entry and leaves it pending; DELREF takes it off all lists; ACKED leaves an entry that is referred to.
+A group refers to an entry while it has not been given the entry yet, and while it has the entry pending.
 
-Here are XDELEX and XACKDEL; XADD and XTRIM take the same words (`trim`). All go out as they came.
+- KEEPREF, the default, deletes the entry from the stream and leaves it pending in the groups.
+- DELREF also takes the entry off the pending lists of all groups.
+- ACKED deletes only an entry that no group refers to.
+
+XADD and XTRIM take the same words; see `trim`. XDELEX and XACKDEL are propagated as the client sent them.
 """
 
 from __future__ import annotations
@@ -25,24 +28,25 @@ DELREF: Final = b"DELREF"
 ACKED: Final = b"ACKED"
 POLICIES: Final = frozenset((KEEPREF, DELREF, ACKED))
 
+# What XDELEX and XACKDEL answer for each id.
 _NO_ID: Final = -1
 _DELETED: Final = 1
 _STILL_REFERENCED: Final = 2
 
 
 def is_referenced(stream: StreamValue, entry_id: StreamId) -> bool:
-    """Does a group still refer to the entry? O(groups)."""
+    """Does any group still refer to the entry with this id? O(groups)."""
     return any(group.last_id < entry_id or entry_id in group.pending for group in stream.groups.values())
 
 
 def forget_references(stream: StreamValue, entry_id: StreamId) -> None:
-    """Take the entry off all lists of pending entries."""
+    """Take the entry with this id off the pending lists of all groups."""
     for group in stream.groups.values():
         remove(group, entry_id)
 
 
 def may_delete(stream: StreamValue, entry_id: StreamId, policy: bytes) -> bool:
-    """May this entry be deleted? With DELREF this call also removes all references to it."""
+    """May the entry be deleted under this policy, one of POLICIES? DELREF takes it off all pending lists at once."""
     if policy == ACKED:
         return not is_referenced(stream, entry_id)
     if policy == DELREF:
@@ -100,7 +104,10 @@ def xackdel(call: Call, key: bytes, name: bytes, *words: bytes) -> list[int]:
 
 
 def _arguments(words: tuple[bytes, ...]) -> tuple[bytes, tuple[bytes, ...]]:
-    """(policy, ids) of `[KEEPREF | DELREF | ACKED] IDS count id ...`, in any order. Raises CommandError."""
+    """(policy, ids as text) of `[KEEPREF | DELREF | ACKED] IDS count id ...`; the policy may stand before or after IDS.
+
+    Raises CommandError.
+    """
     policy = b""
     ids: tuple[bytes, ...] | None = None
     at = 0

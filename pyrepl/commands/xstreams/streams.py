@@ -1,9 +1,10 @@
 """Streams as a log: XADD, XLEN, XRANGE, XREVRANGE, XDEL, XTRIM, XSETID.
 
-Reading across streams and by group is `reads`, groups are `groups` and `claims`, XINFO is
-`info`; the log itself is `log`, messages that are added only once are `idmp`.
+Reading several streams and reading by group are in `reads`, groups in `groups` and `claims`, XINFO is in `info`. The
+log itself is `log`; messages that are added only once are in `idmp`.
 
-Propagation: an id that we chose and a trim that we rounded go out exact (`XADD s MAXLEN = 5 1700000000000-0 f v`).
+A replica must get the same entries, so what this node decided is propagated exactly: the id that it chose for `*`, and
+the length or id that it trimmed to for `~` (`XADD s MAXLEN = 5 1700000000000-0 f v`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ _NOT_ABOVE: Final = "ERR The ID specified in XADD is equal or smaller than the t
 class _NewEntry:
     """The arguments of XADD after the key.
 
-    `ms` is None for `*`, `seq` for `ms-*` as well; the id stands at `id_at`, and the fields after it.
+    `ms` and `seq` are the id asked for: both are None for `*`, `seq` alone is None for `ms-*`. `id_at` is the position
+    of the id in the words; the fields follow it.
     """
 
     __slots__ = ("id_at", "idempotency", "make_stream", "ms", "seq", "trim")
@@ -59,7 +61,10 @@ class _NewEntry:
         return self.seq is not None
 
     def parse(self, words: tuple[bytes, ...], *, from_master: bool) -> None:
-        """Three words or more, which the arity grants. Raises CommandError."""
+        """Read the words after the key; the command's arity sees to it that there are at least three.
+
+        `from_master` is true for a command that our master sent. Raises CommandError.
+        """
         if words[0] == b"*" and len(words) % 2:
             return
         limit: int | None = None
@@ -104,7 +109,11 @@ class _NewEntry:
             self.ms, self.seq = strict_id(text)
 
     def id_after(self, last_id: StreamId, now_ms: int) -> StreamId:
-        """The id to give: as asked for, or chosen above `last_id`. CommandError when that is impossible."""
+        """The id of the new entry: the one asked for, or one that is chosen above `last_id`.
+
+        A chosen id is `now_ms`-0, or the next id after `last_id` when the clock is not ahead of that. Raises
+        CommandError for an id asked for that is not above `last_id`, and when `last_id` is the greatest id of all.
+        """
         if last_id == LAST_ID:
             raise CommandError("ERR The stream has exhausted the last possible ID, unable to add more items")
         ms, seq = self.ms, self.seq
@@ -124,7 +133,7 @@ class _NewEntry:
 
 
 def new_stream(call: Call) -> StreamValue:
-    """An empty stream as the directives want it."""
+    """An empty stream, with the limits for idempotency ids that the directives stream-idmp-* set."""
     return StreamValue(idmp=IdmpState.of_new(limits_of_new(call.node.settings)))
 
 
@@ -223,7 +232,7 @@ def xtrim(call: Call, key: bytes, *words: bytes) -> int:
 def xsetid(call: Call, key: bytes, last_id_text: bytes, *options: bytes) -> Simple:
     """Set a stream's last id and counters; for internal use
 
-    No change of the key for WATCH, as in Redis.
+    This does not count as a change of the key for WATCH, as in Redis.
     """
     last_id = strict_id(last_id_text)
     entries_added, max_deleted_id = _setid_options(last_id, options)
@@ -248,7 +257,7 @@ def xsetid(call: Call, key: bytes, last_id_text: bytes, *options: bytes) -> Simp
 
 
 StreamReply = list[bytes | list[bytes]]
-"""[id, [field, value, ...]]."""
+"""An entry in a reply: [id, [field, value, field, value, ...]]."""
 
 
 def entry_reply(entry: StreamEntry) -> StreamReply:
@@ -262,7 +271,7 @@ def entries_reply(entries: list[StreamEntry]) -> list[StreamReply]:
 
 
 def _count_option(options: tuple[bytes, ...]) -> int | None:
-    """COUNT of the range commands: None when not given, 0 for zero and less."""
+    """COUNT of the range commands: None when it is not given, 0 for zero and below. Raises CommandError."""
     count: int | None = None
     for i in range(0, len(options), 2):
         if options[i].upper() != b"COUNT" or i + 1 == len(options):
@@ -272,7 +281,10 @@ def _count_option(options: tuple[bytes, ...]) -> int | None:
 
 
 def _setid_options(last_id: StreamId, options: tuple[bytes, ...]) -> tuple[int | None, StreamId]:
-    """ENTRIESADDED (None when not given) and MAXDELETEDID (0-0 when not given)."""
+    """XSETID's ENTRIESADDED (None when it is not given) and MAXDELETEDID (0-0 when it is not given).
+
+    Raises CommandError for a negative count and for a MAXDELETEDID above `last_id`.
+    """
     entries_added: int | None = None
     max_deleted_id = FIRST_ID
     for i in range(0, len(options), 2):

@@ -1,8 +1,11 @@
 """MAXLEN and MINID: the trimming options of XADD and XTRIM, what they remove, and how that is told to replicas.
 
-`~` trims whole nodes only. Redis's nodes end at stream-node-max-entries or stream-node-max-bytes; here they are runs of
-so many entries from the oldest on, so the length left after `~` may differ from Redis's, within what `~` allows. It is
-propagated as `=` with the exact bound that gives the same result, so replicas do agree.
+`~` allows the command to remove whole nodes only and to leave more entries than asked for. In Redis a node ends at
+stream-node-max-entries or stream-node-max-bytes. Here each stream-node-max-entries entries, counted from the oldest,
+are a node. So the length that `~` leaves may differ from Redis's, within what `~` allows.
+
+The replicas must keep the same entries, and may have other nodes. So `~` is propagated as `=` with the exact bound that
+has the same result.
 """
 
 from __future__ import annotations
@@ -17,23 +20,24 @@ from pyrepl.errors import CommandError
 from pyrepl.rdb.values import StreamId, StreamValue
 
 _LIMIT_NODES: Final = 100
-"""How many nodes `~` removes at most when LIMIT is not given."""
+"""How many nodes `~` removes at most when LIMIT is not given (Redis 6.2)."""
 _LIMIT_ENTRIES: Final = 1_000_000
-"""And how many entries, however large the nodes are."""
+"""How many entries `~` removes at most when LIMIT is not given, however large the nodes are (Redis 6.2)."""
 
 
 @final
 class Trim:
     """The trimming options of one command.
 
-    `maxlen` or `minid` is set when there is a strategy, never both. `limit` None means no limit. `at` is the position
-    of the bound in the arguments parsed; the word before it is `~` when `approximate`.
+    `maxlen` is an entry count, `minid` the least id to keep; at most one of them is set. `limit` is the greatest number
+    of entries to remove, None for no limit. `at` is the position of the bound in the words parsed; the word before it
+    is `~` when `approximate` is true.
     """
 
     __slots__ = ("approximate", "at", "limit", "maxlen", "minid", "node_entries", "policy")
 
     def __init__(self, node_entries: int) -> None:
-        """`node_entries` as stream-node-max-entries."""
+        """`node_entries` is the value of stream-node-max-entries, where 0 means no limit."""
         self.node_entries = node_entries or NODE_ENTRIES
         self.maxlen: int | None = None
         self.minid: StreamId | None = None
@@ -41,16 +45,17 @@ class Trim:
         self.limit: int | None = None
         self.at = 0
         self.policy = b""
-        """What becomes of entries that groups refer to, one of POLICIES; empty while none is given."""
+        """What happens to entries that groups refer to: one of `references.POLICIES`, empty when none is given."""
 
     @property
     def is_given(self) -> bool:
         return self.maxlen is not None or self.minid is not None
 
     def take(self, words: tuple[bytes, ...], at: int) -> int:
-        """Parse `MAXLEN|MINID [=|~] bound` at position `at` of `words`; the position after it.
+        """Parse `MAXLEN|MINID [=|~] bound` at position `at` of `words`, and return the position after it.
 
-        At least one word must follow the option's name.
+        At least one word must follow the option's name. Raises CommandError for a bound that is no number >= 0, or no
+        id, and for a second such option.
         """
         if self.is_given:
             raise CommandError("ERR syntax error, MAXLEN and MINID options at the same time are not compatible")
@@ -69,14 +74,18 @@ class Trim:
         return bound_at + 1
 
     def take_policy(self, word: bytes) -> bool:
-        """Take KEEPREF, DELREF or ACKED; False for another word, or if one was given before."""
+        """Note the word if it is KEEPREF, DELREF or ACKED. False for another word, and for a second of the three."""
         if self.policy or word not in POLICIES:
             return False
         self.policy = word
         return True
 
     def settle_limit(self, limit: int | None, *, from_master: bool) -> None:
-        """Decide on LIMIT (None: not given) once all options are read; a master's word is exact and has no limit."""
+        """Set `limit` once all options are read; the argument is LIMIT's number, None when LIMIT is not given.
+
+        A command that our master sent has no limit: it states the exact bound that the master has trimmed to. Raises
+        CommandError for LIMIT without MAXLEN or MINID, and for LIMIT without `~`.
+        """
         if limit and not self.is_given:
             raise CommandError("ERR syntax error, LIMIT cannot be used without specifying a trimming strategy")
         if from_master:
@@ -89,7 +98,7 @@ class Trim:
             self.limit = min(_LIMIT_NODES * self.node_entries, _LIMIT_ENTRIES)
 
     def apply(self, stream: StreamValue) -> int:
-        """Remove what is to go; how many entries that were."""
+        """Remove the oldest entries that are beyond the bound, and return how many they were; 0 without a bound."""
         if self.is_given and self.policy in (DELREF, ACKED):
             return self._apply_one_by_one(stream)
         if self.maxlen is not None:
@@ -105,7 +114,11 @@ class Trim:
         return count
 
     def _apply_one_by_one(self, stream: StreamValue) -> int:
-        """As each entry is looked at, `~` is no reason to leave any; only LIMIT counts whole nodes (Redis 8.2)."""
+        """Trim with DELREF or ACKED, where each entry is looked at; how many entries were removed.
+
+        Leaving whole nodes would save no work here, so `~` leaves none. But LIMIT still counts whole nodes: a node that
+        would pass it is left (Redis 8.2). A trim leaves no tombstone, so `max_deleted_id` is put back.
+        """
         excess = size(stream) if self.maxlen is None else size(stream) - self.maxlen
         doomed: list[StreamId] = []
         for place, (entry_id, _) in enumerate(stream.held[stream.head :]):
@@ -124,7 +137,10 @@ class Trim:
         return len(doomed)
 
     def exact(self, argv: list[bytes], offset: int, stream: StreamValue) -> list[bytes]:
-        """`argv` with `= bound` in place of `~ bound`, for replicas; position 0 of the words parsed is argv[offset]."""
+        """`argv` with `= bound` in place of `~ bound`, for replicas. To be called after `apply`.
+
+        `offset` is the position in `argv` of the first of the words that were parsed.
+        """
         rewritten = list(argv)
         rewritten[offset + self.at - 1] = b"="
         if self.maxlen is not None:
@@ -137,7 +153,7 @@ class Trim:
 
 
 def limit_argument(text: bytes) -> int:
-    """LIMIT's count; 0 means no limit."""
+    """LIMIT's number of entries, >= 0; 0 means no limit. Raises CommandError."""
     limit = integer_argument(text)
     if limit < 0:
         raise CommandError("ERR The LIMIT argument must be >= 0.")
@@ -145,7 +161,10 @@ def limit_argument(text: bytes) -> int:
 
 
 def parse_trim(words: tuple[bytes, ...], node_entries: int, *, from_master: bool) -> Trim:
-    """The arguments of XTRIM after the key."""
+    """Parse the arguments of XTRIM after the key. Raises CommandError.
+
+    `node_entries` is the value of stream-node-max-entries; `from_master` is true for a command that our master sent.
+    """
     trim = Trim(node_entries)
     limit: int | None = None
     at = 0
