@@ -1,9 +1,8 @@
 """Runs of keys decoded at once, as C: strings and packed collections out of a buffer, straight into a dictionary.
 
-The plain form is in `RdbReader`, which decodes everything, key by key, in any form of the package, and in
-`pyrepl.rdb.plain_bulk`, which keeps the same collections packed. What is taken here is only what is complete, in order,
-and as Redis writes it; at anything else the run ends, before the key at which it was met, and the reader goes on from
-there and has the words for what is wrong.
+The plain form is `pyrepl.rdb.plain_bulk`. What is taken here is only what is complete, in order, and as Redis writes
+it; at anything else the run ends, before the key at which it was met. `RdbReader`, which decodes any key, one at a
+time, goes on from there and has the words for what is wrong.
 
 A packed collection is checked as its decoder would check it (`checks`) and then kept as it is: an instance of the
 `bytes` class that the caller names for its RDB type.
@@ -27,6 +26,7 @@ if cython.compiled:
     from cython.cimports.pyrepl.rdb.compiled.places import AT_ONCE, ask_for_place, ask_for_rival
     from cython.cimports.pyrepl.rdb.compiled.raw import (
         BytesObject,
+        DictObject,
         Ref,
         Type,
         dict_set,
@@ -123,10 +123,13 @@ class Bulk:
     @cython.cfunc
     @cython.exceptval(-1)
     def _store(self, found: cython.pointer[Found], table: cython.pointer[Ref], also: dict, expires: dict) -> cython.int:
-        """Put one key into the table; it is left to the caller, and 0 returned, if it is there already."""
+        """Put one key into the table; 0, and it stays the caller's, if it is there already or memory is out."""
         if also and cython.cast(object, found.key) in also:
             return 0
-        if dict_set_default(table, found.key, found.value) is not found.value:
+        # The size says whether the key is new. The value in the table does not: CPython has one object for each byte.
+        size: cython.Py_ssize_t = cython.cast(cython.pointer[DictObject], table).ma_used
+        dict_set_default(table, found.key, found.value)
+        if cython.cast(cython.pointer[DictObject], table).ma_used == size:
             return 0
         if found.expiring:
             at: cython.pointer[Ref] = new_int(found.at_ms)
