@@ -1,13 +1,156 @@
-"""A key whose collection is kept packed, in plain Python: with the reader's loop of strings, it is `compiled.bulk`."""
+"""Runs of keys decoded in one loop, in plain Python: the form of `compiled.bulk` for a build that compiled nothing.
+
+Strings, and collections that stay packed, are most of what a snapshot holds. Whatever is neither, and whatever is cut
+or not in order, is left to the reader, which decodes any key and has the words for what is wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from struct import Struct
+from struct import error as struct_error
+from typing import Final, final
 
-from pyrepl.rdb.cursor import Cursor
+from pyrepl.rdb import opcodes
+from pyrepl.rdb.cursor import Cursor, Malformed, ShortInput
 from pyrepl.rdb.soundness import is_sound
 from pyrepl.rdb.strings import decode_string
+from pyrepl.rdb.taker import Taker
 from pyrepl.rdb.types.list import LIST_QUICKLIST2
+
+_EXPIRETIME_MS: Final = opcodes.EXPIRETIME_MS.number
+_FREQ: Final = opcodes.FREQ.number
+_IDLE: Final = opcodes.IDLE.number
+
+_I64: Final = Struct("<q")
+
+
+@final
+class PlainBulk:
+    """Decodes runs of keys for one snapshot.
+
+    `classes`: RDB type -> the class of bytes that collections of this type are kept in, as they stand in the file.
+    `known`: the numbers of the opcodes that the snapshot's version has.
+
+    Where `compiled.bulk` takes expiries alone, this one takes idle times and frequencies of strings as well: the reader
+    would need three turns for such a key, which in plain Python costs more than the key itself.
+    """
+
+    __slots__ = ("_classes", "_expiry_ms", "_freq", "_idle_s", "_known")
+
+    def __init__(self, classes: Mapping[int, type[bytes]], known: Collection[int]) -> None:
+        self._classes = classes
+        self._known = known
+        # What stands before the key at work; None where nothing does.
+        self._expiry_ms: int | None = None
+        self._idle_s: int | None = None
+        self._freq: int | None = None
+
+    def run(
+        self,
+        cursor: Cursor,
+        taker: Taker,
+        also: Collection[bytes],
+        expires: dict[bytes, int],
+        idles: dict[bytes, int],
+        freqs: dict[bytes, int],
+    ) -> int:
+        """Give the keys that stand at the cursor to `taker`, as long as they are strings or packed; how many they were.
+
+        The run ends before a key that the taker holds or that is in `also`, before one that is cut or broken, and
+        before anything that is not of these kinds; the cursor's position and mark are set to that place. Expiries
+        (Unix ms), idle times (seconds) and frequencies (0 to 255) go to the three dictionaries.
+        """
+        buf = cursor.buf
+        end = cursor.end
+        holds = taker.holds
+        add = taker.add
+        taken = 0
+        mark = pos = cursor.pos
+        try:
+            while True:
+                # 0, the type of strings, where no attribute stands before the key.
+                first = buf[pos]
+                if first:
+                    pos = self._decode_attributes(buf, pos)
+                    if buf[pos]:
+                        if self._idle_s is not None or self._freq is not None:
+                            break
+                        cursor.pos = pos
+                        found = decode_packed(cursor, self._classes)
+                        if found is None or holds(found[0]) or found[0] in also:
+                            break
+                        add(found[0], found[1])
+                        if self._expiry_ms is not None:
+                            expires[found[0]] = self._expiry_ms
+                        taken += 1
+                        mark = pos = cursor.pos
+                        continue
+                size = buf[pos + 1]
+                start = pos + 2
+                if size > 63:
+                    if size > 127:
+                        break
+                    size = (size & 63) << 8 | buf[start]
+                    start += 1
+                pos = start + size
+                key = buf[start:pos]
+                size = buf[pos]
+                start = pos + 1
+                if size < 64:
+                    pos = start + size
+                    value = buf[start:pos]
+                elif size < 128:
+                    start += 1
+                    pos = start + ((size & 63) << 8 | buf[start - 1])
+                    value = buf[start:pos]
+                else:
+                    cursor.pos = pos
+                    value = decode_string(cursor)
+                    pos = cursor.pos
+                if pos > end or holds(key) or key in also:
+                    break
+                add(key, value)
+                taken += 1
+                if first:
+                    if self._expiry_ms is not None:
+                        expires[key] = self._expiry_ms
+                    if self._idle_s is not None:
+                        idles[key] = self._idle_s
+                    if self._freq is not None:
+                        freqs[key] = self._freq
+                mark = pos
+        except (IndexError, struct_error, ShortInput, Malformed):
+            pass
+        cursor.pos = cursor.mark = mark
+        return taken
+
+    def _decode_attributes(self, buf: bytes, pos: int) -> int:
+        """Note the expiry, idle time and frequency that stand at `pos`; the position of what follows them.
+
+        Raises IndexError or struct.error where the bytes end.
+        """
+        known = self._known
+        self._expiry_ms = self._idle_s = self._freq = None
+        while True:
+            kind = buf[pos]
+            if kind not in known:
+                return pos
+            if kind == _EXPIRETIME_MS:
+                self._expiry_ms = _I64.unpack_from(buf, pos + 1)[0]
+                pos += 9
+            elif kind == _FREQ:
+                self._freq = buf[pos + 1]
+                pos += 2
+            elif kind == _IDLE and buf[pos + 1] < 128:
+                if buf[pos + 1] < 64:
+                    self._idle_s = buf[pos + 1]
+                    pos += 2
+                else:
+                    self._idle_s = (buf[pos + 1] & 63) << 8 | buf[pos + 2]
+                    pos += 3
+            else:
+                return pos
 
 
 def decode_packed(cursor: Cursor, classes: Mapping[int, type[bytes]]) -> tuple[bytes, bytes] | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from struct import Struct
-from struct import error as struct_error
 from typing import Final, NamedTuple, final
 
 from pyrepl.errors import CorruptData
@@ -37,7 +36,7 @@ from pyrepl.rdb.events import (
     SlotInfo,
 )
 from pyrepl.rdb.length import decode_length
-from pyrepl.rdb.plain_bulk import decode_packed
+from pyrepl.rdb.plain_bulk import PlainBulk
 from pyrepl.rdb.slots import decode_slot_import
 from pyrepl.rdb.strings import decode_string
 from pyrepl.rdb.taker import DictTaker, Into, PresizeFor, Taker
@@ -56,11 +55,6 @@ _NONE: Final = -1
 _TOLD_CLASSES: Final = 16
 """Classes of modules' metadata that are told; a file may name millions."""
 
-_EXPIRETIME_MS: Final = opcodes.EXPIRETIME_MS.number
-_FREQ: Final = opcodes.FREQ.number
-_IDLE: Final = opcodes.IDLE.number
-
-_I64: Final = Struct("<q")
 _U64_LE: Final = Struct("<Q")
 _I32: Final = Struct("<i")
 
@@ -132,6 +126,7 @@ class RdbReader:
         "_opcodes",
         "_others",
         "_packed",
+        "_plain",
         "_presize_for",
         "_row",
         "_strings",
@@ -153,7 +148,9 @@ class RdbReader:
         self._packed = packed
         self._into = into
         self._presize_for = presize_for
+        # One of the two takes runs of keys, from the header on: the compiled form where there is one.
         self._bulk: bulk.Bulk | None = None
+        self._plain: PlainBulk | None = None
         self._cursor = Cursor(limits.max_string_bytes, limits.max_count, limits.input_bytes)
         self._chunks: list[bytes] = []
         self._held = 0
@@ -208,6 +205,10 @@ class RdbReader:
             return []
         buf = self._join()
         cursor.load(buf)
+        if self._decode is None:
+            # The cut fell before the value of this key: the key is decoded anew, and perhaps not by `_decode_item`.
+            self._row = None
+            self._key = None
         try:
             self._decode_all(cursor)
         except ShortInput:
@@ -265,7 +266,10 @@ class RdbReader:
         self._opcodes = opcodes.opcodes_of(version)
         self._packed = {number: kind for number, kind in self._packed.items() if number in self._types}
         if bulk.COMPILED:
-            self._bulk = bulk.Bulk(self._packed, self._limits.max_string_bytes, _EXPIRETIME_MS in self._opcodes)
+            reads_ms = opcodes.EXPIRETIME_MS.number in self._opcodes
+            self._bulk = bulk.Bulk(self._packed, self._limits.max_string_bytes, reads_ms)
+        else:
+            self._plain = PlainBulk(self._packed, self._opcodes)
         self.version = version
         cursor.commit()
         self._events.append(Header(version))
@@ -282,96 +286,8 @@ class RdbReader:
             cursor.pos = cursor.mark = self._bulk.position
             self._taken += self._bulk.keys
             return
-        buf = cursor.buf
-        end = cursor.end
-        holds = self._taker.holds
-        add = self._taker.add
-        others = self._others
-        mark = pos = cursor.pos
-        try:
-            while True:
-                if buf[pos]:
-                    pos = self._decode_attributes(buf, pos)
-                    if buf[pos]:
-                        cursor.pos = pos
-                        if not self._take_packed(cursor):
-                            break
-                        mark = pos = cursor.pos
-                        continue
-                    has_attributes = True
-                else:
-                    has_attributes = False
-                size = buf[pos + 1]
-                start = pos + 2
-                if size > 63:
-                    if size > 127:
-                        break
-                    size = (size & 63) << 8 | buf[start]
-                    start += 1
-                pos = start + size
-                key = buf[start:pos]
-                size = buf[pos]
-                start = pos + 1
-                if size < 64:
-                    pos = start + size
-                    value = buf[start:pos]
-                elif size < 128:
-                    start += 1
-                    pos = start + ((size & 63) << 8 | buf[start - 1])
-                    value = buf[start:pos]
-                else:
-                    cursor.pos = pos
-                    value = decode_string(cursor)
-                    pos = cursor.pos
-                if pos > end or holds(key) or key in others:
-                    break
-                add(key, value)
-                self._taken += 1
-                if has_attributes:
-                    self._finish_key(key)
-                mark = pos
-        except (IndexError, struct_error, ShortInput, Malformed):
-            pass
-        self._drop_key()
-        cursor.pos = cursor.mark = mark
-
-    def _take_packed(self, cursor: Cursor) -> bool:
-        """Take in a key whose value is kept packed; False for what `_decode_item` is to decode."""
-        found = None
-        if self._idle_s == _NONE and self._freq == _NONE:
-            found = decode_packed(cursor, self._packed)
-        if found is None or self._taker.holds(found[0]) or found[0] in self._others:
-            return False
-        self._taker.add(found[0], found[1])
-        self._taken += 1
-        self._finish_key(found[0])
-        return True
-
-    def _decode_attributes(self, buf: bytes, pos: int) -> int:
-        """Take in the expiry, idle time and frequency that stand at `pos`; where something else comes.
-
-        Raises IndexError or struct.error where the bytes end.
-        """
-        known = self._opcodes
-        while True:
-            kind = buf[pos]
-            if kind not in known:
-                return pos
-            if kind == _EXPIRETIME_MS:
-                self._expiry_ms = _I64.unpack_from(buf, pos + 1)[0]
-                pos += 9
-            elif kind == _FREQ:
-                self._freq = buf[pos + 1]
-                pos += 2
-            elif kind == _IDLE and buf[pos + 1] < 128:
-                if buf[pos + 1] < 64:
-                    self._idle_s = buf[pos + 1]
-                    pos += 2
-                else:
-                    self._idle_s = (buf[pos + 1] & 63) << 8 | buf[pos + 2]
-                    pos += 3
-            else:
-                return pos
+        assert self._plain is not None
+        self._taken += self._plain.run(cursor, self._taker, self._others, self._expires, self._idles, self._freqs)
 
     def _decode_item(self, cursor: Cursor) -> None:
         """One opcode with its data, or a key up to its value."""

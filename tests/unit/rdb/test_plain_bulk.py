@@ -1,23 +1,27 @@
-"""Keys whose collections are kept packed, in plain Python."""
+"""Runs of strings and packed collections in plain Python: what is taken, where a run ends, and as the compiled form."""
 
 from __future__ import annotations
 
+import struct
 from typing import Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyrepl.rdb import opcodes
 from pyrepl.rdb.compiled import bulk
 from pyrepl.rdb.cursor import Cursor, Malformed, ShortInput
 from pyrepl.rdb.packed.intset import encode_intset
 from pyrepl.rdb.packed.listpack import encode_listpack
-from pyrepl.rdb.plain_bulk import decode_packed
+from pyrepl.rdb.plain_bulk import PlainBulk, decode_packed
 from pyrepl.rdb.strings import encode_compressed, encode_string
+from pyrepl.rdb.taker import DictTaker
 from pyrepl.rdb.types.hash import HASH_LISTPACK
 from pyrepl.rdb.types.list import LIST_QUICKLIST2
 from pyrepl.rdb.types.set import SET_INTSET, SET_LISTPACK
 from pyrepl.rdb.types.zset import ZSET_LISTPACK
+from pyrepl.rdb.versions import numbered
 
 
 class Kept(bytes):
@@ -31,6 +35,83 @@ CLASSES: Final[dict[int, type[bytes]]] = dict.fromkeys(KINDS, Kept)
 PAIR: Final = encode_listpack([b"f", b"v"])
 HASH: Final = bytes((HASH_LISTPACK,)) + b"\x01k" + encode_string(PAIR)
 LIST: Final = bytes((LIST_QUICKLIST2,)) + b"\x01k\x01\x02" + encode_string(PAIR)
+
+MS: Final = b"\xfc" + struct.pack("<q", 1234)
+RUN: Final = (
+    b"\x00\x01a\x01b",
+    MS + b"\x00\x01e\x02ee",
+    b"\x00\x40\x46" + b"k" * 70 + b"\x40\x64" + b"v" * 100,
+    MS + HASH,
+    b"\xf9\x07" + MS + b"\x00\x01f\xc0\x05",
+    b"\xf8\x41\x02\x00\x01i" + encode_compressed(b"ab" * 50),
+    b"\xf8\x05\x00\x01j\x00",
+)
+"""Keys with all that may stand before them."""
+
+
+class Taken:
+    """What one run over `data` took, and how far it came."""
+
+    def __init__(self, data: bytes, also: tuple[bytes, ...] = (), version: int = 11) -> None:
+        self.values: dict[bytes, bytes] = {}
+        self.expires: dict[bytes, int] = {}
+        self.idles: dict[bytes, int] = {}
+        self.freqs: dict[bytes, int] = {}
+        cursor = Cursor(1 << 20, 1 << 20)
+        cursor.load(data)
+        plain = PlainBulk(CLASSES, opcodes.opcodes_of(numbered(version)))
+        count = plain.run(cursor, DictTaker(self.values), also, self.expires, self.idles, self.freqs)
+        assert count == len(self.values)
+        assert cursor.pos == cursor.mark
+        self.size = cursor.pos
+
+
+def test_a_run_takes_keys_with_what_stands_before_them() -> None:
+    taken = Taken(b"".join(RUN))
+    assert taken.size == sum(map(len, RUN))
+    assert taken.values == {
+        b"a": b"b", b"e": b"ee", b"k" * 70: b"v" * 100, b"k": PAIR, b"f": b"5", b"i": b"ab" * 50, b"j": b""
+    }  # fmt: skip
+    assert type(taken.values[b"k"]) is Kept
+    assert taken.expires == {b"e": 1234, b"k": 1234, b"f": 1234}
+    assert taken.idles == {b"i": 258, b"j": 5}
+    assert taken.freqs == {b"f": 7}
+
+
+def test_a_run_ends_before_the_key_that_is_cut() -> None:
+    data = b"".join(RUN)
+    ends = [sum(map(len, RUN[:count])) for count in range(len(RUN) + 1)]
+    for size in range(len(data) + 1):
+        taken = Taken(data[:size])
+        assert taken.size == max(end for end in ends if end <= size)
+        assert len(taken.values) == ends.index(taken.size)
+        assert not {*taken.expires, *taken.idles, *taken.freqs} - taken.values.keys()
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        RUN[0],  # a key that is there already
+        b"\x00\x04also\x01v",
+        MS + HASH.replace(b"\x01k", b"\x04also"),
+        b"\xfe\x01",  # another database
+        b"\xfd\x01\x00\x00\x00\x00\x01s\x01v",  # an expiry in seconds
+        b"\xf9\x07" + HASH,  # a packed collection whose frequency is known
+        MS + b"\x01\x01l\x01\x01i",  # a list element by element
+        b"\x00\x01c\xc3\x03\x40\xffabc",  # a compressed string that lies
+    ],
+)
+def test_a_run_ends_before_what_the_reader_is_to_decode(then: bytes) -> None:
+    taken = Taken(RUN[0] + then + b"\x00\x01z\x01z", also=(b"also",))
+    assert taken.size == len(RUN[0])
+    assert taken.values == {b"a": b"b"}
+    assert not taken.expires and not taken.freqs
+
+
+def test_attributes_are_those_of_the_version() -> None:
+    assert Taken(MS + RUN[0], version=3).values == {b"a": b"b"}
+    assert Taken(MS + RUN[0], version=2).values == {}
+    assert Taken(b"\xf9\x07" + RUN[0], version=8).values == {}
 
 
 def decoded(data: bytes, classes: dict[int, type[bytes]] = CLASSES) -> tuple[bytes, bytes] | None:
@@ -96,3 +177,21 @@ def test_both_forms_keep_the_same(kind: int, value: bytes) -> None:
         table: dict[bytes, bytes] = {}
         bulk.Bulk(CLASSES, 1 << 20, True).run(data, 0, table, {}, {})
         assert table == ({} if kept is None else {b"k": value})
+
+
+PIECES: Final = st.lists(st.one_of(st.sampled_from([*RUN, b"\xfe\x01"]), st.binary(max_size=3)), max_size=6)
+
+
+@given(PIECES)
+def test_both_forms_take_the_same_runs(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    plain = Taken(data)
+    if bulk.COMPILED:
+        table: dict[bytes, bytes] = {}
+        expires: dict[bytes, int] = {}
+        compiled = bulk.Bulk(CLASSES, 1 << 20, True)
+        compiled.run(data, 0, table, {}, expires)
+        # The compiled form leaves keys with an idle time or a frequency to the reader; up to there they are the same.
+        assert list(table.items()) == list(plain.values.items())[: len(table)]
+        assert expires == {key: at for key, at in plain.expires.items() if key in table}
+        assert compiled.position == plain.size or data[compiled.position] in (0xF8, 0xF9, 0xFC)

@@ -115,6 +115,14 @@ def test_an_end_too_early() -> None:
     assert "in a value of type set-hashtable, key b'the key' of DB 0 (at byte 25)" in str(refusal(data[:26]))
 
 
+def test_an_error_names_no_key_that_is_decoded_meanwhile() -> None:
+    data = snapshot(10, b"\x00\x01a\x02bc" + b"\xf6\x01a")
+    reader = RdbReader()
+    reader.feed(data[:13])
+    with pytest.raises(CorruptData, match=r"Pre-release function format not supported \(at byte 15\)"):
+        reader.feed(data[13:])
+
+
 def test_errors_name_type_key_and_byte() -> None:
     head = b"\xfe\x03" + key(0, b"first", text(b"x"))
     broken = refusal(snapshot(10, head + key(11, b"numbers", b"\x05abcde")))
