@@ -117,7 +117,7 @@ class App:
         self.sampler = EventSampler(node, replicas.story, event_log, clock)
         self.services = Services(
             ports,
-            NodeSettings(node, options, log, event_log),
+            NodeSettings(node, options, replicas.story, log),
             log,
             event_log,
             Expiring(node, dispatcher, signals, clock),

@@ -96,8 +96,7 @@ class Life:
         -LOADING."""
         await self._beginning.load()
         self._services.begin()
-        self._ports.tell_ready()
-        self._announcer.ready()
+        self._announcer.ready(self._ports.listeners)
 
     async def _leave(self) -> None:
         """Stop everything. Client connections are closed last, as replies may still wait to be written."""

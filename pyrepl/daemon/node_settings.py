@@ -6,7 +6,7 @@ Parts that read a setting at each use need nothing from this module. Parts that 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import final
 
 from pyrepl.daemon.log_sink import Log
@@ -15,8 +15,7 @@ from pyrepl.daemon.service import Service
 from pyrepl.errors import ConfigError
 from pyrepl.node.node import Node
 from pyrepl.observability.event import Level
-from pyrepl.observability.eventlog.record import Record
-from pyrepl.observability.eventlog.records import BacklogResized
+from pyrepl.observability.telling.master_end import MasterEnd
 from pyrepl.replication.dialects import dialects_of
 from pyrepl.replication.roster import RosterOptions
 
@@ -25,12 +24,12 @@ from pyrepl.replication.roster import RosterOptions
 class NodeSettings(Service):
     """Hands settings to the node's state, its replication, its log and the working directory."""
 
-    def __init__(self, node: Node, options: RosterOptions, log: Log, tell: Callable[[Record], None]) -> None:
-        """`options` are the options of the node's roster; `tell` takes the records of the event log."""
+    def __init__(self, node: Node, options: RosterOptions, story: MasterEnd, log: Log) -> None:
+        """`options` are the options of the node's roster; `story` tells of the backlog."""
         self._node = node
         self._options = options
         self._log = log
-        self._tell = tell
+        self._story = story
 
     def settings_changed(self, names: Collection[str]) -> None:
         if "dir" in names:
@@ -51,9 +50,9 @@ class NodeSettings(Service):
         backlog = self._node.replication.backlog
         wanted_bytes = self._node.settings.repl_backlog_size
         if backlog.capacity != wanted_bytes:
-            before = backlog.capacity
+            before_bytes = backlog.capacity
             backlog.resize(wanted_bytes)
-            self._tell(BacklogResized(backlog.capacity, before, backlog.start))
+            self._story.backlog_resized(before_bytes)
 
 
 def enter_directory(node: Node) -> None:

@@ -644,6 +644,14 @@ class BacklogCreated(Event):
 
 
 @final
+class BacklogResized(Event):
+    before_bytes: int
+    size_bytes: int
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "Replication backlog resized from {before_bytes} to {size_bytes} bytes"
+
+
+@final
 class BacklogFreed(Event):
     seconds: int
     TEXT: ClassVar[str] = "Replication backlog freed after {seconds} seconds without connected replicas."

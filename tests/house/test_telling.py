@@ -1,4 +1,8 @@
-"""A fact is told once: every line of the log is said somewhere, and what makes a record makes its line beside it."""
+"""A fact is told once: every line of the log is said somewhere, and what makes a record makes its line beside it.
+
+A record that has no line is of a kind that needs none (State, Note in observability/eventlog/record.py). Each kind is
+made in one room.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,18 @@ from typing import Final
 
 from pyrepl.observability import events
 from pyrepl.observability.eventlog import records
-from tests.house.source import ROOT, python, shown
+from pyrepl.observability.eventlog.record import Note, Record, State
+from tests.house.source import python, shown
 
 LINES: Final = "pyrepl.observability.events"
 RECORDS: Final = "pyrepl.observability.eventlog.records"
 
-WITHOUT_LINE: Final = {
-    "BacklogResized": "CONFIG SET, which asked for it, has a line of its own",
-    "NodeReady": "each listener has a line that it is ready",
-    "NodeStarted": "it follows the ports, which its line, the first of all, stands before",
-    "ReplicaSample": "a sample",
-    "Sample": "a sample",
-    "SettingsInForce": "the state of all settings, at the start and after CONFIG SET, which has a line of its own",
-    "StreamSample": "a sample",
+ROOMS: Final[dict[type[Record], str]] = {
+    Record: "pyrepl/observability/telling/",
+    State: "pyrepl/observability/eventlog/",
+    Note: "pyrepl/daemon/eventlog/",
 }
-"""Records that have no line beside them, and why."""
+"""Where each kind of record is made."""
 
 
 class Maker:
@@ -58,16 +59,21 @@ def _makers(text: str) -> dict[str, Maker]:
     return {function.name: Maker(function, names) for function in functions}
 
 
-def _modules() -> Iterator[dict[str, Maker]]:
+def _modules(folder: str = "") -> Iterator[tuple[str, dict[str, Maker]]]:
+    """The modules of a folder, all by default: their paths, and their functions."""
     for path in python("pyrepl", "cli"):
-        if shown(path) not in ("pyrepl/observability/events.py", "pyrepl/observability/eventlog/records.py"):
-            yield _makers(path.read_text())
+        if shown(path).startswith(folder):
+            yield shown(path), _makers(path.read_text())
 
 
 def _words(folder: str) -> set[str]:
     """The functions of a folder that put lines together for others to say."""
-    found = (_makers(path.read_text()) for path in python("pyrepl") if shown(path).startswith(folder))
+    found = (makers for _, makers in _modules(folder))
     return {name for makers in found for name, maker in makers.items() if maker.lines and not maker.records}
+
+
+def _kind(record: type[Record]) -> type[Record]:
+    return record.__mro__[1]
 
 
 def told_together(makers: dict[str, Maker], wording: set[str]) -> set[str]:
@@ -81,25 +87,23 @@ def told_together(makers: dict[str, Maker], wording: set[str]) -> set[str]:
 
 
 def test_every_line_is_said_somewhere() -> None:
-    said = {line for makers in _modules() for maker in makers.values() for line in maker.lines}
+    said = {line for _, makers in _modules() for maker in makers.values() for line in maker.lines}
     assert [kind.__name__ for kind in events.EVENTS if kind.__name__ not in said] == [], "say it, or delete it"
 
 
-def test_every_record_is_made_somewhere_beside_its_line() -> None:
-    wording = _words("pyrepl/observability/telling/")
-    modules = list(_modules())
-    made = {record for makers in modules for maker in makers.values() for record in maker.records}
-    together = {record for makers in modules for record in told_together(makers, wording)}
-    known = {kind.__name__ for kind in records.RECORDS}
-    assert known - made == set(), "make it, or delete it"
-    assert known - together - WITHOUT_LINE.keys() == set(), "say its line beside it (observability/telling)"
-    assert WITHOUT_LINE.keys() - (known - together) == set(), "the list is stale"
+def test_every_record_is_made_in_the_room_of_its_kind() -> None:
+    made = {(record, path) for path, makers in _modules() for maker in makers.values() for record in maker.records}
+    rooms = {kind.__name__: ROOMS[_kind(kind)] for kind in records.RECORDS}
+    assert rooms.keys() - {record for record, _ in made} == set(), "make it, or delete it"
+    assert sorted(f"{path} makes {record}" for record, path in made if not path.startswith(rooms[record])) == []
 
 
-def test_the_shells_of_replication_make_no_record_themselves() -> None:
-    for name in ("feeding/replicas", "following/master_link", "roles", "failovers"):
-        makers = _makers((ROOT / f"pyrepl/daemon/{name}.py").read_text())
-        assert {record for maker in makers.values() for record in maker.records} == set()
+def test_every_record_of_what_happened_has_its_line() -> None:
+    telling = ROOMS[Record]
+    wording = _words(telling)
+    together = {record for _, makers in _modules(telling) for record in told_together(makers, wording)}
+    happened = {kind.__name__ for kind in records.RECORDS if _kind(kind) is Record}
+    assert happened - together == set(), "say its line beside it"
 
 
 def test_a_record_without_its_line_is_found() -> None:

@@ -1,6 +1,6 @@
 """The ports of a node: the TCP port and the unix socket for clients, opened at the start and anew by CONFIG SET.
 
-`life` calls `listen`, `accept` and `tell_ready`. Other ports, as that of change streams (changes/server.py), are opened
+`life` calls `listen` and `accept`. Other ports, as that of change streams (changes/server.py), are opened
 together with these, but serve their connections themselves.
 """
 
@@ -81,13 +81,11 @@ class Ports(Service):
         self._node.process.tcp_port = fresh.port
         fresh.accept_with(self._clients.accept)
 
-    def tell_ready(self) -> None:
-        """Log that clients are served from now on, and where: the data is loaded."""
+    @property
+    def listeners(self) -> list[str]:
+        """Where clients come in, in the words of the log: tcp, unix."""
         settings = self._node.settings
-        if settings.port:
-            self._log(events.ReadyToAcceptConnections("tcp"))
-        if settings.unixsocket:
-            self._log(events.ReadyToAcceptConnections("unix"))
+        return ["tcp"] * bool(settings.port) + ["unix"] * bool(settings.unixsocket)
 
     def stop(self) -> None:
         """Accept no more clients. Other ports are services, which close by themselves."""

@@ -1,5 +1,11 @@
 """What a record of the event log is: a frozen record with typed fields, some of which need not be known.
 
+There are three kinds, and the base class says which one a record is:
+
+    Record  something happened; the method of observability/telling that makes it says its line of the log beside it
+    State   how things stand at a moment; nothing happened, so there is no line (eventlog/state.py makes these)
+    Note    what the event log writes by itself about its own lines (daemon/eventlog makes these)
+
 The records themselves are in records.py, what their fields mean in fields.py, the columns that readers see in
 schema.py. Writing lines to a file is the daemon's.
 """
@@ -65,6 +71,15 @@ class Record:
         """What is known, in order of declaration."""
         known = ((name, getattr(self, name)) for name in self.FIELDS)
         return {name: value for name, value in known if value is not None}
+
+
+class State(Record):
+    """Base of the records that tell how things stand at a moment: samples, and the settings in force."""
+
+
+class Note(Record):
+    """Base of the records that the event log itself puts between the others, for who reads its lines: what is missing,
+    and what another value in the heads means."""
 
 
 def encode_line(head: dict[str, Value], record: Record) -> bytes:

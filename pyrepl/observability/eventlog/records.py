@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from pyrepl.observability.eventlog.record import Record
+from pyrepl.observability.eventlog.record import Note, Record, State
 
 
 @final
@@ -48,7 +48,7 @@ class NodeStarted(Record):
 
 
 @final
-class SettingsInForce(Record):
+class SettingsInForce(State):
     """The settings that decide what a sync costs: after the start, and whenever CONFIG SET changed something."""
 
     backlog_size_bytes: int
@@ -94,7 +94,7 @@ class RoleChanged(Record):
 
 
 @final
-class ReplidChanged(Record):
+class ReplidChanged(Note):
     """Our stream has another name; `replid` is the new one. With `replid2` the old one stays good up to a cut."""
 
     replid_before: str
@@ -382,7 +382,7 @@ class BacklogFreed(Record):
 
 
 @final
-class Sample(Record):
+class Sample(State):
     """The state of the node, each event-log-sample-period."""
 
     backlog_start_offset: int
@@ -401,7 +401,7 @@ class Sample(Record):
 
 
 @final
-class ReplicaSample(Record):
+class ReplicaSample(State):
     """The state of one replica, with each Sample."""
 
     peer: str
@@ -413,7 +413,7 @@ class ReplicaSample(Record):
 
 
 @final
-class StreamSample(Record):
+class StreamSample(State):
     """Those who follow change streams here, with each Sample of a node that has a stream port."""
 
     subscribers: int
@@ -425,7 +425,7 @@ class StreamSample(Record):
 
 
 @final
-class EventsDropped(Record):
+class EventsDropped(Note):
     """So many records before this one were not written: the disk was full or slow. Their `seq` are missing."""
 
     dropped: int
@@ -434,6 +434,6 @@ class EventsDropped(Record):
 RECORDS: Final[tuple[type[Record], ...]] = tuple(
     kind
     for kind in list(globals().values())
-    if isinstance(kind, type) and issubclass(kind, Record) and kind not in (Record, Head)
+    if isinstance(kind, type) and issubclass(kind, Record) and kind not in (Record, State, Note, Head)
 )
 """Every record above, in order."""

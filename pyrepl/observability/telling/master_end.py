@@ -18,6 +18,7 @@ from pyrepl.observability.event import Event
 from pyrepl.observability.eventlog.records import (
     BacklogCreated,
     BacklogFreed,
+    BacklogResized,
     BufferPeak,
     CatchUpEnded,
     DeliveryEnded,
@@ -326,6 +327,15 @@ class MasterEnd:
             self._say(BacklogFreed("full_resync"))
         else:
             self._say(BacklogFreed("ttl"), events.BacklogFreed(event.after_s))
+
+    def backlog_resized(self, before_bytes: int) -> None:
+        """`repl-backlog-size` was changed, and the backlog with it. One that has become smaller has lost its oldest
+        bytes."""
+        backlog = self._backlog
+        self._say(
+            BacklogResized(backlog.capacity, before_bytes, backlog.start),
+            events.BacklogResized(before_bytes, backlog.capacity),
+        )
 
     # ------------------------------------------------------------------ endings
 

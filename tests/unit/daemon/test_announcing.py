@@ -28,10 +28,11 @@ async def test_from_the_first_line_to_the_last(tmp_path: Path) -> None:
     assert not pidfile.exists()
     announcer.initialized()
     assert pidfile.read_text() == f"{os.getpid()}\n"
-    announcer.ready()
+    announcer.ready(["tcp"])
     announcer.ended(orderly=True)
     assert not pidfile.exists()
-    wanted = ["just started", "no config file", "NOTIFY_SOCKET not found", "port=7001", "Server initialized", "bye bye"]
+    wanted = ["just started", "no config file", "NOTIFY_SOCKET not found", "port=7001", "Server initialized"]
+    wanted += ["Ready to accept connections tcp", "bye bye"]
     places = [next((at for at, line in enumerate(kept.lines) if text in line), -1) for text in wanted]
     assert -1 not in places and places == sorted(places), kept.lines
     told = [json.loads(line)["event"] for line in (tmp_path / "e").read_text().splitlines()]

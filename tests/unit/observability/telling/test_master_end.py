@@ -382,6 +382,18 @@ def test_the_snapshot_in_lines(bench: Bench) -> None:
     ]
 
 
+def test_a_backlog_of_another_size_says_what_it_still_holds(bench: Bench) -> None:
+    bench.backlog.append(b"x" * 900)
+    bench.backlog.resize(500)
+    bench.end.backlog_resized(1000)
+    assert bench.last("backlog_resized") == {
+        "backlog_size_bytes": 500,
+        "backlog_size_before_bytes": 1000,
+        "backlog_start_offset": 400,
+    }
+    assert bench.texts() == ["Replication backlog resized from 1000 to 500 bytes"]
+
+
 def test_the_backlog_comes_and_goes(bench: Bench) -> None:
     bench.end.keeping(BacklogCreated(A, is_new=True))
     bench.end.keeping(BacklogFreed(60, A))
