@@ -26,7 +26,8 @@ class Client:
     Invariants: `queue` is None outside MULTI; `dirty_cas` and `dirty_exec` are only looked at by EXEC.
     `guarded` is True exactly while one of these holds: not authenticated, in MULTI, subscribed under RESP2, closing,
     the link to our master, a replica, replies switched off or the next one skipped. While `guarded` is False, the
-    dispatcher looks at none of these fields.
+    dispatcher looks at none of these fields. `subscribed` is True exactly while one of `channels`, `patterns` and
+    `shard_channels` is not empty.
     """
 
     __slots__ = (
@@ -66,7 +67,9 @@ class Client:
         "queue_writes",
         "reply_mode",
         "reply_room",
+        "shard_channels",
         "skip_next_reply",
+        "subscribed",
         "total_commands",
         "total_in_bytes",
         "total_out_bytes",
@@ -104,6 +107,9 @@ class Client:
         """(database, key) under WATCH."""
         self.channels: set[bytes] = set()
         self.patterns: set[bytes] = set()
+        self.shard_channels: set[bytes] = set()
+        self.subscribed: bool = False
+        """Has the client a subscription of any kind: to a channel, a pattern or a shard channel?"""
         self.is_monitor: bool = False
         self.is_replica: bool = False
         self.is_rdb_channel: bool = False
@@ -140,7 +146,7 @@ class Client:
             return MASTER
         if self.is_replica and not self.is_monitor:
             return REPLICA
-        if self.channels or self.patterns:
+        if self.subscribed:
             return PUBSUB
         return NORMAL
 
@@ -178,7 +184,7 @@ class Client:
         self._sum_up()
 
     def subscribe(self, channel: bytes) -> None:
-        """Note a subscription. Only `PubSub` calls this method and the next three: it knows the listeners of each
+        """Note a subscription. Only `PubSub` calls this method and the next five: it knows the listeners of each
         channel."""
         self.channels.add(channel)
         self._sum_up()
@@ -195,6 +201,15 @@ class Client:
     def punsubscribe(self, pattern: bytes) -> None:
         """As `unsubscribe`, for a pattern."""
         self.patterns.remove(pattern)
+        self._sum_up()
+
+    def ssubscribe(self, channel: bytes) -> None:
+        self.shard_channels.add(channel)
+        self._sum_up()
+
+    def sunsubscribe(self, channel: bytes) -> None:
+        """As `unsubscribe`, for a shard channel."""
+        self.shard_channels.remove(channel)
         self._sum_up()
 
     def switch_replies(self, mode: str) -> None:
@@ -234,11 +249,11 @@ class Client:
         self.guarded = True
 
     def _sum_up(self) -> None:
-        subscribed = self.proto == 2 and bool(self.channels or self.patterns)
+        self.subscribed = bool(self.channels or self.patterns or self.shard_channels)
         self.guarded = (
             not self.authenticated
             or self.queue is not None
-            or subscribed
+            or (self.subscribed and self.proto == 2)
             or self.closing
             or self.is_master_link
             or self.is_replica

@@ -29,9 +29,10 @@ def client_line(client: Client, now: float) -> bytes:
         client_flags(client),
         client.db_index,
     )
-    sizes = b"sub=%d psub=%d ssub=0 multi=%d watch=%d qbuf=%d qbuf-free=0 argv-mem=%d multi-mem=%d" % (
+    sizes = b"sub=%d psub=%d ssub=%d multi=%d watch=%d qbuf=%d qbuf-free=0 argv-mem=%d multi-mem=%d" % (
         len(client.channels),
         len(client.patterns),
+        len(client.shard_channels),
         -1 if client.queue is None else len(client.queue),
         len(client.watching),
         client.query_buffer_bytes,
@@ -63,7 +64,7 @@ def client_flags(client: Client) -> bytes:
         (client.is_replica, b"S"),
         (client.is_rdb_channel, b"C"),
         (client.is_master_link, b"M"),
-        (bool(client.channels or client.patterns), b"P"),
+        (client.subscribed, b"P"),
         (client.queue is not None, b"x"),
         (client.is_blocked, b"b"),
         (client.dirty_cas, b"d"),

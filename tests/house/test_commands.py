@@ -29,7 +29,6 @@ OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append",
 NOT_YET_GROUPS = {"scripting", "geo", "hyperloglog", "cluster"}
 NOT_YET = {
     "blpop", "brpop", "brpoplpush", "blmove", "blmpop", "bzpopmin", "bzpopmax", "bzmpop",
-    "ssubscribe", "sunsubscribe", "spublish", "pubsub|shardchannels", "pubsub|shardnumsub",
     "acl", "acl|cat", "acl|deluser", "acl|dryrun", "acl|genpass", "acl|getuser", "acl|help", "acl|list", "acl|load",
     "acl|log", "acl|save", "acl|setuser", "acl|users", "acl|whoami",
     "client|tracking", "client|caching", "module", "module|help", "module|list", "module|load", "module|loadex",

@@ -11,7 +11,19 @@ from tests.house.source import ROOT, python, shown
 
 OWNERS: Final = {
     "pyrepl/node/client.py": frozenset(
-        {"guarded", "authenticated", "identity", "queue", "channels", "patterns", "proto", "closing", "reply_mode"}
+        {
+            "guarded",
+            "authenticated",
+            "identity",
+            "queue",
+            "channels",
+            "patterns",
+            "shard_channels",
+            "subscribed",
+            "proto",
+            "closing",
+            "reply_mode",
+        }
         | {"is_master_link", "is_replica", "skip_next_reply"}
     ),
     "pyrepl/node/conditions.py": frozenset({"guarded", "checked", "tracked", "propagates"}),

@@ -59,11 +59,11 @@ class Sessions:
         """Why this may be answered otherwise, or None."""
         client = self.ours[speaker]
         in_transaction = client.queue is not None
-        if words[0] == "PUBLISH" and (in_transaction or client.proto == 3):
+        if words[0] in ("PUBLISH", "SPUBLISH") and (in_transaction or client.proto == 3):
             return "the order of a message to oneself"
-        if words in (["UNSUBSCRIBE"], ["PUNSUBSCRIBE"]) and in_transaction:
+        if words in (["UNSUBSCRIBE"], ["PUNSUBSCRIBE"], ["SUNSUBSCRIBE"]) and in_transaction:
             return "the order in which subscriptions end"
-        if words == ["EXEC"] and client.proto == 2 and (client.channels or client.patterns):
+        if words == ["EXEC"] and client.proto == 2 and client.subscribed:
             return "refused"
         watchers = self.desk.keyspace.databases[0].watchers.get(words[1].encode(), ()) if "PXAT" in words else ()
         if any(isinstance(watcher, AbsentWatch) and watcher.is_stale for watcher in watchers) or (
@@ -121,7 +121,7 @@ def _without_order(tree: Tree) -> Tree:
     if not isinstance(tree.content, list):
         return tree
     items = [_without_order(item) for item in tree.content]
-    if items and items[0].content in (b"unsubscribe", b"punsubscribe"):
+    if items and items[0].content in (b"unsubscribe", b"punsubscribe", b"sunsubscribe"):
         items[-1] = Tree(b":", b"some")
     return Tree(tree.kind, items)
 
@@ -163,6 +163,10 @@ def command(random: Random) -> list[str]:
             ["PUBLISH", channel, "hello"],
             ["PUBSUB", "NUMSUB", "news", "x"],
             ["PUBSUB", "NUMPAT"],
+            ["SSUBSCRIBE", channel, "x"],
+            ["SUNSUBSCRIBE", *random.choice(([], [channel], [channel, "y"]))],
+            ["SPUBLISH", channel, "hello"],
+            ["PUBSUB", "SHARDNUMSUB", "news", "x"],
         )
     )
 

@@ -67,6 +67,14 @@ class ClientMachine(RuleBasedStateMachine):
     def punsubscribe(self, name: bytes) -> None:
         self.pubsub.punsubscribe(self.client, name)
 
+    @rule(name=NAMES)
+    def ssubscribe(self, name: bytes) -> None:
+        self.pubsub.ssubscribe(self.client, name)
+
+    @rule(name=NAMES)
+    def sunsubscribe(self, name: bytes) -> None:
+        self.pubsub.sunsubscribe(self.client, name)
+
     @rule()
     def drop_subscriptions(self) -> None:
         self.pubsub.drop(self.client)
@@ -96,7 +104,7 @@ class ClientMachine(RuleBasedStateMachine):
         reasons = [
             not client.authenticated,
             client.queue is not None,
-            client.proto == 2 and bool(client.channels or client.patterns),
+            client.proto == 2 and bool(client.channels or client.patterns or client.shard_channels),
             client.closing,
             client.is_master_link,
             client.is_replica,
@@ -104,6 +112,7 @@ class ClientMachine(RuleBasedStateMachine):
             client.skip_next_reply,
         ]
         assert client.guarded is any(reasons)
+        assert client.subscribed is bool(client.channels or client.patterns or client.shard_channels)
 
 
 TestClient = ClientMachine.TestCase

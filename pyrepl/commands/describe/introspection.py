@@ -108,7 +108,7 @@ def _key_positions(call: Call, argv: tuple[bytes, ...]) -> tuple[Command, list[i
         row = catalogue.named(argv[0] + b"|" + argv[1])
     if row is None:
         raise CommandError("ERR Invalid command specified")
-    if row.keys.first == 0 and row.keys.of is None:
+    if row.keys.is_empty:
         raise CommandError("ERR The command has no key arguments")
     if row.why_not_arity(len(argv)) is not None:
         raise CommandError("ERR Invalid number of arguments specified for command")

@@ -10,7 +10,7 @@
 
 A command that stands in no row of SPECS has the place that its row in the table says, and reads those keys.
 The words: RO, RW, OW (overwrites) and RM (removes) for the value as a whole; access, update, insert, delete for what is
-in it. A few commands decide by their options, see `_settled`.
+in it; not_key where a shard channel stands. A few commands decide by their options, see `_settled`.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ _SPECS: Final[tuple[tuple[str, str], ...]] = (
     ("2 RW insert", "XGROUP|CREATE XGROUP|CREATECONSUMER"),
     ("2 RW delete", "XGROUP|DESTROY XGROUP|DELCONSUMER"),
     ("2 RW update", "XGROUP|SETID"),
+    ("1 not_key", "SPUBLISH"),
+    ("1..-1 not_key", "SSUBSCRIBE SUNSUBSCRIBE"),
     ("STREAMS+1 RO access", "XREAD"),
     ("STREAMS+4 RO access", "XREADGROUP"),
 )

@@ -252,8 +252,13 @@ SYNTAX: Final[dict[str, str]] = {
     "PSUBSCRIBE": "pattern...",
     "PUNSUBSCRIBE": "[pattern...]",
     "PUBLISH": "channel message",
+    "SSUBSCRIBE": "shardchannel...",
+    "SUNSUBSCRIBE": "[shardchannel...]",
+    "SPUBLISH": "shardchannel message",
     "PUBSUB|CHANNELS": "[pattern]",
     "PUBSUB|NUMSUB": "[channel...]",
+    "PUBSUB|SHARDCHANNELS": "[pattern]",
+    "PUBSUB|SHARDNUMSUB": "[shardchannel...]",
     # stream
     "STREAMS.RESERVE": "stream [count]",
     "STREAMS.COMPLETE": "stream stream-id/integer [row...]",

@@ -27,7 +27,9 @@ OOM: Final = "OOM command not allowed when used memory > 'maxmemory'."
 MISCONF_AOF: Final = "MISCONF Errors writing to the AOF file: "
 REPLICA_NO_DATA: Final = "ERR Replica can't interact with the keyspace"
 _LEAVES_MULTI: Final = frozenset({"EXEC", "DISCARD", "QUIT", "RESET"})
-_IN_SUBSCRIPTION: Final = frozenset({"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "PING", "QUIT", "RESET"})
+_IN_SUBSCRIPTION: Final = frozenset(
+    {"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "SSUBSCRIBE", "SUNSUBSCRIBE", "PING", "QUIT", "RESET"}
+)
 
 
 def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> str | None:
@@ -52,7 +54,7 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
             refusal = _why_not_write(node) if writes else _why_not_saved(node)
             if refusal is not None:
                 return refusal
-    if client.proto == 2 and (client.channels or client.patterns) and row.name not in _IN_SUBSCRIPTION:
+    if client.proto == 2 and client.subscribed and row.name not in _IN_SUBSCRIPTION:
         return (
             f"ERR Can't execute '{row.wire_name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
             "allowed in this context"

@@ -89,6 +89,11 @@ class Keys:
         self.step = step
         self.of = of
 
+    @property
+    def is_empty(self) -> bool:
+        """Does the command name no keys, whatever its arguments are?"""
+        return self.of is _no_positions if self.of is not None else self.first == 0
+
     def positions(self, argv: list[bytes]) -> list[int]:
         """Indices of the keys in `argv`, which holds the command's name at 0 (for a subcommand both names, 0 and 1)."""
         if self.of is not None:
@@ -105,6 +110,16 @@ SECOND_ARG: Final = Keys(2, 2, 1)
 FIRST_TWO: Final = Keys(1, 2, 1)
 ALL_ARGS: Final = Keys(1, -1, 1)
 EVERY_SECOND: Final = Keys(1, -1, 2)
+
+
+def _no_positions(argv: list[bytes]) -> list[int]:
+    return []
+
+
+SHARD_CHANNEL: Final = Keys(1, 1, 1, _no_positions)
+SHARD_CHANNELS: Final = Keys(1, -1, 1, _no_positions)
+"""Shard channels stand where keys would: COMMAND INFO shows the place, since a cluster sends the command to the slot of
+the channel. They are no keys."""
 
 
 def numkeys_at(position: int, *, leading: int = 0, step: int = 1) -> Keys:

@@ -37,7 +37,7 @@ def ping(call: Call, *message: bytes) -> Reply:
     if len(message) > 1:
         raise CommandError("ERR wrong number of arguments for 'ping' command")
     client = call.client
-    if client.proto == 2 and (client.channels or client.patterns):
+    if client.proto == 2 and client.subscribed:
         return [b"pong", message[0] if message else b""]
     return message[0] if message else PONG
 

@@ -1,5 +1,8 @@
 """SUBSCRIBE and its like, PUBLISH and PUBSUB. Who listens to what is kept by `pyrepl.node.pubsub`.
 
+SSUBSCRIBE, SUNSUBSCRIBE and SPUBLISH are about shard channels. They behave as in a Redis without a cluster: every shard
+channel is ours, and SPUBLISH goes to the replicas as PUBLISH does.
+
 One SUBSCRIBE of n channels answers n messages. They must stand where the one reply of another command would stand,
 also between the replies of an EXEC, so they are encoded here and returned joined as one `Raw`, not as deliveries.
 
@@ -14,7 +17,18 @@ from typing import Final
 
 from pyrepl.commands.describe.help import help_reply
 from pyrepl.commands.engine.call import Call
-from pyrepl.commands.engine.table import FAST, LOADING, MAY_REPLICATE, NOSCRIPT, PUBSUB, STALE, command, container
+from pyrepl.commands.engine.table import (
+    FAST,
+    LOADING,
+    MAY_REPLICATE,
+    NOSCRIPT,
+    PUBSUB,
+    SHARD_CHANNEL,
+    SHARD_CHANNELS,
+    STALE,
+    command,
+    container,
+)
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
 from pyrepl.resp.encoder import encode_reply
@@ -32,6 +46,10 @@ _HELP: Final = (
     "NUMSUB [<channel> ...]",
     "    Return the number of subscribers for the specified channels, excluding",
     "    pattern subscriptions(default: no channels).",
+    "SHARDCHANNELS [<pattern>]",
+    "    Return the currently active shard level channels matching a <pattern> (default: '*').",
+    "SHARDNUMSUB [<shardchannel> ...]",
+    "    Return the number of subscribers for the specified shard level channel(s)",
 )
 
 
@@ -61,6 +79,21 @@ def punsubscribe(call: Call, *patterns: bytes) -> Raw:
     return _each(client, b"punsubscribe", patterns or sorted(client.patterns), call.node.pubsub.punsubscribe)
 
 
+@command("SSUBSCRIBE", arity=-2, flags=_SUBSCRIBING, keys=SHARD_CHANNELS, group="pubsub", since="7.0.0")
+def ssubscribe(call: Call, *channels: bytes) -> Raw:
+    """Listen for messages published to the shard channels"""
+    if call.is_nested:
+        raise CommandError("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
+    return _each(call.client, b"ssubscribe", channels, call.node.pubsub.ssubscribe)
+
+
+@command("SUNSUBSCRIBE", arity=-1, flags=_SUBSCRIBING, keys=SHARD_CHANNELS, group="pubsub", since="7.0.0")
+def sunsubscribe(call: Call, *channels: bytes) -> Raw:
+    """Stop listening to the shard channels, or to all when none is given"""
+    client = call.client
+    return _each(client, b"sunsubscribe", channels or sorted(client.shard_channels), call.node.pubsub.sunsubscribe)
+
+
 @command("PUBLISH", arity=3, flags=_ASKING | FAST | MAY_REPLICATE, group="pubsub", since="2.0.0")
 def publish(call: Call, channel: bytes, message: bytes) -> int:
     """Send a message to all listeners of a channel, those of the replicas included
@@ -78,24 +111,60 @@ def publish(call: Call, channel: bytes, message: bytes) -> int:
     return len(deliveries)
 
 
+@command(
+    "SPUBLISH",
+    arity=3,
+    flags=_ASKING | FAST | MAY_REPLICATE,
+    keys=SHARD_CHANNEL,
+    group="pubsub",
+    since="7.0.0",
+)
+def spublish(call: Call, channel: bytes, message: bytes) -> int:
+    """Send a message to all listeners of a shard channel, those of the replicas included"""
+    deliveries = call.node.pubsub.spublish(channel, message)
+    call.node.deliveries.extend(deliveries)
+    call.rewrite(*call.argv)
+    return len(deliveries)
+
+
 pubsub_ = container("PUBSUB", group="pubsub", since="2.8.0", summary="A container for Pub/Sub commands")
 
 
 @command("PUBSUB|CHANNELS", arity=-2, flags=_ASKING, group="pubsub", since="2.8.0")
 def pubsub_channels(call: Call, *pattern: bytes) -> list[bytes]:
     """List the channels that somebody listens to"""
+    return call.node.pubsub.channels(_one_at_most(call, pattern))
+
+
+@command("PUBSUB|SHARDCHANNELS", arity=-2, flags=_ASKING, group="pubsub", since="7.0.0")
+def pubsub_shardchannels(call: Call, *pattern: bytes) -> list[bytes]:
+    """List the shard channels that somebody listens to"""
+    return call.node.pubsub.shard_channels(_one_at_most(call, pattern))
+
+
+def _one_at_most(call: Call, pattern: tuple[bytes, ...]) -> bytes | None:
     if len(pattern) > 1:
         name = call.argv[1][:128].decode("utf-8", "replace")
         raise CommandError(f"ERR unknown subcommand or wrong number of arguments for '{name}'. Try PUBSUB HELP.")
-    return call.node.pubsub.channels(*pattern)
+    return pattern[0] if pattern else None
 
 
 @command("PUBSUB|NUMSUB", arity=-2, flags=_ASKING, group="pubsub", since="2.8.0")
 def pubsub_numsub(call: Call, *channels: bytes) -> list[Reply]:
     """Count the listeners of each channel, without those by pattern"""
+    return _counted(channels, call.node.pubsub.listeners_count)
+
+
+@command("PUBSUB|SHARDNUMSUB", arity=-2, flags=_ASKING, group="pubsub", since="7.0.0")
+def pubsub_shardnumsub(call: Call, *channels: bytes) -> list[Reply]:
+    """Count the listeners of each shard channel"""
+    return _counted(channels, call.node.pubsub.shard_listeners_count)
+
+
+def _counted(channels: tuple[bytes, ...], count_of: Callable[[bytes], int]) -> list[Reply]:
     counts: list[Reply] = []
     for channel in channels:
-        counts += (channel, call.node.pubsub.listeners_count(channel))
+        counts += (channel, count_of(channel))
     return counts
 
 
@@ -112,7 +181,10 @@ def pubsub_help(call: Call) -> list[Simple]:
 
 
 def _each(client: Client, verb: bytes, names: Iterable[bytes], change: Callable[[Client, bytes], bool]) -> Raw:
-    """Make one change per name; a message each, with the subscriptions then left. Without names one message says so."""
+    """Make one change per name; a message each, with the subscriptions then left. Without names one message says so.
+
+    Subscriptions to shard channels are counted apart from the others.
+    """
     messages: list[bytes] = []
     for name in names:
         change(client, name)
@@ -121,4 +193,6 @@ def _each(client: Client, verb: bytes, names: Iterable[bytes], change: Callable[
 
 
 def _confirmation(client: Client, verb: bytes, name: bytes | None) -> bytes:
-    return encode_reply(Push((verb, name, len(client.channels) + len(client.patterns))), client.proto)
+    of_shards = verb in (b"ssubscribe", b"sunsubscribe")
+    left = len(client.shard_channels) if of_shards else len(client.channels) + len(client.patterns)
+    return encode_reply(Push((verb, name, left)), client.proto)

@@ -284,12 +284,11 @@ class ClientConn(Receiver):
         """Must the size of this client's output be checked as it grows?
 
         It must where a limit is set for normal clients, before the client has authenticated, and for subscribers.
-        Subscribers are guarded, or speak RESP3; asking that first saves the look at their channels.
         """
         client = self.client
         if self._turns.limits_output or not client.authenticated:
             return True
-        return (client.guarded or client.proto != 2) and (bool(client.channels) or bool(client.patterns))
+        return client.subscribed
 
     def _serve_guarded(self, batch: Batch, index: int, out: list[bytes]) -> None:
         """Execute one command of a client in a special state: CLIENT REPLY, a transaction, a replica's connection."""

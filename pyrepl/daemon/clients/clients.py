@@ -104,7 +104,7 @@ class Clients:
         self.lost.tell(conn)
         if client.watching:
             unwatch(client, self.node.keyspace)
-        if client.channels or client.patterns:
+        if client.subscribed:
             self.node.pubsub.drop(client)
         self.node.end_monitor(client)
 

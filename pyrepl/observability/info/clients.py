@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability.info.field import Section, constant, gauge
 
@@ -20,10 +19,6 @@ def _largest_input(node: Node) -> int:
 
 def _largest_output(node: Node) -> int:
     return max((client.output_bytes for client in node.clients.values()), default=0)
-
-
-def _subscribed(client: Client) -> bool:
-    return bool(client.channels or client.patterns)
 
 
 CLIENTS: Final = Section(
@@ -42,7 +37,7 @@ CLIENTS: Final = Section(
         constant("tracking_clients", 0, "Client-side caching is not supported."),
         gauge(
             "pubsub_clients",
-            lambda node: sum(_subscribed(client) for client in node.clients.values()),
+            lambda node: sum(client.subscribed for client in node.clients.values()),
             "Clients with subscriptions.",
         ),
         gauge(

@@ -65,7 +65,9 @@ STATS: Final = Section(
         counter("keyspace_misses", lambda node: node.keyspace.misses, "Look-ups of readers that found none."),
         gauge("pubsub_channels", lambda node: node.pubsub.channels_count, "Channels somebody listens to."),
         gauge("pubsub_patterns", lambda node: node.pubsub.patterns_count, "Patterns somebody listens to."),
-        constant("pubsubshard_channels", 0, "There are no sharded channels."),
+        gauge(
+            "pubsubshard_channels", lambda node: node.pubsub.shard_channels_count, "Shard channels somebody listens to."
+        ),
         gauge("latest_fork_usec", _of(lambda s: s.latest_fork_usec), "How long the last fork took.", "us"),
         counter("total_forks", _of(lambda s: s.total_forks), "Children made."),
         constant("migrate_cached_sockets", 0, "There is no MIGRATE."),

@@ -91,3 +91,19 @@ def test_a_listener_of_resp2_is_guarded_one_of_resp3_is_not() -> None:
     assert old.guarded and not new.guarded
     pubsub.unsubscribe(old, b"a")
     assert not old.guarded
+
+
+def test_shard_channels_are_apart_from_channels_and_patterns() -> None:
+    pubsub = PubSub()
+    one, two = client(1), client(2)
+    assert pubsub.ssubscribe(one, b"a") and not pubsub.ssubscribe(one, b"a")
+    pubsub.subscribe(two, b"a")
+    pubsub.psubscribe(two, b"*")
+    assert pubsub.spublish(b"a", b"m") == [(1, Push((b"smessage", b"a", b"m")))]
+    assert [number for number, _ in pubsub.publish(b"a", b"m")] == [2, 2]
+    assert pubsub.shard_channels() == [b"a"] and pubsub.shard_channels(b"b*") == []
+    assert (pubsub.shard_listeners_count(b"a"), pubsub.shard_channels_count, pubsub.channels_count) == (1, 1, 1)
+    assert pubsub.sunsubscribe(one, b"a") and not pubsub.sunsubscribe(one, b"a")
+    pubsub.ssubscribe(two, b"b")
+    pubsub.drop(two)
+    assert (pubsub.shard_channels_count, pubsub.channels_count, two.subscribed) == (0, 0, False)

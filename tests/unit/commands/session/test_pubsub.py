@@ -127,3 +127,25 @@ def test_pubsub_help_lists_each_subcommand(desk: Desk) -> None:
     shown = encode_reply(reply, 2)
     for name in pubsub.pubsub_.subcommands:
         assert b"\r\n+" + name in shown
+
+
+def test_a_shard_message_reaches_listeners_and_replicas(desk: Desk) -> None:
+    listener = desk.connect()
+    assert desk.encoded("SSUBSCRIBE", "a", client=listener) == b"*3\r\n$10\r\nssubscribe\r\n$1\r\na\r\n:1\r\n"
+    desk.say("SUBSCRIBE a", listener)
+    assert desk.say("SPUBLISH a hello") == 1
+    assert desk.node.deliveries == [(listener.id, Push((b"smessage", b"a", b"hello")))]
+    assert desk.sent() == ["SPUBLISH a hello"]
+    assert desk.say("PUBSUB SHARDCHANNELS") == [b"a"]
+    assert desk.say("PUBSUB SHARDNUMSUB a b") == [b"a", 1, b"b", 0]
+    assert desk.error("PUBSUB SHARDCHANNELS a b").endswith("for 'SHARDCHANNELS'. Try PUBSUB HELP.")
+    assert desk.error("PUBLISH a m", listener).startswith("ERR Can't execute 'publish'")
+    assert desk.encoded("SUNSUBSCRIBE", client=listener) == b"*3\r\n$12\r\nsunsubscribe\r\n$1\r\na\r\n:0\r\n"
+
+
+def test_a_shard_channel_is_not_subscribed_to_inside_a_transaction(desk: Desk) -> None:
+    desk.say("MULTI")
+    desk.say("SSUBSCRIBE a")
+    assert [str(reply) for reply in desk.run("EXEC")] == [  # type: ignore[union-attr]
+        "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client"
+    ]
