@@ -159,9 +159,10 @@ class Link:
 
     def start(self, now: float) -> None:
         """Begin to follow: Connect comes at once. Raises PeerError if it was started already."""
+        # The move comes first: a start that is refused must change nothing of a link that is up.
+        self._connect(LinkTrigger.START, now)
         self._life.forget_failures()
         self.progress.note_down(now)
-        self._connect(LinkTrigger.START, now)
 
     def stop(self, now: float) -> None:
         """End the link for good (REPLICAOF, shutdown). The events that follow are StateChanged, Lost, and the orders to

@@ -393,3 +393,5 @@ def test_wrong_calls_are_refused() -> None:
             bench.link.applied(cut)
     with pytest.raises(PeerError):
         bench.link.start(0.0)
+    # A refused call changes nothing: the link is up as before, and INFO says so.
+    assert bench.link.is_up and bench.link.progress.up_since is not None and bench.link.progress.down_since is None
