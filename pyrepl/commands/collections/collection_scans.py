@@ -1,6 +1,10 @@
-"""HSCAN, SSCAN and ZSCAN: going through one collection in pieces. The walk itself is `scan.scan_elements`.
+"""HSCAN, SSCAN and ZSCAN: going through one collection in pieces. The walk itself is `keys.scan.scan_elements`.
 
-As in Redis 7.0, a missing key is answered before the options are looked at. Scores go out as text under both protocols.
+As in Redis 7.0, a missing key is answered before the options are parsed, so wrong options are then no error. Scores are
+sent as text in RESP2 and in RESP3.
+
+A large collection must be put in order before its first piece can be answered. That is done in slices
+(`engine.slices.ElementsJob`), so that other clients need not wait.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from pyrepl.commands.zsets.replies import flat_scores
 from pyrepl.keyspace import hash_verbs, set_verbs, zset_verbs
 
 ScanReply = list[bytes | list[bytes]]
-"""[next cursor, elements]; a next cursor of 0 is the end."""
+"""[next cursor, elements]; a next cursor of 0 means that the scan is complete."""
 
 
 @command("HSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.8.0")
@@ -41,7 +45,7 @@ def _hscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) ->
 
 
 def _without_flag(options: tuple[bytes, ...], flag: bytes) -> tuple[list[bytes], bool]:
-    """The options that come in pairs, and whether `flag` (upper case) stood between them."""
+    """The options without `flag` (upper case), and whether `flag` was among them. All other options come in pairs."""
     pairs: list[bytes] = []
     found = False
     i = 0

@@ -1,14 +1,14 @@
-"""Times to live of hash fields: setting, asking, taking away (Redis 7.4). Texts and replies are Redis 8.2's.
+"""Times to live of hash fields: setting them, asking for them, removing them (Redis 7.4).
 
-Commands that read or write fields together with their times (HGETEX, HSETEX, HGETDEL) stand in `hash_ttl_values`; how
-expired fields go is `keyspace.field_expiry`.
+Error texts and replies are Redis 8.2's. Commands that read or write values together with times (HGETEX, HSETEX,
+HGETDEL) are in `hash_ttl_values`. The removal of expired fields is in `keyspace.field_expiry`.
 
 | reply per field | HEXPIRE and its like | HTTL and its like | HPERSIST |
 |---|---|---|---|
 | -2 | no such field | no such field | no such field |
 | -1 | | no time to live | no time to live |
 | 0 | condition not met | | |
-| 1 | set | | taken away |
+| 1 | set | | removed |
 | 2 | deleted, as the time is past | | |
 """
 
@@ -55,7 +55,11 @@ def hpexpireat(call: Call, key: bytes, point: bytes, *options: bytes) -> list[in
 def _expire(
     call: Call, key: bytes, text: bytes, options: tuple[bytes, ...], name: str, unit_ms: int, base_ms: int
 ) -> list[int]:
-    """Propagates as HPEXPIREAT for the fields that changed, or as HDEL for each whose time is already past."""
+    """Set the times of fields, for all four commands: `text` units of `unit_ms` after `base_ms`. One answer per field.
+
+    A replica's clock differs, so what is propagated are points in time: one HPEXPIREAT for the fields whose time was
+    set, and one HDEL for each field that was deleted because its time is past.
+    """
     value = hash_verbs.find(call.db, key)
     at_ms = field_expiry_argument(text, name, unit_ms, base_ms)
     condition = options[0].upper() if options[0].upper() in _CONDITIONS else b""
@@ -72,7 +76,10 @@ def _expire(
 
 
 def propagate_deletions(call: Call, key: bytes, fields: Iterable[bytes]) -> None:
-    """Tell the replicas of fields whose time was past when it was set: each by itself, as Redis 8.2 does."""
+    """Tell the replicas that these fields were deleted because their new time was past.
+
+    Each field goes out as an HDEL of its own, as in Redis 8.2.
+    """
     for field in fields:
         call.rewrite(b"HDEL", key, field)
 
@@ -110,7 +117,7 @@ def hpexpiretime(call: Call, key: bytes, *options: bytes) -> list[int]:
 
 
 def _times(call: Call, key: bytes, options: tuple[bytes, ...], base_ms: int, unit_ms: int) -> list[int]:
-    """When each field expires, in units from `base_ms` on, rounded up."""
+    """The answer for each field: when it expires, in units of `unit_ms` after `base_ms`, rounded up; else -1 or -2."""
     value = hash_verbs.read(call.db, key)
     names = counted_fields(options)
     if value is None:

@@ -1,6 +1,6 @@
 """Reading and writing hash fields together with their times to live: HGETDEL, HGETEX, HSETEX (Redis 8.0).
 
-Texts and replies are Redis 8.2's. The times alone are `hash_ttl`.
+Error texts and replies are Redis 8.2's. Commands on the times alone are in `hash_ttl`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ _UNITS: Final[dict[bytes, tuple[int, bool]]] = {
     b"EXAT": (1000, False),
     b"PXAT": (1, False),
 }
-"""Option -> (ms in its unit, whether it counts from now)."""
+"""Option -> (length of its unit in ms, whether its number is a span from now on and not a Unix time)."""
 
 
 def _point(call: Call, word: bytes, text: bytes, name: str) -> int:
-    """The Unix ms that an option of `_UNITS` and its number mean."""
+    """The Unix time in ms that an option of `_UNITS` and its number mean; `name` is the command's, in lower case.
+
+    Raises CommandError.
+    """
     unit_ms, from_now = _UNITS[word]
     return field_expiry_argument(text, name, unit_ms, call.now_ms if from_now else 0)
 
@@ -74,7 +77,10 @@ def hgetex(call: Call, key: bytes, *options: bytes) -> list[bytes | None]:
 def _expire_read(
     call: Call, key: bytes, value: hash_verbs.Found, names: tuple[bytes, ...], at_ms: int
 ) -> list[bytes | None]:
-    """Answer each field, then set its time; one named twice may be gone the second time."""
+    """The values of fields, which get a new time to live. When `at_ms` is past they are deleted instead.
+
+    A field that the client named twice may be deleted by the first mention; the second then answers null.
+    """
     contents = hash_verbs.contents(value, names)
     outcomes = hash_verbs.expire(call.db, key, value, names, at_ms, b"")
     if DONE in outcomes:
@@ -84,15 +90,17 @@ def _expire_read(
 
 
 def _persist_read(call: Call, key: bytes, value: hash_verbs.Found, names: tuple[bytes, ...]) -> None:
+    """Remove the times to live of these fields, and propagate that if any had one."""
     if DONE in hash_verbs.persist(call.db, key, value, names):
         call.rewrite(b"HPERSIST", key, b"FIELDS", b"%d" % len(names), *names)
 
 
 @final
 class SetOptions:
-    """HSETEX's options. `condition` is FNX, FXX or empty.
+    """The options of HSETEX.
 
-    Without `at_ms` and `keep_ttl` the fields lose their times to live.
+    `condition` is FNX, FXX or empty. `at_ms` is a Unix time in ms, None when no time is given. With neither `at_ms` nor
+    `keep_ttl` the fields lose their times to live.
     """
 
     __slots__ = ("at_ms", "condition", "keep_ttl", "pairs")
@@ -106,6 +114,7 @@ class SetOptions:
 
 
 def _set_options(call: Call, arguments: tuple[bytes, ...]) -> SetOptions:
+    """Parse what follows the key of HSETEX. FIELDS must come last. Raises CommandError."""
     options = SetOptions()
     i = 0
     while i < len(arguments):
@@ -134,7 +143,7 @@ def _set_options(call: Call, arguments: tuple[bytes, ...]) -> SetOptions:
 
 
 def _pairs(arguments: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """The pairs of `n field value [field value ...]`."""
+    """The pairs of `n field value [field value ...]`, flat; n counts the pairs. Raises CommandError."""
     wrong_number = CommandError("ERR wrong number of arguments for 'hsetex' command")
     if len(arguments) < 3:
         raise wrong_number
@@ -161,6 +170,7 @@ def hsetex(call: Call, key: bytes, *arguments: bytes) -> int:
 
 
 def _propagate_written(call: Call, key: bytes, options: SetOptions, at_ms: int, outcomes: list[int]) -> None:
+    """Propagate an HSETEX with a time: with PXAT, or as HDEL of each field when the time is past."""
     names = options.pairs[::2]
     if DELETED in outcomes:
         propagate_deletions(call, key, dict.fromkeys(names))

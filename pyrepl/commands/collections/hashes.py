@@ -1,7 +1,8 @@
-"""Commands on hashes. What is done with a hash is `keyspace.hash_verbs`; times to live of fields stand in `hash_ttl`.
+"""Commands on hashes. The operations on a hash are in `keyspace.hash_verbs`, times to live of fields in `hash_ttl`.
 
-Replies are copies, as a transaction's later commands may change the hash before the reply is sent. Setting a field
-takes away its time to live, incrementing keeps it (Redis 7.4). Dirty counts, replies and texts are Redis 7.0's.
+Replies are copies, because later commands of a transaction may change the hash before the reply is sent. Setting a
+field removes its time to live, incrementing it keeps the time (Redis 7.4). Dirty counts, replies and error texts are
+Redis 7.0's.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ def hmset(call: Call, key: bytes, *pairs: bytes) -> Simple:
 
 
 def _put_pairs(call: Call, key: bytes, pairs: tuple[bytes, ...], name: str) -> int:
+    """Set fields from field, value, field, value, ...; how many were new. Raises CommandError for an odd number.
+
+    `name` is the command's, in lower case, for the error.
+    """
     if len(pairs) & 1:
         raise CommandError(f"ERR wrong number of arguments for '{name}' command")
     return hash_verbs.put_pairs(call.db, key, pairs)
@@ -131,8 +136,8 @@ def hincrby(call: Call, key: bytes, field: bytes, increment: bytes) -> int:
 def hincrbyfloat(call: Call, key: bytes, field: bytes, increment: bytes) -> bytes:
     """Add to the floating-point number in a field, 0 if it is not there; the sum.
 
-    Propagates as HSET of the sum, so that replicas need not agree on arithmetic; a field's time to live follows as
-    HPEXPIREAT, as HSET takes it away.
+    Propagates as HSET of the sum, because another machine's arithmetic might give another sum. HSET removes the field's
+    time to live, so that is propagated after it, as HPEXPIREAT.
     """
     step = parse_long_double(increment)
     if step is None:
@@ -148,6 +153,7 @@ def hincrbyfloat(call: Call, key: bytes, field: bytes, increment: bytes) -> byte
 
 
 def _sum(text: bytes | None, step: LongDouble) -> bytes:
+    """The text of a field's number plus `step`; None counts as 0. Raises CommandError."""
     number = parse_long_double(b"0" if text is None else text)
     if number is None:
         raise CommandError("ERR hash value is not a float")
@@ -161,7 +167,7 @@ def _sum(text: bytes | None, step: LongDouble) -> bytes:
 def hrandfield(call: Call, key: bytes, *options: bytes) -> Reply:
     """Random fields of a hash, with their values on request; a negative count allows repetitions.
 
-    O(size) beyond a handful of fields: a dict has no positions.
+    O(size): a dict has no access by position, so its fields are first copied to a list.
     """
     count = _random_count(options) if options else 0
     fields = hash_verbs.read_fields(call.db, key)
@@ -178,6 +184,7 @@ def hrandfield(call: Call, key: bytes, *options: bytes) -> Reply:
 
 
 def _random_count(options: tuple[bytes, ...]) -> int:
+    """The count of `count [WITHVALUES]`, negative for repetitions. Raises CommandError."""
     count = pick_count_argument(options[0])
     if len(options) > 2 or (len(options) == 2 and options[1].upper() != b"WITHVALUES"):
         raise syntax_error()
@@ -187,7 +194,11 @@ def _random_count(options: tuple[bytes, ...]) -> int:
 
 
 def random_names(fields: dict[bytes, bytes], count: int, below: Below) -> list[bytes]:
-    """`count` different fields in random order, or -`count` fields with repetitions; `fields` is not empty."""
+    """Random names of fields: `count` different ones, or -`count` that may repeat when `count` is negative.
+
+    `fields` is not empty. When `count` reaches its size, all names are returned in the hash's order. Raises
+    CommandError for more than REPEATS_LIMIT repetitions.
+    """
     if count >= len(fields):
         return list(fields)
     names = list(fields)

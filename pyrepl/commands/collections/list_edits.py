@@ -1,6 +1,6 @@
-"""Commands that search a list or change it inside: LSET, LINSERT, LREM, LPOS. The ends are `lists`.
+"""Commands that search a list or change its inside: LSET, LINSERT, LREM, LPOS. Commands on its ends are in `lists`.
 
-All of them are O(n), as in Redis. Replies and texts are Redis 7.0's.
+All of them are O(n), as in Redis. Replies and error texts are Redis 7.0's.
 """
 
 from __future__ import annotations
@@ -54,7 +54,11 @@ def lrem(call: Call, key: bytes, count: bytes, element: bytes) -> int:
 
 @final
 class PositionQuery:
-    """LPOS's options. `rank` is not 0, negative from the end; `count` None: one match; 0: all; `maxlen` 0: no limit."""
+    """The options of LPOS.
+
+    `rank` says which match comes first: 1 is the first from the head, -1 the first from the tail; never 0. `count` is
+    how many matches to answer: None for a single one, 0 for all. `maxlen` is how many elements to compare, 0 for all.
+    """
 
     __slots__ = ("count", "maxlen", "rank")
 
@@ -65,13 +69,14 @@ class PositionQuery:
 
 
 def _position_query(options: tuple[bytes, ...]) -> PositionQuery:
+    """Parse the options of LPOS, which come in pairs. Raises CommandError."""
     query = PositionQuery()
     for i in range(0, len(options), 2):
         word = options[i].upper()
         if i + 1 == len(options):
             raise syntax_error()
         if word == b"RANK":
-            # The lowest number has no opposite in C: Redis 8.2 refuses it, 7.0 overflows.
+            # In C the lowest 64-bit number cannot be negated: Redis 8.2 refuses it, 7.0 overflows.
             query.rank = ranged_integer_argument(options[i + 1], -INT64_MAX, INT64_MAX)
             if query.rank == 0:
                 raise CommandError(_RANK_ZERO)

@@ -1,7 +1,7 @@
 """Commands on lists: pushing, popping, reading and moving elements. No blocking forms.
 
-What is done with a list is `keyspace.list_verbs`; searching, inserting and removing inside one (LINSERT, LREM, LPOS,
-LSET) stand in `list_edits`. Dirty counts, replies and texts are Redis 7.0's.
+The operations on a list are in `keyspace.list_verbs`. The commands that search a list or change its inside (LINSERT,
+LREM, LPOS, LSET) are in `list_edits`. Dirty counts, replies and error texts are Redis 7.0's.
 """
 
 from __future__ import annotations
@@ -103,6 +103,10 @@ def rpop(call: Call, key: bytes, *counts: bytes) -> bytes | list[bytes] | NullAr
 
 
 def _pop_counted(call: Call, key: bytes, counts: tuple[bytes, ...], left: bool, name: str) -> list[bytes] | NullArray:
+    """Pop as many elements as the only item of `counts` says; null without a list. Raises CommandError.
+
+    `name` is the command's, in lower case, for the error.
+    """
     if len(counts) > 1:
         raise CommandError(f"ERR wrong number of arguments for '{name}' command")
     taken = list_verbs.pop_several(call.db, key, pop_count_argument(counts[0]), left)
@@ -120,7 +124,7 @@ def lindex(call: Call, key: bytes, index: bytes) -> bytes | None:
     """The element at an index; negative ones count from the end."""
     number = parse_integer(index)
     element = list_verbs.at(call.db, key, 0 if number is None else number)
-    # What is no number is refused only where there is a list.
+    # As in Redis, an index that is no number is an error only when there is a list.
     return element if number is not None or element is None else list_verbs.at(call.db, key, integer_argument(index))
 
 
@@ -148,6 +152,7 @@ def ltrim(call: Call, key: bytes, start: bytes, stop: bytes) -> Simple:
 
 
 def _is_left(word: bytes) -> bool:
+    """Is the word LEFT, in any case? Raises CommandError for a word that is neither LEFT nor RIGHT."""
     side = word.upper()
     if side == b"LEFT":
         return True
@@ -172,7 +177,11 @@ def rpoplpush(call: Call, source: bytes, destination: bytes) -> bytes | None:
 
 @final
 class MultiPop:
-    """What LMPOP and its like ask for: `sides[which]` of the first existing key of `keys`, at most `count` elements."""
+    """The arguments of LMPOP and commands like it.
+
+    At most `count` elements are popped from the first of `keys` that exists. `which` is the side to pop from, as an
+    index into the two words that the command allows (`multi_pop_arguments`).
+    """
 
     __slots__ = ("count", "keys", "which")
 
@@ -183,7 +192,10 @@ class MultiPop:
 
 
 def multi_pop_arguments(arguments: tuple[bytes, ...], sides: tuple[bytes, bytes]) -> MultiPop:
-    """Parse `numkeys key [key ...] SIDE [COUNT count]`; `sides` are the two words allowed, upper case."""
+    """Parse `numkeys key [key ...] SIDE [COUNT count]`; `sides` are the two words allowed, in upper case.
+
+    Both numbers must be 1 or more. Raises CommandError.
+    """
     keys = counted_keys(arguments, "ERR syntax error")
     rest = arguments[1 + len(keys) :]
     if not rest or rest[0].upper() not in sides:

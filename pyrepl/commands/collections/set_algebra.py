@@ -1,7 +1,7 @@
 """Intersections, unions and differences of sets, answered, stored or counted.
 
-Every key is checked for its type before anything is computed, as in Redis 7.0. Results are new sets; the inputs are
-never copied.
+The type of every key is checked before anything is computed, as in Redis 7.0. Results are new sets. The sets under the
+keys are read in place and never changed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pyrepl.commands.engine.table import ALL_ARGS, DENYOOM, MOVABLE_KEYS, READON
 from pyrepl.keyspace import set_verbs
 
 SetOperation = Callable[[list[set[bytes] | None]], set[bytes]]
-"""From the members of each key, None where there is none, to a new set. The list is not empty."""
+"""Makes a new set from the members of each key. The list is not empty; a missing key stands in it as None."""
 
 
 def intersection(inputs: list[set[bytes] | None]) -> set[bytes]:
-    """The members that all inputs share; walks the smallest."""
+    """The members that all inputs have, as a new set. Walks the smallest input, so it takes O(its size * inputs)."""
     present = [members for members in inputs if members is not None]
     if len(present) < len(inputs):
         return set()
@@ -28,13 +28,13 @@ def intersection(inputs: list[set[bytes] | None]) -> set[bytes]:
 
 
 def union(inputs: list[set[bytes] | None]) -> set[bytes]:
-    """The members of any input."""
+    """The members that at least one input has, as a new set."""
     result: set[bytes] = set()
     return result.union(*(members for members in inputs if members is not None))
 
 
 def difference(inputs: list[set[bytes] | None]) -> set[bytes]:
-    """The members of the first input that no other has."""
+    """The members of the first input that no other input has, as a new set."""
     first = inputs[0]
     if first is None:
         return set()
@@ -46,7 +46,7 @@ def difference(inputs: list[set[bytes] | None]) -> set[bytes]:
 
 
 def _subtract(result: set[bytes], members: set[bytes]) -> None:
-    """Take `members` out of `result`, walking the smaller of the two."""
+    """Remove `members` from `result`. Walks the smaller of the two sets."""
     if len(members) <= len(result):
         result.difference_update(members)
     else:
@@ -54,17 +54,18 @@ def _subtract(result: set[bytes], members: set[bytes]) -> None:
 
 
 def _inputs(call: Call, keys: tuple[bytes, ...]) -> list[set[bytes] | None]:
-    """The members of each key."""
+    """The members of each key, None for a missing one. Raises CommandError WRONGTYPE for a key of another type."""
     return [set_verbs.read_members(call.db, key) for key in keys]
 
 
 def _answer(call: Call, keys: tuple[bytes, ...], operation: SetOperation) -> Sequence[bytes] | Set[bytes]:
+    """The result as a reply: an array for RESP2, a set for RESP3."""
     result = operation(_inputs(call, keys))
     return list(result) if call.client.proto < 3 else result
 
 
 def _store(call: Call, destination: bytes, keys: tuple[bytes, ...], operation: SetOperation) -> int:
-    """Put the result in place of whatever `destination` holds; an empty result only deletes. Its size."""
+    """Put the result under `destination` in place of any value there; return its size. An empty result only deletes."""
     result = operation(_inputs(call, keys))
     set_verbs.store(call.db, destination, result)
     return len(result)
@@ -122,7 +123,7 @@ def sintercard(call: Call, *arguments: bytes) -> int:
 
 
 def _shared_up_to(inputs: list[set[bytes] | None], limit: int) -> int:
-    """How many members all inputs share; stops at `limit`, which is at least 1."""
+    """How many members all inputs have in common. Stops counting at `limit`, which is 1 or more."""
     present = [members for members in inputs if members is not None]
     if len(present) < len(inputs):
         return 0

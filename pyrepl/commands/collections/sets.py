@@ -1,8 +1,8 @@
-"""Commands on one set, and SMOVE. What is done with a set is `keyspace.set_verbs`; intersections, unions and
-differences stand in `set_algebra`.
+"""Commands on one set, and SMOVE. The operations on a set are in `keyspace.set_verbs`; intersections, unions and
+differences are in `set_algebra`.
 
-Replies are copies: a set that stays in a reply must not change with a later command of the same transaction.
-Dirty counts, replies and texts are Redis 7.0's.
+Replies are copies, because later commands of a transaction may change the set before the reply is sent. Dirty counts,
+replies and error texts are Redis 7.0's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyrepl.commands.engine.table import DENYOOM, FAST, FIRST_ARG, FIRST_TWO, RE
 from pyrepl.keyspace import set_verbs
 
 REMOVED_AT_ONCE: Final = 1024
-"""Most members in one SREM that SPOP propagates."""
+"""How many members one propagated SREM names at most when SPOP removes more, so that no command gets too long."""
 
 
 @final
@@ -104,6 +104,7 @@ def spop(call: Call, key: bytes, *counts: bytes) -> object:
 
 
 def _pop_one(call: Call, key: bytes) -> bytes | None:
+    """Remove a random member and return it, None without a set."""
     member = set_verbs.pop(call.db, key, call.random.below)
     if member is not None:
         call.rewrite_as([b"SREM", key, member])
@@ -111,6 +112,7 @@ def _pop_one(call: Call, key: bytes) -> bytes | None:
 
 
 def _pop_counted(call: Call, key: bytes, counts: tuple[bytes, ...]) -> Sequence[bytes] | Set[bytes]:
+    """Remove as many random members as the only item of `counts` says. Raises CommandError."""
     if len(counts) > 1:
         raise syntax_error()
     count = pop_count_argument(counts[0])
