@@ -17,7 +17,7 @@ import pytest
 from pyrepl.commands.keys import expiry, keys
 from pyrepl.commands.node import databases
 from pyrepl.commands.session import pubsub, transactions
-from pyrepl.commands.session.transactions import AbsentWatch
+from pyrepl.commands.session.transactions import MissingKeyWatch
 from pyrepl.commands.strings import strings
 from pyrepl.node.client import Client
 from pyrepl.resp.encoder import encode_command, encode_reply
@@ -66,7 +66,7 @@ class Sessions:
         if words == ["EXEC"] and client.proto == 2 and client.subscribed:
             return "refused"
         watchers = self.desk.keyspace.databases[0].watchers.get(words[1].encode(), ()) if "PXAT" in words else ()
-        if any(isinstance(watcher, AbsentWatch) and watcher.is_stale for watcher in watchers) or (
+        if any(isinstance(watcher, MissingKeyWatch) and watcher.is_stale for watcher in watchers) or (
             "PXAT" in words and in_transaction
         ):
             return "written as expired, watched as expired"

@@ -6,7 +6,7 @@ from pyrepl.commands.engine.arguments import int32_argument, syntax_error
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.effects import Flushed
 from pyrepl.commands.engine.table import FAST, READONLY, WRITE, command
-from pyrepl.commands.session.transactions import tell_of_swap
+from pyrepl.commands.session.transactions import tell_watchers_of_swap
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Database
 from pyrepl.resp.reply import OK, Simple
@@ -28,7 +28,7 @@ def swapdb(call: Call, first: bytes, second: bytes) -> Simple:
         raise CommandError("ERR DB index is out of range")
     if one != two:
         call.keyspace.swap(one, two)
-        tell_of_swap(call.keyspace.databases[one], call.keyspace.databases[two])
+        tell_watchers_of_swap(call.keyspace.databases[one], call.keyspace.databases[two])
     call.keyspace.dirty += 1
     return OK
 

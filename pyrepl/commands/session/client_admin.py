@@ -1,4 +1,4 @@
-"""CLIENT and its subcommands. Which clients a filter means is in client_filters.py, a client's line in observability.
+"""CLIENT and its subcommands. The filters of KILL are in `client_filters`; `observability` makes the line of a client.
 
 CLIENT TRACKING and CACHING are not here: client-side caching is not supported, and the questions about it
 (TRACKINGINFO, GETREDIR) answer that it is off.
@@ -23,7 +23,7 @@ from pyrepl.resp.reply import NO_REPLY, OK, NoReply, Raw, Reply, Simple, Verbati
 _ASKING: Final = NOSCRIPT | LOADING | STALE
 _ADMIN: Final = ADMIN | NOSCRIPT | LOADING | STALE
 _HEARD_OK: Final = Raw(OK.encoded, is_heard=True)
-"""CLIENT REPLY ON ends a SKIP before it, and is answered."""
+"""The reply to CLIENT REPLY ON: it is sent even when a SKIP before it would suppress it."""
 
 client_ = container("CLIENT", group="connection", since="2.4.0", summary="A container for client connection commands")
 
@@ -48,6 +48,7 @@ def client_list(call: Call, *options: bytes) -> Verbatim:
 
 
 def _listed(call: Call, options: tuple[bytes, ...]) -> list[Client]:
+    """The clients that CLIENT LIST shows: all, those of `TYPE kind`, or those of `ID id ...`. Raises CommandError."""
     clients = call.node.clients
     if not options:
         return list(clients.values())
@@ -103,6 +104,7 @@ def client_kill(call: Call, *words: bytes) -> KillClients | Simple | int:
 
 
 def _killed(call: Call, chosen: list[Client], reply: Simple | int) -> KillClients | Simple | int:
+    """Close these clients and answer `reply`. The caller is closed only after it has been sent the reply."""
     if call.client in chosen:
         call.client.close_after_reply()
     others = tuple(client.id for client in chosen if client is not call.client)
@@ -158,6 +160,7 @@ def client_no_touch(call: Call, switch: bytes) -> Simple:
 
 
 def _is_on(word: bytes) -> bool:
+    """True for ON, False for OFF, in any case. Raises CommandError for another word."""
     if word.upper() not in (b"ON", b"OFF"):
         raise syntax_error()
     return word.upper() == b"ON"

@@ -1,5 +1,6 @@
-"""Which clients CLIENT KILL and CLIENT LIST mean: types, addresses, ids, users, ages. What happens to them is
-client_admin.py's.
+"""The filters by which CLIENT KILL and CLIENT LIST choose clients: type, address, id, user, age.
+
+What is done with the chosen clients is in `client_admin`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _KINDS: Final = {b"normal": NORMAL, b"slave": REPLICA, b"replica": REPLICA, b"pu
 
 
 def client_kind(word: bytes) -> str:
-    """The value of `Client.kind` that a TYPE names."""
+    """The value of `Client.kind` that the word after TYPE names, in any case. Raises CommandError for another word."""
     kind = _KINDS.get(word.lower())
     if kind is None:
         raise CommandError(f"ERR Unknown client type '{word[:128].decode('utf-8', 'replace')}'")
@@ -26,7 +27,10 @@ def client_kind(word: bytes) -> str:
 @final
 @dataclass(slots=True)
 class ClientFilter:
-    """The filters of one CLIENT KILL; each that is set must hold (Redis 7.4)."""
+    """The filters of one CLIENT KILL. A client is chosen when it passes all that are given (Redis 7.4).
+
+    None stands for a filter that is not given. `skip_self` leaves out the client that sent the command.
+    """
 
     skip_self: bool = True
     client_id: int | None = None
@@ -35,11 +39,11 @@ class ClientFilter:
     laddr: bytes | None = None
     user: bytes | None = None
     max_age_s: int | None = None
-    """Only clients that are at least so old."""
+    """Chooses only clients that connected this many seconds ago or earlier."""
 
     @classmethod
     def parse(cls, words: tuple[bytes, ...]) -> ClientFilter:
-        """The filters in `option value [option value ...]`. Raises CommandError for what is none."""
+        """The filters of `option value [option value ...]`. Raises CommandError for any other words."""
         parsed = cls()
         for i in range(0, len(words), 2):
             if i + 1 == len(words):
@@ -73,7 +77,7 @@ class ClientFilter:
             raise syntax_error()
 
     def choose(self, call: Call) -> list[Client]:
-        """The clients that pass every filter, by id."""
+        """The clients that pass every filter, in the order of their ids."""
         now = call.node.process.now
         return [
             client

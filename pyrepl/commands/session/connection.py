@@ -1,6 +1,6 @@
-"""Commands on the connection itself: PING, ECHO, QUIT, AUTH, HELLO, SELECT, RESET. CLIENT is in client_admin.py.
+"""Commands on the connection itself: PING, ECHO, QUIT, AUTH, HELLO, SELECT, RESET. CLIENT is in `client_admin`.
 
-Who is let in, and as whom, is decided by `pyrepl.identity`.
+`pyrepl.identity` decides whether a password is right, and as which user the client then acts.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ HELLO_NEEDS_AUTH: Final = (
     "option can be used to authenticate the client and select the RESP protocol version at the same time"
 )
 _BEFORE_AUTH: Final = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH
+"""The flags of commands that a client may send before it has authenticated."""
 
 
 @command("PING", arity=-1, flags=FAST | IN_STREAM, group="connection")
@@ -95,6 +96,7 @@ def hello(call: Call, *words: bytes) -> dict[Reply, Reply]:
 
 
 def _protocol_version(word: bytes) -> int:
+    """2 or 3, from HELLO's first argument. Raises CommandError, NOPROTO for another number."""
     version = ranged_integer_argument(
         word, INT64_MIN, INT64_MAX, "ERR Protocol version is not an integer or out of range"
     )
@@ -104,9 +106,9 @@ def _protocol_version(word: bytes) -> int:
 
 
 def _hello_options(call: Call, words: tuple[bytes, ...]) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """User, password and name as `AUTH user password` and `SETNAME name` give them; None for what is not given.
+    """(user, password, name) of `AUTH user password` and `SETNAME name`, the words after HELLO's version.
 
-    `words` stand behind HELLO and the version.
+    Each is None when its option is not given. Raises CommandError.
     """
     user = password = name = None
     i = 0
@@ -152,7 +154,10 @@ def reset(call: Call) -> Simple:
 
 
 def authenticate(call: Call, user: bytes, password: bytes) -> None:
-    """Let the client in as `user`. Raises CommandError WRONGPASS; who was let in before stays in."""
+    """Let the client act as `user` from now on.
+
+    Raises CommandError WRONGPASS for a wrong name or password. The client then stays the user that it was before.
+    """
     identity = call.node.access.log_in(user, password)
     if identity is None:
         raise CommandError(WRONG_PASSWORD)
@@ -160,18 +165,21 @@ def authenticate(call: Call, user: bytes, password: bytes) -> None:
 
 
 def redact(call: Call, *positions: int) -> None:
-    """Take secrets out of the command's words, which the slow log keeps; the arguments were handed over already."""
+    """Replace the words at these positions of `call.argv`, which are secrets, by REDACTED.
+
+    The slow log and MONITOR show `argv`. The command itself has its arguments already, so it is not affected.
+    """
     for position in positions:
         call.argv[position] = REDACTED
 
 
 def select_database(call: Call, index: int) -> None:
-    """Make database `index`, which exists, the one that the client's commands work on."""
+    """Make database `index` the one that the client's commands work on. The database must exist."""
     call.client.db_index = index
     call.db = call.keyspace.databases[index]
 
 
 def check_plain(what: str, word: bytes) -> None:
-    """Raises CommandError unless `word` is printable ASCII without spaces; `what` begins the error's text."""
+    """Raise CommandError unless `word` is printable ASCII without spaces. `what` names the word in the error's text."""
     if not all(0x21 <= byte <= 0x7E for byte in word):
         raise CommandError(f"ERR {what} cannot contain spaces, newlines or special characters.")

@@ -1,13 +1,13 @@
-"""SUBSCRIBE and its like, PUBLISH and PUBSUB. Who listens to what is kept by `pyrepl.node.pubsub`.
+"""SUBSCRIBE, PSUBSCRIBE and their opposites, PUBLISH and PUBSUB. `pyrepl.node.pubsub` keeps the subscriptions.
 
-SSUBSCRIBE, SUNSUBSCRIBE and SPUBLISH are about shard channels. They behave as in a Redis without a cluster: every shard
-channel is ours, and SPUBLISH goes to the replicas as PUBLISH does.
+SSUBSCRIBE, SUNSUBSCRIBE and SPUBLISH are about shard channels. They behave as in a Redis without a cluster: this node
+has every shard channel, and SPUBLISH goes to the replicas as PUBLISH does.
 
-One SUBSCRIBE of n channels answers n messages. They must stand where the one reply of another command would stand,
-also between the replies of an EXEC, so they are encoded here and returned joined as one `Raw`, not as deliveries.
+One SUBSCRIBE of n channels answers n messages. They must stand where another command has its one reply, even between
+the replies of an EXEC. So they are encoded here, joined and returned as one `Raw`; they are no deliveries.
 
-A message published to oneself comes after PUBLISH's own reply, with the deliveries to others (Redis 7.2's order;
-7.0 puts it before).
+When a client publishes to a channel that it listens to itself, PUBLISH's reply comes first and the message after it,
+with the deliveries to others. That is Redis 7.2's order; 7.0 has the message first.
 """
 
 from __future__ import annotations
@@ -98,11 +98,12 @@ def sunsubscribe(call: Call, *channels: bytes) -> Raw:
 def publish(call: Call, channel: bytes, message: bytes) -> int:
     """Send a message to all listeners of a channel, those of the replicas included
 
-    It writes no key, so it has to ask for its propagation. On a replica it reaches that node's own clients, whether a
-    client or the master sent it.
+    PUBLISH writes no key, so it has to ask for its propagation. On a replica the message reaches that node's own
+    clients, whether a client or the master has sent it.
 
-    What sentinels tell each other stays here: they publish to every node themselves. In the stream it would move the
-    end of an old master past the switch of an idle `SENTINEL FAILOVER`, which then costs full resyncs (redis#4819).
+    The messages of sentinels are not propagated, because sentinels publish to every node themselves. In the stream such
+    a message would move the end of an old master past the offset at which `SENTINEL FAILOVER` of an idle node switched
+    masters; the old master would then need a full resync (redis#4819).
     """
     deliveries = call.node.pubsub.publish(channel, message)
     call.node.deliveries.extend(deliveries)
@@ -181,9 +182,10 @@ def pubsub_help(call: Call) -> list[Simple]:
 
 
 def _each(client: Client, verb: bytes, names: Iterable[bytes], change: Callable[[Client, bytes], bool]) -> Raw:
-    """Make one change per name; a message each, with the subscriptions then left. Without names one message says so.
+    """Make one change per name, and answer one message for each, which tells how many subscriptions there are then.
 
-    Subscriptions to shard channels are counted apart from the others.
+    Without names nothing changes, and one message with a null in place of the name tells the number. Subscriptions to
+    shard channels are counted apart from the others.
     """
     messages: list[bytes] = []
     for name in names:
@@ -193,6 +195,7 @@ def _each(client: Client, verb: bytes, names: Iterable[bytes], change: Callable[
 
 
 def _confirmation(client: Client, verb: bytes, name: bytes | None) -> bytes:
+    """One encoded message: verb, name, and how many subscriptions of that kind the client has."""
     of_shards = verb in (b"ssubscribe", b"sunsubscribe")
     left = len(client.shard_channels) if of_shards else len(client.channels) + len(client.patterns)
     return encode_reply(Push((verb, name, left)), client.proto)

@@ -1,10 +1,15 @@
-"""MULTI, EXEC, DISCARD, WATCH and UNWATCH, and the bookkeeping of watched keys. `nested` runs what was queued.
+"""MULTI, EXEC, DISCARD, WATCH and UNWATCH, and the bookkeeping of watched keys. `nested` runs the queued commands.
 
-A database tells the watchers of a key that it changed (`Database.changed`, `expire`, `clear`) by setting their
-`dirty_cas`. Usually the watcher is the client. Redis 7 has a rule on time besides: a key whose time has passed already
-when WATCH named it counts as missing, so that its actual deletion later is no change; a key whose time passes between
-WATCH and EXEC has changed, deleted or not. SWAPDB is no change either where a key was missing and one comes whose time
-has passed. `AbsentWatch` stands in for the client where the key was missing, in either sense.
+A database keeps the watchers of each key. When the key changes (`Database.changed`, `expire`, `clear`), it sets their
+`dirty_cas`, which makes EXEC fail. Usually the watcher is the client itself.
+
+Redis 7.0 has three more rules, which concern keys whose time to live has passed:
+
+- A key that had expired when WATCH named it counts as missing. Its deletion later is no change.
+- A key that expires between WATCH and EXEC has changed, whether it was deleted meanwhile or not.
+- A key that was missing has not changed when SWAPDB brings an expired key of that name.
+
+So where the key was missing or expired at WATCH, the watcher is a `MissingKeyWatch`, which knows these rules.
 """
 
 from __future__ import annotations
@@ -34,10 +39,11 @@ EXECABORT: Final = "EXECABORT Transaction discarded because of previous errors."
 
 
 @final
-class AbsentWatch:
-    """A client's watch of a key that was missing when it was named, or had logically expired (`is_stale`).
+class MissingKeyWatch:
+    """A client's watch of a key that was missing, or had expired, when WATCH named it.
 
-    While the key is still expired, or gone, nothing has changed for the client; anything else is passed on to it.
+    `is_stale` is true while the database still holds the expired key. The client is told of a change only when the key
+    exists afterwards; the deletion of the expired key is none.
     """
 
     __slots__ = ("_db", "_key", "client", "is_stale")
@@ -50,41 +56,45 @@ class AbsentWatch:
 
     @property
     def dirty_cas(self) -> bool:
+        """The client's flag: has a key that it watches changed? The database sets it on every watcher of a key."""
         return self.client.dirty_cas
 
     @dirty_cas.setter
     def dirty_cas(self, dirty: bool) -> None:
-        if not self.is_stale or _is_there(self._db, self._key):
+        if not self.is_stale or _exists(self._db, self._key):
             self.client.dirty_cas = dirty
         elif not self._db.holds(self._key):
             self.is_stale = False
 
-    def swapped(self) -> None:
-        """What the database holds is another's from now on."""
-        if _is_there(self._db, self._key):
+    def note_swap(self) -> None:
+        """SWAPDB has given the database the keys of another one."""
+        if _exists(self._db, self._key):
             self.client.dirty_cas = True
         else:
             self.is_stale = self._db.holds(self._key)
 
 
 def watch(client: Client, db: Database, key: bytes) -> None:
-    """Begin to watch `key` of `db`; watching it already changes nothing."""
+    """Begin to watch `key` of `db` for the client. Does nothing if the client watches it already."""
     if (db.index, key) in client.watching:
         return
     client.watching.add((db.index, key))
-    watcher = client if _is_there(db, key) else AbsentWatch(client, db, key)
+    watcher = client if _exists(db, key) else MissingKeyWatch(client, db, key)
     db.watchers.setdefault(key, set()).add(watcher)
 
 
 def unwatch(client: Client, keyspace: Keyspace) -> None:
-    """Forget what the client watches and that it changed (EXEC, DISCARD, UNWATCH, RESET, the end of a connection)."""
+    """End all watches of the client, and reset its `dirty_cas`.
+
+    EXEC, DISCARD, UNWATCH, RESET and the end of a connection do this.
+    """
     for index, key in client.watching:
         watchers = keyspace.databases[index].watchers
         of_key = watchers[key]
         if client in of_key:
             of_key.remove(client)
         else:
-            of_key.discard(_absent_watch(client, keyspace.databases[index], key))
+            of_key.discard(_missing_key_watch(client, keyspace.databases[index], key))
         if not of_key:
             del watchers[key]
     client.watching.clear()
@@ -92,7 +102,7 @@ def unwatch(client: Client, keyspace: Keyspace) -> None:
 
 
 def is_dirty(client: Client, keyspace: Keyspace) -> bool:
-    """Must EXEC fail, because a watched key has changed or its time has passed?"""
+    """Must EXEC fail, because a watched key has changed, or has expired since WATCH? O(watched keys)."""
     if client.dirty_cas:
         return True
     for index, key in client.watching:
@@ -100,41 +110,47 @@ def is_dirty(client: Client, keyspace: Keyspace) -> bool:
         if client in db.watchers[key]:
             if _has_expired(db, key):
                 return True
-        elif _is_there(db, key):
+        elif _exists(db, key):
             return True
     return False
 
 
-def tell_of_swap(one: Database, two: Database) -> None:
-    """SWAPDB has exchanged what two databases hold: whoever watches a key that either held is told."""
+def tell_watchers_of_swap(one: Database, two: Database) -> None:
+    """Tell the watchers of two databases that SWAPDB has exchanged the keys of these databases.
+
+    A key that neither database holds has not changed, so its watchers are not told.
+    """
     for db, before in ((one, two), (two, one)):
         for key, watchers in db.watchers.items():
             if db.holds(key) or before.holds(key):
                 for watcher in watchers:
-                    if isinstance(watcher, AbsentWatch):
-                        watcher.swapped()
+                    if isinstance(watcher, MissingKeyWatch):
+                        watcher.note_swap()
                     else:
                         watcher.dirty_cas = True
 
 
 def discard_queue(client: Client, keyspace: Keyspace) -> None:
-    """Leave MULTI without running anything, watched keys included (DISCARD, RESET, the end of a connection)."""
+    """Leave MULTI without running the queue, and end all watches (DISCARD, RESET, the end of a connection)."""
     client.end_multi()
     unwatch(client, keyspace)
 
 
 def _has_expired(db: Database, key: bytes) -> bool:
+    """Has the key a time to live, and is that over? True for an expired key that is not deleted yet."""
     at_ms = db.expiry_of(key)
     return at_ms is not None and at_ms <= db.keyspace.now_ms
 
 
-def _is_there(db: Database, key: bytes) -> bool:
+def _exists(db: Database, key: bytes) -> bool:
+    """Does the database hold the key, and has it not expired?"""
     return db.holds(key) and not _has_expired(db, key)
 
 
-def _absent_watch(client: Client, db: Database, key: bytes) -> AbsentWatch:
+def _missing_key_watch(client: Client, db: Database, key: bytes) -> MissingKeyWatch:
+    """The client's MissingKeyWatch of the key. The client must watch the key, and not be its watcher itself."""
     for watcher in db.watchers[key]:
-        if isinstance(watcher, AbsentWatch) and watcher.client is client:
+        if isinstance(watcher, MissingKeyWatch) and watcher.client is client:
             return watcher
     raise AssertionError("a watched key has no watcher")
 

@@ -1,4 +1,7 @@
-"""BITFIELD: integers of any width at any bit of a string. Single bits are in `bits`."""
+"""BITFIELD: integers of any width at any bit of a string. Commands on single bits are in `bits`.
+
+An integer stands with its highest bit first, from the bit at its offset on; bit 0 is the highest bit of the first byte.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pyrepl.errors import CommandError
 from pyrepl.resp.numbers import parse_integer
 
 BAD_TYPE: Final = "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is."
+# What OVERFLOW does with a number that a type cannot hold: keep its low bits, take the nearest one, refuse.
 WRAP: Final = b"WRAP"
 SAT: Final = b"SAT"
 FAIL: Final = b"FAIL"
@@ -19,7 +23,10 @@ _ALL_64_BITS: Final = 2**64 - 1
 
 
 class Kind(NamedTuple):
-    """`i5`, `u8`: an integer of 1 to 64 bits (63 if unsigned)."""
+    """A type of integer, such as `i5` (signed) and `u8` (unsigned): 1 to 64 bits, at most 63 if unsigned.
+
+    A reply of RESP2 cannot hold an unsigned integer of 64 bits.
+    """
 
     signed: bool
     bits: int
@@ -33,13 +40,17 @@ class Kind(NamedTuple):
         return (1 << (self.bits - 1 if self.signed else self.bits)) - 1
 
     def wrapped(self, number: int) -> int:
-        """The integer of this kind with the same low bits."""
+        """The integer of this kind that has the same lowest `bits` bits as `number`."""
         number &= (1 << self.bits) - 1
         return number - (1 << self.bits) if self.signed and number > self.highest else number
 
 
 class Operation(NamedTuple):
-    """One step: GET, SET or INCRBY; `offset` in bits; `overflow` as it was in force there."""
+    """One operation of a BITFIELD.
+
+    `verb` is GET, SET or INCRBY, `offset` a position in bits. `amount` is the number of SET or INCRBY, 0 for GET.
+    `overflow` is the word of the last OVERFLOW before the operation, WRAP without one.
+    """
 
     verb: bytes
     kind: Kind
@@ -64,6 +75,7 @@ def bitfield_ro(call: Call, key: bytes, *arguments: bytes) -> list[int | None]:
 
 
 def _parse(call: Call, arguments: tuple[bytes, ...]) -> list[Operation]:
+    """The operations, in the order in which they were given. Raises CommandError."""
     operations: list[Operation] = []
     overflow = WRAP
     at = 0
@@ -88,6 +100,7 @@ def _parse(call: Call, arguments: tuple[bytes, ...]) -> list[Operation]:
 
 
 def _kind(text: bytes) -> Kind:
+    """The type that a text such as `i5` or `u8` names. Raises CommandError."""
     bits = parse_integer(text[1:])
     signed = text[:1] == b"i"
     if text[:1] not in (b"i", b"u") or bits is None or not 1 <= bits <= (64 if signed else 63):
@@ -96,13 +109,17 @@ def _kind(text: bytes) -> Kind:
 
 
 def _offset(call: Call, text: bytes, kind: Kind) -> int:
-    """`#n` counts in integers of this kind, `n` in bits."""
+    """The position in bits that `n` or `#n` means; `#n` counts in integers of this kind. Raises CommandError."""
     if text[:1] == b"#":
         return bit_offset(call, text[1:], kind.bits)
     return bit_offset(call, text)
 
 
 def _run(call: Call, key: bytes, operations: list[Operation]) -> list[int | None]:
+    """The results of the operations, one each. Before a write the string grows to hold all written integers.
+
+    As in Redis, it grows even when an overflow then refuses the write. Operations that only read make no key.
+    """
     writes = [operation for operation in operations if operation.verb != b"GET"]
     if not writes:
         value = call.db.read_as(bytes, key)
@@ -124,7 +141,7 @@ def _run(call: Call, key: bytes, operations: list[Operation]) -> list[int | None
 
 @final
 class _Field:
-    """The string being worked on; `changes` counts the writes that Redis counts."""
+    """The bytes of the string while the operations run. `changes` counts the writes that `dirty` counts."""
 
     __slots__ = ("changes", "content")
 
@@ -133,19 +150,20 @@ class _Field:
         self.changes = 0
 
     def grow(self, size: int) -> bool:
-        """Pad with zeros to `size` bytes; True if it was shorter."""
+        """Pad the string with zero bytes to `size` bytes; True if it was shorter."""
         missing = size - len(self.content)
         if missing > 0:
             self.content.extend(bytes(missing))
         return missing > 0
 
     def get(self, kind: Kind, offset: int) -> int:
-        """The integer at bit `offset`; bits beyond the end are 0."""
+        """The integer of this kind at bit `offset`; bits beyond the end of the string are 0."""
         first, last = offset >> 3, (offset + kind.bits - 1) >> 3
         part = bytes(self.content[first : last + 1]).ljust(last - first + 1, b"\0")
         return kind.wrapped(int.from_bytes(part, "big") >> (7 - (offset + kind.bits - 1 & 7)))
 
     def set(self, kind: Kind, offset: int, number: int) -> None:
+        """Write the lowest bits of `number` at bit `offset`. The string must be long enough."""
         first, last = offset >> 3, (offset + kind.bits - 1) >> 3
         shift = 7 - (offset + kind.bits - 1 & 7)
         mask = (1 << kind.bits) - 1
@@ -154,6 +172,11 @@ class _Field:
         self.content[first : last + 1] = part.to_bytes(last - first + 1, "big")
 
     def apply(self, operation: Operation, *, grown: bool) -> int | None:
+        """Run one operation, and return its result: the integer that GET reads, SET replaces or INCRBY makes.
+
+        None when OVERFLOW FAIL refuses the write. `grown` tells whether the string has grown for this command; then
+        each write counts as a change, even one of the same number.
+        """
         kind, offset = operation.kind, operation.offset
         old = self.get(kind, offset)
         if operation.verb == b"GET":
@@ -161,7 +184,7 @@ class _Field:
         if operation.verb == b"INCRBY":
             wanted = old + operation.amount
         else:
-            # Redis takes what is SET as an unsigned integer as 64 unsigned bits: a negative one is too big.
+            # Redis reads the number for SET of an unsigned type as 64 unsigned bits, so a negative one is too great.
             wanted = operation.amount if kind.signed else operation.amount & _ALL_64_BITS
         number = _fitted(kind, wanted, operation.overflow)
         if number is None:
@@ -173,7 +196,7 @@ class _Field:
 
 
 def _fitted(kind: Kind, number: int, overflow: bytes) -> int | None:
-    """The number as this kind can hold it; None where FAIL refuses."""
+    """The number that is written in place of `number`, by the rule of `overflow`; None when FAIL refuses."""
     if kind.lowest <= number <= kind.highest:
         return number
     if overflow == FAIL:

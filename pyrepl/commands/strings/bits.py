@@ -1,4 +1,7 @@
-"""Commands on the bits of a string: bit 0 is the highest bit of the first byte. BITFIELD is in `bitfields`."""
+"""Commands on the bits of a string. Bit 0 is the highest bit of the first byte. BITFIELD is in `bitfields`.
+
+Ranges of bits and bytes are inclusive at both ends, and negative positions count from the end, as in Redis.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ BAD_BIT: Final = "ERR bit is not an integer or out of range"
 
 
 def bit_offset(call: Call, text: bytes, unit_bits: int = 1) -> int:
-    """A bit's position, 0 <= n < 8 * proto-max-bulk-len, counted in units of so many bits. Raises CommandError."""
+    """The position of a bit, 0 <= n < 8 * proto-max-bulk-len. The number in `text` counts units of `unit_bits` bits.
+
+    Raises CommandError. proto-max-bulk-len does not limit our master.
+    """
     number = parse_integer(text)
     if number is None or number < 0:
         raise CommandError(BAD_OFFSET)
@@ -78,6 +84,7 @@ def bitcount(call: Call, key: bytes, *bounds: bytes) -> int:
 
 
 def _in_bits(unit: tuple[bytes, ...]) -> bool:
+    """Does a range count bits (BIT) and not bytes (BYTE, or no word)? Raises CommandError for another word."""
     if not unit:
         return False
     word = unit[0].upper()
@@ -87,14 +94,17 @@ def _in_bits(unit: tuple[bytes, ...]) -> bool:
 
 
 def _clamped(start: int, end: int, total: int) -> tuple[int, int]:
-    """Positions from the end become positions from the start, both within the string as far as they can be."""
+    """A range of positions, counted from the start and cut to the string, which has `total` of them.
+
+    Negative positions count from the end. A range that begins after the end of the string has a start above its end.
+    """
     start = max(0, start + total) if start < 0 else start
     end = max(0, end + total) if end < 0 else end
     return start, min(end, total - 1)
 
 
 def _count(value: bytes, start: int, end: int) -> int:
-    """Set bits from bit `start` to bit `end`, inclusive."""
+    """How many bits are 1 from bit `start` to bit `end`, both inclusive and within the string."""
     part = int.from_bytes(value[start >> 3 : (end >> 3) + 1], "big") >> (7 - (end & 7))
     return (part & ((1 << (end - start + 1)) - 1)).bit_count()
 
@@ -129,7 +139,10 @@ def bitpos(call: Call, key: bytes, bit: bytes, *bounds: bytes) -> int:
 
 
 def _first(value: bytes, wanted: int, start: int, end: int) -> int:
-    """The first bit at `start` or after it that is `wanted`, else a position after `end`."""
+    """The position of the first bit at `start` or above that is `wanted`, 0 or 1; a position above `end` for none.
+
+    Only the bytes up to that of `end` are searched. Bits after `end` in that byte may be found too.
+    """
     byte = start >> 3
     head = value[byte] ^ (0 if wanted else 0xFF)
     head &= 0xFF >> (start & 7)
@@ -144,6 +157,7 @@ def _first(value: bytes, wanted: int, start: int, end: int) -> int:
 
 
 def _in_exactly_one(numbers: list[int]) -> int:
+    """The bits that are 1 in exactly one of the numbers."""
     once = twice = 0
     for number in numbers:
         twice |= once & number
@@ -160,8 +174,10 @@ _OPERATIONS: Final[dict[bytes, Callable[[list[int]], int]]] = {
     b"ANDOR": lambda numbers: numbers[0] & reduce(or_, numbers[1:]),
     b"ONE": _in_exactly_one,
 }
-"""The last four are Redis 8.2's."""
+"""Operation of BITOP -> the result for numbers of equal length, at least one. NOT is apart; the last four are Redis
+8.2's."""
 _NEED_TWO: Final = frozenset({b"DIFF", b"DIFF1", b"ANDOR"})
+"""The operations that need two source keys or more."""
 
 
 @command("BITOP", arity=-4, flags=WRITE | DENYOOM, keys=Keys(2, -1, 1), group="bitmap", since="2.6.0")

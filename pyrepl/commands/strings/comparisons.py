@@ -1,6 +1,8 @@
-"""A string compared with what a client expects: DIGEST, DELEX, and the conditions of SET (Redis 8.4).
+"""Conditions on the value of a string: DIGEST, DELEX, and the conditions of SET (Redis 8.4).
 
-A client states the value it knows (IFEQ, IFNE) or, where that is long, its digest (IFDEQ, IFDNE): XXH3-64 in 16 digits.
+A client that has read a value can change or delete the key only if the value is still the same. It states the value
+that it knows (IFEQ: equal, IFNE: not equal). When the value is long, it states its digest instead (IFDEQ, IFDNE): the
+XXH3 hash of 64 bits in 16 hexadecimal digits.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ _DIGEST_DIGITS: Final = 16
 
 
 def string_digest(value: bytes) -> bytes:
-    """What DIGEST answers: 16 hexadecimal digits in lower case."""
+    """The digest of a value, as DIGEST answers it: XXH3 with 64 bits, as 16 hexadecimal digits in lower case."""
     from xxhash import xxh3_64_hexdigest  # few nodes ever need it
 
     return xxh3_64_hexdigest(value).encode()
@@ -26,7 +28,7 @@ def string_digest(value: bytes) -> bytes:
 
 @final
 class Condition:
-    """One of CONDITIONS (in upper case) with the value or digest that a client stated."""
+    """A condition: `word` is one of CONDITIONS, `expected` the value or digest that the client stated."""
 
     __slots__ = ("expected", "word")
 
@@ -35,8 +37,12 @@ class Condition:
         self.word = word
         self.expected = expected
 
-    def holds(self, value: bytes) -> bool:
-        """Is it true of this string? CommandError for a digest of another length: Redis 8.6 looks no closer."""
+    def is_met_by(self, value: bytes) -> bool:
+        """Is the condition true for this value? The digits of a digest may be in upper or lower case.
+
+        Raises CommandError for a digest that is not 16 bytes long. As in Redis 8.6, a digest of 16 bytes that are no
+        hexadecimal digits is no error; it just equals none.
+        """
         if self.word == b"IFEQ":
             return value == self.expected
         if self.word == b"IFNE":
@@ -45,17 +51,17 @@ class Condition:
             raise CommandError("ERR must be exactly 16 hexadecimal characters")
         return (string_digest(value) == self.expected.lower()) == (self.word == b"IFDEQ")
 
-    def holds_at(self, call: Call, key: bytes) -> bool:
-        """Is it true of what stands under a key? A key that is not there is unlike whatever is stated.
+    def is_met_at(self, call: Call, key: bytes) -> bool:
+        """Is the condition true for the value of a key? For a missing key IFNE and IFDNE are true, IFEQ and IFDEQ not.
 
-        CommandError WRONGTYPE where it is no string.
+        Raises CommandError WRONGTYPE when the key is_met_by no string.
         """
         kept = call.db.find_kept(key)
         if kept is None:
             return self.word in (b"IFNE", b"IFDNE")
         call.keyspace.hits += 1
         if is_string(kept):
-            return self.holds(kept)
+            return self.is_met_by(kept)
         raise wrong_type()
 
 
@@ -70,7 +76,7 @@ def digest(call: Call, key: bytes) -> bytes | None:
 def delex(call: Call, key: bytes, *condition: bytes) -> int:
     """Delete a key if its string, or the digest of that, is or is not as stated; 1 if deleted
 
-    Without a condition any key. With one it propagates as DEL.
+    Without a condition it deletes a key of any type. With one it is propagated as DEL, as the condition was true here.
     """
     db = call.db
     if not condition:
@@ -87,7 +93,7 @@ def delex(call: Call, key: bytes, *condition: bytes) -> int:
         word = condition[0].upper()
         if word not in CONDITIONS:
             raise CommandError("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE")
-        if not Condition(word, condition[1]).holds(value):
+        if not Condition(word, condition[1]).is_met_by(value):
             return 0
         call.rewrite(b"DEL", key)
     db.drop(key)

@@ -1,12 +1,15 @@
 """LCS: the longest common subsequence of two strings. Other commands on strings are in `strings`.
 
-Theory: L(i, j) is the length for the first i bytes of a and the first j of b. Row i is kept as bits, bit j - 1 being 1
-where L(i, j) == L(i, j - 1), and comes from row i - 1 in a few operations on whole rows (Hyyrö 2004):
+Theory: L(i, j) is the length of the longest common subsequence of the first i bytes of a and the first j bytes of b. In
+a row of L the numbers grow by 0 or 1 from left to right, so row i is kept as bits: bit j - 1 is 1 when
+L(i, j) == L(i, j - 1). A few operations on whole rows make row i from row i - 1 (Hyyrö 2004), where matches[byte] has a
+1 at each position of b that holds the byte:
 
     u = row & matches[a[i - 1]];  row = (row + u) | (row - u)
 
-The way back from the end prefers, where bytes differ, the shorter b unless the shorter a is strictly better, as Redis
-does: of several subsequences of the same length it finds the same one.
+Then the subsequence is read by walking back from (len(a), len(b)). Where the two bytes differ, the walk drops the last
+byte of a if that leaves a longer subsequence than dropping the last byte of b, else the last byte of b. Redis walks the
+same way, so of several subsequences of equal length both find the same one.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from pyrepl.errors import CommandError
 from pyrepl.resp.reply import Reply
 
 _CELL_BYTES: Final = 4
-"""What Redis needs for each pair of positions; the limit on strings is its own."""
+"""The bytes that Redis needs for each pair of positions. It refuses strings by that number, so pyrepl does too."""
 
 
 class Match(NamedTuple):
@@ -58,6 +61,7 @@ def lcs(call: Call, first: bytes, second: bytes, *arguments: bytes) -> Reply:
 
 
 def _shown(match: Match, options: _Options) -> list[Reply]:
+    """A match as IDX shows it: its range in a, its range in b, and its length with WITHMATCHLEN."""
     shown: list[Reply] = [[match.a_first, match.a_last], [match.b_first, match.b_last]]
     if options.sizes:
         shown.append(match.size)
@@ -65,6 +69,7 @@ def _shown(match: Match, options: _Options) -> list[Reply]:
 
 
 def _table(call: Call, a: bytes, b: bytes) -> Table:
+    """The table of two strings. Raises CommandError when Redis would need more memory than proto-max-bulk-len."""
     if (len(a) + 1) * (len(b) + 1) * _CELL_BYTES > call.node.settings.proto_max_bulk_len:
         raise CommandError("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len")
     return Table(a, b)
@@ -72,7 +77,10 @@ def _table(call: Call, a: bytes, b: bytes) -> Table:
 
 @final
 class _Options:
-    """LEN, IDX, WITHMATCHLEN, MINMATCHLEN n."""
+    """The options of LCS: LEN (`length`), IDX (`positions`), WITHMATCHLEN (`sizes`), MINMATCHLEN n (`min_size`).
+
+    Raises CommandError.
+    """
 
     __slots__ = ("length", "min_size", "positions", "sizes")
 
@@ -96,7 +104,7 @@ class _Options:
 
 @final
 class Table:
-    """All rows for two strings: len(a) * len(b) / 8 bytes."""
+    """All rows of L for two strings, in len(a) * len(b) / 8 bytes. `length` is that of the longest subsequence."""
 
     __slots__ = ("_rows", "_stride", "a", "b", "length")
 
@@ -108,6 +116,7 @@ class Table:
         self.length = self._fill()
 
     def _fill(self) -> int:
+        """Compute all rows, and return L(len(a), len(b))."""
         everything = (1 << len(self.b)) - 1
         matches = _positions(self.b)
         stride = self._stride
@@ -122,7 +131,7 @@ class Table:
         return len(self.b) - row.bit_count()
 
     def matches(self) -> list[Match]:
-        """The runs of one longest common subsequence, the last first."""
+        """The runs of equal bytes that make up one longest common subsequence, the last run first."""
         a, b = self.a, self.b
         i, j = len(a), len(b)
         found: list[Match] = []
@@ -149,11 +158,11 @@ class Table:
         return found
 
     def _step(self, i: int, j: int) -> int:
-        """L(i, j) - L(i, j - 1)."""
+        """L(i, j) - L(i, j - 1), which is 0 or 1; j is at least 1."""
         return 1 - (self._rows[i * self._stride + ((j - 1) >> 3)] >> ((j - 1) & 7) & 1)
 
     def _length(self, i: int, j: int) -> int:
-        """L(i, j); 0 for i < 0, which nobody uses."""
+        """L(i, j). For i < 0 it is 0; `matches` asks for that after the last step, and does not use it."""
         if i < 0:
             return 0
         row = int.from_bytes(self._rows[i * self._stride : (i + 1) * self._stride], "little")
@@ -161,7 +170,7 @@ class Table:
 
 
 def _positions(text: bytes) -> dict[int, int]:
-    """For each byte value of `text` the positions it stands at, as bits."""
+    """For each byte value in `text` a number whose bit n is 1 when the byte at position n has that value."""
     masks = {byte: bytearray((len(text) + 7) // 8) for byte in set(text)}
     for at, byte in enumerate(text):
         masks[byte][at >> 3] |= 1 << (at & 7)

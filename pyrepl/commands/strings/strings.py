@@ -39,12 +39,13 @@ from pyrepl.resp.doubles import format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, format_integer, parse_integer
 from pyrepl.resp.reply import OK, Simple
 
+# For which command `_SetOptions` parses: they do not have the same options.
 _FOR_SET: Final = 0
 _FOR_GETEX: Final = 1
 _FOR_MSETEX: Final = 2
 
 _EXPIRE_WORDS: Final = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
-"""Option -> (ms in its unit, counted from now)."""
+"""Option -> (length of its unit in ms, whether its number is a span from now on and not a Unix time)."""
 
 
 @final
@@ -84,6 +85,7 @@ def set_(call: Call, key: bytes, value: bytes, *options: bytes) -> object:
 
 
 def _set(call: Call, key: bytes, value: bytes, options: tuple[bytes, ...]) -> Simple | bytes | None:
+    """SET with options. A time to live as the only option is so common that it has a shorter way of its own."""
     if len(options) == 2 and (unit := _EXPIRE_WORDS.get(options[0].upper())) is not None:
         unit_ms, from_now = unit
         at_ms = expire_time_argument(options[1], "set", unit_ms, call.now_ms if from_now else 0)
@@ -92,7 +94,8 @@ def _set(call: Call, key: bytes, value: bytes, options: tuple[bytes, ...]) -> Si
 
 
 def _set_with_options(call: Call, key: bytes, value: bytes, options: tuple[bytes, ...]) -> Simple | bytes | None:
-    parsed = _StoreOptions(options, _FOR_SET)
+    """SET with any options. Null when a condition is not met; with GET the value before, null without the key."""
+    parsed = _SetOptions(options, _FOR_SET)
     at_ms = parsed.expire_at_ms(call, "set")
     db = call.db
     old: bytes | None = None
@@ -100,10 +103,10 @@ def _set_with_options(call: Call, key: bytes, value: bytes, options: tuple[bytes
         old = db.read_as(bytes, key)
     if parsed.only_if is not None and (db.find_kept(key) is not None) != parsed.only_if:
         return old
-    if parsed.condition is not None and not parsed.condition.holds_at(call, key):
+    if parsed.condition is not None and not parsed.condition.is_met_at(call, key):
         return old
     if parsed.keep_ttl:
-        # A time to live that has passed is not kept: the key that had it is deleted first.
+        # KEEPTTL keeps no time to live that has passed: `find_kept` deletes an expired key first.
         db.find_kept(key)
         db.replace(key, value)
     else:
@@ -119,10 +122,11 @@ def _set_with_options(call: Call, key: bytes, value: bytes, options: tuple[bytes
 
 
 @final
-class _StoreOptions:
-    """What follows the value of SET, the key of GETEX or the pairs of MSETEX; `taken_by` says of which of them.
+class _SetOptions:
+    """The options of SET, GETEX or MSETEX; `taken_by` (_FOR_SET, ...) says of which.
 
-    A repeated option is accepted and the last one counts, as in Redis; what excludes each other is a CommandError.
+    As in Redis, an option may be repeated, and the last one counts. Raises CommandError for an unknown option and for
+    options that exclude each other.
     """
 
     __slots__ = ("amount", "condition", "get", "keep_ttl", "only_if", "persist", "without_get", "word")
@@ -130,15 +134,16 @@ class _StoreOptions:
     def __init__(self, options: tuple[bytes, ...], taken_by: int) -> None:
         self.condition: Condition | None = None
         self.without_get: list[bytes] = []
-        """The options, but for GET."""
+        """All options except GET: SET is propagated with these, as replicas need no reply."""
         self.only_if: bool | None = None
-        """True for XX, False for NX."""
+        """True for XX (only if the key exists), False for NX (only if it does not), None for neither."""
         self.get = False
         self.keep_ttl = False
         self.persist = False
         self.word: bytes = b""
-        """EX, PX, EXAT, PXAT, or empty."""
+        """The option that sets a time to live: EX, PX, EXAT or PXAT; empty for none."""
         self.amount: bytes = b""
+        """The number after `word`, as text."""
         words = iter(options)
         for option in words:
             word = option.upper()
@@ -165,9 +170,11 @@ class _StoreOptions:
                 raise syntax_error()
 
     def _has_condition_but(self, word: bytes) -> bool:
+        """Was another condition than `word` given before? Two different ones exclude each other."""
         return self.condition is not None and self.condition.word != word
 
     def _take_for_set(self, word: bytes) -> bool:
+        """Note NX, XX or KEEPTTL. False for another word, and for one that the options before exclude."""
         if word in (b"NX", b"XX"):
             wanted = word == b"XX"
             if self.only_if not in (None, wanted):
@@ -180,12 +187,14 @@ class _StoreOptions:
         return True
 
     def _take_persist(self, word: bytes) -> bool:
+        """Note PERSIST. False for another word, and after an option that sets a time to live."""
         if word != b"PERSIST" or self.word:
             return False
         self.persist = True
         return True
 
     def expire_at_ms(self, call: Call, command_name: str) -> int | None:
+        """The Unix time in ms at which the key shall expire, None when the options set none. Raises CommandError."""
         if not self.word:
             return None
         unit_ms, from_now = _EXPIRE_WORDS[self.word]
@@ -214,6 +223,7 @@ def psetex(call: Call, key: bytes, span_ms: bytes, value: bytes) -> Simple:
 
 
 def _set_until(call: Call, key: bytes, value: bytes, at_ms: int) -> Simple:
+    """Set a key that expires at `at_ms`, a Unix time in ms; propagated as SET with PXAT."""
     call.db.put(key, value)
     call.db.expire_at(key, at_ms)
     call.db.changed(key)
@@ -234,7 +244,7 @@ def getset(call: Call, key: bytes, value: bytes) -> bytes | None:
 def getdel(call: Call, key: bytes) -> bytes | None:
     """Return a key's string and delete the key."""
     value = call.db.read_as(bytes, key)
-    # Of a key that its reader does not see, something is only left to delete on a replica: what has expired.
+    # Even when the client sees no value there may be a key to delete: one that has expired, on a replica.
     if call.db.delete(key):
         call.db.changed(key)
         call.rewrite(b"DEL", key)
@@ -244,7 +254,7 @@ def getdel(call: Call, key: bytes) -> bytes | None:
 @command("GETEX", arity=-2, flags=WRITE | FAST, keys=FIRST_ARG, group="string", since="6.2.0")
 def getex(call: Call, key: bytes, *options: bytes) -> bytes | None:
     """Return a key's string and set or remove its time to live."""
-    parsed = _StoreOptions(options, _FOR_GETEX)
+    parsed = _SetOptions(options, _FOR_GETEX)
     db = call.db
     value = db.read_as(bytes, key)
     if value is None:
@@ -326,7 +336,7 @@ def msetex(call: Call, count_text: bytes, *words: bytes) -> int:
     if 2 * count > len(words):
         raise CommandError("ERR wrong number of key-value pairs")
     pairs, options = words[: 2 * count], words[2 * count :]
-    parsed = _StoreOptions(options, _FOR_MSETEX)
+    parsed = _SetOptions(options, _FOR_MSETEX)
     at_ms = parsed.expire_at_ms(call, "msetex")
     db = call.db
     if parsed.only_if is not None:
@@ -348,7 +358,7 @@ def msetex(call: Call, count_text: bytes, *words: bytes) -> int:
 
 
 def _as_point(options: tuple[bytes, ...], at_ms: int) -> list[bytes]:
-    """The options of MSETEX with a point in time where the span last stood."""
+    """The options of MSETEX with `PXAT at_ms` in place of the last EX or PX; earlier ones are left out."""
     others: list[bytes] = []
     place = 0
     words = iter(options)
@@ -398,6 +408,10 @@ def decrby(call: Call, key: bytes, amount: bytes) -> int:
 
 
 def _add(call: Call, key: bytes, amount: int) -> int:
+    """Add to the integer under a key, 0 for a missing one, and return the sum.
+
+    Raises CommandError when the key holds no 64-bit integer, or when the sum is none.
+    """
     db = call.db
     value = db.find_as(bytes, key)
     number = 0 if value is None else parse_integer(value)
@@ -442,7 +456,10 @@ def append(call: Call, key: bytes, suffix: bytes) -> int:
 
 
 def check_length(call: Call, size: int) -> None:
-    """CommandError when a string of `size` bytes is longer than proto-max-bulk-len; what our master did is accepted."""
+    """Raise CommandError when `size` bytes are more than proto-max-bulk-len allows for a string.
+
+    A command of our master passes: the master has executed it, so this node must too.
+    """
     if size > call.node.settings.proto_max_bulk_len and not call.client.is_master_link:
         raise string_too_long()
 
@@ -467,6 +484,7 @@ def substr(call: Call, key: bytes, first: bytes, last: bytes) -> bytes:
 
 
 def _getrange(call: Call, key: bytes, first: bytes, last: bytes) -> bytes:
+    """The bytes from `first` to `last`, both inclusive; empty when there are none."""
     start, end = integer_argument(first), integer_argument(last)
     value = call.db.read_as(bytes, key)
     if value is None or (start < 0 and end < 0 and start > end):

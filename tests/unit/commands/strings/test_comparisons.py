@@ -45,13 +45,13 @@ def test_the_digest_is_redis_s(rig: Rig) -> None:
     ],
 )
 def test_conditions(word: bytes, expected: bytes, holds: bool) -> None:
-    assert Condition(word, expected).holds(b"v") is holds
+    assert Condition(word, expected).is_met_by(b"v") is holds
 
 
 def test_a_digest_has_sixteen_digits() -> None:
     for word in (b"IFDEQ", b"IFDNE"):
         with pytest.raises(CommandError, match="ERR must be exactly 16 hexadecimal characters"):
-            Condition(word, b"0" * 15).holds(b"v")
+            Condition(word, b"0" * 15).is_met_by(b"v")
 
 
 def test_set_on_a_condition_propagates_as_it_came_but_for_get_and_spans(rig: Rig) -> None:
