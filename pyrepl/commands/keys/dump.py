@@ -1,4 +1,4 @@
-"""DUMP and RESTORE: one value as bytes in the snapshot's format, and back. The format is `rdb.payload`'s."""
+"""DUMP and RESTORE: one value as bytes in the format of snapshots (RDB), and back. `rdb.payload` is the format."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from pyrepl.resp.numbers import INT64_MAX
 from pyrepl.resp.reply import OK, Simple
 
 MAX_FREQ = 255
+"""The greatest FREQ, inclusive: Redis keeps the access frequency in 8 bits."""
 
 
 @command("DUMP", arity=2, flags=READONLY, keys=FIRST_ARG, group="generic", since="2.6.0")
@@ -45,13 +46,14 @@ def dump(call: Call, key: bytes) -> bytes | None:
 
 
 def _form(plain: object, settings: Settings) -> Form:
+    """How DUMP encodes a value: the RDB version, compression and packing that the settings ask for."""
     packing = PackingSettings(**{name: getattr(settings, name) for name in PackingSettings._fields})
-    version = _needed(plain) if settings.rdb_version is None else numbered(settings.rdb_version)
+    version = _lowest_version_of(plain) if settings.rdb_version is None else numbered(settings.rdb_version)
     return Form(version, settings.rdbcompression, packing)
 
 
-def _needed(plain: object) -> Version:
-    """The lowest version that holds all of a value."""
+def _lowest_version_of(plain: object) -> Version:
+    """The lowest RDB version that holds a value completely, so that the most other servers can restore it."""
     needs: list[VersionSet] = []
     if isinstance(plain, HashWithTtls):
         needs.append(FIELD_TTL_VERSIONS)
@@ -64,7 +66,8 @@ def _needed(plain: object) -> Version:
 def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: bytes) -> Simple:
     """Create a key from what DUMP gave. The time to live is in ms, 0 for none, or with ABSTTL a Unix time in ms.
 
-    Propagates with ABSTTL; as DEL when the value has expired already and one of that name had to go.
+    A replica's clock differs, so a time to live is propagated as a point in time, with ABSTTL. A value that has expired
+    already is not stored; when it would have replaced a key, that key is deleted, and DEL is propagated.
     """
     options = _Options(arguments)
     settings = call.node.settings
@@ -79,7 +82,7 @@ def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: byte
     if isinstance(value, StreamValue) and version_of(payload) not in IDMP_VERSIONS:
         value.idmp = IdmpState.of_new(limits_of_new(settings))
     if at_ms and not options.absolute:
-        # Redis 7.0 overflows here and drops a key that was meant to live for ever.
+        # Redis 7.0 does not bound the sum: it overflows, and drops a key that was meant to live very long.
         at_ms = min(at_ms + call.now_ms, INT64_MAX)
     if at_ms and at_ms <= call.now_ms and call.node.replication.role.deletes_expired:
         if old is not None:
@@ -92,13 +95,16 @@ def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: byte
         db.expire_at(key, at_ms)
         if not options.absolute:
             call.rewrite(b"RESTORE", key, b"%d" % at_ms, payload, *arguments, b"ABSTTL")
-    _note_access(call, key, options)
+    _set_idle_time_or_frequency(call, key, options)
     db.changed(key)
     return OK
 
 
-def _note_access(call: Call, key: bytes, options: _Options) -> None:
-    """A key is restored as old as IDLETIME or as often used as FREQ says, where the policy goes by that."""
+def _set_idle_time_or_frequency(call: Call, key: bytes, options: _Options) -> None:
+    """Give a restored key the idle time of IDLETIME or the access frequency of FREQ.
+
+    Does nothing while maxmemory-policy needs neither. A key without these options counts as accessed now.
+    """
     tracker = call.node.memory.tracker
     if tracker.tracking is Tracking.NONE:
         return
@@ -109,7 +115,10 @@ def _note_access(call: Call, key: bytes, options: _Options) -> None:
 
 @final
 class _Options:
-    """REPLACE, ABSTTL, IDLETIME (seconds) and FREQ; None where they are not given. Raises CommandError."""
+    """The options of RESTORE: REPLACE, ABSTTL (`absolute`), IDLETIME in seconds (`idle_s`) and FREQ (`frequency`).
+
+    The two last are None when they are not given; they exclude each other. Raises CommandError.
+    """
 
     __slots__ = ("absolute", "frequency", "idle_s", "replace")
 
@@ -132,6 +141,7 @@ class _Options:
                 raise syntax_error()
 
     def _take_access(self, word: bytes, number: int) -> None:
+        """Note IDLETIME (0 or more) or FREQ (0..MAX_FREQ). Raises CommandError for another number."""
         if word == b"IDLETIME":
             if number < 0:
                 raise CommandError("ERR Invalid IDLETIME value, must be >= 0")

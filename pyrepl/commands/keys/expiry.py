@@ -1,6 +1,7 @@
-"""Times to live of keys: EXPIRE and its like, TTL and its like, PERSIST.
+"""Times to live of keys: EXPIRE and TTL in their four forms each, and PERSIST.
 
-Not here: options of SET and GETEX (`strings`), fields of hashes, the deletion of what has expired (`keyspace`).
+Not here: the options of SET and GETEX (`strings`), times to live of hash fields (`hash_ttl`), the deletion of expired
+keys (`keyspace`).
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ def pexpireat(call: Call, key: bytes, at: bytes, *options: bytes) -> int:
 
 @final
 class Condition:
-    """NX, XX, GT and LT of EXPIRE and its like (also of HEXPIRE). Raises CommandError for what excludes each other."""
+    """The options NX, XX, GT and LT of EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT.
+
+    Raises CommandError for another word, and for options that exclude each other.
+    """
 
     __slots__ = ("gt", "lt", "nx", "xx")
 
@@ -74,13 +78,20 @@ class Condition:
             raise CommandError("ERR GT and LT options at the same time are not compatible")
 
     def allows(self, at_ms: int, current_ms: int | None) -> bool:
-        """May a time to live until `at_ms` replace the present one? None (no time to live) counts as infinite."""
+        """May the key expire at `at_ms` in place of `current_ms`, both Unix times in ms?
+
+        None stands for a key without a time to live; GT and LT treat that as later than any time.
+        """
         if current_ms is None:
             return not (self.xx or self.gt)
         return not (self.nx or (self.gt and at_ms <= current_ms) or (self.lt and at_ms >= current_ms))
 
 
 def _expire(call: Call, key: bytes, at_ms: int, condition: Condition, options: tuple[bytes, ...]) -> int:
+    """Let a key expire at `at_ms`, a Unix time in ms; 1 if the condition allows it, else 0.
+
+    A time in the past deletes the key, which is propagated as DEL or UNLINK. A replica does not delete by itself.
+    """
     db = call.db
     if db.find_kept(key) is None or not condition.allows(at_ms, db.expiry_of(key)):
         return 0
@@ -119,6 +130,7 @@ def pexpiretime(call: Call, key: bytes) -> int:
 
 
 def _expire_time(call: Call, key: bytes) -> int:
+    """The Unix time in ms at which a key expires, or NO_KEY or NO_TTL."""
     if call.db.read_kept(key) is None:
         return NO_KEY
     at_ms = call.db.expiry_of(key)
@@ -126,14 +138,16 @@ def _expire_time(call: Call, key: bytes) -> int:
 
 
 def _time_to_live(call: Call, key: bytes) -> int:
+    """How many ms a key has to live, 0 or more, or NO_KEY or NO_TTL."""
     if call.db.read_kept(key) is None:
         return NO_KEY
     at_ms = call.db.expiry_of(key)
-    # What a replica shows to its master is there though its time has passed: Redis says 0.
+    # A replica shows an expired key to its master until the master deletes it: Redis answers 0 then.
     return NO_TTL if at_ms is None else max(0, at_ms - call.now_ms)
 
 
 def _in_seconds(number_ms: int) -> int:
+    """A time in ms as seconds, rounded to the nearest; NO_KEY and NO_TTL, which are negative, stay as they are."""
     return number_ms if number_ms < 0 else (number_ms + 500) // 1000
 
 

@@ -1,4 +1,4 @@
-"""Commands on keys of any type: delete, look, rename, copy, move, list.
+"""Commands on keys of any type: delete, ask for, rename, copy, move and list them.
 
 Not here: times to live (`expiry`), SCAN (`scan`), OBJECT (`objects`), whole databases (`databases`).
 """
@@ -44,8 +44,9 @@ def unlink(call: Call, *keys: bytes) -> int:
 
 
 def _delete(db: Database, keys: tuple[bytes, ...]) -> int:
+    """Delete keys; how many of them were there, not counting expired ones."""
     deleted = 0
-    # An expired key that a replica's client deletes counts, as in Redis, which there has nothing else to delete it by.
+    # On a writable replica an expired key counts, as in Redis: only a client's command can delete it there.
     ends_expired = db.keyspace.expiry is not Expiry.REMOVE
     for key in keys:
         if ends_expired and db.timed_count:
@@ -89,6 +90,10 @@ def renamenx(call: Call, key: bytes, new: bytes) -> int:
 
 
 def _rename(db: Database, key: bytes, new: bytes, *, replace: bool) -> bool:
+    """Move a value and its time to live to another key. Raises CommandError when there is no value.
+
+    False, with nothing changed, when both keys are the same, and when `new` exists and `replace` is false.
+    """
     value = db.find_kept(key)
     if value is None:
         raise no_such_key()
@@ -120,6 +125,7 @@ def copy(call: Call, key: bytes, new: bytes, *options: bytes) -> int:
 
 
 def _copy_options(call: Call, options: tuple[bytes, ...]) -> tuple[Database, bool]:
+    """(the database to copy to, whether REPLACE is given) of COPY's options. Raises CommandError."""
     target, replace = call.db, False
     words = iter(options)
     for word in words:
@@ -133,6 +139,7 @@ def _copy_options(call: Call, options: tuple[bytes, ...]) -> tuple[Database, boo
 
 
 def _database(call: Call, number: bytes) -> Database:
+    """The database of that number. Raises CommandError when there is none."""
     databases = call.keyspace.databases
     return databases[database_argument(number, len(databases))]
 

@@ -1,7 +1,7 @@
-"""OBJECT: what a value looks like inside.
+"""OBJECT: how a value is represented, and when or how often its key was accessed.
 
-The encoding named is `keyspace.encoding`'s. Access times and frequencies are kept only
-while maxmemory-policy is by LRU or LFU.
+The name of the representation comes from `keyspace.encoding`. Access times are kept only while maxmemory-policy is an
+LRU policy, frequencies only while it is an LFU policy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyrepl.resp.reply import Simple
 
 SHARED_INTEGERS: Final = 10_000
 SHARED_REFCOUNT: Final = 2**31 - 1
-"""What Redis answers for the small integers that all keys share."""
+"""The reference count that Redis answers for the integers below SHARED_INTEGERS, which all keys share."""
 
 OBJECT = container("OBJECT", group="generic", since="2.2.3", summary="A container for object introspection commands")
 
@@ -66,8 +66,8 @@ def object_refcount(call: Call, key: bytes) -> int | None:
 def object_idletime(call: Call, key: bytes) -> int | None:
     """Seconds since the last access, under an LRU policy
 
-    Redis tells them under every policy but LFU. Here a time for each key is kept only where the policy goes by it;
-    where it does not, an error says so, as no number would be true.
+    Redis answers them under every policy except LFU. Here access times are kept only while the policy needs them.
+    Without them any number would be wrong, so the command answers an error.
     """
     if call.db.read_kept(key) is None:
         return None

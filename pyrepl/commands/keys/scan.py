@@ -1,5 +1,7 @@
-"""SCAN over the keys of a database, and the walk that HSCAN, SSCAN and ZSCAN share. Cursors are `store.key_order`'s, or
-`keyspace.scan`'s."""
+"""SCAN over the keys of a database, and the walk that HSCAN, SSCAN and ZSCAN share.
+
+`store.key_order` defines the cursors of SCAN, `keyspace.scan` those of the others.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from pyrepl.keyspace.packed import kept_type_name
 from pyrepl.keyspace.scan import SMALL_COLLECTION
 
 ScanReply = list[bytes | list[bytes]]
-"""[next cursor, keys]; a next cursor of 0 is the end."""
+"""[next cursor, keys]; a next cursor of 0 means that the scan is complete."""
 
 
 @command("SCAN", arity=-2, flags=READONLY | ARBITRARY_KEYS, group="generic", since="2.8.0")
@@ -37,6 +39,7 @@ def _scan(call: Call, place: int, options: ScanOptions) -> ScanReply:
 
 
 def _is_wanted(call: Call, key: bytes, options: ScanOptions) -> bool:
+    """Does the key exist, not expired, and is it of the type that TYPE names? Without TYPE every type is wanted."""
     if options.type_name is None or not call.db.holds(key):
         return call.db.find_kept(key) is not None
     value = call.db.read_kept(key)
@@ -46,9 +49,10 @@ def _is_wanted(call: Call, key: bytes, options: ScanOptions) -> bool:
 def scan_elements(
     call: Call, key: bytes, elements: Collection[bytes], cursor: int, options: ScanOptions
 ) -> tuple[bytes, list[bytes]]:
-    """(next cursor, the next elements that match) of a collection: a set's members, a hash's fields, ...
+    """(next cursor, the next elements that match MATCH) of one collection.
 
-    `cursor` comes from `cursor_argument`, `options` from `scan_options`. All elements returned are in `elements`.
+    `elements` are the members of a set or sorted set, or the fields of a hash. `cursor` comes from `cursor_argument`,
+    `options` from `scan_options`. An element that was removed since the scan began is not returned.
     """
     next_cursor, found = call.keyspace.scans.window(call.db.index, key, elements, cursor, options.count)
     if options.pattern is not None:

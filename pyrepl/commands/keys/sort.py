@@ -1,4 +1,8 @@
-"""SORT and SORT_RO: the elements of a list, set or sorted set in another order, or what other keys say about them."""
+"""SORT and SORT_RO: the elements of a list, set or sorted set, sorted by themselves or by the values of other keys.
+
+BY names the keys that hold the weights to sort by. GET names the keys or fields whose values are answered in place of
+the elements. Rules and error texts are Redis 7.0's.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +18,22 @@ from pyrepl.keyspace.elements import read_elements, read_field, read_string
 from pyrepl.resp.doubles import parse_double
 
 _SPACES: Final = b" \t\n\v\f\r"
-_ARGUMENTS_OF: Final = {b"LIMIT": 2, b"BY": 1, b"GET": 1, b"STORE": 1}
+_WORDS_AFTER: Final = {b"LIMIT": 2, b"BY": 1, b"GET": 1, b"STORE": 1}
+"""Option -> how many words follow it; none for any other."""
 
 
 def _sort_keys(argv: list[bytes]) -> list[int]:
-    """The key, and the last STORE's; those that BY and GET lead to are not known beforehand."""
+    """The positions of the key to sort and of the last STORE's key.
+
+    BY and GET make further keys from the elements, so these cannot be told from the words.
+    """
     store: list[int] = []
     at = 2
     while at < len(argv):
         word = argv[at].upper()
         if word == b"STORE" and at + 1 < len(argv):
             store = [at + 1]
-        at += 1 + _ARGUMENTS_OF.get(word, 0)
+        at += 1 + _WORDS_AFTER.get(word, 0)
     return [1, *store]
 
 
@@ -45,7 +53,11 @@ def sort_ro(call: Call, key: bytes, *arguments: bytes) -> list[bytes | None]:
 
 @final
 class _Options:
-    """What follows the key. Raises CommandError."""
+    """The options, which follow the key. Raises CommandError, also for STORE when `may_store` is false.
+
+    `start` and `count` are the numbers of LIMIT; a negative `count` means no limit. `gets` are the patterns of GET in
+    order. `store` is the key to store the result under, None to answer it.
+    """
 
     __slots__ = ("alpha", "by", "count", "descending", "gets", "keeps_order", "start", "store")
 
@@ -53,7 +65,10 @@ class _Options:
         self.alpha = self.descending = False
         self.by: bytes | None = None
         self.keeps_order = False
-        """A BY without `*` cannot tell elements apart: Redis then does not sort, even if another BY follows."""
+        """True after a BY without `*`: such a pattern gives all elements the same weight, so Redis does not sort.
+
+        It stays true when another BY follows.
+        """
         self.gets: list[bytes] = []
         self.start = 0
         self.count = -1
@@ -61,7 +76,7 @@ class _Options:
         at = 0
         while at < len(arguments):
             word = arguments[at].upper()
-            size = _ARGUMENTS_OF.get(word, 0)
+            size = _WORDS_AFTER.get(word, 0)
             given = arguments[at + 1 : at + 1 + size]
             if len(given) < size or (word == b"STORE" and not may_store):
                 raise syntax_error()
@@ -69,6 +84,7 @@ class _Options:
             at += 1 + size
 
     def _take(self, word: bytes, given: Sequence[bytes]) -> None:
+        """Note one option, in upper case, with the words that follow it."""
         if word in (b"ASC", b"DESC"):
             self.descending = word == b"DESC"
         elif word == b"ALPHA":
@@ -86,17 +102,18 @@ class _Options:
             raise syntax_error()
 
     def window(self, size: int) -> slice:
-        """LIMIT on a result of so many elements."""
+        """The part that LIMIT leaves of a result of `size` elements."""
         start = min(max(self.start, 0), size)
         return slice(start, size if self.count < 0 else min(start + self.count, size))
 
 
 def _sorted(call: Call, key: bytes, options: _Options) -> list[bytes | None]:
+    """The result of a SORT: the elements, or what GET finds for each of them, null for nothing."""
     elements, is_ordered = read_elements(call.db, key)
     if not options.keeps_order:
         elements = _in_order(call, elements, options)
     elif not is_ordered and options.store is not None:
-        # A set has no order of its own, and what is stored must be the same on every replica.
+        # A set has no order of its own, but every replica must store the same list. So it is sorted after all.
         elements.sort(reverse=options.descending)
     elif options.descending and is_ordered:
         elements.reverse()
@@ -107,6 +124,10 @@ def _sorted(call: Call, key: bytes, options: _Options) -> list[bytes | None]:
 
 
 def _in_order(call: Call, elements: list[bytes], options: _Options) -> list[bytes]:
+    """The elements by weight: by number, or by text with ALPHA. Raises CommandError for a weight that is no number.
+
+    Equal numbers are ordered by the elements themselves. With ALPHA an element whose key is missing comes first.
+    """
     if options.by is None:
         weights: list[bytes | None] = list(elements)
     else:
@@ -114,19 +135,26 @@ def _in_order(call: Call, elements: list[bytes], options: _Options) -> list[byte
     if not options.alpha:
         numbers = [_weight(weight) for weight in weights]
         return [element for _, element in sorted(zip(numbers, elements), reverse=options.descending)]
-    # An element without a weight comes before all others; elements with equal weights stay in their order.
-    texts = [b"" if weight is None else b"\1" + _c_string(weight, options) for weight in weights]
+    # The \1 puts every weight, even an empty one, behind the elements without a weight. Equal ones stay in their order.
+    texts = [b"" if weight is None else b"\1" + _compared_text(weight, options) for weight in weights]
     places = sorted(range(len(elements)), key=texts.__getitem__, reverse=options.descending)
     return [elements[place] for place in places]
 
 
-def _c_string(text: bytes, options: _Options) -> bytes:
-    """Redis compares with strcoll, which ends at a zero byte, unless the result is stored."""
+def _compared_text(text: bytes, options: _Options) -> bytes:
+    """The part of a weight that ALPHA compares.
+
+    Redis compares with strcoll, to which a text ends at the first zero byte. When the result is stored, it compares all
+    bytes, because strcoll depends on the locale and replicas may have another one.
+    """
     return text if options.store is not None else text.partition(b"\0")[0]
 
 
 def _weight(text: bytes | None) -> float:
-    """A number as C's strtod reads it: spaces before it and nothing at all are fine, a zero byte ends it."""
+    """A weight as a number, by the rules of C's strtod: leading spaces are skipped, a zero byte ends the text.
+
+    A missing weight and an empty text are 0. Raises CommandError for other texts that are no number.
+    """
     if text is None:
         return 0.0
     text = text.partition(b"\0")[0].lstrip(_SPACES)
@@ -137,7 +165,11 @@ def _weight(text: bytes | None) -> float:
 
 
 def _look_up(call: Call, pattern: bytes, element: bytes) -> bytes | None:
-    """What a BY or GET pattern means for an element: `#` itself, `a*b` a string's key, `a*b->f` a field of a hash."""
+    """What a pattern of BY or GET finds for an element, None for nothing.
+
+    The element takes the place of the first `*`. `#` finds the element itself, `a*b` the string under that key, and
+    `a*b->f` the field f of the hash under that key.
+    """
     if pattern == b"#":
         return element
     star = pattern.find(b"*")
@@ -150,6 +182,7 @@ def _look_up(call: Call, pattern: bytes, element: bytes) -> bytes | None:
 
 
 def _store(call: Call, key: bytes, found: list[bytes | None]) -> int:
+    """Store the result as a list, null as the empty string; how long it is. An empty result deletes the key."""
     db = call.db
     if found:
         list_verbs.store(db, key, [b"" if item is None else item for item in found])

@@ -1,4 +1,4 @@
-"""Commands of the append-only file: BGREWRITEAOF, WAITAOF. The file itself is the daemon's (`daemon.aof.keeper`)."""
+"""Commands of the append-only file (AOF): BGREWRITEAOF, WAITAOF. The daemon writes the file (`daemon.aof.keeper`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""STREAMS.*: applications write facts to change streams through the Redis port. None of them is in Redis.
+"""STREAMS.*: applications write facts to change streams through the Redis port. Redis has none of these commands.
 
-Not here: ids and tables (pyrepl.changes) and the thread that waits for a database (`daemon.changes`). The node
-is the writer, under its stream-name: two nodes that write one stream are two writers.
+A fact is one or more rows of JSON that take effect together, under one id. The node is the writer of the facts, under
+its stream-name, so two nodes that write to one stream are two writers. Not here: ids and tables (`pyrepl.changes`), and
+the thread that waits for a database (`daemon.changes`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pyrepl.commands.engine.table import NO_MULTI, NOSCRIPT, command
 from pyrepl.errors import CommandError
 
 MAX_IDS: Final = 1000
+"""How many ids one STREAMS.RESERVE reserves at most."""
 _FLAGS: Final = NO_MULTI | NOSCRIPT
 
 
@@ -60,6 +62,7 @@ def streams_list(call: Call) -> WriteFact:
 
 
 def _stream(word: bytes) -> str:
+    """The name of a stream. Raises CommandError for a word that cannot be one."""
     try:
         name = word.decode()
     except UnicodeDecodeError:
@@ -71,10 +74,12 @@ def _stream(word: bytes) -> str:
 
 
 def _id(word: bytes) -> int:
+    """The id of a fact, 1..MAX_ID. Raises CommandError."""
     return ranged_integer_argument(word, 1, MAX_ID)
 
 
 def _rows(rows: tuple[bytes, ...]) -> tuple[str, ...]:
+    """The rows of a fact as text. Raises CommandError, which names the row by its number from 1, for a bad one."""
     checked: list[str] = []
     for number, row in enumerate(rows, 1):
         try:

@@ -1,6 +1,7 @@
-"""CONFIG GET, SET, REWRITE, RESETSTAT. What each directive means and accepts is `pyrepl.config`'s.
+"""CONFIG GET, SET, REWRITE, RESETSTAT. `pyrepl.config` knows the directives, their values and their meaning.
 
-CONFIG SET is all or nothing: names are checked first, then values, and nothing is assigned before all have passed.
+CONFIG SET changes all of the given directives or none. So all names are checked first, then all values, and only then
+are the values assigned.
 """
 
 from __future__ import annotations
@@ -45,29 +46,33 @@ def config_set(call: Call, *words: bytes) -> SettingsChanged:
     names = [to_text(word) for word in words[::2]]
     redact(call, *(3 + 2 * i for i, name in enumerate(names) if _is_secret(name)))
     _check_names(settings, names, local=is_local(call.client.addr))
-    assigned = [_canonical(name) for name in names]
+    assigned = [_canonical_name(name) for name in names]
     values = [_parsed(settings, name, text) for name, text in zip(names, words[1::2])]
     previous = tuple(_value_of(settings, name) for name in assigned)
     call.node.change_settings(assigned, values)
     if "requirepass" in assigned and call.node.access.is_open:
-        _let_in(call.node)
+        _authenticate_all(call.node)
     return SettingsChanged(tuple(assigned), previous)
 
 
-def _let_in(node: Node) -> None:
-    """Without a password nobody is a stranger, not even who came while there was one."""
+def _authenticate_all(node: Node) -> None:
+    """Let all clients in that have not authenticated: the password was removed, so they need none any more."""
     for client in node.clients.values():
         if not client.authenticated:
             client.identify(node.access.newcomer())
 
 
 def _is_secret(name: str) -> bool:
+    """Is the directive's value a password? Then the slow log and MONITOR must not show it."""
     row = find(name)
     return row is not None and row.secret
 
 
 def _check_names(settings: Settings, names: list[str], *, local: bool) -> None:
-    """Raises CommandError for the first name that is unknown, fixed, protected or given twice."""
+    """Raise CommandError for the first name that is unknown, immutable, protected or given twice.
+
+    `local` tells whether the client is on this machine; some directives may be set only from there.
+    """
     seen: set[str] = set()
     for name in names:
         if not is_known(name):
@@ -78,12 +83,13 @@ def _check_names(settings: Settings, names: list[str], *, local: bool) -> None:
         refusal = settings.why_not_settable(name, client_is_local=local)
         if refusal is not None:
             raise _failed(name, refusal)
-        if _canonical(name) in seen:
+        if _canonical_name(name) in seen:
             raise _failed(name, "duplicate parameter")
-        seen.add(_canonical(name))
+        seen.add(_canonical_name(name))
 
 
 def _parsed(settings: Settings, name: str, text: bytes) -> Any:
+    """The value that a text means for a directive. Raises CommandError with the reason when it means none."""
     try:
         return settings.parse(name, text)
     except ConfigError as error:
@@ -91,17 +97,19 @@ def _parsed(settings: Settings, name: str, text: bytes) -> Any:
 
 
 def _value_of(settings: Settings, name: str) -> object:
-    """What `assign` would have to be given to leave the directive as it is."""
+    """The directive's present value, in the form in which it can be assigned again when a change must be undone."""
     row = find(name)
     return settings.kept.get(name, b"") if row is None else settings.value_of(row)
 
 
-def _canonical(name: str) -> str:
+def _canonical_name(name: str) -> str:
+    """The name of the directive's row, which may be known under older names too; in lower case."""
     row = find(name)
     return name.lower() if row is None else row.name
 
 
 def _failed(name: str, reason: str) -> CommandError:
+    """The error for a CONFIG SET that was refused because of one directive."""
     return CommandError(f"ERR CONFIG SET failed (possibly related to argument '{name}') - {reason}")
 
 

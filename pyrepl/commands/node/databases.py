@@ -1,4 +1,4 @@
-"""Commands on whole databases: their size, exchanging and emptying them. SELECT is with the connection commands."""
+"""Commands on whole databases: their size, exchanging and emptying them. SELECT is in `session.connection`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,11 @@ def flushall(call: Call, *mode: bytes) -> Flushed:
 
 
 def _flush(call: Call, databases: list[Database], mode: tuple[bytes, ...]) -> Simple:
-    """Propagates even when there was nothing to delete, as Redis 7.0 does: replicas may hold more than we know."""
+    """Empty these databases. Raises CommandError for a mode that is neither SYNC nor ASYNC.
+
+    It is propagated even when there was nothing to delete, as in Redis 7.0, because a replica may hold keys that this
+    node does not have.
+    """
     if len(mode) > 1 or (mode and mode[0].upper() not in (b"SYNC", b"ASYNC")):
         raise syntax_error()
     count = sum(database.clear() for database in databases)

@@ -1,7 +1,8 @@
-"""DEBUG: what testers and operators lean on, as far as it means something here. DEBUG PROTOCOL is debug_protocol.py's.
+"""DEBUG: the subcommands of Redis that tests and operators use and that make sense here.
 
-DEBUG is one command whose words are looked up in a table of its own, as in Redis: a wrong number of words is the same
-error as an unknown one. It is refused unless enable-debug-command allows it.
+As in Redis, DEBUG is one command: it looks its subcommands up in a table of its own, so a wrong number of words is the
+same error as an unknown subcommand. It is refused unless enable-debug-command allows it. The replies of DEBUG PROTOCOL
+are in `debug_protocol`.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ NOT_ALLOWED: Final = (
 )
 _NOT_POSITIVE: Final = "ERR value is out of range, must be positive"
 _PAYLOAD_FRAME_BYTES: Final = 11
-"""What DUMP adds to a value's own bytes: type, version, checksum."""
+"""How many bytes DUMP adds to those of the value: its type (1), the RDB version (2), the checksum (8)."""
 _SIZED_VERSION: Final = lowest_version((FIELD_TTL_VERSIONS,))
-"""Values are measured as this version holds them."""
+"""The RDB version in which DEBUG OBJECT measures a value; it can hold times to live of fields."""
 _HEX: Final = "0123456789abcdef"
 
 Outcome: TypeAlias = Reply | Effect
 _MANY: Final = 1 << 30
+"""Stands for no limit on the number of words."""
 
 
 @command("DEBUG", arity=-2, flags=ADMIN | NOSCRIPT | LOADING | STALE, group="server")
@@ -67,6 +69,7 @@ def debug(call: Call, subcommand: bytes, *arguments: bytes) -> Outcome:
 
 
 def _sleep(call: Call, seconds: bytes) -> Outcome:
+    """A text that is no number, and a negative one, mean 0."""
     return DebugSleep(max(0.0, parse_double(seconds) or 0.0))
 
 
@@ -81,6 +84,7 @@ def _digest_value(call: Call, *keys: bytes) -> Outcome:
 
 
 def _object(call: Call, key: bytes) -> Outcome:
+    """The line of Redis. Address, reference count and access time mean nothing here, but clients parse the line."""
     kept = call.db.find_kept(key)
     if kept is None:
         raise no_such_key()
@@ -91,7 +95,10 @@ def _object(call: Call, key: bytes) -> Outcome:
 
 
 def _populate(call: Call, count: bytes, prefix: bytes = b"key", size: bytes = b"0") -> Outcome:
-    """Keys that exist are left alone; nothing is propagated, as in Redis."""
+    """Make keys `prefix:0`, `prefix:1`, ... Existing keys stay as they are. As in Redis, nothing is propagated.
+
+    With a size every value has that many bytes: it is cut, or padded with zero bytes.
+    """
     keys, width, db = positive_argument(count, _NOT_POSITIVE), positive_argument(size, _NOT_POSITIVE), call.db
     for number in range(keys):
         key = b"%b:%d" % (prefix, number)
@@ -104,6 +111,7 @@ def _populate(call: Call, count: bytes, prefix: bytes = b"key", size: bytes = b"
 
 
 def _set_active_expire(call: Call, switch: bytes) -> Outcome:
+    """Off for 0 and for a text that is no number, else on, as C's atoi reads it."""
     call.node.active_expire = switch.lstrip(b"+-0")[:1].isdigit()
     return OK
 
@@ -120,11 +128,13 @@ def _loadaof(call: Call) -> Outcome:
 
 
 def _replicate(call: Call, *argv: bytes) -> Outcome:
+    """Propagate a command without executing it here, so that a test can make a replica differ from its master."""
     call.rewrite(*argv)
     return OK
 
 
 def _change_repl_id(call: Call) -> Outcome:
+    """Take a new random replication id and forget the old ones, so that replicas need a full resync."""
     replid = ReplId("".join(_HEX[call.random.below(16)] for _ in range(40)))
     call.node.replication.history.restart(replid)
     return Log(ReplicationIdsChanged())
@@ -170,7 +180,7 @@ _SUBCOMMANDS: Final[dict[bytes, tuple[int, int, Callable[..., Outcome]]]] = {
     b"SET-ACTIVE-EXPIRE": (1, 1, _set_active_expire),
     b"SLEEP": (1, 1, _sleep),
 }
-"""Least and most words behind the subcommand, and what it does."""
+"""Subcommand -> (the least and the greatest number of words after it, both inclusive, its function)."""
 
 _HELP: Final = (
     "CHANGE-REPL-ID",

@@ -1,4 +1,7 @@
-"""DEBUG PROTOCOL: one reply of each kind, with the contents that Redis 7.0 sends, for the tests of client libraries."""
+"""DEBUG PROTOCOL: one sample reply of each type of the protocol, for the tests of client libraries.
+
+The contents are those that Redis 7.0 sends, as such tests compare them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,11 @@ _KINDS: Final = "string|integer|double|bignum|null|array|set|map|attrib|push|ver
 
 
 def protocol_sample(kind: str, proto: int) -> Reply:
-    """The sample of one kind. Raises CommandError for a kind that does not exist, or not in RESP2."""
+    """The sample of the type `kind`, in lower case. `proto` is 2 or 3.
+
+    A type that RESP2 does not have is sent as the nearest one. Raises CommandError for an unknown type, and for a push
+    in RESP2, for which there is none.
+    """
     if kind == "set" and proto == 3:
         return Raw(b"~3\r\n:0\r\n:1\r\n:2\r\n")
     if kind in _SAMPLES:

@@ -1,4 +1,4 @@
-"""MEMORY: what keys and the node as a whole occupy. The numbers are `observability`'s; here is how one asks."""
+"""MEMORY: how many bytes a key, and the node as a whole, occupy. `observability.memory_use` computes the numbers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from pyrepl.observability.memory_use import MemoryUse, memory_use
 from pyrepl.resp.reply import OK, Reply, Simple, Verbatim
 
 LITTLE_BYTES: Final = 5 * 1024 * 1024
-"""Below this Redis's doctor sees nothing to examine."""
+"""While less memory than this is used, MEMORY DOCTOR examines nothing (Redis 7.0)."""
 _LARGE_CLIENT_BYTES: Final = 200 * 1024
+"""MEMORY DOCTOR reports clients whose buffers exceed this on average."""
 _LARGE_REPLICA_BYTES: Final = 10 * 1024 * 1024
+"""MEMORY DOCTOR reports replicas whose buffers exceed this on average."""
 
 memory = container("MEMORY", group="server", since="4.0.0", summary="A container for memory diagnostics commands")
 
@@ -83,7 +85,8 @@ def memory_doctor(call: Call) -> Verbatim:
 
 
 def _findings(call: Call, use: MemoryUse) -> list[str]:
-    """Redis's own tests (`getMemoryDoctorReport`, 7.0), as far as they mean something here."""
+    """What MEMORY DOCTOR reports, one sentence each: the checks of Redis 7.0 (`getMemoryDoctorReport`) that make sense
+    here. Those of jemalloc and of Lua do not."""
     findings = []
     clients = len(call.node.clients)
     replicas = sum(session.is_replica for session in call.node.replication.roster.sessions.values())

@@ -1,7 +1,7 @@
 """Commands of replication: ROLE, REPLICAOF, WAIT, and those that a replica sends (REPLCONF, PSYNC, SYNC).
 
-What they mean is decided in `pyrepl.replication` and done by the daemon; here are their arguments and the refusals that
-need no machine.
+`pyrepl.replication` decides what these commands lead to, and the daemon does it. Here their arguments are checked, and
+they are refused where the node's state alone is reason enough.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WHILE_FAILING_OVER: Final = "ERR REPLICAOF not allowed while failing over."
 def role(call: Call) -> list[Reply]:
     """Tell the role in replication: master with its replicas, or slave with its master
 
-    As in Redis 8.2 a replica is listed from when its sync is done: INFO lists it before, with the state of its sync.
+    As in Redis 8.2, a replica is listed once its sync is complete. INFO lists it earlier, with the state of the sync.
     """
     replication = call.node.replication
     link = replication.link
@@ -59,6 +59,10 @@ def role(call: Call) -> list[Reply]:
 
 
 def _replicaof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | HurryLink | Simple:
+    """REPLICAOF and SLAVEOF: host and port of a master, or NO ONE. Raises CommandError.
+
+    A node that follows that master already does not start anew; it only tries to connect at once if it has no link.
+    """
     replication = call.node.replication
     if replication.failover.state is not FailoverState.NONE:
         raise CommandError(WHILE_FAILING_OVER)

@@ -1,8 +1,8 @@
 """Commands on the node as a whole: TIME, INFO, LASTSAVE, SAVE, BGSAVE, SHUTDOWN, MONITOR.
 
-ROLE and the replication commands are in replication.py, CONFIG, SLOWLOG, MEMORY, DEBUG in modules of their names.
-LATENCY and CLUSTER are here as far as clients ask them without being told to: there is no latency monitor and no
-cluster.
+ROLE and the replication commands are in `replication`, CONFIG is in `config_admin`; SLOWLOG, MEMORY and DEBUG are in
+modules of these names. There is no latency monitor and no cluster here. LATENCY and CLUSTER exist only because clients
+send them without being told to.
 """
 
 from __future__ import annotations

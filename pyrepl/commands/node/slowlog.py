@@ -1,4 +1,4 @@
-"""SLOWLOG: the log of slow commands, shown and cleared. What is logged is decided in `dispatch` and `node.slowlog`."""
+"""SLOWLOG: shows and clears the log of slow commands. `dispatch` and `node.slowlog` decide what is logged."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pyrepl.resp.reply import OK, Reply, Simple
 
 _FLAGS: Final = ADMIN | LOADING | STALE
 _SHOWN: Final = 10
+"""How many entries SLOWLOG GET answers without a count."""
 
 slowlog_ = container("SLOWLOG", group="server", since="2.2.12", summary="A container for slow log commands")
 

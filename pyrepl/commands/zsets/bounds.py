@@ -1,7 +1,7 @@
-"""The ends of a range in a sorted set, from their text. What a range means is `keyspace.zset_ranges`'s.
+"""Parses the two ends of a range in a sorted set. `keyspace.zset_ranges` applies a range, `ranges` has the commands.
 
-Spellings are Redis's: ranks `0`, `-1`; scores `1.5`, `(1.5`, `-inf`; members `[a`, `(a`, `-`, `+`. Commands are in
-`ranges`.
+The spellings are Redis's: ranks `0`, `-1`; scores `1.5`, `(1.5`, `-inf`; members `[a`, `(a`, `-`, `+`. A `(` excludes
+the end; all other ends are inclusive.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _SPACES: Final = b" \t\n\v\f\r"
 
 
 def rank_range(first: bytes, last: bytes) -> RankRange:
-    """Parse two ranks."""
+    """The range between two ranks, both inclusive; negative ones count from the highest. Raises CommandError."""
     return RankRange(integer_argument(first), integer_argument(last))
 
 
 def score_range(low: bytes, high: bytes) -> ScoreRange:
-    """Parse two scores, each perhaps after a `(`."""
+    """The range between two scores; a `(` before a score excludes it. Raises CommandError."""
     low_exclusive = low.startswith(b"(")
     high_exclusive = high.startswith(b"(")
     return ScoreRange(
@@ -36,7 +36,11 @@ def score_range(low: bytes, high: bytes) -> ScoreRange:
 
 
 def _score(text: bytes) -> float:
-    """C's strtod over the whole text, unlike other numbers: empty is 0, leading spaces pass, overflow is infinity."""
+    """The score that a text spells. Raises CommandError for NaN and for a text that is no number.
+
+    Redis reads these scores by C's strtod, which accepts more than it accepts for other numbers: an empty text is 0,
+    spaces may lead, and a number too great is infinity.
+    """
     number = parse_double(text) if text else 0.0
     if number is None:
         number = _lenient(text.lstrip(_SPACES))
@@ -44,6 +48,7 @@ def _score(text: bytes) -> float:
 
 
 def _lenient(text: bytes) -> float:
+    """A number as Python reads it, without what only Python accepts: `_` between digits, spaces at the end."""
     if not text or b"_" in text or text[-1:] in _SPACES:
         raise CommandError(_BAD_SCORES)
     try:
@@ -56,7 +61,10 @@ def _lenient(text: bytes) -> float:
 
 
 def lex_range(low: bytes, high: bytes) -> LexRange:
-    """Parse two members, each after a `[` or `(`, or `-` and `+` for the ends."""
+    """The range between two members in byte order: `[a` includes a, `(a` excludes it.
+
+    `-` is before all members, `+` after all. Raises CommandError.
+    """
     return LexRange(_lex_bound(low), _lex_bound(high))
 
 

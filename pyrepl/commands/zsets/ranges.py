@@ -1,8 +1,9 @@
 """Commands on ranges of a sorted set: by rank, by score, by member; read, count, remove, store.
 
-What a range means is `keyspace.zset_ranges`; parsing its ends is `bounds`. Replies and texts are Redis 7.0's.
+`keyspace.zset_ranges` applies a range, `bounds` parses its ends. Replies and error texts are Redis 7.0's.
 
-By member (BYLEX) presumes that all scores are equal; Redis leaves the result open when they are not, and so do we.
+A range by member (BYLEX) makes sense only when all scores are equal. When they are not, Redis does not define the
+result, and neither does pyrepl.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _LEX_SCORES_COMPLAINT: Final = "ERR syntax error, WITHSCORES not supported in co
 
 @final
 class RangeQuery:
-    """What ZRANGE and its relatives ask for."""
+    """A question for a range: `by` is BY_RANK, BY_SCORE or BY_LEX; `window` is direction and LIMIT."""
 
     __slots__ = ("by", "span", "window", "with_scores")
 
@@ -43,7 +44,11 @@ class RangeQuery:
 def _range_query(
     ends: tuple[bytes, bytes], options: tuple[bytes, ...], by: int | None, reverse: bool | None, *, store: bool = False
 ) -> RangeQuery:
-    """Parse ends and options; `by` and `reverse` are None where an option may choose them (ZRANGE, ZRANGESTORE)."""
+    """Parse the ends of a range and the options after them. Raises CommandError.
+
+    `by` and `reverse` are None for a command whose options choose them (ZRANGE, ZRANGESTORE). `store` is true for
+    ZRANGESTORE, which does not know WITHSCORES.
+    """
     query = RangeQuery(by or BY_RANK, reverse or False)
     i = 0
     while i < len(options):
@@ -66,7 +71,7 @@ def _range_query(
     if query.window.limit != -1 and query.by == BY_RANK:
         raise CommandError(_LIMIT_COMPLAINT)
     if query.by == BY_RANK:
-        # Without a limit the option passes, and its offset counts for nothing, as in Redis.
+        # Redis accepts LIMIT with a count of -1, which means no limit, for ranks too. Its offset then has no effect.
         query.window.offset = 0
     if query.with_scores and query.by == BY_LEX:
         raise CommandError(_LEX_SCORES_COMPLAINT)
@@ -75,6 +80,7 @@ def _range_query(
 
 
 def _set_range(query: RangeQuery, ends: tuple[bytes, bytes]) -> None:
+    """Parse the ends. In reverse order the higher score or member comes first; ranks are counted from the other end."""
     if query.by == BY_RANK:
         query.span = rank_range(ends[0], ends[1])
         return

@@ -1,4 +1,4 @@
-"""The shapes in which members go out with their scores: flat under RESP2, pairs under RESP3 (Redis 6.2 and later)."""
+"""The shape of replies of members with scores: a flat array in RESP2, pairs in RESP3 (Redis 6.2 and later)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pyrepl.resp.reply import Reply
 
 
 def scored_reply(call: Call, entries: Sequence[tuple[float, bytes]]) -> Reply:
-    """Members with scores, from (score, member)."""
+    """The reply for these (score, member) pairs, in the shape of the client's protocol."""
     if call.client.proto > 2:
         return [(member, score) for score, member in entries]
     return flat_scores(entries)
 
 
 def flat_scores(entries: Sequence[tuple[float, bytes]]) -> list[bytes]:
-    """member, score, member, score, ... from (score, member)."""
+    """The (score, member) pairs as member, score, member, score, ...; each score as text."""
     flat: list[bytes] = []
     for score, member in entries:
         flat.append(member)

@@ -1,7 +1,8 @@
-"""Unions, intersections and differences of sorted sets (plain sets count as scores of 1), answered, stored or counted.
+"""Unions, intersections and differences of sorted sets, answered, stored or counted. A plain set has scores of 1.
 
-Sums of scores depend on the order in which inputs are taken, so that is Redis's: by size, the smallest first. A product
-or sum that is not a number counts as 0. Replies and texts are Redis 7.0's.
+The sum of floating-point scores depends on the order in which they are added. So the inputs are taken in Redis's order:
+by size, the smallest first. A product or sum that is not a number (such as inf - inf) becomes 0. Replies and error
+texts are Redis 7.0's.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pyrepl.keyspace.scores import read_scores
 from pyrepl.resp.reply import Reply
 
 Aggregate = Callable[[float, float], float]
+"""Makes one score of two, for a member that two inputs have."""
 
 
 def _sum(one: float, other: float) -> float:
@@ -40,7 +42,7 @@ AGGREGATES: Final[dict[bytes, Aggregate]] = {b"SUM": _sum, b"MIN": _lesser, b"MA
 
 @final
 class Input:
-    """One key's members with their scores, and the factor of the scores."""
+    """The members of one key with their scores, and `weight`, the factor that WEIGHTS gives these scores."""
 
     __slots__ = ("scores", "weight")
 
@@ -49,13 +51,14 @@ class Input:
         self.weight: float = 1.0
 
     def weighed(self, score: float) -> float:
+        """The score times the weight; 0 where that is not a number (0 * inf)."""
         product = self.weight * score
         return product if product == product else 0.0
 
 
 @final
 class Request:
-    """Inputs and options of one command of the family. `limit` 0 means none."""
+    """The inputs and options of one command. `limit` is the number to stop counting at, 0 for no limit."""
 
     __slots__ = ("aggregate", "inputs", "limit", "with_scores")
 
@@ -66,11 +69,15 @@ class Request:
         self.limit: int = 0
 
     def by_size(self) -> list[Input]:
+        """The inputs, the smallest first; those of equal size in the order of the keys."""
         return sorted(self.inputs, key=lambda source: len(source.scores))
 
 
 def _inputs(call: Call, arguments: tuple[bytes, ...], name: str) -> list[Input]:
-    """The inputs that `numkeys key [key ...]` names; missing keys are empty."""
+    """The inputs that `numkeys key [key ...]` names; a missing key is empty. `name` is the command's, for the error.
+
+    Raises CommandError, WRONGTYPE for a key that holds neither a sorted set nor a set.
+    """
     count = integer_argument(arguments[0])
     if count < 1:
         raise CommandError(f"ERR at least 1 input key is needed for '{name}' command")
@@ -88,7 +95,10 @@ def _request(
     scores: bool = False,
     limit: bool = False,
 ) -> Request:
-    """Parse keys, then options; the flags say which options the command knows (`weights`: AGGREGATE too)."""
+    """Parse the keys and then the options. Raises CommandError.
+
+    The flags tell which options the command knows: `weights` WEIGHTS and AGGREGATE, `scores` WITHSCORES, `limit` LIMIT.
+    """
     request = Request(_inputs(call, arguments, name))
     count = len(request.inputs)
     options = arguments[1 + count :]
@@ -115,7 +125,7 @@ def _request(
 
 
 def union(request: Request) -> dict[bytes, float]:
-    """The members of any input, scores aggregated."""
+    """The members that at least one input has. Weighted scores of the same member are aggregated."""
     result: dict[bytes, float] = {}
     aggregate = request.aggregate
     for source in request.by_size():
@@ -127,7 +137,7 @@ def union(request: Request) -> dict[bytes, float]:
 
 
 def intersection(request: Request) -> dict[bytes, float]:
-    """The members of every input, scores aggregated."""
+    """The members that every input has. Their weighted scores are aggregated."""
     first, *others = request.by_size()
     result: dict[bytes, float] = {}
     for member, score in first.scores.items():
@@ -143,7 +153,7 @@ def intersection(request: Request) -> dict[bytes, float]:
 
 
 def difference(request: Request) -> dict[bytes, float]:
-    """The members of the first input that no other has, with their scores."""
+    """The members of the first input that no other input has, with their scores in the first."""
     first, *others = request.inputs
     return {
         member: score for member, score in first.scores.items() if not any(member in source.scores for source in others)
@@ -151,7 +161,7 @@ def difference(request: Request) -> dict[bytes, float]:
 
 
 def _shared_count(request: Request) -> int:
-    """How many members all inputs share, up to the limit."""
+    """How many members all inputs have in common. Stops counting at the limit."""
     first, *others = request.by_size()
     count = 0
     for member in first.scores:
@@ -163,11 +173,13 @@ def _shared_count(request: Request) -> int:
 
 
 def _answer(call: Call, request: Request, result: dict[bytes, float]) -> Reply:
+    """The members as a reply, ascending by score, then by member."""
     entries = sorted((score, member) for member, score in result.items())
     return scored_reply(call, entries) if request.with_scores else [member for _, member in entries]
 
 
 def _store(call: Call, destination: bytes, result: dict[bytes, float]) -> int:
+    """Put the result in place of any value under `destination`; return its size. An empty result only deletes."""
     zset_verbs.store(call.db, destination, result)
     return len(result)
 

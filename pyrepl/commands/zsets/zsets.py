@@ -1,7 +1,7 @@
 """Commands on members of a sorted set: adding, removing, asking for scores and ranks, popping, random picks.
 
-What is done with a sorted set is `keyspace.zset_verbs`. Ranges stand in `ranges`, unions and their like in
-`store`. Dirty counts, replies and texts are Redis 7.0's.
+The operations on a sorted set are in `keyspace.zset_verbs`. Commands on ranges are in `ranges`, unions, intersections
+and differences in `store`. Dirty counts, replies and error texts are Redis 7.0's.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from pyrepl.resp.numbers import parse_digits
 from pyrepl.resp.reply import NULL_ARRAY, NullArray, Reply
 
 _EXACT: Final = 2**53
-"""Integers up to here are doubles."""
+"""A double holds every integer below this number exactly."""
 
 
 @final
 class AddOptions:
-    """ZADD's options and where the scores begin."""
+    """The options of ZADD. `start` is the index of the first score in the arguments after the key."""
 
     __slots__ = ("ch", "condition", "incr", "start")
 
@@ -54,6 +54,7 @@ class AddOptions:
 
 
 def _add_options(arguments: tuple[bytes, ...]) -> AddOptions:
+    """Parse the options, which end at the first word that is none. Raises CommandError."""
     options = AddOptions()
     condition = options.condition
     for i, argument in enumerate(arguments):
@@ -80,7 +81,7 @@ def _add_options(arguments: tuple[bytes, ...]) -> AddOptions:
 
 
 def _check_add_options(options: AddOptions, size: int) -> None:
-    """`size` is how many arguments follow the options."""
+    """Raise CommandError for options that exclude each other. `size` is how many words follow the options."""
     if size == 0 or size & 1:
         raise syntax_error()
     condition = options.condition
@@ -96,7 +97,7 @@ def _check_add_options(options: AddOptions, size: int) -> None:
 class _Zadd(Words):
     def run(self, call: Call, argv: list[bytes]) -> object:
         if len(argv) == 4:
-            # A few digits need none of the checks of the general rule.
+            # Most scores are a few digits, which need none of the checks of `parse_double`.
             number = parse_digits(argv[2])
             score = float(number) if 0 <= number < _EXACT else parse_double(argv[2])
             if score is not None:
@@ -122,6 +123,7 @@ def zadd(call: Call, key: bytes, *arguments: bytes) -> object:
 
 
 def _zadd(call: Call, key: bytes, arguments: tuple[bytes, ...]) -> int | float | None:
+    """ZADD with options or several members: how many were new (CH: or changed), with INCR the new score or null."""
     options = _add_options(arguments)
     if options.incr:
         step = float_argument(arguments[options.start])
@@ -175,6 +177,7 @@ def zrevrank(call: Call, key: bytes, member: bytes, *options: bytes) -> Reply:
 
 
 def _rank(call: Call, key: bytes, member: bytes, options: tuple[bytes, ...], reverse: bool) -> Reply:
+    """The rank of a member from 0, or null; with WITHSCORE [rank, score]. `reverse` counts from the highest score."""
     if len(options) > 1:
         raise CommandError(f"ERR wrong number of arguments for '{'zrevrank' if reverse else 'zrank'}' command")
     if options and options[0].upper() != b"WITHSCORE":
@@ -198,6 +201,7 @@ def zpopmax(call: Call, key: bytes, *counts: bytes) -> Reply:
 
 
 def _pop(call: Call, key: bytes, counts: tuple[bytes, ...], highest: bool) -> Reply:
+    """Pop one member, or as many as the only item of `counts` says. Raises CommandError."""
     if len(counts) > 1:
         raise syntax_error()
     count = pop_count_argument(counts[0]) if counts else 1
@@ -238,6 +242,7 @@ def zrandmember(call: Call, key: bytes, *options: bytes) -> Reply:
 
 
 def _random_count(options: tuple[bytes, ...]) -> int:
+    """The count of `count [WITHSCORES]`, negative for repetitions. Raises CommandError."""
     count = pick_count_argument(options[0])
     if len(options) > 2 or (len(options) == 2 and options[1].upper() != b"WITHSCORES"):
         raise syntax_error()
@@ -247,11 +252,12 @@ def _random_count(options: tuple[bytes, ...]) -> int:
 
 
 def _random_entries(call: Call, key: bytes, count: int) -> list[tuple[float, bytes]]:
+    """Random (score, member) pairs: `count` different ones, or -`count` that may repeat when `count` is negative."""
     if count >= 0:
         return zset_verbs.sample(call.db, key, count, call.random.below)
     if count >= -REPEATS_LIMIT:
         return zset_verbs.pick_several(call.db, key, -count, call.random.below)
-    # Refused only where there is a sorted set.
+    # As in Redis, a count out of range is an error only when there is a sorted set.
     if zset_verbs.size(call.db, key):
         check_pick_count(count, pairs=False)
     return []
