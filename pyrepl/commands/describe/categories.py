@@ -1,7 +1,7 @@
 """ACL categories of a command, derived from its row: what COMMAND INFO and COMMAND LIST FILTERBY ACLCAT show.
 
-Redis derives most of them from flags (`setImplicitACLCategories`, 7.0) and writes the rest beside each command; here
-the rest follows from the group, and the few commands that Redis files differently are listed.
+Redis derives most categories from a command's flags (`setImplicitACLCategories`, 7.0), and lists the others for each
+command. Here the others follow from the command's group, and only the commands that deviate from that are listed.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ _OF_GROUP: Final = {
     "scripting": "scripting",
     "cluster": "",
 }
+# The commands whose categories do not follow from flags and group alone.
 _DANGEROUS: Final = frozenset(
     {"FLUSHALL", "FLUSHDB", "INFO", "KEYS", "LASTSAVE", "RESTORE", "ROLE", "SORT", "SORT_RO", "SWAPDB"}
 )
@@ -62,7 +63,7 @@ _OF_SORT: Final = frozenset({"set", "sortedset", "list"})
 def categories(row: Command, *, has_children: bool = False) -> list[str]:
     """The categories of a command or subcommand, without the `@`, in Redis's order.
 
-    A row that only has subcommands (`has_children`, and an arity that demands one) has few of its own.
+    A container of subcommands (`has_children`, and an arity that demands a subcommand) has only those of its flags.
     """
     found = {"fast" if row.flags & FAST else "slow"}
     for flag, names in (
@@ -80,6 +81,7 @@ def categories(row: Command, *, has_children: bool = False) -> list[str]:
 
 
 def _by_name(row: Command) -> set[str]:
+    """The categories that follow from a command's group and name; a subcommand has those of its command."""
     name = row.name.partition("|")[0]
     found = {_OF_GROUP.get(row.group, "")}
     if name in _DANGEROUS:

@@ -1,6 +1,7 @@
 """A row of the command table as COMMAND INFO and COMMAND DOCS print it.
 
-Shapes are those of Redis 7.0. What a command does with its keys stands in `key_specs`, how it is called in `syntax`.
+The shapes of the replies are Redis 7.0's. `key_specs` says what a command does with its keys, `syntax` how a command is
+called.
 """
 
 from __future__ import annotations
@@ -24,24 +25,25 @@ _ARGUMENT_FLAGS: Final = ("optional", "multiple", "multiple_token")
 class Catalogue:
     """The rows of a table, by the names that clients use: `get`, or `client|list`.
 
-    Not the dispatcher's Table, which a command does not get to see; made anew for each question, since those are rare.
+    A command has no access to the dispatcher's Table, so each COMMAND makes a Table and a Catalogue of its own. That is
+    slow, but such questions are rare.
     """
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     def top(self) -> list[Command]:
-        """The commands, subcommands not among them."""
+        """The rows of the commands, without those of subcommands."""
         return list(self._table)
 
     def __iter__(self) -> Iterator[Command]:
-        """All rows, subcommands behind the command they belong to."""
+        """All rows; those of subcommands follow the command that they belong to."""
         for row in self._table:
             yield row
             yield from row.subcommands.values()
 
     def named(self, name: bytes) -> Command | None:
-        """The row of `get` or `client|list`, in any case."""
+        """The row of a command (`get`) or subcommand (`client|list`), in any case of letters; None for others."""
         top, bar, subcommand = name.partition(b"|")
         row = self._table.find(top)
         if row is None or not bar:
@@ -49,12 +51,12 @@ class Catalogue:
         return row.subcommands.get(subcommand.upper())
 
     def children(self, row: Command) -> list[Command]:
-        """The subcommands of a row."""
+        """The rows of the subcommands of a command."""
         return list(row.subcommands.values())
 
 
 def info_of(row: Command, catalogue: Catalogue, proto: int) -> list[Reply]:
-    """The ten elements of COMMAND INFO, subcommands included."""
+    """The ten elements that COMMAND INFO answers for a row; the last one holds those of its subcommands."""
     children = catalogue.children(row)
     words = row.flag_names()
     if row.keys.of is not None and not row.flags & MOVABLE_KEYS:
@@ -74,19 +76,22 @@ def info_of(row: Command, catalogue: Catalogue, proto: int) -> list[Reply]:
 
 
 def word_set(words: Sequence[str], proto: int) -> Reply:
-    """Status lines, as `as_set`."""
+    """A set of status lines; see `as_set`."""
     return as_set([Simple(word.encode()) for word in words], proto)
 
 
 def as_set(items: list[Reply], proto: int) -> Reply:
-    """A set in RESP3, an array in RESP2; in the order given, and of maps too, which no Python set could hold."""
+    """A set in RESP3, an array in RESP2.
+
+    The items keep their order, and may be maps. A Python set can do neither, so the set is encoded here.
+    """
     if proto == 2:
         return items
     return Raw(b"~%d\r\n" % len(items) + b"".join(encode_reply(item, proto) for item in items))
 
 
 def key_specs(row: Command, proto: int) -> Reply:
-    """The key specs of a row, each with what the command does to those keys."""
+    """The key specs of a row: where its keys stand, and what the command does to them."""
     return as_set([_spec_reply(spec, proto) for spec in specs_of(row)], proto)
 
 
@@ -100,7 +105,7 @@ def _spec_reply(spec: KeySpec, proto: int) -> Reply:
 
 
 def docs_of(row: Command, catalogue: Catalogue, proto: int) -> dict[Reply, Reply]:
-    """The map of COMMAND DOCS for one row, subcommands included."""
+    """The map that COMMAND DOCS answers for a row. A row with subcommands has their maps in place of arguments."""
     docs: dict[Reply, Reply] = {
         b"summary": row.summary.encode(),
         b"since": row.since.encode(),
@@ -117,7 +122,7 @@ def docs_of(row: Command, catalogue: Catalogue, proto: int) -> dict[Reply, Reply
 
 
 def arguments_of(row: Command, proto: int) -> list[Reply]:
-    """The tree of arguments, from the row's line in `syntax`."""
+    """The tree of arguments, made from the row's line in `syntax`; empty for a row without a line."""
     tree = parse_syntax(SYNTAX[row.name]) if row.name in SYNTAX else ()
     specs = named_specs(row)
     indexes = chain(specs, repeat(specs[-1] if specs else 0))
@@ -125,7 +130,7 @@ def arguments_of(row: Command, proto: int) -> list[Reply]:
 
 
 def _argument(argument: Argument, spec_indexes: Iterator[int], proto: int) -> Reply:
-    """`spec_indexes` says of each key, as they come, which of the specs it belongs to."""
+    """One node of the tree as a map. `spec_indexes` gives the index of the key spec for each key, in order."""
     docs: dict[Reply, Reply] = {b"name": argument.name.encode(), b"type": argument.type.encode()}
     if argument.type not in ("block", "oneof"):
         docs[b"display_text"] = argument.name.encode()

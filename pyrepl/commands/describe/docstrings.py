@@ -1,6 +1,7 @@
-"""The first line of a function's docstring, for compiled functions too, which carry none: then from the source beside.
+"""Finds the first line of a function's docstring, which COMMAND DOCS shows as the summary of a command.
 
-What COMMAND DOCS prints of a command is the first line of its function's docstring, in both forms of the package.
+A compiled function has no docstring. Then the line is taken from the source file, which stands beside the compiled
+module, so that both forms of the package answer the same.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 
 def first_line(fn: Callable[..., Any]) -> str:
-    """The line, or "" where there is none."""
+    """The first line of the docstring of `fn`, or "" when it has none."""
     text = fn.__doc__
     if not text:
         text = _written(fn.__module__, fn.__name__)
@@ -20,10 +21,10 @@ def first_line(fn: Callable[..., Any]) -> str:
 
 
 def _written(module: str, name: str) -> str:
-    """The docstring of a function of a module, looked up in the module's text."""
+    """The docstring of a function of a module, looked up in the module's source; "" when there is none."""
     package, _, stem = module.rpartition(".")
-    # The package says where the text is: `__file__` of a compiled module that another one imports may name a place that
-    # is not there.
+    # The place of the source is asked of the package, because the `__file__` of a compiled module that another compiled
+    # module imports may name a file that does not exist.
     places = getattr(sys.modules.get(package), "__path__", None)
     if not places:
         return ""

@@ -1,6 +1,7 @@
-"""COMMAND and its subcommands: the command table, told to clients. How a row is printed is command_docs.py's.
+"""COMMAND and its subcommands: they describe the command table to clients. `command_docs` makes the reply of a row.
 
-The rows come from families.py and from this module, whose own place among the families is before SLOWLOG's.
+The rows come from `families` and from this module itself, which `families` cannot list without an import circle. This
+module puts itself before the family of SLOWLOG.
 """
 
 from __future__ import annotations
@@ -68,7 +69,10 @@ def command_list(call: Call, *options: bytes) -> list[bytes]:
 
 
 def _filter(options: tuple[bytes, ...], catalogue: Catalogue) -> Callable[[Command], bool]:
-    """The test that `FILTERBY kind value` means; without it everything passes."""
+    """The test for rows that `FILTERBY kind value` means; without options every row passes. Raises CommandError.
+
+    No command comes from a module, so MODULE leaves none.
+    """
     if not options:
         return lambda row: True
     if len(options) != 3 or options[0].upper() != b"FILTERBY":
@@ -102,6 +106,7 @@ def command_getkeysandflags(call: Call, *argv: bytes) -> list[Reply]:
 
 
 def _key_positions(call: Call, argv: tuple[bytes, ...]) -> tuple[Command, list[int]]:
+    """(the row of a whole command, the positions of its keys in `argv`). Raises CommandError when it has none."""
     catalogue = _catalogue(call)
     row = None if b"|" in argv[0] else catalogue.named(argv[0])
     if row is not None and catalogue.children(row) and len(argv) > 1:

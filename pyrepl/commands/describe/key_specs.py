@@ -1,16 +1,19 @@
 """What each command does with its keys: the key specs of COMMAND INFO, and COMMAND GETKEYSANDFLAGS (Redis 8.2 and 8.6).
 
+A spec is written as a place and some flags, such as `1 RW update`. The places:
+
 | place | keys |
 |---|---|
 | `1` | one, at word 1 of the command (the name, or both words of a subcommand's, come first) |
 | `1..-1`, `1..-1/2` | from word 1 to the last, each or every second |
 | `#1`, `#1/2` | word 1 says how many follow, the next ones or every second |
 | `STREAMS+1` | the first half of what follows this word, looked for from word 1 on |
-| `?` | nobody can say without knowing the command |
+| `?` | only code that knows the command can find these keys |
 
-A command that stands in no row of SPECS has the place that its row in the table says, and reads those keys.
-The words: RO, RW, OW (overwrites) and RM (removes) for the value as a whole; access, update, insert, delete for what is
-in it; not_key where a shard channel stands. A few commands decide by their options, see `_settled`.
+The flags RO (reads), RW (reads and writes), OW (overwrites) and RM (removes) say what happens to the value as a whole;
+access, update, insert and delete say what happens to its contents; not_key stands for a shard channel. For a few
+commands the options decide, see `_flags_by_options`. A command without a row in SPECS only reads its keys; its row in
+the command table says where they stand.
 """
 
 from __future__ import annotations
@@ -77,14 +80,17 @@ _PLACE: Final = re.compile(
 
 
 class Search(NamedTuple):
-    """Half of a spec: how the first key, or the keys behind it, are found; `spec` are Redis's names and numbers."""
+    """Half of a spec: how to find the first key, or how to find the keys after it.
+
+    `type` is Redis's name of the method, `spec` its parameters by Redis's names.
+    """
 
     type: str
     spec: tuple[tuple[str, int | bytes], ...] = ()
 
 
 class KeySpec(NamedTuple):
-    """One spec: where some keys are, and what is done with them."""
+    """One spec: where some of the keys stand (`begin`, `find`), and what is done with them (`flags`)."""
 
     flags: tuple[str, ...]
     begin: Search
@@ -101,7 +107,7 @@ def specs_of(row: Command) -> tuple[KeySpec, ...]:
 
 
 def named_specs(row: Command) -> list[int]:
-    """Indexes of the specs whose keys are arguments; those that SORT makes of a pattern are none."""
+    """The indexes of the specs whose keys stand among the arguments; SORT's patterns make keys that do not."""
     specs = specs_of(row)
     return [at for at, spec in enumerate(specs) if spec.begin.type != "unknown" or spec.flags[0] == "OW"]
 
@@ -130,19 +136,20 @@ def _spec(words: list[str]) -> KeySpec:
 
 
 def keys_with_flags(row: Command, argv: list[bytes], positions: list[int]) -> list[tuple[int, tuple[str, ...]]]:
-    """The position of each key of `argv` with what this call does to it; `positions` are those that the row finds.
+    """(position, flags) of each key of `argv`: what this very call does to the key.
 
-    Where there are several specs, each is of one key but the last one, which is of all that are left.
+    `positions` are those that the row finds. When a command has several specs, each stands for one key, and the last
+    one for all keys that are left.
     """
     specs = specs_of(row)
     if row.name in ("SORT", "SORT_RO"):
         return [(at, specs[0].flags if number == 0 else ("OW", "update")) for number, at in enumerate(positions)]
-    flags = [_settled(row, argv, spec.flags) for spec in specs]
+    flags = [_flags_by_options(row, argv, spec.flags) for spec in specs]
     return [(at, flags[min(number, len(flags) - 1)]) for number, at in enumerate(positions)]
 
 
-def _settled(row: Command, argv: list[bytes], flags: tuple[str, ...]) -> tuple[str, ...]:
-    """The flags of a command whose options decide what it does."""
+def _flags_by_options(row: Command, argv: list[bytes], flags: tuple[str, ...]) -> tuple[str, ...]:
+    """The flags of a spec for this call: for a few commands the options decide what is done to the key."""
     if row.name == "SET" and b"GET" not in [word.upper() for word in argv[3:]]:
         return ("OW", "update")
     if row.name == "DELEX" and len(argv) == 2:

@@ -1,7 +1,8 @@
-"""How each command is called: what stands behind its name, in the notation of `syntax_tree`.
+"""How each command is called: the words after its name, in the notation of `syntax_tree`.
 
-COMMAND DOCS makes its trees of arguments from these lines, and redis-cli its hints from those. The words are those of
-Redis 8.2, and of 8.6 for what came later. A command that takes nothing has no line, nor has one that only nodes use.
+COMMAND DOCS makes its trees of arguments from these lines, and redis-cli makes its hints from those trees. The words
+are those of Redis 8.2, and of 8.6 for commands and options that came later. A command without arguments has no line;
+neither has one that only nodes send to each other.
 """
 
 from __future__ import annotations
@@ -292,4 +293,4 @@ SYNTAX: Final[dict[str, str]] = {
     "SLOWLOG|GET": "[count]",
     "MEMORY|USAGE": "key [SAMPLES count]",
 }
-"""Name, subcommands as `CLIENT|LIST` -> what follows it."""
+"""Name of a command, or of a subcommand (`CLIENT|LIST`) -> the words after it."""

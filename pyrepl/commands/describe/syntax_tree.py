@@ -1,4 +1,6 @@
-"""How a command is called, written as a line, and the tree of arguments that COMMAND DOCS makes of it.
+"""Parses the line that says how a command is called into the tree of arguments that COMMAND DOCS shows.
+
+The notation of such a line:
 
 | in a line | means |
 |---|---|
@@ -11,8 +13,8 @@
 | `key...` | once or more |
 | `GET pattern+...` | once or more, each time with its token |
 
-Which type a name has stands in TYPES. The trees are those of Redis 8.2, but for names of blocks and choices, which no
-usage line shows: they are made of what is inside.
+TYPES says which type a name has. The trees are those of Redis 8.2, except for the names of blocks and choices: a line
+does not show them, so they are joined from the names inside.
 """
 
 from __future__ import annotations
@@ -30,13 +32,17 @@ _NAMES: Final = {
     "pattern": "pattern",
 }
 TYPES: Final[dict[str, str]] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
-"""Name -> type; any other name is a string's."""
+"""Name of an argument -> its type. An argument with any other name is a string."""
 
 _PARTS: Final = re.compile(r"[\[\]()|]|\+?\.\.\.|(?:(?!\+?\.\.\.)[^\s\[\]()|])+")
 
 
 class Argument(NamedTuple):
-    """One node of a tree. `type` is Redis's word; blocks ("block") and choices ("oneof") have `children`."""
+    """One argument, a node of the tree. `type` is Redis's word for it.
+
+    `token` is the word before the argument, empty for none. Only blocks ("block") and choices ("oneof") have
+    `children`.
+    """
 
     name: str
     type: str
@@ -45,11 +51,11 @@ class Argument(NamedTuple):
     optional: bool = False
     multiple: bool = False
     repeats_token: bool = False
-    """Of a multiple one: the token comes each time."""
+    """Only for an argument that is `multiple`: the token comes before each repetition, not just before the first."""
 
 
 def parse_syntax(line: str) -> tuple[Argument, ...]:
-    """The arguments of a line, as the table above has it. Raises ValueError for a line that is not of that kind."""
+    """The arguments of a line in the notation above. Raises ValueError for a line that breaks its rules."""
     parser = _Parser(_PARTS.findall(line))
     choices = parser.choices()
     if parser.at != len(parser.parts):
@@ -59,14 +65,14 @@ def parse_syntax(line: str) -> tuple[Argument, ...]:
 
 @final
 class _Parser:
-    """Reads parts from `at` on."""
+    """A parser by recursive descent. `parts` are the words and signs of a line, `at` the index of the next one."""
 
     def __init__(self, parts: list[str]) -> None:
         self.parts = parts
         self.at = 0
 
     def choices(self) -> list[tuple[Argument, ...]]:
-        """What stands between bars, up to a closing bracket or the end."""
+        """The alternatives, separated by bars, up to a closing bracket or the end; just one where there is no bar."""
         found: list[tuple[Argument, ...]] = []
         items: list[Argument] = []
         while self.at < len(self.parts) and self.parts[self.at] not in ("]", ")"):
@@ -79,6 +85,7 @@ class _Parser:
         return [*found, tuple(items)]
 
     def _item(self) -> Argument:
+        """One argument: a group, a name, or a token with the argument that belongs to it, if there is one."""
         word = self.parts[self.at]
         if word in ("[", "("):
             return self._repeated(self._group())
@@ -95,6 +102,7 @@ class _Parser:
         return self._repeated(Argument(word.lower(), "pure-token", word))
 
     def _group(self) -> Argument:
+        """What stands in brackets, as one argument. Raises ValueError when the bracket is not closed."""
         opening = self.parts[self.at]
         self.at += 1
         choices = self.choices()
@@ -105,6 +113,7 @@ class _Parser:
         return argument._replace(optional=True) if opening == "[" else argument
 
     def _repeated(self, argument: Argument) -> Argument:
+        """The argument, marked as `multiple` if `...` or `+...` follows it."""
         word = self.parts[self.at] if self.at < len(self.parts) else ""
         if not word.endswith("..."):
             return argument
@@ -113,15 +122,18 @@ class _Parser:
 
 
 def _is_token(word: str) -> bool:
+    """Does the word stand for itself, as `NX` does? A name has lower-case letters."""
     return not any(letter.islower() for letter in word)
 
 
 def _choice(choices: list[tuple[Argument, ...]]) -> Argument:
+    """One argument that is one of several; alternatives of several arguments become blocks."""
     children = tuple(map(_block, choices))
     return Argument(_name(children), "oneof", children=children)
 
 
 def _block(items: tuple[Argument, ...]) -> Argument:
+    """Several arguments as one; a single one stays as it is. Raises ValueError when there is none."""
     if not items:
         raise ValueError("nothing stands between two brackets or bars")
     return items[0] if len(items) == 1 else Argument(_name(items), "block", children=items)

@@ -50,7 +50,8 @@ def string_too_long() -> CommandError:
 
 
 def integer_argument(text: bytes, complaint: str = NOT_AN_INTEGER) -> int:
-    """A 64-bit signed integer, spelt canonically; `complaint` replaces the error's whole text."""
+    """A signed 64-bit integer in its canonical spelling: no spaces, no `+`, no leading zeros. `complaint` is the error
+    text."""
     number = parse_integer(text)
     if number is None:
         raise CommandError(complaint)
@@ -58,7 +59,8 @@ def integer_argument(text: bytes, complaint: str = NOT_AN_INTEGER) -> int:
 
 
 def ranged_integer_argument(text: bytes, low: int, high: int, complaint: str | None = None) -> int:
-    """An integer in low..high, both inclusive; `complaint` replaces both error texts."""
+    """An integer in low..high, both inclusive. `complaint` replaces the error texts for no integer and for another
+    range."""
     number = integer_argument(text, complaint or NOT_AN_INTEGER)
     if not low <= number <= high:
         raise CommandError(complaint or f"ERR value is out of range, value must between {low} and {high}")
@@ -81,7 +83,7 @@ def positive_argument(text: bytes, complaint: str | None = None) -> int:
 
 
 def unsigned_argument(text: bytes, complaint: str = NOT_AN_INTEGER) -> int:
-    """An integer in 0..2**64-1."""
+    """An integer in 0..2**64-1, both inclusive."""
     number = parse_unsigned(text)
     if number is None:
         raise CommandError(complaint)
@@ -89,7 +91,7 @@ def unsigned_argument(text: bytes, complaint: str = NOT_AN_INTEGER) -> int:
 
 
 def float_argument(text: bytes, complaint: str = NOT_A_FLOAT) -> float:
-    """A double; infinities are numbers, nan is not."""
+    """A double. Infinities are accepted, NaN is not."""
     number = parse_double(text)
     if number is None:
         raise CommandError(complaint)
@@ -154,9 +156,9 @@ def expire_point_argument(text: bytes, command_name: str, unit_ms: int, base_ms:
 
 
 def cursor_argument(text: bytes) -> int:
-    """A SCAN cursor, 0..2**64-1: C's strtoul over the whole text, so a sign and leading zeros pass, spaces do not.
+    """A SCAN cursor, 0..2**64-1, as Redis reads it by C's strtoul: a sign and leading zeros are allowed, spaces not.
 
-    The empty text is cursor 0 and `-1` is 2**64-1, as there.
+    As in Redis, the empty text is cursor 0, and `-1` is cursor 2**64-1.
     """
     unsigned = text[1:] if text[:1] in (b"+", b"-") else text
     if text and not unsigned.isdigit():
@@ -170,8 +172,8 @@ def cursor_argument(text: bytes) -> int:
 
 @final
 class ScanOptions:
-    """The options behind the cursor of SCAN and its like. `pattern` is None for all elements, also when `*` was
-    given."""
+    """The options of SCAN, HSCAN, SSCAN and ZSCAN, which follow the cursor. `pattern` is None for all elements, also
+    when `*` was given."""
 
     __slots__ = ("count", "pattern", "type_name")
 

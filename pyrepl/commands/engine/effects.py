@@ -1,9 +1,9 @@
-"""What commands ask of the process outside: one record per deed, with the reply that the daemon owes for it.
+"""The effects: what commands ask the daemon to do. Each docstring begins with the command and ends with the reply.
 
-A command returns such a record in place of a reply; the dispatcher hands it to the daemon's `perform`, which acts and
-returns the reply. Not here, because it is state alone and the daemon only looks at it after the command: QUIT and
-CLIENT KILL of oneself (`Client.closing`), MONITOR (`Node.monitors`), CLIENT REPLY, SELECT, RESET, CONFIG RESETSTAT,
-DEBUG DIGEST, POPULATE, SET-ACTIVE-EXPIRE, REPLICATE, CHANGE-REPL-ID.
+A command that needs a file, a connection or time returns an effect in place of a reply. The dispatcher hands it to the
+daemon's `perform`, which acts and returns the reply. No effect is needed where a command only changes state that the
+daemon looks at after the command: QUIT and CLIENT KILL of oneself (`Client.closing`), MONITOR (`Node.monitors`), CLIENT
+REPLY, SELECT, RESET, CONFIG RESETSTAT, DEBUG DIGEST, POPULATE, SET-ACTIVE-EXPIRE, REPLICATE, CHANGE-REPL-ID.
 
 "Later" marks an effect whose reply may be sent later: `perform` returns NO_REPLY, serves no further command of that
 client, and sends the reply when it is known. Inside EXEC (`call.is_nested`) nothing may wait: the reply is given
@@ -52,18 +52,22 @@ class AbortShutdown(Effect):
 
 @final
 class Save(Effect):
-    """SAVE: +OK when the snapshot is on disk, `-ERR` when it could not be written. No child runs (checked before)."""
+    """SAVE: write a snapshot. +OK when it is on disk, `-ERR` when it could not be written.
+
+    The command has checked that no child process is writing one.
+    """
 
 
 @final
 class Flushed(Effect):
-    """FLUSHALL has emptied the databases: a snapshot that is being saved is not wanted any more, and with save points
-    an empty one takes its place at once; +OK."""
+    """FLUSHALL has emptied the databases. A snapshot that a child is writing is out of date and is given up; with save
+    points an empty one is written at once. +OK."""
 
 
 @final
 class BgSave(Effect):
-    """BGSAVE: `+Background saving started`, or `-ERR` when there is no starting a child. None runs (checked before)."""
+    """BGSAVE: start a child process that writes a snapshot. `+Background saving started`, or `-ERR` when it cannot be
+    started. The command has checked that no child is writing one."""
 
 
 @final
@@ -73,7 +77,7 @@ class ScheduleBgSave(Effect):
 
 @final
 class ReplicaOf(Effect):
-    """REPLICAOF: follow `host`:`port` from now on; +OK. Not sent when we follow that master already."""
+    """REPLICAOF: follow the master at `host`:`port` from now on; +OK. Not used when the node follows it already."""
 
     host: str
     port: int
@@ -81,9 +85,10 @@ class ReplicaOf(Effect):
 
 @final
 class Failover(Effect):
-    """FAILOVER: hand our role over to `target` (host, port), or to whichever replica has everything first. +OK.
+    """FAILOVER: hand the role of master over to a replica; +OK.
 
-    Sent only to a master. CommandError, with Redis's text, when it cannot begin.
+    `target` is the replica's (host, port); None means the replica that first has the whole stream. Used only on a
+    master. CommandError, with Redis's text, when the failover cannot begin.
     """
 
     target: tuple[str, int] | None
@@ -98,14 +103,15 @@ class AbortFailover(Effect):
 
 @final
 class HurryLink(Effect):
-    """REPLICAOF of the master we follow already: if the link waits for its next try, try now. `reply` is sent."""
+    """REPLICAOF of the master that the node follows already: if the link waits before its next attempt to connect, let
+    it connect now. `reply` is sent."""
 
     reply: Simple
 
 
 @final
 class Promote(Effect):
-    """REPLICAOF NO ONE: be a master; +OK. Sent only to a replica."""
+    """REPLICAOF NO ONE: become a master; +OK. Used only on a replica."""
 
 
 @final
@@ -122,14 +128,16 @@ class Wait(Effect):
 
 @final
 class Replconf(Effect):
-    """REPLCONF of a replica, `argv` whole: what its session answers (+OK, an error, NO_REPLY for ACK)."""
+    """REPLCONF of a replica; `argv` is the whole command. The reply is that of its session: +OK, an error, NO_REPLY for
+    ACK."""
 
     argv: tuple[bytes, ...]
 
 
 @final
 class Sync(Effect):
-    """PSYNC or SYNC, `argv` whole: the connection becomes a replica's. NO_REPLY, or the error line of the refusal."""
+    """PSYNC or SYNC; `argv` is the whole command: the connection becomes that of a replica. NO_REPLY, or an error when
+    it is refused."""
 
     argv: tuple[bytes, ...]
 
@@ -177,12 +185,13 @@ class SettingsChanged(Effect):
 
 @final
 class RewriteConfig(Effect):
-    """CONFIG REWRITE: write the file. +OK, or `-ERR Rewriting config file: <reason>`. There is one (checked before)."""
+    """CONFIG REWRITE: write the configuration file. +OK, or `-ERR Rewriting config file: <reason>`. The command has
+    checked that there is a file."""
 
 
 @final
 class DebugSleep(Effect):
-    """DEBUG SLEEP: serve nobody for so many seconds; +OK."""
+    """DEBUG SLEEP: serve no client for `seconds`; +OK."""
 
     seconds: float
 
@@ -202,8 +211,9 @@ class DebugReload(Effect):
 
 @final
 class RewriteAof(Effect):
-    """BGREWRITEAOF: `+Background append only file rewriting started`, `... scheduled` while another child runs, or -ERR
-    when there is no starting a child. No rewrite runs (checked before)."""
+    """BGREWRITEAOF: start a child process that rewrites the AOF. `+Background append only file rewriting started`, or
+    `... scheduled` while another child runs, or -ERR when the child cannot be started. The command has checked that no
+    rewrite is running."""
 
 
 @final
@@ -225,7 +235,8 @@ class DebugLoadAof(Effect):
 
 @final
 class InSlices(Effect):
-    """KEYS and DEBUG DIGEST of many keys: the job's reply, later; at once within a transaction."""
+    """A job that is done in slices (`slices`), such as KEYS of many keys. Its reply comes later, but inside EXEC at
+    once."""
 
     job: Job
 

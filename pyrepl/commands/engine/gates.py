@@ -27,6 +27,7 @@ OOM: Final = "OOM command not allowed when used memory > 'maxmemory'."
 MISCONF_AOF: Final = "MISCONF Errors writing to the AOF file: "
 REPLICA_NO_DATA: Final = "ERR Replica can't interact with the keyspace"
 _LEAVES_MULTI: Final = frozenset({"EXEC", "DISCARD", "QUIT", "RESET"})
+"""The commands that end a transaction."""
 _IN_SUBSCRIPTION: Final = frozenset(
     {"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "SSUBSCRIBE", "SUNSUBSCRIBE", "PING", "QUIT", "RESET"}
 )
@@ -85,6 +86,7 @@ def _why_not_saved(node: Node) -> str | None:
 
 
 def _why_not_write(node: Node) -> str | None:
+    """The error text while no client may write to this node, or None."""
     refusal = _why_not_saved(node)
     if refusal is not None:
         return refusal

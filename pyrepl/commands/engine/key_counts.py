@@ -28,7 +28,7 @@ def counted_keys(arguments: tuple[bytes, ...], too_many: str) -> tuple[bytes, ..
 
 
 def limit_argument(text: bytes) -> int:
-    """The LIMIT of SINTERCARD and ZINTERCARD; 0 means no limit."""
+    """The LIMIT of SINTERCARD and ZINTERCARD, 0 or more; 0 means no limit. Raises CommandError."""
     limit = integer_argument(text, "ERR LIMIT can't be negative")
     if limit < 0:
         raise CommandError("ERR LIMIT can't be negative")
@@ -36,12 +36,12 @@ def limit_argument(text: bytes) -> int:
 
 
 def pop_count_argument(text: bytes) -> int:
-    """How many elements to pop, 0 included."""
+    """How many elements to pop, 0 or more. Raises CommandError."""
     return positive_argument(text, "ERR value is out of range, must be positive")
 
 
 def pick_count_argument(text: bytes) -> int:
-    """How many random elements to pick: positive for different ones; negative for so many with repetitions."""
+    """How many random elements to pick: n for n different ones, -n for n that may repeat. Raises CommandError."""
     return ranged_integer_argument(text, -INT64_MAX, INT64_MAX)
 
 

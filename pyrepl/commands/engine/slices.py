@@ -21,11 +21,11 @@ from pyrepl.resp.reply import Reply, Simple
 from pyrepl.store.key_round import KeyRound
 
 FEW_KEYS: Final = 10_000
-"""Up to so many keys are gone through at once, which takes a few milliseconds."""
+"""Up to this many keys, inclusive, a command walks all keys without slices, which takes a few milliseconds."""
 
 
 class Job(Protocol):
-    """Work in steps."""
+    """Work that is done in steps, with a reply at the end."""
 
     def step(self) -> bool:
         """Do a part of the work, which takes less than a millisecond. True when nothing is left to do."""
@@ -35,18 +35,19 @@ class Job(Protocol):
 
 
 class Matcher(Protocol):
-    """Does a key match?"""
+    """Tells whether a key matches a pattern."""
 
     def __call__(self, key: bytes, /) -> bool: ...
 
 
 @final
 class KeysJob:
-    """KEYS of one database."""
+    """KEYS: finds the keys of one database that match."""
 
     __slots__ = ("_db", "_found", "_matches", "_round")
 
     _STEP: Final = 1000
+    """How many keys one step looks at."""
 
     def __init__(self, db: Database, matches: Matcher) -> None:
         self._db = db
@@ -56,7 +57,7 @@ class KeysJob:
         """The keys found so far; a dict, as the round may bring a key twice."""
 
     def step(self) -> bool:
-        """See Job. A database that was flushed or swapped meanwhile ends it."""
+        """See Job. When the database is flushed or swapped during the slices, the job ends."""
         db, matches = self._db, self._matches
         keys = self._round.take(self._STEP) if db.has_round(self._round) else []
         expires = db.timed_count > 0
@@ -72,9 +73,9 @@ class KeysJob:
 
 @final
 class OrderJob:
-    """The order of SCAN and RANDOMKEY, made before the first of them is answered.
+    """Makes the order of keys that SCAN and RANDOMKEY need, before the first of them is answered.
 
-    A key that goes and comes back meanwhile may stand in it twice, and be returned twice.
+    A key that is deleted and made again during the slices may stand in the order twice, and be returned twice.
     """
 
     __slots__ = ("_answer", "_db", "_keys", "_restarts", "_round")
@@ -82,7 +83,7 @@ class OrderJob:
     _STEP: Final = 1000
 
     def __init__(self, db: Database, answer: Callable[[], Reply]) -> None:
-        """`answer` is called once the order stands in `db`."""
+        """`answer` makes the reply. It is called once, when `db` has the order."""
         self._db = db
         self._answer = answer
         self._begin()
@@ -93,7 +94,7 @@ class OrderJob:
         self._keys: list[bytes] = []
 
     def step(self) -> bool:
-        """See Job. A database that was flushed or swapped meanwhile begins it again."""
+        """See Job. When the database is flushed or swapped during the slices, the order is begun again."""
         db = self._db
         if db.has_order:
             return True
@@ -116,16 +117,16 @@ class OrderJob:
 
 
 def is_order_far(db: Database) -> bool:
-    """Must the order of SCAN be made first, and are there so many keys that this needs slices?"""
+    """Must the order of SCAN be made first, and does the database have so many keys that this needs slices?"""
     return db.key_count > FEW_KEYS and not db.has_order
 
 
 @final
 class ElementsJob:
-    """The order of HSCAN, SSCAN and ZSCAN, made before the first of them is answered.
+    """Makes the order of elements that HSCAN, SSCAN and ZSCAN need, before the first of them is answered.
 
-    `elements` is a dict or a set. A set is gone through only while nothing at all changes; then its members are taken
-    at once.
+    `elements` is a dict or a set. Python cannot go on iterating over a set that has changed. So a set is walked in
+    slices only while nothing in the keyspace changes; after a change all its members are copied at once.
     """
 
     __slots__ = ("_answer", "_dirty", "_keyspace", "_members", "_order", "_restarts", "_round", "_taken")
@@ -135,7 +136,7 @@ class ElementsJob:
     def __init__(
         self, keyspace: Keyspace, elements: dict[bytes, Any] | set[bytes], answer: Callable[[], Reply | Effect]
     ) -> None:
-        """`answer` is called while the order is offered to `keyspace.scans`."""
+        """`answer` makes the reply. It is called once, while `keyspace.scans` is offered the order."""
         self._keyspace = keyspace
         self._answer = answer
         self._order = HashOrder()
@@ -179,7 +180,7 @@ class ElementsJob:
 
     def _next_members(self) -> list[bytes]:
         if self._members is None or self._dirty == self._keyspace.dirty:
-            # A set that expires meanwhile is taken apart without counting as a change: Python then raises here.
+            # A set that has expired may be emptied without counting as a change: then Python raises RuntimeError here.
             with suppress(RuntimeError):
                 return list(islice(self._taken, self._STEP))
         assert self._members is not None
@@ -191,7 +192,7 @@ class ElementsJob:
 
 @final
 class DigestJob:
-    """DEBUG DIGEST."""
+    """DEBUG DIGEST: computes the digest of all keys of all databases."""
 
     __slots__ = ("_running",)
 

@@ -335,7 +335,8 @@ class Table:
 
 
 def unknown_command(argv: list[bytes]) -> CommandError:
-    """Redis 7.0's text: the name and the first arguments, 128 bytes of each part at most."""
+    """The error for an unknown command, in Redis 7.0's words: its name and first arguments, at most 128 bytes of the
+    name and of all arguments together."""
     arguments = ""
     for argument in argv[1:]:
         if len(arguments) >= 128:
@@ -347,12 +348,12 @@ def unknown_command(argv: list[bytes]) -> CommandError:
 
 
 def _printed(word: bytes, most: int) -> str:
-    """A word as C's printf shows it: up to the first NUL."""
+    """At most `most` bytes of a word, as C's printf shows it: up to the first zero byte."""
     return word.partition(b"\0")[0][:most].decode("utf-8", "surrogateescape")
 
 
 def unknown_subcommand(argv: list[bytes]) -> CommandError:
-    """Redis 7.0's text for `CONTAINER nosuch`."""
+    """The error for an unknown subcommand, in Redis 7.0's words; at most 128 bytes of each name."""
     container_name, name = (word[:128].decode("utf-8", "replace") for word in argv[:2])
     text = f"ERR unknown subcommand '{name}'. Try {container_name.upper()} HELP."
     return CommandError(text.replace("\r", " ").replace("\n", " "))
