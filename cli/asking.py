@@ -1,6 +1,7 @@
-"""Asks nodes for their INFO over plain sockets, all at once, each within a time-out. The meaning is pyrepl.topology's.
+"""Asks nodes for their INFO over plain sockets, all at the same time, each within a time-out.
 
-A connection a question: the nodes may be of any kind and age, and the next look may find them elsewhere.
+What INFO means is in pyrepl.topology. Each question has a connection of its own: nodes may be of any kind and version,
+and they may be at other addresses at the next look.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from pyrepl.topology.facts import Address, facts_of
 from pyrepl.topology.walk import Answer, Walk
 
 MOST_INFO_BYTES: Final = 4 * 1024 * 1024
+"""The longest reply that is taken, inclusive: a peer must not fill our memory."""
 _READ_BYTES: Final = 64 * 1024
 _NO_PASSWORD_THERE: Final = "ERR AUTH <password> called without any password configured"
 
 
 class Credentials(NamedTuple):
-    """What AUTH is sent with; no AUTH when the password is empty. `repr` does not show it."""
+    """User and password for AUTH, which is not sent when the password is empty. `repr` hides the password."""
 
     user: str
     password: str
@@ -49,7 +51,10 @@ class Unreachable(Exception):
 
 
 async def look(start: Address, credentials: Credentials, timeout_s: float) -> Walk:
-    """Ask the first node and everybody it leads to. Takes at most timeout_s for each step away from the first."""
+    """Ask the first node, and then all nodes that the answers name, until no new ones are named.
+
+    Takes at most timeout_s for each step away from the first node.
+    """
     walk = Walk(start)
     while addresses := walk.to_ask():
         for address, found in (await ask_all(addresses, credentials, timeout_s)).items():
@@ -63,7 +68,7 @@ async def look(start: Address, credentials: Credentials, timeout_s: float) -> Wa
 async def ask_all(
     addresses: Sequence[Address], credentials: Credentials, timeout_s: float
 ) -> dict[Address, Answer | Unreachable]:
-    """Ask these at once: what each says, or why it could not be asked."""
+    """Ask all these nodes at the same time; address -> what the node says, or why it could not be asked."""
     found = await asyncio.gather(*(_ask(address, credentials, timeout_s) for address in addresses))
     return dict(zip(addresses, found, strict=True))
 
@@ -92,7 +97,7 @@ async def info_of(address: Address, credentials: Credentials, timeout_s: float) 
 
 
 async def _converse(address: Address, credentials: Credentials) -> str:
-    """Raises OSError, PyreplError."""
+    """Connect, log in if there is a password, and ask for INFO; the text. Raises OSError, PyreplError."""
     reader, writer = await _open(address)
     try:
         commands = [credentials.command()] if credentials.password else []
@@ -108,7 +113,10 @@ async def _converse(address: Address, credentials: Credentials) -> str:
 
 
 async def _open(address: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """The first address of a name that takes a connection; people can't read asyncio's own error for several."""
+    """Connect to the first address of the host's name that takes a connection. Raises OSError.
+
+    asyncio would try them too, but people can't read its error for several addresses.
+    """
     found = await asyncio.get_running_loop().getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     failure = OSError("no address")
     for *_, where in found:
@@ -146,7 +154,7 @@ def _text(info: Reply) -> str:
 
 
 def _words_of(error: OSError | UnicodeError) -> str:
-    """The system's own words; asyncio's repeat the address."""
+    """The system's text for an error, as asyncio's repeats the address."""
     if isinstance(error, socket.gaierror):
         return f"unknown host: {error.strerror}"
     if isinstance(error, OSError) and error.errno:
@@ -155,7 +163,7 @@ def _words_of(error: OSError | UnicodeError) -> str:
 
 
 def _advice(error: str) -> str:
-    """A server's error, and what to do about it."""
+    """The text of a server's error; if the password is the reason, with what to do."""
     if error.startswith("NOAUTH"):
         return f"{error.rstrip('.')}: set PYREPL_PASSWORD, or give --password"
     if error.startswith("WRONGPASS"):

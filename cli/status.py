@@ -1,6 +1,6 @@
-"""`pyrepl status`: asks, and puts the tree on the screen, once or every second, or prints it as JSON.
+"""`pyrepl status`: asks the nodes, and shows the tree on the screen or as JSON, once or every second.
 
-What there is to say is pyrepl.topology's; how nodes are asked is asking.py's.
+What the tree says is decided in pyrepl.topology; how nodes are asked is in asking.py.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COLOURS: Final = {"good": "", "busy": "yellow", "bad": "red"}
 _TO_THE_RIGHT: Final = ("offset", "lag", "survives a cut of", "writes")
 _WIDE: Final = 105
 _LEFT_OUT: Final = ("writes", "software")
-"""On a screen that is not wide."""
+"""Columns that are left out on a screen of fewer than _WIDE columns."""
 
 
 class Options(NamedTuple):
@@ -82,7 +82,7 @@ def exit_status(tree: Tree, max_lag_s: int) -> int:
 
 
 async def _look_once(options: Options) -> Tree:
-    """One look at all, and one more at those at the top, which tells how fast is written."""
+    """Ask all nodes, and the masters once more after a moment: from the two answers follows how fast they write."""
     walk = await look(options.start, options.credentials, options.timeout_s)
     tops = [node.address for node in build(walk).tops if node.facts is not None]
     if not tops:
@@ -96,7 +96,7 @@ async def _look_once(options: Options) -> Tree:
 
 @final
 class _Watching:
-    """A look every second, each with the rates since the one before."""
+    """Looks every second; the write rates are those since the look before. `status` is the last look's exit status."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -104,7 +104,7 @@ class _Watching:
         self.status = UNREACHABLE
 
     async def go_on(self) -> None:
-        """Until it is cancelled."""
+        """Look and show until cancelled."""
         if self._options.as_json:
             while True:
                 # One document a line, for whoever reads line by line.
@@ -127,7 +127,7 @@ class _Watching:
 
 
 def _console() -> Console:
-    """Where it goes, if not to a terminal, lines must not be broken at 80 columns."""
+    """Where the picture is printed. When that is no terminal, lines must not be broken at 80 columns."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=240)
 

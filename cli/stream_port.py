@@ -1,4 +1,4 @@
-"""Which port of a node is its stream port: asked at its Redis port, where somebody took the one for the other."""
+"""Finds the stream port of a node, for somebody who gave `pyrepl tail` its Redis port instead: INFO there names it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _TIMEOUT_S: Final = 2.0
 
 
 def where_it_is(nodes: Sequence[str]) -> str:
-    """What to do about it, a sentence: as the first of these Redis ports (`host:port`) that answers says."""
+    """A sentence that says which port to give, from the INFO of the first of these Redis ports (`host:port`) that
+    answers; a general one if none does. Each is asked for at most 2 s."""
     for node in nodes:
         host, _, port = node.rpartition(":")
         address = Address(host.removeprefix("[").removesuffix("]"), int(port))
@@ -29,7 +30,7 @@ def where_it_is(nodes: Sequence[str]) -> str:
 
 
 def advice(address: Address, info: dict[str, str]) -> str:
-    """What this INFO says of the stream port of a node."""
+    """The sentence for a node at `address` with this INFO: its stream port, or how it gets one."""
     port = info.get("stream_port", "")
     if port.isdigit() and int(port):
         return f"The stream port of this node is {port}: pyrepl tail {Address(address.host, int(port))}"

@@ -1,4 +1,4 @@
-"""What `pyrepl metrics` found, as text for whoever asked."""
+"""Prints what `pyrepl metrics` found, in the format that the command line asked for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_report(report: Report, options: Options, charts: str | None) -> None:
+    """Print the report to standard output. `charts` is the library that draws them, needed for HTML alone."""
     from pyrepl.metrics.report.as_json import as_json
     from pyrepl.metrics.report.openmetrics import openmetrics
     from pyrepl.metrics.report.page import page
@@ -37,7 +38,7 @@ def print_report(report: Report, options: Options, charts: str | None) -> None:
 
 
 def print_batch(batch: Batch) -> None:
-    """One line for whoever watches."""
+    """Print one line about a batch of --follow, for a person who watches."""
     report = batch.report
     totals = report.rows("totals")[0]
     sys.stdout.write(

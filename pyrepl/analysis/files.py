@@ -1,4 +1,4 @@
-"""What an analysis found, in the files of its folder."""
+"""Writes what an analysis found into the files of its folder."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 
 def library_of_charts() -> str:
+    """The JavaScript that draws the charts of report.html. Takes seconds to put together."""
     from pyrepl.metrics.report.library import bundle
 
     return bundle()
 
 
 def write_all(report: Report, results: Mapping[str, pl.LazyFrame], out: Path, library: Future[str] | None) -> None:
+    """Write results/ and all files of the report below `out`. `library`: what `library_of_charts` will return.
+
+    Raises OSError.
+    """
     from pyrepl.metrics import parquet
 
     parquet.write(report, results, out / "results")
@@ -39,7 +44,10 @@ def _write_files(report: Report, out: Path, library: Future[str] | None) -> None
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Whoever reads the file meanwhile has the old one or the new one, never half of it."""
+    """Write a file in one step: whoever reads it meanwhile gets the old content or the new, never half of it.
+
+    Raises OSError.
+    """
     rough = path.with_name(f".{path.name}.{os.getpid()}")
     rough.write_bytes(content)
     rough.replace(path)

@@ -1,10 +1,10 @@
-"""An analysis that goes on as the logs grow: the stream around the job, until a signal ends it; what a batch writes.
+"""Runs an analysis that goes on as the logs grow: batch after batch in a stream of Spark's, until a signal ends it.
 
-What a batch does is pyrepl.metrics.follow, Spark is spark.py.
+What a batch computes is in pyrepl.metrics.follow, Spark's start in spark.py.
 
-A signal is noted and asked for, never raised: an exception in the middle of a word to Java would garble all that comes
-after it. A batch that is under way is then dropped: nothing that it read counts before the manifest is replaced, and
-what it answers is written again by the next start.
+A signal is noted and looked for, never raised as an exception: one in the middle of a message to Java would garble all
+messages after it. The batch under way is then dropped. That loses nothing: what a batch read does not count before
+the manifest is replaced, and its results are written again by the next start.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ REMOVE_IT: Final = (
 )
 _LOOK_S: Final = 0.5
 _GRACE_S: Final = 1.0
-"""Who ends a service may end Java with it, a moment before the signal comes to us."""
+"""So long a signal is waited for after Java has gone: whoever ends a service may end Java a moment before us."""
 
 
 class Batch(NamedTuple):
-    """What a batch came to: all results as they are now, files that had news, and when what is final ended (Unix us;
-    None where nothing is)."""
+    """The outcome of a batch: all results as they are now, how many files had new lines, and the time before which
+    results are final (Unix us; None if none are)."""
 
     report: Report
     files: int
@@ -56,10 +56,10 @@ class Batch(NamedTuple):
 def follow(
     asked: Asked, tables: Path, progress: Progress, begun: Callable[[], None], told: Callable[[Batch], None]
 ) -> None:
-    """Until SIGINT or SIGTERM, which is a good end, or until a batch fails.
+    """Follow the logs until SIGINT or SIGTERM, after which it returns, or until a batch fails.
 
-    `begun` is called once the stream is about to run, `told` behind each batch that had news, in a thread of Spark's.
-    Raises CannotRun, ConfigError or OSError for what ended it.
+    `begun` is called when the stream is about to run; `told` is called after each batch that found new lines, in a
+    thread of Spark's. Raises CannotRun, ConfigError or OSError when a batch or Spark fails.
     """
     with contextlib.ExitStack() as last:
         try:
@@ -78,7 +78,7 @@ def follow(
 def _follower(
     asked: Asked, tables: Path, progress: Progress, told: Callable[[Batch], None]
 ) -> Iterator[tuple[SparkSession, Follower]]:
-    """Spark, and what is to be done in each batch."""
+    """Start Spark; the session, and the follower that says what is done in each batch."""
     from pyrepl.metrics.follow import Follower
     from pyrepl.metrics.run import Steps, Wanted, answer
 
@@ -97,7 +97,8 @@ def _follower(
 
 
 def _run(spark: SparkSession, follower: Follower, asked: Asked, signals: SimpleQueue[int]) -> None:
-    """Batch by batch; returns when asked to end. Raises what ended the stream else."""
+    """Run batch after batch. Returns when a signal asked for the end; raises the error that ended the stream
+    otherwise."""
     from pyrepl.metrics import follow as job
 
     checkpoint = _out(asked) / CHECKPOINT
@@ -118,7 +119,8 @@ def _run(spark: SparkSession, follower: Follower, asked: Asked, signals: SimpleQ
 
 
 def _of_spark(error: Exception, checkpoint: Path) -> Exception:
-    """What ended the stream, and none of our batches: but for a Java that is gone, its checkpoint."""
+    """The error for a stream that ended though no batch of ours failed: unless Java is gone, its checkpoint is
+    blamed."""
     told = in_our_words(error)
     if not told or told == SPARK_IS_GONE:
         return error
@@ -126,7 +128,7 @@ def _of_spark(error: Exception, checkpoint: Path) -> Exception:
 
 
 def _was_asked_to_end(query: StreamingQuery, signals: SimpleQueue[int]) -> bool:
-    """Waits. False: the stream has ended without."""
+    """Wait for the end of the stream: True if a signal asked for it, False if the stream ended by itself."""
     while not _comes(signals, _LOOK_S):
         try:
             goes_on = query.isActive
@@ -147,7 +149,10 @@ def _comes(signals: SimpleQueue[int], within_s: float) -> bool:
 
 @contextlib.contextmanager
 def _noted() -> Iterator[SimpleQueue[int]]:
-    """The signals that came. A SimpleQueue, as its put may interrupt its get in the same thread."""
+    """Note signals instead of raising them; the queue of those that came.
+
+    It is a SimpleQueue, as a handler's put may interrupt a get in the same thread.
+    """
     signals: SimpleQueue[int] = SimpleQueue()
 
     def note(number: int, _frame: FrameType | None) -> None:
@@ -169,7 +174,8 @@ def _handled(number: signal.Signals, handler: Callable[[int, FrameType | None], 
 
 
 def batch_of(report: Report, read: Read, asked: Asked) -> Batch:
-    """What a batch came to; the watermark also goes into a file for programs, which is written last."""
+    """The outcome of a batch. The watermark is also written into a file for programs, last of all files of the
+    batch."""
     from pyrepl.metrics.follow import watermark
 
     final_us = watermark(report.rows("nodes"), round(asked.late_s * 1_000_000))
@@ -179,6 +185,6 @@ def batch_of(report: Report, read: Read, asked: Asked) -> Batch:
 
 
 def _out(asked: Asked) -> Path:
-    """Whoever asks sees to it that there is one."""
+    """The folder of --out, which the command line demands together with --follow."""
     assert asked.out is not None
     return asked.out

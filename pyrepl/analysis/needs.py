@@ -24,7 +24,7 @@ LEAST_JAVA: Final = 17
 
 
 def why_not() -> str:
-    """What this machine lacks, or nothing."""
+    """What this machine lacks for an analysis and how to install it, as a sentence; empty if nothing is missing."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         return f"needs more than the daemon does, {', '.join(missing)} is missing here. Install it: {INSTALL}"
@@ -32,7 +32,8 @@ def why_not() -> str:
 
 
 def java() -> str:
-    """The Java that Spark would run; empty if there is none."""
+    """Path of the Java that Spark would run: that of JAVA_HOME if it is set, else the one in PATH; empty if there is
+    none."""
     home = os.environ.get("JAVA_HOME", "")
     if home:
         program = Path(home) / "bin" / "java"
@@ -41,7 +42,7 @@ def java() -> str:
 
 
 def java_version(program: str) -> int:
-    """Its major version, 0 if it does not say."""
+    """The major version of this Java; 0 if it cannot be run within 20 s or does not say."""
     try:
         told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=False).stderr
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,5 @@
-"""The folder of an analysis: where its tables go, and that two do not write to it at once."""
+"""The folder of an analysis: says where its tables go, and locks it, so that two processes do not write there at
+once."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from pyrepl.analysis.failures import CannotRun
 
 @contextlib.contextmanager
 def tables_of(out: Path | None) -> Iterator[Path]:
-    """Where the canonical tables go: below --out, where the next run goes on with them, or nowhere for long."""
+    """The folder of the canonical tables: below `out`, where the next run goes on with them, or without `out` a
+    temporary one, which is removed at the end. Raises CannotRun."""
     if out is not None:
         with _alone(out):
             yield out / "tables"
@@ -28,9 +30,10 @@ def tables_of(out: Path | None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _alone(out: Path) -> Iterator[None]:
-    """Two that write the same tables would remove each other's parts. The lock ends with the process.
+    """Lock the folder, making it if need be: two processes that write the same tables would remove each other's parts.
 
-    Raises CannotRun, also where the folder cannot be made or written to.
+    The lock ends with the process. Raises CannotRun if another process holds it, or if the folder cannot be made or
+    written to.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)

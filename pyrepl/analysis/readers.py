@@ -1,7 +1,8 @@
-"""Reads logs in processes of this machine, which begin at once: Spark, whose start takes seconds, is not asked.
+"""Reads logs in processes of this machine. They begin at once, while Spark needs seconds to start.
 
-A process for each processor reads range after range (reader.py), so that one that is slow holds no other up.
-Little is read in this process. On a cluster Spark's tasks read (pyrepl.metrics.ingest.by_tasks).
+There is a process for each processor; each reads one range of a file after the other (reader.py), so that a slow one
+does not hold up the others. When there is little to read, this process reads it itself. On a cluster Spark's tasks read
+(pyrepl.metrics.ingest.by_tasks).
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from pyrepl.analysis.failures import MAKE_ROOM, ReadError
 from pyrepl.metrics.part import Split, Told, WriteError, read_split
 
 HERE_BYTES: Final = 64 << 20
-"""So much is read, twice as much on two processors, before other processes would have begun."""
+"""Up to so many bytes this process reads alone: it has read them before other processes would have begun."""
 _PACKED: Final = 10
-"""What a .gz holds is about so much more than it."""
+"""How many times larger the content of a .gz file is taken to be than the file."""
 
 
 def processes(master: str) -> int:
@@ -41,9 +42,10 @@ def processes(master: str) -> int:
 
 @final
 class Readers:
-    """`count` processes, started when there is something to read; `tell` learns how many of how many bytes are read.
+    """Reads ranges of logs in up to `count` processes, which start when there is something to read.
 
-    Whatever is read when the `with` ends is broken off.
+    `tell` is called with (bytes read, bytes in all) after each range. When the `with` ends, processes that still read
+    are killed.
     """
 
     def __init__(self, count: int, tell: Callable[[int, int], None] = lambda done, total: None) -> None:
@@ -61,7 +63,8 @@ class Readers:
             process.kill()
 
     def __call__(self, splits: Sequence[Split], tables: Path, zone: str) -> list[Told]:
-        """What became of each range. Raises ReadError."""
+        """Read all ranges into `tables`; what became of each, in no order. `zone` is that of text logs. Raises
+        ReadError."""
         total = sum(map(size_of, splits))
         if total <= HERE_BYTES:
             return [self._read_here(split, tables, zone) for split in splits]
@@ -136,7 +139,7 @@ class _Work:
 
 
 def size_of(split: Split) -> int:
-    """Bytes to read, a guess for a packed file."""
+    """How many bytes of log a range holds; a guess for a packed file, 0 for one that cannot be seen."""
     if split.end >= 0:
         return split.end - split.start
     try:

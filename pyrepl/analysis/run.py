@@ -1,6 +1,7 @@
-"""One analysis: who reads and who answers, from logs to a report.
+"""Runs one analysis, from logs to a report: decides who reads the logs and who answers the questions.
 
-Spark is spark.py, what goes on as the logs grow follow.py; the job is pyrepl.metrics.run.
+Spark's start and end are in spark.py, an analysis that goes on as the logs grow is in follow.py; what is computed is in
+pyrepl.metrics.run.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MANIFEST: Final = "manifest.json"
 
 
 class Analysed(NamedTuple):
-    """What came of it; `charts` is the library that draws them, where it was wanted."""
+    """The result of an analysis. `charts` is the library that draws the charts; None if it was not wanted."""
 
     report: Report
     charts: str | None
@@ -62,7 +63,8 @@ def run(asked: Asked, tables: Path, progress: Progress, *, draws: bool) -> Analy
 def _read(
     asked: Asked, wanted: Wanted, aside: ThreadPoolExecutor, readers: Readers | None, steps: Steps, progress: Progress
 ) -> Iterator[Answering]:
-    """All that is new has been read; who answers. Spark starts meanwhile, unless there is too little for it."""
+    """Read all that is new, and give whoever answers the questions: this process when there is little to read, else
+    Spark, which starts while the logs are read."""
     from pyrepl.analysis.answers import here, is_little
     from pyrepl.analysis.readers import processes
 
@@ -90,7 +92,7 @@ def found_news(wanted: Wanted) -> News:
 
 
 def read_logs(reading: Reading, wanted: Wanted, found: News | None = None) -> None:
-    """What is new, into the tables. Imports nothing of Spark's, which starts meanwhile."""
+    """Read what is new into the tables. Imports nothing of Spark's, which starts at the same time in another thread."""
     from pyrepl.metrics.ingest import take_in
 
     take_in(reading, found or found_news(wanted), wanted.tables, wanted.zone)

@@ -1,6 +1,7 @@
-"""Spark as an analysis uses it: where it runs, how it starts and ends.
+"""Starts and ends Spark for an analysis, and decides where it runs.
 
-What is asked of it is run.py's, and of a stream follow.py's; its errors are told in the words of failures.py.
+What Spark computes is decided in run.py, and for a stream in follow.py. Its errors are told in the words of
+failures.py.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pyrepl.metrics.run import Steps
 
 QUICK_BYTES: Final = 4 << 30
-"""Below so much Java takes longer to compile well than it gains by it."""
+"""With fewer bytes of logs, Java spends more time compiling its code well than that saves."""
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _TELLING: Final = re.compile(r"\bERROR\b|Exception|^Error")
 """Lines of Java's that say why it did not start."""
@@ -49,7 +50,7 @@ def by_spark(spark: SparkSession) -> Reading:
 
 
 def reading(asked: Asked, progress: Progress) -> contextlib.AbstractContextManager[Readers | None]:
-    """Processes of this machine that read, or None on a cluster: its nodes do that themselves."""
+    """The processes of this machine that read logs; None on a cluster, whose nodes read themselves."""
     from pyrepl.analysis.readers import Readers, processes
 
     master = master_of(asked, os.environ)
@@ -60,9 +61,9 @@ def reading(asked: Asked, progress: Progress) -> contextlib.AbstractContextManag
 
 @contextlib.contextmanager
 def spark_for(asked: Asked, steps: Steps, step: str = "start Spark") -> Iterator[SparkSession]:
-    """A session; what goes wrong in it is told in our words, what Java has to say stays aside. `step` is its start.
+    """A Spark session. Its errors are told in our words, and what Java prints while it starts is not shown.
 
-    Raises CannotRun for errors of Spark's.
+    `step` names the start of the session in `steps`. Raises CannotRun for errors of Spark's.
     """
     from pyrepl.analysis.archive import java_options
     from pyrepl.metrics.session import session
@@ -87,7 +88,7 @@ def spark_for(asked: Asked, steps: Steps, step: str = "start Spark") -> Iterator
 
 
 def bytes_in(logs: tuple[str, ...]) -> int:
-    """How much there is to read, packed files as they are; what cannot be seen counts nothing."""
+    """How many bytes the files and folders `logs` hold, packed files as they are; files that cannot be seen count 0."""
     total = 0
     for path in map(Path, logs):
         for one in path.rglob("*") if path.is_dir() else (path,):
@@ -98,9 +99,9 @@ def bytes_in(logs: tuple[str, ...]) -> int:
 
 @contextlib.contextmanager
 def _held_back() -> Iterator[None]:
-    """SIGINT and SIGTERM come afterwards: a Java that is broken off while it starts is one that nobody ends.
+    """Hold SIGINT and SIGTERM back until the end of the `with`: were the start of Java broken off, nobody would end it.
 
-    Spark takes SIGINT for itself when it starts; that is undone as well.
+    Spark sets its own handler of SIGINT when it starts; that is undone as well.
     """
     came: SimpleQueue[int] = SimpleQueue()
     before = {number: signal.signal(number, lambda got, _: came.put(got)) for number in SIGNALS}
@@ -115,9 +116,10 @@ def _held_back() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _hushed() -> Iterator[Callable[[], str]]:
-    """What is started meanwhile writes into a file that goes with it; the caller can ask what it said.
+    """Whatever is started within the `with` prints into a temporary file; the function given returns what it printed.
 
-    So who waits for the end of our output does not wait for Java's end, which comes later.
+    Java ends later than we do. As it does not have our output open, a program that reads our output does not wait for
+    it.
     """
     with tempfile.TemporaryFile() as file, contextlib.ExitStack() as back:
         sys.stdout.flush()

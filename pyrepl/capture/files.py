@@ -1,7 +1,8 @@
-"""Writes a stream into the files of a folder, each row exactly once, whenever we are killed (`pyrepl tail --to DIR`).
+"""Writes a stream into the files of a folder (`pyrepl tail --to DIR`). Each row is in exactly one file, even when the
+process is killed at any moment.
 
 A file is written under a hidden name, flushed to the disk, and renamed; the new name says which tokens it holds
-(names.py). At a start what was not renamed is dropped, and the node is asked for what follows the last token.
+(names.py). At a start, files that were not renamed are dropped, and the node is asked for what follows the last token.
 """
 
 from __future__ import annotations
@@ -75,21 +76,21 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Let others write here."""
+        """Unlock the folder, so that others may write there."""
         os.close(self._lock)
 
     def part(self) -> Path:
-        """Where the next file is written."""
+        """The hidden path that the next file is written to."""
         assert self.end is not None
         return self.path / part_name(self.stream, self.end, self.suffix)
 
     def begin(self, place: Place) -> None:
-        """Where a new folder begins. Raises OSError."""
+        """Note where the rows of a new folder begin; a folder that has files keeps its place. Raises OSError."""
         if self.place is None and not place.is_now:
             self.moved(place)
 
     def finish(self, part: Path, end: Place) -> Path:
-        """A file is whole and on disk: it counts from now on. Raises OSError."""
+        """Rename a file that is whole and on the disk: from now on it counts. Returns its new path. Raises OSError."""
         assert self.end is not None and end.token is not None
         name = self.path / finished_name(self.stream, self.end, end, self.suffix)
         part.rename(name)
@@ -99,7 +100,7 @@ class Folder:
         return name
 
     def moved(self, place: Place) -> None:
-        """No rows up to here. Raises OSError."""
+        """Note that no rows are to be written up to this place. Raises OSError."""
         assert place.token is not None
         self._tokens.save(str(place))
         self.place = place
@@ -109,7 +110,7 @@ class Folder:
 
 @final
 class Capture:
-    """Batches into files of a folder.
+    """Writes the batches of a subscription into the files of a folder.
 
     Invariants: `_file` and `_format` are set together, while rows wait to be finished; `_place` is behind all of them.
     """
@@ -127,7 +128,8 @@ class Capture:
         self.files = 0
 
     async def run(self, changes: Subscription) -> None:
-        """Until cancelled, or ended by what the subscription or the disk raises. Rows taken are finished then."""
+        """Write until cancelled, or until the subscription or the disk raises an error. Rows taken are finished
+        then."""
         try:
             while True:
                 try:
@@ -141,7 +143,7 @@ class Capture:
             self.finish()
 
     def take(self, batch: Batch) -> None:
-        """Write the rows of a token. Raises OSError."""
+        """Write those rows of a token that match. Raises OSError."""
         rows = [row for row in batch.each() if self._matching.takes(row)]
         if rows:
             self._open(batch.token)
@@ -156,7 +158,8 @@ class Capture:
             self.finish()
 
     def finish(self) -> None:
-        """Make what was taken last. Raises OSError; nothing more may be taken then."""
+        """Finish the file that is being written, so that its rows survive us. After an OSError nothing more may be
+        taken."""
         self._due_at = 0.0
         if self._file is None or self._format is None:
             if self._place is not None and self._place != self._folder.place:

@@ -1,6 +1,7 @@
-"""From the lines of a configuration to settings: applied in order, refused with the place and the nearest known name.
+"""Applies the lines of a configuration to settings, in their order. A line that cannot be accepted is refused with its
+place and, if its name is unknown, the nearest known one.
 
-Reading lines is in parser.py, the directives' meaning in directives.py and kinds.py.
+Lines are read in parser.py; what directives mean is in directives.py and kinds.py.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _LONGEST_SHOWN: Final = 60
 
 @final
 class Loaded:
-    """What came out of loading, beside the settings: what the operator should know."""
+    """What the operator should know of a configuration that was loaded, beside the settings themselves."""
 
     __slots__ = ("accepted", "inert", "seen")
 
@@ -40,7 +41,7 @@ class Loaded:
 
 
 def without_effect(reasons: Mapping[str, str]) -> str:
-    """The sentence about directives that were set and have no effect; each with its reason, by reason."""
+    """The sentence about directives that were set and have no effect: name -> reason, told reason by reason."""
     names_of: dict[str, list[str]] = {}
     for name, why in reasons.items():
         names_of.setdefault(why, []).append(name)

@@ -1,4 +1,5 @@
-"""Configurations as lines: redis.conf text, its includes, and a command line's `--directive value`.
+"""Splits a configuration into lines of words: the text of a redis.conf, the files it includes, and the arguments
+`--directive value` of a command line.
 
 What the lines mean is decided in loading.py. Files are opened by a reader that the caller hands in.
 """
@@ -82,8 +83,8 @@ def _read_include(line: Line, read: Reader, depth: int) -> Iterator[Line]:
 def read_argv(argv: Sequence[bytes], read: Reader) -> Iterator[Line]:
     """The lines that `--directive value [value ...]` arguments mean, as redis-server takes them.
 
-    A word behind a directive belongs to it unless it is `--` and the name of a directive; so `--save ""` and
-    `--masterauth --secret` work. `--include file` is read in its place.
+    A word after a directive belongs to it, unless the word is `--` followed by a directive's name; so `--save ""` and
+    `--masterauth --secret` work. The file of `--include file` is read in its place.
     Raises ConfigError for a word that belongs to no directive, and what read_file raises.
     """
     for line in _split_argv(argv):

@@ -1,6 +1,6 @@
-"""Configurations as text: CONFIG REWRITE of a file, and the commented sample of all directives.
+"""Writes configurations as text: a file after CONFIG REWRITE, and the commented sample of all directives.
 
-CONFIG GET's values are in settings.py.
+The texts that CONFIG GET answers come from settings.py.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _SENTENCE: Final = re.compile(r"(?<=\.)\s")
 def rewrite(content: bytes, settings: Settings) -> bytes:
     """The file with the settings in force: what people wrote is kept wherever it is still true.
 
-    Comments, blank lines, the order, includes and directives that pyrepl does not act on stay. Lines that say what is
-    in force stay as they are, others are replaced in their place under the present name, and vanish when absence says
-    it (replicaof of a master). What differs from the default and has no line yet is appended below SIGNATURE.
+    Comments, blank lines, the order of lines, includes, and directives that pyrepl does not act on stay. A line that
+    says what is in force stays as it is. Any other is replaced in its place, under the directive's present name; it
+    vanishes where no line at all says the same (replicaof of a master). A setting that differs from its default and has
+    no line yet is appended below SIGNATURE.
     """
     lines = content.split(b"\n")
     if lines and not lines[-1]:
@@ -56,7 +57,8 @@ def rewrite(content: bytes, settings: Settings) -> bytes:
 
 
 def _find_lines(lines: Sequence[bytes]) -> dict[str, list[tuple[int, Line]]]:
-    """(index, line) of every directive in the file, under its present name. What cannot be read is left alone."""
+    """Present name of each directive in the file -> (index, line) of its lines. Lines that cannot be read are left out,
+    so that they stay as they are."""
     placed: dict[str, list[tuple[int, Line]]] = {}
     for at, text in enumerate(lines):
         try:
@@ -81,7 +83,7 @@ def _says(row: Directive[Any], lines: Sequence[Line], value: Any) -> bool:
 
 
 def _replace(places: Sequence[int], wanted: Sequence[bytes], replaced: dict[int, list[bytes]]) -> None:
-    """Put the wanted lines into the places of the old ones, surplus ones behind the last."""
+    """Put the wanted lines into the places of the old ones; those left over go behind the last."""
     for number, at in enumerate(places):
         replaced[at] = list(wanted[number : number + 1])
     replaced[places[-1]] += wanted[len(places) :]
@@ -93,7 +95,7 @@ def _rewrite_kept(
     replaced: dict[int, list[bytes]],
     appended: list[bytes],
 ) -> None:
-    """Directives without effect that CONFIG SET changed."""
+    """Replace or append the lines of directives without effect, where CONFIG SET has changed them."""
     for name in sorted(ACCEPTED.keys() & settings.kept.keys()):
         value = settings.kept[name]
         found = placed.get(name, [])
@@ -171,5 +173,5 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _unset_example(row: Directive[Any]) -> str:
-    """How a directive without a value by default would be written."""
+    """The line that stands in the sample for a directive that has no line by default."""
     return f"{row.name} <host> <port>" if row.name == "replicaof" else f'{row.name} ""'

@@ -1,12 +1,13 @@
 """Small collections in one block of memory: as a snapshot brought them, or as commands made them.
 
-A packed collection is the listpack or intset of its RDB type, checked by who loaded it, in an object of the class here.
-It costs a tenth of the memory and of the time of what it stands for, and goes into the next snapshot as it is.
-The usual verbs read and change it as it is (`list_verbs` and its like) while it is small; for all others
-`Database.find` unpacks it, for good. What goes through `Database.store` itself (snapshots, digests,
-sizes) must expect them.
+A packed collection is the listpack or intset of its RDB type, in an object of one of the classes here; whoever loads
+it has checked it. It takes a tenth of the memory of the collection that it stands for, and a tenth of the time to load,
+and it goes into the next snapshot as it is. While it is small, the verbs that are called most (`list_verbs` and its
+like) read and change it without unpacking. For all other verbs `Database.find` unpacks it, and it is not packed again.
+Code that walks `Database.store` itself (snapshots, digests, sizes) meets packed collections.
 
-They derive from `bytes` to be one block of memory each; `type(value) is bytes` is what tells a string.
+The classes derive from `bytes`, so that each object is one block of memory. A string is therefore told by
+`type(value) is bytes`, never by isinstance.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _ALL: Final = 2**31
 
 
 class Packed(bytes):
-    """One of the classes below. `word` is what TYPE answers."""
+    """The base of the classes below. `word` is what TYPE answers, in Redis's words."""
 
     __slots__ = ()
 
@@ -36,12 +37,12 @@ class Packed(bytes):
 
     @abstractmethod
     def unpack(self) -> HashValue | ListValue | SetValue | ZsetValue:
-        """The value that this stands for."""
+        """The value that this stands for, as a new object."""
 
 
 @final
 class PackedHash(Packed):
-    """Listpack: field, value, ..."""
+    """A hash as a listpack: field, value, ..."""
 
     __slots__ = ()
     word = "hash"
@@ -53,7 +54,7 @@ class PackedHash(Packed):
 
 @final
 class PackedZset(Packed):
-    """Listpack: member, score, ..., ascending by (score, member)."""
+    """A sorted set as a listpack: member, score, ..., ascending by (score, member)."""
 
     __slots__ = ()
     word = "zset"
@@ -65,7 +66,7 @@ class PackedZset(Packed):
 
 @final
 class PackedList(Packed):
-    """Listpack, left to right: the one node of a short list."""
+    """A list as a listpack, from left to right: the one node that a short list has in the file."""
 
     __slots__ = ()
     word = "list"
@@ -76,7 +77,7 @@ class PackedList(Packed):
 
 @final
 class PackedSet(Packed):
-    """Listpack of the members."""
+    """A set as a listpack of its members, in any order."""
 
     __slots__ = ()
     word = "set"
@@ -87,7 +88,7 @@ class PackedSet(Packed):
 
 @final
 class PackedIntset(Packed):
-    """Intset."""
+    """A set of integers as an intset, in ascending order."""
 
     __slots__ = ()
     word = "set"
@@ -101,12 +102,15 @@ def _elements(packed: bytes) -> list[bytes]:
 
 
 def unpacked(value: Value) -> Value:
-    """What a value that `Database.find_kept` gave stands for; the database keeps it as it is."""
+    """The value itself, or what it stands for if it is packed; the database goes on keeping it packed.
+
+    `value` is what `Database.find_kept` gave.
+    """
     return value.unpack() if isinstance(value, Packed) else value
 
 
 def kept_plain(value: Value) -> object:
-    """As `plain_value`, for a value that may be packed and stays so."""
+    """`plain_value` of a value that may be packed; the database goes on keeping it packed."""
     return plain_value(unpacked(value))
 
 
@@ -122,4 +126,4 @@ CLASSES: Final[Mapping[int, type[Packed]]] = {
     SET_LISTPACK: PackedSet,
     SET_INTSET: PackedIntset,
 }
-"""RDB type -> what its values are kept as."""
+"""RDB type -> the class that collections of this type are kept in."""

@@ -1,6 +1,7 @@
-"""Small collections changed while they stay packed: the compiled form of it, or the plain one, as the package runs.
+"""The functions that read and change small collections while they stay packed, in the form that the package runs in.
 
-The two give the same results, byte for byte. What each function does is written in `compiled.edits`.
+Where the modules are compiled they are those of `compiled.edits`, else those of `plain_edits`. The two give the same
+results, byte for byte; the docstrings of `compiled.edits` say what each does. Whoever needs them imports this module.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """LZF, the compression of long strings: by the compiled kernel, by python-lzf, or in pure Python.
 
-A control byte below 32 is followed by that many literal bytes plus one. Any other is a copy from what was already
-put out: its top 3 bits are the length less 2 (7: add the next byte), its low 5 bits and the next byte the distance
-less 1. So 3 bytes make at most 264, which bounds what a declared length may claim.
+The format (liblzf's): a control byte n below 32 is followed by n + 1 literal bytes. Any other control byte means a copy
+of bytes that were expanded before: its top 3 bits are the length less 2 (7: add the next byte), its low 5 bits and the
+next byte are the distance back, less 1. So 3 bytes expand to at most 264, which bounds what a declared length may
+claim.
 
-COMPRESSOR_IS_NATIVE tells a caller whether compressing a whole snapshot is affordable.
+COMPRESSOR_IS_NATIVE tells a caller whether it can afford to compress a whole snapshot.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""The reader: bytes of a snapshot in, cut anywhere, events out (events.py).
+"""The reader of snapshots: bytes in, in pieces cut anywhere, events out (events.py).
 
-Not here: what a value's bytes mean (types/), where the bytes come from, what becomes of the keys. A snapshot is
+Not here: what a value's bytes mean (types/), where the bytes come from, and who keeps the keys. A snapshot is
 
     magic, then opcodes and keys in any order, then EOF and 8 bytes of checksum (since version 5)
 
 where a key is [expiry] [idle time] [frequency] type key value. The reader keeps the bytes of one unfinished item, at
-most: large collections are taken in element by element.
+most: large collections are decoded element by element.
 
-Strings, and collections that stay packed, are most of what there is, so `_decode_strings` decodes them in one loop
-(compiled: `bulk`); it leaves all else, and anything that is not in order, to `_decode_item`, which knows everything.
+Strings, and collections that stay packed, are most of what a snapshot holds, so runs of them are decoded in one loop:
+by `compiled.bulk`, or in the pure form by `plain_bulk`. All else, and anything that is not in order, is left to
+`_decode_item`, which decodes one key or opcode of any kind.
 """
 
 from __future__ import annotations
@@ -48,23 +49,27 @@ from pyrepl.rdb.values import StreamValue
 from pyrepl.rdb.versions import CHECKSUMS, MAGIC_BYTES, Version, decode_magic, version_name
 
 _NO_EXPIRY: Final = -(1 << 64)
-"""Stands for "no expiry": no 64-bit time, as the format takes any of these."""
+"""Stands for "no expiry". It lies outside 64 bits, as the format takes every time of 64 bits."""
 
 _NONE: Final = -1
+"""Stands for "no idle time" and "no frequency", which are 0 or more."""
 
 _TOLD_CLASSES: Final = 16
-"""Classes of modules' metadata that are told; a file may name millions."""
+"""So many classes of modules' metadata are reported, each once; a file may name millions."""
 
 _U64_LE: Final = Struct("<Q")
 _I32: Final = Struct("<i")
 
 
 class RdbLimits(NamedTuple):
-    """What a snapshot may contain; everything above is an error before memory is spent. All inclusive.
+    """What a snapshot may contain. Whatever exceeds a limit is an error before memory is spent. All are inclusive.
 
-    `max_string_bytes` bounds any string of the file, packed collections included, plain or compressed.
-    `relaxed`: try versions above those known as well, up to the first type or opcode that is unknown. `input_bytes` is
-    the length of the whole input if it is known: a length that runs past it is then an error at once.
+    `max_string_bytes` bounds each string of the file, packed collections included, before and after decompression.
+    `max_count` bounds the declared elements of one collection. `max_databases`: databases 0 to this number less one.
+    `relaxed`: versions above those known are read as well, up to the first type or opcode that is unknown (Valkey's
+    rdb-version-check). `input_bytes` is the length of the whole input if it is known: a declared length that runs past
+    it is then an error at once. `verify_checksum`: compare the checksum at the end, unless that is 0 (none was
+    written).
     """
 
     max_string_bytes: int = 512 * 1024 * 1024
@@ -89,16 +94,18 @@ def duplicate_key_error(db: int, key: bytes, offset: int) -> CorruptData:
 class RdbReader:
     """Decodes one snapshot.
 
-    `feed` takes the next bytes, however cut, and returns what they completed. Any cut gives the same events but for
-    how keys are grouped into LoadedKeys. It raises CorruptData for anything that cannot be right; the reader is of no
-    use then, and keys reported before must not be served. Bytes past the end are kept for `unused`.
+    `feed` takes the next bytes, however cut, and returns what they completed. Wherever the input is cut, the events are
+    the same but for how keys are grouped into LoadedKeys. `feed` raises CorruptData for anything that cannot be right;
+    the reader is of no use then, and keys reported before must not be served. Bytes past the end are kept for `unused`.
 
-    `packed` names, by RDB type, the classes of bytes that collections may come as where they are kept packed; they
-    are strings then, for this room. `into`: strings go there as they are decoded, and are counted in LoadedKeys
-    instead of being handed over; a key that is there already is a duplicate. `presize_for` is asked where the snapshot
-    says how many; compiled, the taker makes room at once for as many as it answers.
+    `packed`: RDB type -> the class of bytes that a collection of this type is kept in, as it stands in the file; this
+    room treats such a collection as a string. `into`: the taker of each database's strings, which gets them as they are
+    decoded; LoadedKeys then counts them and does not hold them. A key that the taker holds already is a duplicate.
+    `presize_for` is asked when the snapshot says how many keys a database has; in the compiled form the taker then
+    makes room for as many as it answers.
 
-    Invariants: bytes left of the cursor's mark are decoded and forgotten; `_crc` covers those left of `_crc_pos`.
+    Invariants: bytes left of the cursor's mark are decoded and forgotten; between two calls of `feed`, `_crc` covers
+    exactly these, and `_chunks` hold those right of the mark, `_held` bytes.
     """
 
     __slots__ = (
@@ -191,11 +198,12 @@ class RdbReader:
 
     @property
     def left_bytes(self) -> int | None:
-        """Of the input, the snapshot and what may follow it; None where nobody knows."""
+        """Bytes of the input (the snapshot and what may follow it) that are not decoded yet; None if its length is not
+        known."""
         return None if self._limits.input_bytes == UNLIMITED else self._limits.input_bytes - self.consumed
 
     def feed(self, data: bytes) -> list[RdbEvent]:
-        """Decode the next bytes; what they completed, in the order of the file. Raises CorruptData."""
+        """Decode the next bytes and return what they completed, in the order of the file. Raises CorruptData."""
         if self._failure:
             raise CorruptData(self._failure, self.consumed)
         self._chunks.append(data)
@@ -249,7 +257,7 @@ class RdbReader:
         return joined
 
     def _decode_all(self, cursor: Cursor) -> None:
-        """Until the bytes end (ShortInput) or the snapshot does."""
+        """Decode until the snapshot ends. Raises ShortInput where the bytes at hand end before, and Malformed."""
         if self.version is None:
             self._decode_header(cursor)
         while not self.finished:
@@ -275,9 +283,10 @@ class RdbReader:
         self._events.append(Header(version))
 
     def _decode_strings(self, cursor: Cursor) -> None:
-        """Decode keys of strings and packed collections as long as nothing else comes; the rest is _decode_item's.
+        """Decode keys of strings and packed collections until anything else comes, which is left to _decode_item.
 
-        A key whose attributes are committed already (a cut fell behind them) is _decode_item's, too.
+        When a cut fell between a key and what stands before it (its expiry, for instance), that is decoded already, and
+        the key is left to _decode_item as well.
         """
         if self._expiry_ms != _NO_EXPIRY or self._idle_s != _NONE or self._freq != _NONE:
             return
@@ -290,7 +299,7 @@ class RdbReader:
         self._taken += self._plain.run(cursor, self._taker, self._others, self._expires, self._idles, self._freqs)
 
     def _decode_item(self, cursor: Cursor) -> None:
-        """One opcode with its data, or a key up to its value."""
+        """Decode one opcode with its data, a key with a string, or any other key up to its value."""
         kind = cursor.byte()
         opcode = self._opcodes.get(kind)
         if opcode is not None:
@@ -320,7 +329,7 @@ class RdbReader:
         cursor.commit()
 
     def _decode_value(self, cursor: Cursor, decode: Decode) -> None:
-        """Go on with the value of the key at work, or with a module's data outside the keys."""
+        """Go on decoding the value of the key at work, or a module's data that belongs to no key."""
         value = decode(cursor)
         cursor.commit()
         key = self._key
@@ -344,7 +353,8 @@ class RdbReader:
             self._finish_key(key)
 
     def _report_metadata(self, metadata: modules.KeyMetadata) -> None:
-        """Each class once, as every key may have some; the key it belongs to, and what stands before it, is to come."""
+        """Report each class of metadata once, as every key may have some. The key itself follows, with what stands
+        before it."""
         for name in metadata.classes:
             if name not in self._metadata_classes and len(self._metadata_classes) < _TOLD_CLASSES:
                 self._metadata_classes.add(name)
@@ -368,7 +378,7 @@ class RdbReader:
         self._key = None
 
     def _decode_opcode(self, cursor: Cursor, opcode: opcodes.Opcode) -> None:
-        """An opcode's data. Nothing is kept before all of it is there, as a cut makes us come again."""
+        """Decode an opcode's data. Nothing is kept before all of it is there: after a cut it is decoded anew."""
         if opcode is opcodes.EXPIRETIME_MS:
             self._expiry_ms = cursor.i64_le()
         elif opcode is opcodes.EXPIRETIME:
@@ -390,7 +400,7 @@ class RdbReader:
             self._decode_hint(cursor, opcode)
 
     def _decode_hint(self, cursor: Cursor, opcode: opcodes.Opcode) -> None:
-        """The opcodes that are reported and change nothing here."""
+        """Decode the opcodes that are reported and change nothing in the reader."""
         if opcode is opcodes.AUX:
             name = decode_string(cursor)
             self._report(Aux(name, decode_string(cursor)))
@@ -455,7 +465,7 @@ class RdbReader:
         self._freqs = {}
 
     def _explain(self, message: str) -> str:
-        """With what was at work: type and key. The broken item begins at `consumed`."""
+        """An error's text with the type and the key that were being decoded; the broken item begins at `consumed`."""
         where = ""
         if self._is_aux:
             where = " in module data outside the keys"

@@ -1,14 +1,15 @@
 """RDB versions as facts: who writes them, how a file begins, which one the data needs.
 
-A version is a vendor's and has a number: Valkey's line parts from Redis's after version 11 and begins anew at 80. A
-number that stands alone (in a DUMP payload, in the directive `rdb-version`) still names its vendor, as Redis's line
-ends, for Valkey, at 79; a file names it in its first word.
+A version has a vendor and a number. Up to 11 the two vendors write the same; from there on Redis counts 12, 13, ... and
+Valkey counts 80, 81, ... A file names its vendor in its first word. Where a number stands alone (in a DUMP payload, in
+the directive `rdb-version`) it names the vendor too, as Valkey leaves the numbers up to 79 to Redis.
 
-What came or went with a version is told by a `VersionSet`. It stands where the thing itself stands: beside an opcode
-(opcodes.py) or the type of a value (types/). Only what belongs to none of these alone stands here.
+A `VersionSet` tells which versions have an opcode or a type of value. It stands beside the opcode (opcodes.py) or the
+type (types/); here stand only the sets that belong to neither.
 
-A version above those known is refused, or, with `rdb-version-check relaxed` (Valkey 9), read as the highest of its line
-that we know: most of what a new version brings is a type or an opcode of its own, and the first of those ends the load.
+A version above those known is refused. With `rdb-version-check relaxed` (Valkey 9) it is read as the highest version of
+its vendor that we know: most of what a new version brings is a new type or opcode, and the first of these ends the
+load.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pyrepl.rdb.cursor import Malformed
 
 
 class Vendor(enum.Enum):
-    """Whose line of versions it is. The value is the word that a file begins with."""
+    """Who numbers a version. The value is the word that a file of this vendor begins with."""
 
     REDIS = "REDIS"
     VALKEY = "VALKEY"
@@ -72,17 +73,18 @@ MAGIC_BYTES: Final = 9
 """`REDIS0011` or `VALKEY080`."""
 
 _FIRST: Final = {Vendor.REDIS: 1, Vendor.VALKEY: 80}
-"""Where each line begins."""
+"""The lowest number of each vendor."""
 
 _LAST: Final = {Vendor.REDIS: _FIRST[Vendor.VALKEY] - 1, Vendor.VALKEY: 65_535}
-"""The highest number that each line can have, known to us or not. Valkey's is the highest that a DUMP payload can name,
-in two bytes; a file has three digits for it."""
+"""The highest number that each vendor can use, known to us or not. Valkey's is the highest that the two bytes of a DUMP
+payload can name; a file has only three digits for it."""
 
 _DIGITS: Final = {Vendor.REDIS: 4, Vendor.VALKEY: 3}
+"""How many digits of the number stand after the vendor's word in a file."""
 
 
 def newest(vendor: Vendor) -> Version:
-    """The highest version of a line that we know."""
+    """The highest version of this vendor that we know."""
     return max((version for version in WRITABLE_VERSIONS if version.vendor is vendor), key=_number)
 
 
@@ -94,18 +96,18 @@ _NEWEST: Final = {vendor: newest(vendor).number for vendor in Vendor}
 
 
 def numbered(number: int) -> Version:
-    """The version that a number alone names, known to us or not."""
+    """The version that a number (1 to 65535) names without a vendor, known to us or not."""
     return Version(Vendor.REDIS if number <= _LAST[Vendor.REDIS] else Vendor.VALKEY, number)
 
 
 @final
 class VersionSet:
-    """The versions that have something: in each vendor's line those from `since` to `until`, both inclusive."""
+    """The versions that have a thing: of each vendor those from `since` to `until`, both inclusive."""
 
     __slots__ = ("_spans",)
 
     def __init__(self, *spans: tuple[Version, int | None]) -> None:
-        """Each span: the version `since` which, and the number `until` which, None for ever. At most one of a line."""
+        """Each span: its first version, and the number of its last, None for no last one. At most one span a vendor."""
         self._spans: Final[dict[Vendor, range]] = {
             since.vendor: range(since.number, (_LAST[since.vendor] if until is None else until) + 1)
             for since, until in spans
@@ -113,35 +115,35 @@ class VersionSet:
         assert len(self._spans) == len(spans)
 
     def __contains__(self, version: Version | None) -> bool:
-        """Has this version it? None, a version that is not known yet, has nothing."""
+        """Does this version have it? None stands for a version that is not known yet, which has nothing."""
         return version is not None and version.number in self._spans.get(version.vendor, ())
 
     def since(self, vendor: Vendor) -> Version | None:
-        """The first version of a line that has it; None where the line has it not."""
+        """The first version of this vendor that has it; None if no version of this vendor does."""
         span = self._spans.get(vendor)
         return None if span is None else Version(vendor, span.start)
 
 
 def both(since: int) -> VersionSet:
-    """In Redis's line from the version with this number on, and in all of Valkey's."""
+    """All versions of Redis from this number on, and all of Valkey."""
     return VersionSet((Version(Vendor.REDIS, since), None), (Version(Vendor.VALKEY, _FIRST[Vendor.VALKEY]), None))
 
 
 def redis_only(since: int, until: int | None = None) -> VersionSet:
-    """In Redis's line alone, from number to number (inclusive; None: for ever)."""
+    """Versions of Redis alone, from number to number (inclusive; None: without an end)."""
     return VersionSet((Version(Vendor.REDIS, since), until))
 
 
 def valkey_only(since: int, until: int | None = None) -> VersionSet:
-    """In Valkey's line alone, from number to number (inclusive; None: for ever)."""
+    """Versions of Valkey alone, from number to number (inclusive; None: without an end)."""
     return VersionSet((Version(Vendor.VALKEY, since), until))
 
 
 CHECKSUMS: Final = both(5)
-"""A CRC-64 at the end of the file."""
+"""The versions whose files end in a CRC-64."""
 
 LISTPACKS: Final = both(10)
-"""Listpacks for lists, hashes, sorted sets and streams."""
+"""The versions that have listpacks for lists, hashes, sorted sets and streams."""
 
 
 def encode_magic(version: Version) -> bytes:
@@ -152,7 +154,7 @@ def encode_magic(version: Version) -> bytes:
 def decode_magic(magic: bytes, relaxed: bool = False) -> Version:
     """The version that a file's first nine bytes name. Raises Malformed in Redis's words.
 
-    `relaxed` accepts what is above the versions known, too.
+    `relaxed`: a version above those known is accepted as well.
     """
     for vendor in Vendor:
         if magic.startswith(vendor.value.encode()):
@@ -169,13 +171,14 @@ def decode_magic(magic: bytes, relaxed: bool = False) -> Version:
 
 
 def is_readable(version: Version, relaxed: bool = False) -> bool:
-    """Whether it lies in its vendor's line and is none above those known, or such a one and the reader is `relaxed`."""
+    """Whether a reader may try this version: its number is one that its vendor can use and, unless `relaxed`, none
+    above those known."""
     last = (_LAST if relaxed else _NEWEST)[version.vendor]
     return _FIRST[version.vendor] <= version.number <= last
 
 
 def version_name(version: Version) -> str:
-    """A version for an error, with what it is read as where it is newer than what we know."""
+    """A version as an error names it; for one above those known, also the version that it is read as."""
     known = _NEWEST[version.vendor]
     beyond = f", which is tried as version {known}" if version.number > known else ""
     return f"{version.vendor.value} RDB version {version.number}{beyond}"
@@ -184,9 +187,9 @@ def version_name(version: Version) -> str:
 def lowest_version(needs: Iterable[VersionSet], reader: Vendor = Vendor.REDIS) -> Version:
     """The lowest version, from DEFAULT_VERSION on, that holds data with these needs, for a reader of this vendor.
 
-    A need that the reader's line has no version for makes no difference: such data is written without it. Valkey
-    refuses Redis's versions above 11, so that a need leads to a version of its own line. Consumers' active time
-    (version 11) is no need: an older reader takes the seen time.
+    A need that no version of the reader's vendor has makes no difference: the data is written without that part. A
+    need never leads to a version of the other vendor, as Valkey refuses Redis's versions above 11. Consumers' active
+    time (version 11) is never among the needs: an older reader takes the seen time instead.
     """
     lowest = DEFAULT_VERSION
     for need in needs:

@@ -81,7 +81,7 @@ class ReplyParser:
         return ready
 
     def _step(self) -> bool:
-        """Take one header or one bulk string; False when more bytes are needed."""
+        """Decode one header or one bulk string; False when more bytes are needed. Raises PeerError."""
         return self._take_line() if self._size is None else self._take_bulk(self._size)
 
     def _take_line(self) -> bool:

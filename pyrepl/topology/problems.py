@@ -1,6 +1,7 @@
-"""What is wrong with a node in its place, in words for the person who is to mend it; nothing is if all is in sync.
+"""Finds what is wrong with a node in its place in the tree, and says it to the person who is to mend it.
 
-One function a rule; RULES is the table, and the codes in it are those of the JSON document.
+Each rule is a function that returns a text, or an empty one where nothing is wrong. RULES is their table; its codes are
+those of the JSON document. A deployment without problems is in sync.
 """
 
 from __future__ import annotations

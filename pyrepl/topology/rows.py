@@ -14,7 +14,7 @@ from pyrepl.units import format_memory
 COLUMNS: Final = ("node", "role", "link", "offset", "lag", "survives a cut of", "writes", "software")
 
 Mood = Literal["good", "busy", "bad"]
-"""busy: what passes by itself."""
+"""How grave a line is. good: nothing is wrong; busy: what is wrong passes by itself; bad: somebody must mend it."""
 
 _PASSING: Final = frozenset({"syncing", "loading", "not_online", "failover"})
 _SPANS: Final = ((86400, "d"), (3600, "h"), (60, "min"))
@@ -28,12 +28,12 @@ class Line(NamedTuple):
 
 
 def lines_of(tree: Tree, max_lag_s: int = MAX_LAG_S) -> list[Line]:
-    """All nodes, each replica under its master and drawn so."""
+    """A line for each node, each replica below its master, with the branches of the tree drawn before its name."""
     return [line for top in tree.tops for line in _lines(top, "", "", max_lag_s)]
 
 
 def complaints(tree: Tree, max_lag_s: int = MAX_LAG_S) -> list[str]:
-    """What is wrong, `address: what`, a line each."""
+    """What is wrong, a line for each problem: `address: what`."""
     return [
         problem.text if node is None else f"{node.address}: {problem.text}"
         for node, problem in problems_in(tree, max_lag_s)
@@ -41,7 +41,7 @@ def complaints(tree: Tree, max_lag_s: int = MAX_LAG_S) -> list[str]:
 
 
 def summary(tree: Tree, max_lag_s: int = MAX_LAG_S) -> str:
-    """All in one line: `in sync: 3 nodes`, or how many things are wrong."""
+    """The whole tree in one line: `in sync: 3 nodes`, or `2 problems in 3 nodes`."""
     nodes = _counted(len({node.address for node in tree.nodes() if node.address.port}), "node")
     wrong = len(problems_in(tree, max_lag_s))
     if not wrong:
@@ -119,7 +119,8 @@ def _lag(node: TreeNode) -> str:
 
 
 def _cover(node: TreeNode) -> str:
-    """What may be written, and for how long that is at the present rate."""
+    """How much may be written during a cut that a partial resync still mends, and how long that takes at the present
+    rate: `0.5 s (1.00M)`."""
     if node.cover_bytes is None:
         return ""
     if node.cover_bytes == 0:

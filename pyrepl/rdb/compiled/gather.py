@@ -1,4 +1,8 @@
-"""Borrowed references gathered and sorted, as C: what the walk over a database needs for lists and sets."""
+"""Gathers borrowed references to the elements of a collection and sorts them, as C.
+
+The walk over a database (`pyrepl.keyspace.borrowed_walk`) needs it for lists, sets and sorted sets. References are
+borrowed, as counting them would write to every page that the parent shares with a snapshot's child.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,18 @@ if cython.compiled:
 
 
 class References:
-    """Borrowed references that grow."""
+    """A growing array of borrowed references; `failed` once memory was out."""
 
     def __dealloc__(self) -> None:
         free(self.items)
 
 
 def collect(item: cython.pointer[Ref], into: cython.p_void) -> cython.int:
-    """What `tp_traverse` calls for each element; in 3.12 and later for the type of the container as well."""
+    """Add `item` to the References `into`; `tp_traverse` calls it for each element of a container.
+
+    From Python 3.12 on `tp_traverse` passes the container's type as well, so anything that is no bytes object is left
+    out.
+    """
     found: References = cython.cast(References, into)
     if type_of(item) is not cython.address(BYTES):
         return 0

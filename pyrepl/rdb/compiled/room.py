@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Room for a dictionary's keys, made where nobody waits for it: a table for many to come, or a larger one than it has.
+"""Tables for large dictionaries, made in parts beside the node's work, so that no client waits while a database grows.
 
-A dictionary that is full moves into a larger table in one go: the memory for it is touched for the first time, a page
-after the other, and every key is put in its place: 20 ms for 350,000 keys, 80 for 1.4 million, in which nobody is
-served. Here the same is done in parts:
+CPython moves a dictionary that is full into a larger table in one go: it touches the memory of the new table for the
+first time, page after page, and puts every key in its place. That takes 20 ms for 350,000 keys and 80 ms for 1.4
+million, in which the node serves nobody. Here the same is done in parts:
 
 | part | where | how long |
 |---|---|---|
@@ -13,13 +13,14 @@ served. Here the same is done in parts:
 | `Growth.finish`: the keys and values are copied, and the tables exchanged | the node's thread | 4 ns a key |
 | `Room.give_back`: the pages of the old table | any thread | as it takes |
 
-Until `finish` the dictionary is as it was, and after it as if CPython had let it grow at that moment: it is the same
-object, its keys come in the same order, and no count of references has changed. The steps only read the old table, and
-of that only hashes, which never change while a key is there. What came, went or changed meanwhile `finish` sees, since
-it copies all of the old table; when that is another one by then, or an entry of it was given up for another key, as
-`popitem` does alone, nothing is done.
+Until `finish` the dictionary is as it was. After `finish` it is as if CPython had let it grow at that moment: it is the
+same object, its keys come in the same order, and no reference count has changed. `step` only reads the old table, and
+of that only the hashes, which never change while a key is there. Keys that were added, removed or changed between the
+steps are no problem, since `finish` copies the whole old table as it then is. `finish` does nothing in two cases:
+CPython has given the dictionary another table meanwhile, or an entry was used again for another key, which only
+`popitem` causes.
 
-That needs to know how CPython lays a table out. The versions that `pyrepl.layout` knows do it alike
+The module must know how CPython lays a table out. All versions that `pyrepl.layout` accepts do it in this way
 (`Objects/dictobject.c`, `pycore_dict.h`):
 
     8 bytes  references, 1
@@ -32,8 +33,8 @@ That needs to know how CPython lays a table out. The versions that `pyrepl.layou
     slots    an entry's number each, or EMPTY, or DUMMY; of 4 bytes from 2**16 slots on
     entries  hash, key, value of each; two thirds as many as there are slots
 
-Whether it is so is tried out on a small dictionary, and by `Growth` on the one that is to grow. With another layout,
-and in the plain form, there is no room to be had, and dictionaries grow as they do.
+This layout is tried out on a small dictionary, and `Growth` checks it on the dictionary that is to grow. With another
+layout, and in the plain form, `size_for` answers 0 and dictionaries grow as CPython lets them.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ if cython.compiled:
     """Keys of a dictionary of eight slots, which is full then."""
     TRIED_SIZE = cython.declare(cython.int, 3)
     SAMPLE = cython.declare(cython.Py_ssize_t, 255)
-    """Of one more keys of a table than that one is looked up, to see whether it is where it belongs."""
+    """Of each 256 keys of a table one is looked up, to see whether it is where the layout says. A mask of an index."""
 
     Entry = cython.struct(hash=cython.Py_ssize_t, key=cython.p_void, value=cython.p_void)
 
@@ -83,7 +84,8 @@ if cython.compiled:
 
 COMPILED = cython.compiled
 LEAST_SIZE = 17
-"""Of tables that are made here: 87,381 entries; what is smaller grows in 3 ms."""
+"""The binary logarithm of the slots of the smallest table made here, which has room for 87,381 keys; CPython lets
+smaller ones grow within 3 ms."""
 MOST_SIZE = 28
 
 
@@ -94,7 +96,7 @@ if cython.compiled:
     @cython.nogil
     @cython.exceptval(check=False)
     def _entries_of(size: cython.int) -> cython.Py_ssize_t:
-        """How many a table of 2**size slots has room for."""
+        """For how many keys a table of 2**size slots has room."""
         return (cython.cast(cython.Py_ssize_t, 2) << size) // 3
 
     @cython.cfunc
@@ -102,7 +104,7 @@ if cython.compiled:
     @cython.nogil
     @cython.exceptval(check=False)
     def _bytes_of(size: cython.int) -> cython.size_t:
-        """All of a table of 2**size slots of four bytes."""
+        """The bytes of a whole table of 2**size slots of four bytes each."""
         entries: cython.size_t = _entries_of(size)
         return HEAD_BYTES + (cython.cast(cython.size_t, 4) << size) + entries * cython.sizeof(Entry)
 
@@ -157,9 +159,10 @@ if cython.compiled:
     @cython.nogil
     @cython.exceptval(check=False)
     def _slot_of(keys: cython.p_uchar, hashed: cython.Py_ssize_t, number: cython.int) -> cython.Py_ssize_t:
-        """The first slot on a hash's way through the table that holds `number`; -1 when an empty one comes before.
+        """The first slot that holds `number`, in the order in which a hash is looked up; -1 if an empty slot comes
+        before.
 
-        For slots of four bytes.
+        For tables with slots of four bytes.
         """
         slots: cython.pointer[cython.int] = _slots_in(keys)
         mask: cython.size_t = (cython.cast(cython.size_t, 1) << keys[SIZE_AT]) - 1
@@ -175,7 +178,7 @@ if cython.compiled:
     @cython.cfunc
     @cython.exceptval(check=False)
     def _is_whole(table: object) -> cython.bint:
-        """Do the fields of its head agree with each other, and with how large CPython says it is?"""
+        """Do the fields of the table's head agree with each other, and with the size that CPython reports?"""
         keys: cython.p_uchar = _keys_of(table)
         size: cython.int = keys[SIZE_AT]
         entries: cython.Py_ssize_t = _entries_of(size) if size < 62 else 0
@@ -193,7 +196,7 @@ if cython.compiled:
 
 
 def _try_layout() -> bool:
-    """Is a small dictionary laid out as is said above? Asked once."""
+    """Is a small dictionary laid out as the module's docstring says? Tried once, then remembered."""
     if cython.compiled:
         global _is_tried, _is_known
         if _is_tried:
@@ -225,7 +228,8 @@ def _try_layout() -> bool:
 
 
 def size_for(count: int) -> int:
-    """The binary logarithm of the slots of the smallest table with room for `count` keys; 0: none is made here."""
+    """The binary logarithm of the slots of the smallest table with room for `count` keys; 0 if no such table is made
+    here: it is too small, too large, or the layout is not known."""
     if cython.compiled:
         size: cython.int = LEAST_SIZE
         if count <= _entries_of(LEAST_SIZE - 1) or not _try_layout():
@@ -238,9 +242,9 @@ def size_for(count: int) -> int:
 
 
 def filling(table: dict) -> tuple[int, int]:
-    """(entries made, those that there is room for still) in the table of a large dictionary; (0, 0) for any other.
+    """(entries made, entries that there is room for still) of the table of a large dictionary; (0, 0) for any other.
 
-    An entry is made for each new key; what a key that went leaves is only reclaimed when the table is made anew.
+    CPython makes an entry for each new key, and reclaims the entries of removed keys only when it makes a new table.
     """
     if cython.compiled:
         if _try_layout() and len(table) >= _entries_of(LEAST_SIZE - 1) // 2 and _is_whole(table):
@@ -253,16 +257,16 @@ def filling(table: dict) -> tuple[int, int]:
 @cython.final
 @cython.cclass
 class Room:
-    """The memory of one table, which belongs to nobody else. Raises MemoryError when there is none.
+    """The memory of one table that no dictionary uses. Freed with the object.
 
-    Any thread may call `make` or `give_back`, one at a time.
+    Any thread may call `make` and `give_back`, but one at a time.
     """
 
     _keys: cython.p_uchar
     _size: cython.int
 
     def __init__(self, size: int) -> None:
-        """For 2**size slots, as `size_for` gives it."""
+        """A room for 2**size slots; `size` as `size_for` gives it, 17 to 28, else ValueError. Raises MemoryError."""
         if not LEAST_SIZE <= size <= MOST_SIZE:
             raise ValueError(f"a table of 2**{size} slots is not made here")
         if cython.compiled:
@@ -277,7 +281,8 @@ class Room:
                 _free_keys(self._keys)
 
     def make(self, touches_entries: bool = True) -> None:
-        """An empty table in it; every page of it has been touched then, or only those before the entries."""
+        """Write an empty table into the room. Then every page has been touched or, without `touches_entries`, only
+        those before the entries."""
         if cython.compiled:
             keys: cython.p_uchar = self._keys
             size: cython.int = self._size
@@ -295,7 +300,8 @@ class Room:
                 memset(keys + HEAD_BYTES + slots_bytes, 0, touched)
 
     def give_back(self) -> None:
-        """Its pages to the system, so that freeing it takes no time; it is of no use any more."""
+        """Give the room's pages back to the system, so that freeing it later takes no time. The room is of no use
+        then."""
         if cython.compiled:
             if self._keys is cython.NULL:
                 return
@@ -306,7 +312,8 @@ class Room:
 
 
 def move_in(table: dict, room: Room) -> None:
-    """Let a dictionary have a room that was made, with the few keys it has; whether it has is nobody's affair."""
+    """Move a dictionary, which has few keys yet, into a room that was made. Where that is not possible nothing happens:
+    the dictionary only grows later, as CPython lets it."""
     if cython.compiled:
         before: dict = {b"": None}
         del before[b""]
@@ -325,7 +332,7 @@ def move_in(table: dict, room: Room) -> None:
 @cython.cfunc
 @cython.exceptval(check=False)
 def _exchange(table: dict, other: dict) -> cython.void:
-    """Of two dictionaries with the same keys, the tables."""
+    """Exchange the tables of two dictionaries with the same keys."""
     one: cython.pointer[DictObject] = cython.cast(cython.pointer[DictObject], table)
     two: cython.pointer[DictObject] = cython.cast(cython.pointer[DictObject], other)
     one.ma_keys, two.ma_keys = two.ma_keys, one.ma_keys
@@ -334,10 +341,11 @@ def _exchange(table: dict, other: dict) -> cython.void:
 @cython.final
 @cython.cclass
 class Growth:
-    """Of one large dictionary, into a room that was made.
+    """Moves one large dictionary into a larger room that was made, step by step.
 
-    Invariant: the first `_place` entries of the table, if it is the same one still, have their slots in the room, where
-    `_count` of them have an entry with their hash, and the number of their entry in the table for a key.
+    Invariant: as long as the dictionary has the same table, its first `_place` entries are dealt with. `_count` of them
+    held a key: each has a slot in the room and an entry there, with its hash and, in place of the key, the number of
+    its entry in the old table.
     """
 
     _table: dict
@@ -347,7 +355,7 @@ class Growth:
     _count: cython.Py_ssize_t
 
     def __init__(self, table: dict, room: Room) -> None:
-        """`filling` must have told of this table."""
+        """`filling` must have answered other than (0, 0) for `table`."""
         self._table = table
         self._room = room
         if cython.compiled:
@@ -356,10 +364,12 @@ class Growth:
             self._count = 0
 
     def is_of(self, table: dict) -> bool:
+        """Is it this dictionary that grows?"""
         return self._table is table
 
     def step(self, count: cython.Py_ssize_t) -> int:
-        """Find a place for the next `count` entries; how many there are after them, -1 when it comes to nothing."""
+        """Find slots for the next `count` entries; returns how many entries are left after them, -1 if the growth has
+        failed and the dictionary must grow as CPython lets it."""
         if cython.compiled:
             old: cython.p_uchar = self._old
             if not self._is_same() or not self._seek(min(self._place + count, _number_at(old, COUNT_AT))):
@@ -369,9 +379,9 @@ class Growth:
         return -1
 
     def finish(self) -> Room | None:
-        """Exchange the tables; the old one, None when it comes to nothing.
+        """Copy all keys and values, and exchange the tables; returns the old table, None if the growth has failed.
 
-        Best called when `step` has left few entries.
+        Call it when `step` has left few entries: it finds slots for the rest itself, and the node waits for it.
         """
         if cython.compiled:
             if not self._is_same() or not self._seek(_number_at(self._old, COUNT_AT)) or not self._copy():
@@ -392,7 +402,7 @@ class Growth:
     @cython.cfunc
     @cython.exceptval(check=False)
     def _is_same(self) -> cython.bint:
-        """Is the table the one that was seen before, and has nothing of that gone back?"""
+        """Is the dictionary's table still the one that the growth began with, with no fewer entries than were seen?"""
         old: cython.p_uchar = self._old
         return (
             old is not cython.NULL
@@ -406,7 +416,8 @@ class Growth:
     @cython.cfunc
     @cython.exceptval(check=False)
     def _seek(self, end: cython.Py_ssize_t) -> cython.bint:
-        """Places for the entries up to `end`; False when the room is too small, or a sample is not where it belongs."""
+        """Find slots for the entries up to `end`; False if the room is too small, or if a sampled key is not where the
+        layout says."""
         old: cython.p_uchar = self._old
         new: cython.p_uchar = self._room._keys
         entries: cython.pointer[Entry] = _entries_in(old)
@@ -434,7 +445,7 @@ class Growth:
     @cython.cfunc
     @cython.exceptval(check=False)
     def _copy(self) -> cython.bint:
-        """All entries with their keys and values, as they are now; False when they are not what was seen."""
+        """Copy all entries with their keys and values, as they are now; False if their hashes are not those seen."""
         entries: cython.pointer[Entry] = _entries_in(self._old)
         places: cython.pointer[Entry] = _entries_in(self._room._keys)
         count: cython.Py_ssize_t = self._count

@@ -1,6 +1,7 @@
-"""Bytes of a snapshot put into one growing buffer, as C: strings, lengths, elements of listpacks.
+"""Puts strings, lengths and elements of listpacks into one growing buffer, as C, for the writers of snapshots.
 
-There is no plain form: `writer`, `strings` and `packed.listpack` are that. What the bytes mean stands there too.
+`pyrepl.rdb.writer`, `pyrepl.rdb.strings` and `pyrepl.rdb.packed.listpack` do the same in plain Python, and say what the
+bytes mean. Each `put_` function makes the room that it needs, unless it says otherwise, and raises MemoryError.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ if cython.compiled:
 
 
 class Sink:
-    """Bytes that grow."""
+    """A buffer that grows: the first `size` of its `room` bytes at `data` are in use."""
 
     def __dealloc__(self) -> None:
         free(self.data)
 
     def reserve(self, more: cython.Py_ssize_t) -> cython.int:
-        """Make room for so many more bytes. Raises MemoryError."""
+        """Make room for `more` bytes behind those in use. Raises MemoryError."""
         if self.size + more > self.room:
             return self._grow(more)
         return 0
@@ -45,7 +46,7 @@ class Sink:
 def parse_integer(
     text: cython.p_uchar, size: cython.Py_ssize_t, number: cython.pointer[cython.longlong]
 ) -> cython.bint:
-    """Whether `text` is the shortest decimal text of a signed 64-bit integer; that is in `number` then."""
+    """Whether `text` is the shortest decimal text of a signed 64-bit integer; if so, `number` is set to it."""
     if size == 0 or size > 20 or text[0] > 0x39:
         return False
     at: cython.Py_ssize_t = 0
@@ -116,7 +117,8 @@ def put_little_endian(out: cython.p_uchar, number: cython.longlong, width: cytho
 
 
 def put_text(sink: Sink, text: cython.p_uchar, size: cython.Py_ssize_t, compress: cython.bint) -> cython.int:
-    """A string of the format: an integer of up to 32 bits, compressed, or as it is."""
+    """A string as the format has it: as an integer if it is one of 32 bits, else compressed if `compress` and if that
+    makes it shorter, else as it is."""
     number: cython.longlong = 0
     width: cython.int
     used: cython.Py_ssize_t
@@ -224,7 +226,10 @@ def put_score_entry(sink: Sink, score: cython.double) -> cython.int:
 
 
 def put_back_length(sink: Sink, size: cython.Py_ssize_t) -> cython.int:
-    """Room for it is there. Limits as in `pyrepl.rdb.packed.listpack.encode_back_length`."""
+    """The back length of an element of `size` bytes; the caller has made room for 5 bytes.
+
+    Limits as in `pyrepl.rdb.packed.listpack.encode_back_length`.
+    """
     out: cython.p_uchar = sink.data + sink.size
     groups: cython.int
     if size <= 127:

@@ -1,8 +1,8 @@
-"""listpack: small strings and integers one behind the other, each followed by its own length (Redis 5 on).
+"""listpack: small strings and integers one behind the other, each followed by its own size (from Redis 5 on).
 
-Total bytes (4, least significant first), number of elements (2; 65535: count them), the elements, 0xFF. An element
-is its first byte as below, its data, and the size of both written backwards (1 to 5 bytes of 7 bits), so that a
-listpack can be walked from its end.
+A listpack is its total bytes (4, least significant first), the number of elements (2; 65535: they must be counted), the
+elements, and 0xFF. An element is a first byte as below, its data, and its back length: the size of both in 1 to 5 bytes
+of 7 bits, written so that a listpack can be walked from its end. Source: Redis's listpack.c.
 
 | first byte | element |
 |---|---|
@@ -14,7 +14,8 @@ listpack can be walked from its end.
 | 0xF1 + 2, 0xF2 + 3, 0xF3 + 4, 0xF4 + 8 | signed integer, least significant byte first |
 | 0xFF | end |
 
-A string that is the shortest decimal text of a 64-bit integer is stored as that integer; both look the same here.
+A string that is the shortest decimal text of a signed 64-bit integer is stored as that integer. Whoever decodes gets
+the text in either case.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def _decode_elements(packed: bytes, end: int) -> list[bytes]:
 
 
 def _decode_wide(packed: bytes, pos: int, end: int, elements: list[bytes]) -> int:
-    """Append the element at `pos`, whose first byte is 0xC0 or above; where its data ends."""
+    """Append the element at `pos`, whose first byte is 0xC0 or above, to `elements`; returns where its data ends, which
+    may lie past `end`. Raises Malformed."""
     first = packed[pos]
     if pos + 9 > end and pos + _fixed_size(first) > end:
         raise Malformed(f"listpack: the element at {pos} runs past the end")

@@ -50,7 +50,10 @@ def decode_ziplist(packed: bytes) -> list[bytes]:
 
 
 def _decode_elements(packed: bytes, end: int, elements: list[bytes]) -> int:
-    """Append the elements; where the last one begins (the end of the header if there is none)."""
+    """Append the elements to `elements`; returns where the last one begins, or the end of the header if there is none.
+
+    Raises Malformed.
+    """
     before = 0
     last = pos = HEADER_BYTES
     while pos < end:
@@ -75,7 +78,10 @@ def _decode_elements(packed: bytes, end: int, elements: list[bytes]) -> int:
 
 
 def _decode_element(packed: bytes, pos: int, end: int, elements: list[bytes]) -> int:
-    """Append the element whose encoding byte is at `pos`; where it ends, which may lie past `end`."""
+    """Append the element whose encoding byte is at `pos`; returns where it ends, which may lie past `end`.
+
+    Raises Malformed for an unknown encoding.
+    """
     first = packed[pos]
     if first < 0x40:
         start = pos + 1
