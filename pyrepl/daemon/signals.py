@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar, final
 
+from pyrepl.replication.events import OtherChild
+
 T = TypeVar("T")
 
 
@@ -76,5 +78,5 @@ class Signals:
         """Our master hands over to us, and nothing forbids it: become the master."""
         self.handed_over = SignalOf[str]()
         """The end of our hand-over: empty when the other node is the master now, otherwise the reason why not."""
-        self.other_child = SignalOf[bool]()
-        """A child process that is not for replicas has begun (True) or ended."""
+        self.other_child = SignalOf[OtherChild | None]()
+        """A child process that is not for replicas has begun, or ended (None)."""

@@ -447,6 +447,16 @@ class SyncAfterTransfer(Event):
 
 
 @final
+class SyncAfterSnapshot(Event):
+    TEXT: ClassVar[str] = "Can't attach the replica to the current BGSAVE. Waiting for next BGSAVE for SYNC"
+
+
+@final
+class SyncAfterOtherChild(Event):
+    TEXT: ClassVar[str] = "No BGSAVE in progress, but another BG operation is active. BGSAVE for replication delayed"
+
+
+@final
 class SyncSnapshotFailed(Event):
     LEVEL: ClassVar[Level] = Level.WARNING
     TEXT: ClassVar[str] = "SYNC failed. BGSAVE child returned an error"

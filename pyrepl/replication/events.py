@@ -252,6 +252,14 @@ class SnapshotTarget(enum.StrEnum):
     SOCKETS = "socket"
 
 
+class OtherChild(enum.StrEnum):
+    """A child process that is not for replicas. They wait for its end, as a node has one child at a time."""
+
+    BGSAVE = "bgsave"
+    REWRITE = "rewrite"
+    """It writes the base of an append-only file."""
+
+
 class SyncRequested(Frozen):
     """The replica asks to sync: call `Roster.request_sync(session, request, now)`."""
 
@@ -292,8 +300,17 @@ class SyncDecided(Frozen):
     reason: Reason | None
     missing_bytes: int
     wait: str
-    """What a full resync waits for: joined (a running snapshot), delay, next, now, rdb_channel (a second connection,
-    which then has an RdbChannelAsks of its own); empty if continued or refused."""
+    """What a full resync waits for; empty if continued or refused:
+
+        joined       the end of the snapshot that is being written to a file, and serves this replica too
+        next         the next snapshot, as a child is writing one to sockets
+        next_file    the next snapshot, as a child is writing one to a file, which cannot serve this replica
+        other_child  the end of a child that writes no snapshot
+        later        a snapshot that has room for it, and leaves out what it wants to be left out
+        delay        repl-diskless-sync-delay
+        now          nothing
+        rdb_channel  its second connection, which then has an RdbChannelAsks of its own
+    """
 
 
 class RdbChannelAsks(Frozen):

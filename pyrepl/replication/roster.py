@@ -21,6 +21,7 @@ from pyrepl.replication.causes import FailureMemory
 from pyrepl.replication.causes import SyncCounters as SyncCounters
 from pyrepl.replication.dialects import NO_DIALECTS, Capability, Dialect, Dialects, encode_end_offset
 from pyrepl.replication.events import (
+    OtherChild,
     PsyncWaitOver,
     RdbChannelAsks,
     RosterEvent,
@@ -227,9 +228,9 @@ class Roster:
 
     # ------------------------------------------------------------------ the snapshot
 
-    def set_other_child(self, runs: bool, now: float) -> None:
-        """A child that is not for replicas (BGSAVE, AOF rewrite) began or ended."""
-        self._snapshot.other_child_runs = runs
+    def set_other_child(self, child: OtherChild | None, now: float) -> None:
+        """A child that is not for replicas began; None: it has ended."""
+        self._snapshot.other_child = child
         self._snapshot.plan(now)
 
     def snapshot_started(self, now: float, *, stream_db: int = 0) -> list[Session]:

@@ -29,7 +29,14 @@ from typing import Final, Protocol, final
 
 from pyrepl.machines import Table
 from pyrepl.replication.dialects import Capability, common_versions
-from pyrepl.replication.events import RosterEvent, SessionState, SnapshotTarget, StartSnapshot, StopSnapshot
+from pyrepl.replication.events import (
+    OtherChild,
+    RosterEvent,
+    SessionState,
+    SnapshotTarget,
+    StartSnapshot,
+    StopSnapshot,
+)
 from pyrepl.replication.session import Session
 from pyrepl.units import Offset
 
@@ -112,8 +119,8 @@ class SharedSnapshot:
         """Where the running child writes to."""
         self.cut: Offset | None = None
         """The cut of the stream that the child's data holds."""
-        self.other_child_runs = False
-        """A child that is not for replicas runs (BGSAVE, AOF rewrite); a node has one child at a time."""
+        self.other_child: OtherChild | None = None
+        """The child that runs and is not for replicas; a node has one child at a time."""
         self._sessions: Final = sessions
         self._rdb_channels: Final = rdb_channels
         self._options: Final = options
@@ -127,17 +134,20 @@ class SharedSnapshot:
     # ------------------------------------------------------------------ who waits for what
 
     def why_wait(self, session: Session) -> str:
-        """What the session's full resync waits for, as a word of events.SyncDecided: joined, next, delay or now."""
+        """What the session's full resync waits for, as a word of events.SyncDecided."""
         capabilities = session.told.capabilities
         joins = not session.needs_socket and self._room() > 0 and self._reads in capabilities
         if joins and self.target is SnapshotTarget.DISK and self.is_awaited:
             return "joined"
-        if self.target is not None or self.other_child_runs or session not in self._next_in_line():
-            return "next"
+        if self.target is not None or self.other_child is OtherChild.BGSAVE:
+            return "next" if self.target is SnapshotTarget.SOCKETS else "next_file"
+        if session not in self._next_in_line():
+            return "later"
         is_free = self.state is SnapshotState.NONE
-        if is_free and self._options.diskless and Capability.EOF in capabilities:
-            return "delay" if self._options.diskless_delay_s > 0 else "now"
-        return "now"
+        is_diskless = self._options.diskless and Capability.EOF in capabilities
+        if is_free and is_diskless and self._options.diskless_delay_s > 0:
+            return "delay"
+        return "now" if self.other_child is None else "other_child"
 
     @property
     def is_awaited(self) -> bool:
@@ -159,7 +169,7 @@ class SharedSnapshot:
     def due_at(self) -> float | None:
         """When the next snapshot may start, maybe in the past; None if nobody waits, or a child runs or is ordered."""
         waiting = self._next_in_line()
-        if not waiting or self.state is not SnapshotState.NONE or self.other_child_runs:
+        if not waiting or self.state is not SnapshotState.NONE or self.other_child is not None:
             return None
         options = self._options
         oldest = min(session.waiting_since for session in waiting)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pyrepl.replication.backlog import Backlog
-from pyrepl.replication.events import SessionState, SnapshotTarget, StartSnapshot, SyncRequested
+from pyrepl.replication.events import OtherChild, SessionState, SnapshotTarget, StartSnapshot, SyncRequested
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.roster import Roster, RosterOptions
@@ -182,10 +182,10 @@ class Master(RuleBasedStateMachine):
             self.roster.check_output_buffers(self.now)
         self.look()
 
-    @rule(runs=st.booleans())
-    def other_child(self, runs: bool) -> None:
+    @rule(child=st.sampled_from([None, *OtherChild]))
+    def other_child(self, child: OtherChild | None) -> None:
         if self.roster.running is None and not self.ordered:
-            self.roster.set_other_child(runs, self.now)
+            self.roster.set_other_child(child, self.now)
         self.look()
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 6.0, 30.0]))

@@ -14,6 +14,7 @@ from pyrepl.replication.events import (
     LinkState,
     Lost,
     OpenRdbChannel,
+    OtherChild,
     SendFile,
     SessionState,
     SnapshotTarget,
@@ -345,7 +346,7 @@ class MasterSide(Side):
             case ["write", *argv]:
                 self._append(self.feed.feed_one(0, encode_command([word.encode() for word in argv])))
             case ["other_child", state]:
-                self.roster.set_other_child(state == "on", self.now)
+                self.roster.set_other_child(OtherChild(state) if state != "off" else None, self.now)
             case ["follows"]:
                 self.role.follow("above", 6379, self.now)
             case ["link_up"]:

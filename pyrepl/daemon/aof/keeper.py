@@ -44,6 +44,7 @@ from pyrepl.node.node import Node
 from pyrepl.node.persistence import RETRY_S
 from pyrepl.observability import events
 from pyrepl.rdb.types.row import CannotHold
+from pyrepl.replication.events import OtherChild
 
 _LOOK_EVERY_S: Final = 0.1
 
@@ -262,7 +263,7 @@ class AofKeeper(Service):
             raise
         self._state.rewrite_started_at = self._clock.now()
         self._node.stats.total_forks += 1
-        self._signals.other_child.tell(True)
+        self._signals.other_child.tell(OtherChild.REWRITE)
         self._log(events.AofRewriteStarted(pid))
 
     def _rewritten(self, outcome: Outcome) -> None:
@@ -278,7 +279,7 @@ class AofKeeper(Service):
                 self.tail.files.persist(base, (self.tail.incr,) if self.tail.incr is not None else ())
             except OSError as failure:
                 error = failure.strerror or str(failure)
-        self._signals.other_child.tell(False)
+        self._signals.other_child.tell(None)
         if outcome.is_unwanted:
             # We killed the child ourselves: that is no failure, and delays no later rewrite.
             self._forget_base(base)

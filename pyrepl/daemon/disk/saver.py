@@ -27,6 +27,7 @@ from pyrepl.rdb.settings import PackingSettings
 from pyrepl.rdb.types.row import CannotHold
 from pyrepl.rdb.values import IdmpLimits
 from pyrepl.rdb.versions import Version, numbered
+from pyrepl.replication.events import OtherChild
 from pyrepl.replication.replconf import Exclusion
 
 SNAPSHOT_VERSION_NAME = b"7.0.15"
@@ -124,7 +125,7 @@ class Saver(Service):
         target_name, keys = persistence.bgsave_target, persistence.child_keys_total
         self.number = self._teller.started(self._purpose, target_name, child.pid, keys, child.fork_us, node.stream_end)
         if not for_replicas:
-            self._signals.other_child.tell(True)
+            self._signals.other_child.tell(OtherChild.BGSAVE)
         return True
 
     @property
@@ -261,7 +262,7 @@ class Saver(Service):
         if isinstance(target, ToFile):
             self._note_file(outcome)
         if not self._for_replicas:
-            self._signals.other_child.tell(False)
+            self._signals.other_child.tell(None)
         if on_end is not None:
             on_end(outcome)
 

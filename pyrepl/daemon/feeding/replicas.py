@@ -410,9 +410,10 @@ class Replicas(ReplicaOwner, Service):
             self.story.nobody_waits()
         self._saver.kill("every replica waiting for the snapshot is gone")
 
-    def other_child(self, runs: bool) -> None:
-        """A child process that is not for replicas has begun (True) or ended: the roster forks no second one beside."""
-        self._roster.set_other_child(runs, self._clock.now())
+    def other_child(self, child: machine.OtherChild | None) -> None:
+        """A child process that is not for replicas has begun, or ended (None): the roster forks no second one beside
+        it."""
+        self._roster.set_other_child(child, self._clock.now())
         self._plan_pump_now()
 
     # ------------------------------------------------------------------ inside

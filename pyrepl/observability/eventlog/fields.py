@@ -71,7 +71,8 @@ HELP: Final[dict[str, str]] = {
     "peer_version": "The replica's version, if it told.",
     "verdict": "continue, full, two_channels (full, on two connections) or refused.",
     "missing_bytes": "Bytes of the backlog that a continued replica lacks.",
-    "wait": "What a full resync waits for: joined (a running snapshot), delay, next, now, rdb_channel.",
+    "wait": "What a full resync waits for: joined (a running snapshot), next (the one after a transfer), next_file "
+    "(the one after a file), other_child, later, delay, now, rdb_channel.",
     "snapshot_offset": "The cut at which the snapshot ends.",
     "dialect": "redis or valkey.",
     "wait_ms": "From the verdict to the snapshot's first byte.",

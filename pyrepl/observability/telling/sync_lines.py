@@ -24,12 +24,19 @@ def full_resync_lines(replica: str, event: SyncDecided, history: History) -> lis
 
 
 def wait_lines(wait: str) -> list[Event]:
-    """What a full resync waits for (see SyncDecided.wait)."""
-    if wait == "delay":
-        return [events.SyncDelayed()]
-    if wait == "joined":
-        return [events.SyncShares()]
-    return [events.SyncAfterTransfer()] if wait == "next" else []
+    """What a full resync waits for (see SyncDecided.wait), if Redis has a line for that (`syncCommand`, 8.2)."""
+    match wait:
+        case "joined":
+            return [events.SyncShares()]
+        case "next":
+            return [events.SyncAfterTransfer()]
+        case "next_file":
+            return [events.SyncAfterSnapshot()]
+        case "other_child":
+            return [events.SyncAfterOtherChild()]
+        case "delay":
+            return [events.SyncDelayed()]
+    return []
 
 
 def rdb_channel_line(replica: str, is_delivered: bool) -> Event:

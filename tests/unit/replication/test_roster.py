@@ -12,6 +12,7 @@ from pyrepl.replication.events import (
     BacklogCreated,
     BacklogFreed,
     KeepingEvent,
+    OtherChild,
     RosterEvent,
     SessionState,
     SnapshotTarget,
@@ -135,7 +136,7 @@ def test_a_disk_snapshot_is_joined_only_by_who_reads_its_version() -> None:
     bench.events()
     bench.roster.snapshot_started(0.0)
     old = bench.connect()
-    assert [event.wait for event in bench.events() if isinstance(event, SyncDecided)] == ["next"]
+    assert [event.wait for event in bench.events() if isinstance(event, SyncDecided)] == ["next_file"]
     assert old.state is SessionState.WAIT_SNAPSHOT_START
     new = bench.connect(capa="capa eof capa psync2 rdb-no-compress 1")
     assert new.state is SessionState.WAIT_SNAPSHOT_END
@@ -207,7 +208,7 @@ def test_a_filtered_snapshot_is_shared_only_by_who_wants_the_same() -> None:
     nothing = bench.connect(capa="capa eof rdb-filter-only ''")
     alike = bench.connect(capa=FILTER)
     waits = [event.wait for event in bench.events() if isinstance(event, SyncDecided)]
-    assert waits == ["delay", "next", "next", "delay"]
+    assert waits == ["delay", "later", "later", "delay"]
     bench.tick_to(5.0)
     served = bench.roster.snapshot_started(5.0)
     assert served == [first, alike]
@@ -225,7 +226,7 @@ def test_a_running_disk_snapshot_is_no_place_for_a_filtered_one() -> None:
     assert bench.started() is not None
     assert bench.roster.snapshot_started(0.0) == [whole]
     filtered = bench.connect(capa=FILTER)
-    assert [event.wait for event in bench.events() if isinstance(event, SyncDecided)] == ["next"]
+    assert [event.wait for event in bench.events() if isinstance(event, SyncDecided)] == ["next_file"]
     assert filtered.state is SessionState.WAIT_SNAPSHOT_START
     bench.roster.snapshot_ended(True, 1.0, size_bytes=5)
     assert bench.started() == StartSnapshot(SnapshotTarget.SOCKETS, (filtered.id,))
@@ -251,12 +252,12 @@ def test_a_filtered_replica_syncs_on_one_connection() -> None:
 
 def test_another_child_is_waited_for() -> None:
     bench = Bench(diskless=False)
-    bench.roster.set_other_child(True, 0.0)
+    bench.roster.set_other_child(OtherChild.REWRITE, 0.0)
     bench.connect()
     assert bench.started() is None
     bench.tick_to(100.0)
     assert bench.started() is None
-    bench.roster.set_other_child(False, 100.0)
+    bench.roster.set_other_child(None, 100.0)
     assert bench.started() is not None
 
 

@@ -33,7 +33,7 @@ def test_a_running_file_is_joined_only_where_there_is_room() -> None:
     bench.roster.snapshot_started(0.0)
     joined, waits = bench.connect(), bench.connect()
     decided = [event.wait for event in bench.events() if isinstance(event, SyncDecided)]
-    assert decided == ["joined", "next"]
+    assert decided == ["joined", "next_file"]
     assert joined.state is SessionState.WAIT_SNAPSHOT_END and waits.state is WAITS
 
 

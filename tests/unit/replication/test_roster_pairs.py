@@ -54,7 +54,7 @@ def test_an_rdb_connection_joins_no_snapshot_on_disk() -> None:
     main = bench.main()
     rdb = bench.rdb(main)
     bench.say(rdb, "PSYNC ? -1")
-    assert bench.of(RdbChannelAsks) == [RdbChannelAsks(rdb.id, REDIS_RDB_CHANNEL, main.id, "next")]
+    assert bench.of(RdbChannelAsks) == [RdbChannelAsks(rdb.id, REDIS_RDB_CHANNEL, main.id, "next_file")]
     assert rdb.state is SessionState.WAIT_SNAPSHOT_START and len(bench.of(StartSnapshot)) == 1
     bench.roster.snapshot_ended(True, 1.0, size_bytes=10)
     assert bench.of(StartSnapshot)[1:] == [StartSnapshot(SnapshotTarget.SOCKETS, (rdb.id,))]

@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.errors import PeerError
 from pyrepl.replication.backlog import Backlog
-from pyrepl.replication.events import RosterEvent, SnapshotTarget, StartSnapshot, StopSnapshot
+from pyrepl.replication.events import OtherChild, RosterEvent, SnapshotTarget, StartSnapshot, StopSnapshot
 from pyrepl.replication.roster import RosterOptions
 from pyrepl.replication.session import Session, SessionOptions
 from pyrepl.replication.shared_snapshot import SNAPSHOT, SharedSnapshot, SnapshotState, SnapshotTrigger
@@ -64,10 +64,19 @@ def test_one_that_needs_a_size_sends_all_to_disk_and_a_late_one_joins() -> None:
 
 def test_another_child_is_waited_for() -> None:
     bench = Bench(diskless=False)
-    bench.snapshot.other_child_runs = True
-    assert bench.snapshot.why_wait(bench.waiting(1)) == "next" and bench.snapshot.due_at() is None
-    bench.snapshot.other_child_runs = False
+    for child, word in ((OtherChild.BGSAVE, "next_file"), (OtherChild.REWRITE, "other_child")):
+        bench.snapshot.other_child = child
+        assert bench.snapshot.why_wait(bench.waiting(1)) == word and bench.snapshot.due_at() is None
+    bench.snapshot.other_child = None
     assert bench.snapshot.due_at() == 0.0
+
+
+def test_one_that_waits_for_more_replicas_says_so_beside_a_rewrite() -> None:
+    bench = Bench(diskless_delay_s=5.0)
+    bench.snapshot.other_child = OtherChild.REWRITE
+    assert bench.snapshot.why_wait(bench.waiting(1)) == "delay"
+    bench.snapshot.other_child = OtherChild.BGSAVE
+    assert bench.snapshot.why_wait(bench.waiting(2)) == "next_file"
 
 
 def test_nobody_is_left_when_it_begins() -> None:

@@ -17,6 +17,7 @@ from pyrepl.daemon.signals import Signals
 from pyrepl.node.node import Node
 from pyrepl.node.persistence import Loading
 from pyrepl.rdb.versions import numbered
+from pyrepl.replication.events import OtherChild
 from pyrepl.replication.replconf import Exclusion
 from tests.peers import finder
 from tests.peers.wire import encode
@@ -36,7 +37,7 @@ class Desk:
         self.kept = KeptLog()
         signals = Signals()
         self.saver = Saver(self.node, signals, Clock(), self.kept.log, lambda record: None)
-        self.others: list[bool] = []
+        self.others: list[OtherChild | None] = []
         signals.other_child.subscribe(self.others.append)
 
     async def done(self) -> None:
@@ -52,13 +53,13 @@ class TestBgsave:
         desk.node.keyspace.dirty = 7
         assert desk.saver.bgsave()
         desk.node.keyspace.dirty = 9
-        assert desk.saver.is_busy and desk.others == [True]
+        assert desk.saver.is_busy and desk.others == [OtherChild.BGSAVE]
         assert persistence.child_pid == children()[0] and persistence.bgsave_target == "disk"
         assert persistence.bgsave_started_at is not None and persistence.child_keys_total == 3
         await desk.done()
         assert persistence.child_pid is None and persistence.bgsave_started_at is None
         assert persistence.last_bgsave_ok and persistence.dirty_at_last_save == 7 and persistence.saves == 1
-        assert desk.others == [True, False]
+        assert desk.others == [OtherChild.BGSAVE, None]
         assert desk.node.stats.total_forks == 1 and desk.node.stats.latest_fork_usec > 0
         assert desk.kept.has("Background saving terminated with success")
         assert os.listdir(tmp_path) == ["dump.rdb"]
@@ -74,7 +75,7 @@ class TestBgsave:
         assert not desk.node.persistence.last_bgsave_ok and desk.node.conditions.guarded
         assert (tmp_path / "dump.rdb").read_bytes() == b"old" and os.listdir(tmp_path) == ["dump.rdb"]
         assert open_fds() <= before
-        assert desk.others == [True, False]
+        assert desk.others == [OtherChild.BGSAVE, None]
 
     @in_loop
     async def test_the_next_good_one_mends_it(self, tmp_path: Path) -> None:

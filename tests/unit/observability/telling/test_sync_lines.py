@@ -35,12 +35,14 @@ def test_why_it_is_not_continued_comes_first(cause: Cause, begins: str) -> None:
         ("delay", "Delay next BGSAVE for diskless SYNC"),
         ("joined", "Waiting for end of BGSAVE for SYNC"),
         ("next", "Current BGSAVE has socket target. Waiting for next BGSAVE for SYNC"),
+        ("next_file", "Can't attach the replica to the current BGSAVE. Waiting for next BGSAVE for SYNC"),
+        ("other_child", "No BGSAVE in progress, but another BG operation is active. BGSAVE for replication delayed"),
     ],
 )
 def test_what_it_waits_for_comes_last(wait: str, line: str) -> None:
     decided = SyncDecided(1, Request(None, -1), Reason(Cause.FIRST), 0, wait)
     assert [event.text() for event in full_resync_lines("r:1", decided, History(A))][1:] == [line]
-    assert wait_lines("now") == []
+    assert wait_lines("now") == wait_lines("later") == []
 
 
 def test_two_channels_are_granted() -> None:
