@@ -91,7 +91,7 @@ class Ending:
         if self._task is not None:
             return True
         limit_s = timeout_s if timeout_s >= 0 else float(self._node.settings.shutdown_timeout)
-        if now or limit_s <= 0 or not self._replicas.lagging():
+        if now or limit_s <= 0 or not self._replicas.may_catch_up:
             return self._finish(mode, force=force)
         self._log(events.WaitingForReplicas())
         self._hold_writes()
@@ -125,7 +125,7 @@ class Ending:
     async def _wait(self, mode: SaveMode, *, force: bool, limit_s: float) -> None:
         looks = int(limit_s / _LOOK_EVERY_S)
         for look in range(looks):
-            if not self._replicas.lagging():
+            if not self._replicas.may_catch_up:
                 break
             if look % _GETACK_EVERY == 0:
                 self._replicas.ask_for_acks()

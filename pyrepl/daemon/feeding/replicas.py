@@ -201,8 +201,19 @@ class Replicas(ReplicaOwner, Service):
 
     # ------------------------------------------------------------------ what replicas have acknowledged
 
+    @property
+    def may_catch_up(self) -> bool:
+        """Has a replica that is online not acknowledged all of the stream? A shutdown waits for such replicas.
+
+        Redis waits for those that take a snapshot as well. We do not: a snapshot takes longer than a shutdown may.
+        """
+        end = self._backlog.end
+        sessions = self._roster.sessions.values()
+        return any(session.state is machine.SessionState.ONLINE and session.ack_cut < end for session in sessions)
+
     def lagging(self) -> list[events.LaggingReplica]:
-        """The replicas that are online and have not acknowledged all of the stream. A shutdown waits for them."""
+        """The replicas that are not in sync, as they have not acknowledged all of the stream. One that waits for its
+        snapshot or takes it has acknowledged nothing."""
         end = self._backlog.end
         now = self._clock.now()
         return [
@@ -210,7 +221,7 @@ class Replicas(ReplicaOwner, Service):
                 session.address, end - session.ack_cut, int(session.lag_s(now)), session.state.wire_name
             )
             for session in self._roster.sessions.values()
-            if session.state is machine.SessionState.ONLINE and session.ack_cut < end
+            if session.ack_cut < end
         ]
 
     def ask_for_acks(self) -> None:

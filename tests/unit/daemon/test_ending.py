@@ -105,6 +105,23 @@ class TestWaiting:
         await node.stop()
 
     @in_loop
+    async def test_a_replica_that_takes_a_snapshot_is_not_in_sync(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path, shutdown_timeout=10, repl_diskless_sync_delay=60)
+        await node.start()
+        replica = await node.peer()
+        assert await replica.say("REPLCONF capa eof") == "OK"
+        replica.send("PSYNC", "?", "-1")
+        await until(lambda: node.app.node.replication.roster.sessions)
+        assert await node.say("SET a 1") == "OK"
+        (await node.peer()).send("SHUTDOWN")
+        assert node.life is not None
+        await soon(node.life)
+        assert not node.logged("Waiting for replicas"), "a snapshot takes longer than a shutdown may"
+        assert node.logged(f"reported offset {end_of_stream(node)} behind master, lag=0, state=wait_bgsave.")
+        assert node.logged("0 of 1 replicas are in sync when shutting down")
+        await node.stop()
+
+    @in_loop
     async def test_not_for_ever(self, tmp_path: Path) -> None:
         node = RunningNode(tmp_path, shutdown_timeout=1)
         await node.start()
