@@ -572,6 +572,12 @@ class DeliveringBoth(Event):
 
 
 @final
+class RdbOnlyDone(Event):
+    replica: str
+    TEXT: ClassVar[str] = "RDB transfer completed, rdb only replica ({replica}) should be disconnected asap"
+
+
+@final
 class RdbChannelDone(Event):
     replica: str
     TEXT: ClassVar[str] = "RDB channel of replica {replica} closed, the whole snapshot was sent over it."

@@ -214,6 +214,8 @@ class Roster:
         if (cursor := session.give_back_cursor()) is not None:
             self._backlog.detach(cursor)
         self.pairs.left(session, now, child_writes=hung_up and self.running is not None)
+        if hung_up and not session.is_rdb_channel:
+            self._snapshot.hung_up(session)
         self._remove_closed(now)
         self._note_absence(now)
         self._snapshot.stop_unless(self.pairs.has_unsettled)

@@ -50,6 +50,8 @@ from pyrepl.units import Offset, ReplId
 KEEP_ALIVE_PERIOD_S: Final = 1.0
 _SHOWN_NAME: Final = 128
 """Characters of a command's name in an error, at most."""
+RDB_ONLY: Final = "rdb_only"
+"""The detail of the reason why a session ends that wanted the snapshot alone, and has it."""
 UNKNOWN_PORT: Final = "<unknown-replica-port>"
 _OK: Final = b"+OK\r\n"
 
@@ -522,7 +524,7 @@ class Session:
 
     def _go_online(self, trigger: SessionTrigger, now: float) -> None:
         if self.told.rdb_only:
-            self.close(Reason(Cause.STOPPED, detail="rdb_only"), "the snapshot was all it wanted", flush=True)
+            self.close(Reason(Cause.STOPPED, detail=RDB_ONLY), "the snapshot was all it wanted", flush=True)
             return
         self._begin(trigger, now)
         assert self.cursor is not None

@@ -125,6 +125,8 @@ class SharedSnapshot:
         self._rdb_channels: Final = rdb_channels
         self._options: Final = options
         self._events: Final = events
+        self._may_be_taken = False
+        """Has a client that wanted nothing but the running child's snapshot hung up? It may have all of it."""
         self._ordered_ids: tuple[int, ...] = ()
         self._ordered_target = SnapshotTarget.DISK
         self._reads = Capability.NONE
@@ -210,14 +212,25 @@ class SharedSnapshot:
             concerned = [session for session in self._waiting() if session.id in self._ordered_ids]
         self._move(SnapshotTrigger.END)
         self.target = self.cut = None
+        self._may_be_taken = False
         return target, concerned
+
+    def hung_up(self, session: Session) -> None:
+        """The session has ended while the child was writing to its socket.
+
+        A client that wants the snapshot alone (REPLCONF rdb-only, as `redis-cli --rdb` says) hangs up when it has read
+        the end, and we may hear of that before we hear of the child. So that child is left to end by itself: if the
+        client had not all of it, the next write to the socket fails, which ends the child as well.
+        """
+        if session.told.rdb_only and self.target is SnapshotTarget.SOCKETS:
+            self._may_be_taken = True
 
     def stop_unless(self, is_wanted: bool) -> None:
         """Order the child to be stopped if nobody waits for it any more, as Redis does.
 
         `is_wanted`: a replica needs it although its RDB connection has hung up (Pairs.has_unsettled).
         """
-        if self.state is SnapshotState.RUNNING and not self.is_awaited and not is_wanted:
+        if self.state is SnapshotState.RUNNING and not self.is_awaited and not is_wanted and not self._may_be_taken:
             self._move(SnapshotTrigger.UNWANT)
             self._events.append(StopSnapshot())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -144,6 +145,37 @@ def test_redis_cli_rdb(lab: Lab, filled: Node, tmp_path: Path) -> None:
     real = lab.start("redis7", dump=target)
     real.wait_loaded()
     compare.assert_equal(filled, real)
+
+
+def _said(node: Node, seen: int) -> list[str]:
+    """The sentences of a master's log from character `seen` on, without what its children, the addresses of clients
+    and verbose lines say."""
+    lines = re.findall(r"^\d+:M .*? [*#] (.*)$", node.log()[seen:], re.MULTILINE)
+    return [re.sub(r" \(rdb-channel\)| by pid .*| \(cause: .*", "", line) for line in lines]
+
+
+OF_OURS = ("Full resync requested", "Replication backlog created")
+"""Lines that differ from Redis's by intent: why a full resync was requested, and the ids of the stream."""
+OF_A_RACE = ("Diskless rdb transfer, done reading from pipe", "RDB transfer completed, rdb only replica")
+"""Lines of a diskless dump that depend on whether the child ends before the client hangs up, and on Redis's pipe."""
+
+
+@pytest.mark.parametrize(("diskless", "flag"), [("yes", "--rdb"), ("yes", "--functions-rdb"), ("no", "--rdb")])
+def test_a_dump_of_redis_cli_is_no_failure_in_the_log(lab: Lab, tmp_path: Path, diskless: str, flag: str) -> None:
+    """What the log of Redis 8 says of it ours says as well, and nothing of a child that was killed. The end of the
+    connection and that of the child may come in either order."""
+    said = []
+    apart = OF_OURS + (OF_A_RACE if diskless == "yes" else ())
+    for kind in ("redis8", "pyrepl"):
+        master = lab.start(kind, directives={"repl-diskless-sync": diskless})
+        master.call("SET", "a", "1")
+        seen = len(master.log())
+        cli(master, flag, tmp_path / f"{kind}.rdb")
+        master.wait_log(" terminated with success")
+        master.wait_log(" lost.")
+        said.append(sorted(line for line in _said(master, seen) if not line.startswith(apart)))
+    real, ours = said
+    assert ours == real
 
 
 def test_redis_cli_functions_rdb(lab: Lab, tmp_path: Path) -> None:

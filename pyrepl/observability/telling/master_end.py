@@ -44,7 +44,7 @@ from pyrepl.replication import events as machine
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.history import History
 from pyrepl.replication.psync import Cause, Reason, Request
-from pyrepl.replication.session import Session
+from pyrepl.replication.session import RDB_ONLY, Session
 
 MAX_EXPECTED = 1024
 """Syncs whose second connection has not come yet, and that are remembered by the replica's address."""
@@ -353,6 +353,8 @@ class MasterEnd:
             self._say(sync_lines.timed_out_line(address, event.reason.detail))
         elif cause is Cause.SNAPSHOT_FAILED:
             self._say(events.SyncSnapshotFailed())
+        elif event.reason.detail == RDB_ONLY:
+            self._say(events.RdbOnlyDone(address))
         elif cause is Cause.PROTOCOL:
             self._say(events.ReplicaCut(event.text, _line_of(replica.client, now)))
 

@@ -277,6 +277,21 @@ def test_the_child_is_stopped_when_nobody_waits_for_it() -> None:
     assert third.state is SessionState.WAIT_SNAPSHOT_START and bench.started() is not None
 
 
+def test_the_child_of_one_that_wants_the_snapshot_alone_ends_by_itself() -> None:
+    bench = Bench(diskless_delay_s=0.0)
+    one = bench.connect(capa="capa eof rdb-only 1")
+    bench.events()
+    bench.roster.snapshot_started(0.0)
+    bench.roster.remove(one, 1.0)
+    assert bench.events() == [], "it may have read all of it"
+    bench.roster.snapshot_ended(True, 2.0)
+    other = bench.connect(capa="capa eof")
+    bench.events()
+    bench.roster.snapshot_started(2.0)
+    bench.roster.remove(other, 3.0)
+    assert bench.events() == [StopSnapshot()]
+
+
 def test_replicas_gone_before_the_fork_are_left_out() -> None:
     bench = Bench(diskless=False)
     one = bench.connect()

@@ -27,7 +27,7 @@ from pyrepl.replication.events import (
 )
 from pyrepl.replication.history import History
 from pyrepl.replication.psync import ASK_FOR_ALL, Cause, Reason, Request
-from pyrepl.replication.session import Session, SessionOptions
+from pyrepl.replication.session import RDB_ONLY, Session, SessionOptions
 from pyrepl.units import Offset, ReplId
 from tests.unit.observability.telling.heard import Heard
 
@@ -318,6 +318,11 @@ def test_a_replica_is_in_step_once_it_may_have_the_stream(bench: Bench, streams:
 def test_why_a_replica_is_cut(bench: Bench, cause: Cause, line: str) -> None:
     bench.end.tell(CloseSession(Reason(cause, detail="online"), "it talks"), replica(bench.session()), 1.0)
     assert len(bench.said) == bool(line) and "".join(bench.texts()).startswith(line)
+
+
+def test_one_that_wanted_the_snapshot_alone_has_it(bench: Bench) -> None:
+    bench.end.tell(CloseSession(Reason(Cause.STOPPED, detail=RDB_ONLY), "done"), replica(bench.session()), 1.0)
+    assert bench.texts() == ["RDB transfer completed, rdb only replica (10.0.0.2:7001) should be disconnected asap"]
 
 
 def test_a_connection_that_ended(bench: Bench) -> None:
