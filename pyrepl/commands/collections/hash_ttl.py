@@ -3,7 +3,7 @@
 Error texts and replies are Redis 8.2's. Commands that read or write values together with times (HGETEX, HSETEX,
 HGETDEL) are in `hash_ttl_values`. The removal of expired fields is in `keyspace.field_expiry`.
 
-| reply per field | HEXPIRE and its like | HTTL and its like | HPERSIST |
+| reply per field | the four HEXPIRE commands | the four HTTL commands | HPERSIST |
 |---|---|---|---|
 | -2 | no such field | no such field | no such field |
 | -1 | | no time to live | no time to live |

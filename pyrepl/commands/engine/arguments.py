@@ -133,10 +133,10 @@ def timeout_ms_argument(text: bytes, now_ms: int) -> int:
 
 
 def expire_time_argument(text: bytes, command_name: str, unit_ms: int, base_ms: int) -> int:
-    """The Unix ms at which a key written by SET EX and its like expires (SET, SETEX, PSETEX, GETEX).
+    """The Unix time in ms at which a key expires, from the number in SET, SETEX, PSETEX, GETEX or MSETEX.
 
-    `unit_ms` is 1000 for seconds and 1 for ms; `base_ms` is now for a span and 0 for a point in time. Spans and points
-    must be positive and may not overflow 64 bits.
+    `unit_ms` is 1000 for seconds and 1 for ms; `base_ms` is now for a span and 0 for a point in time. The number must
+    be positive, and the time must fit into 64 bits. `command_name` is in lower case, for the error.
     """
     number = integer_argument(text)
     if number <= 0 or number > INT64_MAX // unit_ms:
@@ -148,7 +148,7 @@ def expire_time_argument(text: bytes, command_name: str, unit_ms: int, base_ms: 
 
 
 def expire_point_argument(text: bytes, command_name: str, unit_ms: int, base_ms: int) -> int:
-    """As `expire_time_argument`, for EXPIRE and its like, which allow zero, negative spans and times in the past."""
+    """As `expire_time_argument`, for EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT, which allow zero and negative numbers."""
     number = integer_argument(text)
     if number * unit_ms > INT64_MAX - base_ms or number < -(-INT64_MIN // unit_ms):
         raise invalid_expire_time(command_name)

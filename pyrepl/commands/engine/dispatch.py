@@ -51,7 +51,9 @@ _HTTP_WORDS: Final = frozenset({b"POST", b"HOST:"})
 """First words of an HTTP request: a browser that was tricked into talking to us sends them (Redis 3.2.7: cross protocol
 scripting)."""
 _PROPAGATES: Final = WRITE | MAY_REPLICATE
+"""A command with one of these flags is propagated as it came when it has changed something."""
 _EVICTIONS_AT_ONCE: Final = 16
+"""How many keys are evicted between two looks at the clock."""
 _EVICTION_S: Final = 0.0005
 """How many seconds a command waits at most for evictions before it; later commands and the cron evict on (Redis's
 default tenacity)."""
@@ -243,6 +245,7 @@ class Dispatcher(Runner):
             raise
 
     def _failed(self, call: Call, entry: Entry, error: CommandError) -> None:
+        """Count a command that raised CommandError. It has changed nothing, so nothing is propagated."""
         entry.stats.failed_calls += 1
         self._node.stats.count_error(str(error))
         call.propagated = None
@@ -333,6 +336,7 @@ class Dispatcher(Runner):
         return memory.is_over and not memory.full
 
     def _entry(self, row: Command, skip: int) -> Entry:
+        """The entry of a row, with those of its subcommands; the row's name has `skip` words."""
         entry = Entry(row, self._node.stats.of(row.wire_name), skip)
         for name, child in row.subcommands.items():
             entry.children[name] = self._entry(child, skip + 1)
@@ -359,6 +363,7 @@ class Dispatcher(Runner):
         return entry
 
     def _execute_guarded(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
+        """As `execute`, while the client is guarded or the node has conditions: check the gates, and queue in MULTI."""
         client = call.client
         client.last_command = entry.wire_name
         memory = self._node.memory
@@ -433,6 +438,10 @@ class Dispatcher(Runner):
         return settled
 
     def _propagate(self, call: Call, entry: Entry, raw: bytes, *, changed: bool) -> None:
+        """Put what one command propagates into the stream, or into the unit of the call that it runs inside.
+
+        `raw` are the command's own bytes, which are propagated if it has `changed` something and was not rewritten.
+        """
         rewritten = call.propagated
         call.propagated = None
         unit = call.unit
@@ -484,6 +493,7 @@ class Dispatcher(Runner):
         outer.client.write_cut = self._node.stream_end
 
     def _show_monitors(self, client: Client, argv: list[bytes], entry: Entry) -> None:
+        """Send a command to the clients in MONITOR, without the words of one that holds passwords."""
         if not entry.flags & (NO_MONITOR | ADMIN):
             self._node.show_monitors(client, argv, secret=bool(entry.flags & NO_AUTH and entry.row.name != "QUIT"))
 

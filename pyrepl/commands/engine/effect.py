@@ -1,6 +1,7 @@
 """The base class of effects: a command returns one when it needs the daemon to act. The effects are in `effects`.
 
-It has a module of its own, as classes of compiled modules (`call` and its like) cannot be bases of others.
+It has a module of its own, because a class of a compiled module (such as `call`) cannot be the base of a class that is
+not compiled.
 """
 
 from __future__ import annotations

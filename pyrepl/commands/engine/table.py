@@ -1,7 +1,7 @@
 """The command table: one row per command, from which COMMAND, arity and flag checks, keys and propagation derive.
 
 A family module writes its commands as functions under `@command(...)`; the decorator turns each into a `Command` row,
-and `Table` gathers the rows of the modules it is given. How a row is executed stands in `dispatch`.
+and `Table` gathers the rows of the modules it is given. `dispatch` executes a row.
 
 Rules on the numbers are Redis's (COMMAND INFO, 7.0): arity counts the command's own name, a negative one is a minimum;
 key positions count from the name at 0, a negative last one counts from the end.
@@ -22,15 +22,20 @@ if TYPE_CHECKING:
 WRITE: Final = 1 << 0
 """May change the keyspace; propagated if it did."""
 READONLY: Final = 1 << 1
+"""Reads the keyspace and never changes it."""
 DENYOOM: Final = 1 << 2
+"""May need more memory; refused while used memory is over maxmemory and nothing can be evicted."""
 ADMIN: Final = 1 << 3
+"""For operators; not shown by MONITOR."""
 PUBSUB: Final = 1 << 4
 NOSCRIPT: Final = 1 << 5
+"""Not allowed in scripts."""
 LOADING: Final = 1 << 6
 """Allowed while the data set loads."""
 STALE: Final = 1 << 7
 """Allowed on a replica whose link is down when replica-serve-stale-data is no."""
 FAST: Final = 1 << 8
+"""Takes O(1) or O(log n); shown to clients, without effect here."""
 NO_AUTH: Final = 1 << 9
 """Allowed before AUTH."""
 NO_MULTI: Final = 1 << 10
@@ -38,12 +43,14 @@ NO_MULTI: Final = 1 << 10
 NO_MONITOR: Final = 1 << 11
 """Not shown by MONITOR."""
 NO_SLOWLOG: Final = 1 << 12
+"""Not put into the slow log (EXEC, whose queued commands are put there themselves)."""
 MAY_REPLICATE: Final = 1 << 13
 """Goes to the replicas although it writes no key (PUBLISH)."""
 BLOCKING: Final = 1 << 14
 NOW_IN_MULTI: Final = 1 << 15
 """Executed at once between MULTI and EXEC (EXEC, DISCARD, MULTI, WATCH, QUIT, RESET)."""
 MOVABLE_KEYS: Final = 1 << 16
+"""Its arguments decide where the keys stand; clients must ask COMMAND GETKEYS."""
 ARBITRARY_KEYS: Final = 1 << 17
 """Looks at keys that it does not name. The keys that it finds expired do not depend on each other, so their deletions
 are propagated one by one (Redis 7.2, TOUCHES_ARBITRARY_KEYS, which COMMAND does not show)."""
@@ -245,7 +252,7 @@ def container(name: str, *, group: str, since: str = "1.0.0", summary: str = "")
 class Table:
     """The rows of some modules, by name.
 
-    Lookup is by the exact bytes a client sent, any mixture of cases.
+    A name is looked up as the client sent it, in any mixture of upper and lower case.
     """
 
     def __init__(self, modules: Iterable[ModuleType]) -> None:
