@@ -3,26 +3,26 @@
 A verb takes the database and the key. Only the verb knows whether the hash there is packed, plain or absent. It notes
 the change, counts hits and misses where it only reads, removes the key with the last field, and raises CommandError
 WRONGTYPE when another type is stored. A new hash is packed if it is small, and stays packed as long as only `put`,
-`put_pairs`, `get`, `get_several`, `flat`, `everything` and `size` are called for it. A packed hash has no times to
-live.
+`put_pairs`, `get`, `get_several`, `flat`, `everything`, `names`, `contents`, `size` and `check` are called for it. A
+packed hash has no times to live.
 
-All verbs but `size` and `discard` see a hash without its expired fields (`field_expiry`). Verbs that take a `Found`
-need the one that `find` or `read` has just returned.
+All verbs but `size`, `discard` and `check` see a hash without its expired fields (`field_expiry`). Nothing that a verb
+returns is stored any more: callers may keep and change it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
+from pyrepl.keyspace.collection_scan import ContentScan
 from pyrepl.keyspace.database import Database, Expiry
 from pyrepl.keyspace.field_expiry import find_hash, read_hash, visible_hash
 from pyrepl.keyspace.packed import PackedHash
+from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.keyspace.values import HashValue, Value, wrong_type
 from pyrepl.rdb import edits
-
-Found = HashValue
-"""The hash that `find` and `read` return. Commands only hand it to verbs of this module; the verbs look into it."""
 
 NO_FIELD: Final = -2
 NO_TTL: Final = -1
@@ -150,20 +150,17 @@ def _settle(db: Database, key: bytes, value: HashValue, count: int) -> None:
 # ------------------------------------------------------------------ getting
 
 
-def find(db: Database, key: bytes) -> Found | None:
-    """The hash to write to; None without one."""
-    return find_hash(db, key)
+def check(db: Database, key: bytes) -> None:
+    """Raise CommandError WRONGTYPE when another type is stored: for commands that refuse it before their arguments."""
+    kept = db.find_kept(key)
+    if kept is not None and type(kept) is not PackedHash and type(kept) is not HashValue:
+        raise wrong_type()
 
 
-def read(db: Database, key: bytes) -> Found | None:
-    """The hash to read from; None without one. It may be a copy: never change it."""
-    return read_hash(db, key)
-
-
-def read_fields(db: Database, key: bytes) -> dict[bytes, bytes] | None:
-    """The fields with their contents. It may be the stored dict or a copy: never change it. None without a hash."""
+def scan(db: Database, key: bytes) -> ContentScan[bytes] | None:
+    """Reads the fields with their contents by cursor; None without a hash."""
     value = read_hash(db, key)
-    return None if value is None else value.fields
+    return None if value is None else ContentScan(db, key, value.fields)
 
 
 def written(db: Database, key: bytes, field: bytes) -> bytes | None:
@@ -172,13 +169,18 @@ def written(db: Database, key: bytes, field: bytes) -> bytes | None:
     return None if value is None else value.fields.get(field)
 
 
-def contents(value: Found, names: Sequence[bytes]) -> list[bytes | None]:
-    """The contents of several fields of a hash, None for a field that does not exist."""
-    return [value.fields.get(field) for field in names]
+def written_several(db: Database, key: bytes, names: Sequence[bytes]) -> list[bytes | None]:
+    """As `written`, for several fields."""
+    return _contents(find_hash(db, key), names)
+
+
+def _contents(value: HashValue | None, names: Sequence[bytes]) -> list[bytes | None]:
+    """The contents of several fields, None for a field that does not exist."""
+    return [None] * len(names) if value is None else [value.fields.get(name) for name in names]
 
 
 def get(db: Database, key: bytes, field: bytes) -> bytes | None:
-    """One field's content, None without it. Unlike `read`, it copies no hash with expired fields on a replica."""
+    """One field's content, None without it. It copies no hash with expired fields on a replica, as other verbs do."""
     kept = db.read_kept(key)
     if type(kept) is PackedHash:
         content: bytes | None = edits.field_value(kept, field)
@@ -199,15 +201,11 @@ def get_several(db: Database, key: bytes, names: tuple[bytes, ...]) -> list[byte
     kept = db.read_kept(key)
     if type(kept) is PackedHash:
         return [edits.field_value(kept, name) for name in names]
-    value = _visible(db, key, kept)
-    if value is None:
-        return [None] * len(names)
-    fields = value.fields
-    return [fields.get(name) for name in names]
+    return _contents(_visible(db, key, kept), names)
 
 
 def _visible(db: Database, key: bytes, kept: Value | None) -> HashValue | None:
-    """The hash that `read` would return, from the value that `read_kept` returned, which is no packed hash."""
+    """The hash that `read_hash` would return, from the value that `read_kept` returned, which is no packed hash."""
     if kept is None:
         return None
     if not isinstance(kept, HashValue):
@@ -239,6 +237,57 @@ def everything(db: Database, key: bytes) -> dict[bytes, bytes]:
     return {} if value is None else dict(value.fields)
 
 
+def names(db: Database, key: bytes) -> list[bytes]:
+    """All fields: a copy; [] without a hash."""
+    kept = db.read_kept(key)
+    if type(kept) is PackedHash:
+        return edits.elements(kept, 0, len(kept))[::2]
+    value = _visible(db, key, kept)
+    return [] if value is None else list(value.fields)
+
+
+def contents(db: Database, key: bytes) -> list[bytes]:
+    """The contents of all fields, in the order of `names`: a copy; [] without a hash."""
+    kept = db.read_kept(key)
+    if type(kept) is PackedHash:
+        return edits.elements(kept, 0, len(kept))[1::2]
+    value = _visible(db, key, kept)
+    return [] if value is None else list(value.fields.values())
+
+
+def pick(db: Database, key: bytes, below: Below) -> bytes | None:
+    """A uniformly random field; None without a hash. O(size), as a dict has no positions."""
+    value = read_hash(db, key)
+    if value is None:
+        return None
+    return next(islice(value.fields, below(len(value.fields)), None))
+
+
+def sample(db: Database, key: bytes, count: int, below: Below) -> list[bytes]:
+    """`count` different fields in random order, all fields if there are no more; -`count` fields with repetitions if
+    `count` is negative. [] without a hash. O(size)."""
+    value = read_hash(db, key)
+    return [] if value is None else _sample(value.fields, count, below)
+
+
+def sample_pairs(db: Database, key: bytes, count: int, below: Below) -> list[tuple[bytes, bytes]]:
+    """As `sample`, each field with its content."""
+    value = read_hash(db, key)
+    if value is None:
+        return []
+    fields = value.fields
+    return [(name, fields[name]) for name in _sample(fields, count, below)]
+
+
+def _sample(fields: dict[bytes, bytes], count: int, below: Below) -> list[bytes]:
+    every = list(fields)
+    if count >= len(every):
+        return every
+    if count < 0:
+        return [every[below(len(every))] for _ in range(-count)]
+    return [every[position] for position in distinct_positions(count, len(every), below)]
+
+
 def size(db: Database, key: bytes) -> int:
     """How many fields there are, with expired fields that are not removed yet (Redis 8.2); 0 without a hash."""
     kept = db.read_kept(key)
@@ -268,8 +317,11 @@ def discard(db: Database, key: bytes, names: tuple[bytes, ...]) -> int:
     return removed
 
 
-def take(db: Database, key: bytes, value: HashValue, names: tuple[bytes, ...]) -> list[bytes | None]:
+def take(db: Database, key: bytes, names: Sequence[bytes]) -> list[bytes | None]:
     """Remove fields and return the contents that they had, None for a field that did not exist."""
+    value = find_hash(db, key)
+    if value is None:
+        return [None] * len(names)
     found: list[bytes | None] = []
     removed = 0
     for field in names:
@@ -283,14 +335,28 @@ def take(db: Database, key: bytes, value: HashValue, names: tuple[bytes, ...]) -
 # ------------------------------------------------------------------ times to live
 
 
-def expire(
-    db: Database, key: bytes, value: HashValue, names: Sequence[bytes], at_ms: int, condition: bytes
-) -> list[int]:
+def expire(db: Database, key: bytes, names: Sequence[bytes], at_ms: int, condition: bytes) -> list[int]:
     """Set when fields expire if `condition` (NX, XX, GT, LT or empty) holds. If `at_ms` has passed, a master deletes
     the field instead.
 
     Returns NO_FIELD, NOT_MET, DONE or DELETED for each field. The caller propagates to the replicas.
     """
+    value = find_hash(db, key)
+    return [NO_FIELD] * len(names) if value is None else _expire(db, key, value, names, at_ms, condition)
+
+
+def get_expiring(db: Database, key: bytes, names: Sequence[bytes], at_ms: int) -> tuple[list[bytes | None], list[int]]:
+    """The contents of fields as `written_several` gives them, and the outcomes of `expire` without a condition."""
+    value = find_hash(db, key)
+    if value is None:
+        return [None] * len(names), [NO_FIELD] * len(names)
+    found = _contents(value, names)
+    return found, _expire(db, key, value, names, at_ms, b"")
+
+
+def _expire(
+    db: Database, key: bytes, value: HashValue, names: Sequence[bytes], at_ms: int, condition: bytes
+) -> list[int]:
     outcomes = [_expire_field(db, value, field, at_ms, condition) for field in names]
     if DONE in outcomes:
         db.volatile_hashes.add(key)
@@ -323,8 +389,21 @@ def _holds(condition: bytes, old_ms: int | None, at_ms: int) -> bool:
     return old_ms is None or at_ms < old_ms
 
 
-def persist(db: Database, key: bytes, value: HashValue, names: Sequence[bytes]) -> list[int]:
+def persist(db: Database, key: bytes, names: Sequence[bytes]) -> list[int]:
     """Take away the times to live of fields; NO_FIELD, NO_TTL or DONE for each field."""
+    value = find_hash(db, key)
+    return [NO_FIELD] * len(names) if value is None else _persist(db, key, value, names)
+
+
+def get_persisting(db: Database, key: bytes, names: Sequence[bytes]) -> tuple[list[bytes | None], list[int]]:
+    """The contents of fields as `written_several` gives them, and the outcomes of `persist`."""
+    value = find_hash(db, key)
+    if value is None:
+        return [None] * len(names), [NO_FIELD] * len(names)
+    return _contents(value, names), _persist(db, key, value, names)
+
+
+def _persist(db: Database, key: bytes, value: HashValue, names: Sequence[bytes]) -> list[int]:
     outcomes: list[int] = []
     for field in names:
         if field not in value.fields:
@@ -336,8 +415,11 @@ def persist(db: Database, key: bytes, value: HashValue, names: Sequence[bytes]) 
     return outcomes
 
 
-def expiries(value: HashValue, names: Sequence[bytes]) -> list[int]:
+def expiries(db: Database, key: bytes, names: Sequence[bytes]) -> list[int]:
     """For each field: when it expires (Unix ms, not negative), NO_FIELD or NO_TTL."""
+    value = read_hash(db, key)
+    if value is None:
+        return [NO_FIELD] * len(names)
     times: list[int] = []
     for field in names:
         at_ms = value.expiry(field)

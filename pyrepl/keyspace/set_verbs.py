@@ -3,13 +3,16 @@
 A verb takes the database and the key. Only the verb knows whether the set there is packed, plain or absent. It notes
 the change, counts hits and misses where it only reads, removes the key with the last member, and raises CommandError
 WRONGTYPE when another type is stored. Only a set that came with a snapshot is packed, until a verb is called for it:
-every verb unpacks it.
+every verb unpacks it. Nothing that a verb returns is stored any more: callers may keep and change it.
+
+Intersections, unions and differences stand in `set_algebra`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyrepl.keyspace.collection_scan import ElementScan
 from pyrepl.keyspace.database import Database
 from pyrepl.keyspace.sampling import Below
 from pyrepl.keyspace.values import SetValue, wrong_type
@@ -145,16 +148,37 @@ def sample(db: Database, key: bytes, count: int, below: Below) -> list[bytes]:
     return [] if value is None else value.sample(count, below)
 
 
-def read_members(db: Database, key: bytes) -> set[bytes] | None:
-    """The members as they are stored: never change them. None without a set."""
+def listed(db: Database, key: bytes) -> list[bytes]:
+    """All members: a copy; [] without a set."""
     value = db.read_as(SetValue, key)
-    return None if value is None else value.members
+    return [] if value is None else list(value.members)
+
+
+def everything(db: Database, key: bytes) -> frozenset[bytes]:
+    """As `listed`, as a set."""
+    value = db.read_as(SetValue, key)
+    return frozenset() if value is None else frozenset(value.members)
+
+
+def scan(db: Database, key: bytes) -> ElementScan | None:
+    """Reads the members by cursor; None without a set."""
+    value = db.read_as(SetValue, key)
+    return None if value is None else ElementScan(db, key, value.members)
 
 
 def contains(db: Database, key: bytes, member: bytes) -> bool:
     """Is `member` in the set?"""
     value = db.read_as(SetValue, key)
     return value is not None and member in value.members
+
+
+def contains_several(db: Database, key: bytes, members: Sequence[bytes]) -> list[int]:
+    """For each of several members: 1 if it is in the set, else 0."""
+    value = db.read_as(SetValue, key)
+    if value is None:
+        return [0] * len(members)
+    present = value.members
+    return [int(member in present) for member in members]
 
 
 def size(db: Database, key: bytes) -> int:

@@ -4,7 +4,10 @@ A verb takes the database and the key. Only the verb knows whether the sorted se
 notes the change, counts hits and misses where it only reads, removes the key with the last member, and raises
 CommandError WRONGTYPE when another type is stored. A new sorted set is packed if it is small, and stays packed as long
 as only `add`, `increment`, `score`, `scores` and `size` are called for it. `add_several` unpacks a sorted set, and
-packs it again, or packs a new one, if it is small.
+packs it again, or packs a new one, if it is small. Nothing that a verb returns is stored any more: callers may keep and
+change it.
+
+Unions, intersections and differences stand in `zset_algebra`.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.collection_scan import ContentScan
 from pyrepl.keyspace.database import Database
 from pyrepl.keyspace.packed import PackedZset
 from pyrepl.keyspace.sampling import Below, distinct_positions
@@ -195,10 +199,10 @@ def store(db: Database, key: bytes, scores: dict[bytes, float]) -> None:
 # ------------------------------------------------------------------ asking
 
 
-def read_members(db: Database, key: bytes) -> dict[bytes, float] | None:
-    """The members with their scores as they are stored: never change them. None without a sorted set."""
+def scan(db: Database, key: bytes) -> ContentScan[float] | None:
+    """Reads the members with their scores by cursor; None without a sorted set."""
     value = db.read_as(ZsetValue, key)
-    return None if value is None else value.scores
+    return None if value is None else ContentScan(db, key, value.scores)
 
 
 def between(db: Database, key: bytes, span: Span, window: Window) -> list[tuple[float, bytes]]:

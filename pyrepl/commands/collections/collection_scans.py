@@ -9,6 +9,8 @@ A large collection must be put in order before its first piece can be answered. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyrepl.commands.engine.arguments import cursor_argument, scan_options
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.effect import Effect
@@ -18,9 +20,16 @@ from pyrepl.commands.engine.table import FIRST_ARG, READONLY, command
 from pyrepl.commands.keys.scan import scan_elements
 from pyrepl.commands.zsets.replies import flat_scores
 from pyrepl.keyspace import hash_verbs, set_verbs, zset_verbs
+from pyrepl.keyspace.collection_scan import ElementScan
+from pyrepl.resp.reply import Reply
 
 ScanReply = list[bytes | list[bytes]]
 """[next cursor, elements]; a next cursor of 0 means that the scan is complete."""
+
+
+def _in_slices(call: Call, scan: ElementScan, answer: Callable[[], Reply | Effect]) -> Effect:
+    """Make the order of a large collection in slices, then answer."""
+    return InSlices(ElementsJob(call.keyspace.scans, scan.order_making(), answer))
 
 
 @command("HSCAN", arity=-3, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.8.0")
@@ -31,17 +40,17 @@ def hscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply |
 
 def _hscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
-    fields = hash_verbs.read_fields(call.db, key)
+    fields = hash_verbs.scan(call.db, key)
     if fields is None:
         return [b"0", []]
     shared, names_only = _without_flag(options, b"NOVALUES")
     chosen = scan_options(shared)
-    if call.keyspace.scans.is_far(call.db.index, key, fields, place, chosen.count):
-        return InSlices(ElementsJob(call.keyspace, fields, lambda: _hscan(call, key, cursor, options)))
-    next_cursor, names = scan_elements(call, key, fields.keys(), place, chosen)
+    if fields.is_far(place, chosen.count):
+        return _in_slices(call, fields, lambda: _hscan(call, key, cursor, options))
+    next_cursor, names = scan_elements(fields, place, chosen)
     if names_only:
         return [next_cursor, names]
-    return [next_cursor, [part for name in names for part in (name, fields[name])]]
+    return [next_cursor, [part for name in names for part in (name, fields.content(name))]]
 
 
 def _without_flag(options: tuple[bytes, ...], flag: bytes) -> tuple[list[bytes], bool]:
@@ -67,13 +76,13 @@ def sscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply |
 
 def _sscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
-    everyone = set_verbs.read_members(call.db, key)
+    everyone = set_verbs.scan(call.db, key)
     if everyone is None:
         return [b"0", []]
     chosen = scan_options(options)
-    if call.keyspace.scans.is_far(call.db.index, key, everyone, place, chosen.count):
-        return InSlices(ElementsJob(call.keyspace, everyone, lambda: _sscan(call, key, cursor, options)))
-    next_cursor, members = scan_elements(call, key, everyone, place, chosen)
+    if everyone.is_far(place, chosen.count):
+        return _in_slices(call, everyone, lambda: _sscan(call, key, cursor, options))
+    next_cursor, members = scan_elements(everyone, place, chosen)
     return [next_cursor, members]
 
 
@@ -85,11 +94,11 @@ def zscan(call: Call, key: bytes, cursor: bytes, *options: bytes) -> ScanReply |
 
 def _zscan(call: Call, key: bytes, cursor: bytes, options: tuple[bytes, ...]) -> ScanReply | Effect:
     place = cursor_argument(cursor)
-    scores = zset_verbs.read_members(call.db, key)
+    scores = zset_verbs.scan(call.db, key)
     if scores is None:
         return [b"0", []]
     chosen = scan_options(options)
-    if call.keyspace.scans.is_far(call.db.index, key, scores, place, chosen.count):
-        return InSlices(ElementsJob(call.keyspace, scores, lambda: _zscan(call, key, cursor, options)))
-    next_cursor, members = scan_elements(call, key, scores.keys(), place, chosen)
-    return [next_cursor, flat_scores([(scores[member], member) for member in members])]
+    if scores.is_far(place, chosen.count):
+        return _in_slices(call, scores, lambda: _zscan(call, key, cursor, options))
+    next_cursor, members = scan_elements(scores, place, chosen)
+    return [next_cursor, flat_scores([(scores.content(member), member) for member in members])]

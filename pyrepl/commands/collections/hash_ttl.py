@@ -21,7 +21,7 @@ from pyrepl.commands.collections.hash_fields import counted_fields, field_expiry
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.table import FAST, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.keyspace import hash_verbs
-from pyrepl.keyspace.hash_verbs import DELETED, DONE, NO_FIELD
+from pyrepl.keyspace.hash_verbs import DELETED, DONE
 
 _CONDITIONS: Final = (b"NX", b"XX", b"GT", b"LT")
 _SECOND_MS: Final = 1000
@@ -60,13 +60,11 @@ def _expire(
     A replica's clock differs, so what is propagated are points in time: one HPEXPIREAT for the fields whose time was
     set, and one HDEL for each field that was deleted because its time is past.
     """
-    value = hash_verbs.find(call.db, key)
+    hash_verbs.check(call.db, key)
     at_ms = field_expiry_argument(text, name, unit_ms, base_ms)
     condition = options[0].upper() if options[0].upper() in _CONDITIONS else b""
     names = counted_fields(options[1:] if condition else options, _COUNT_COMPLAINT)
-    if value is None:
-        return [NO_FIELD] * len(names)
-    outcomes = hash_verbs.expire(call.db, key, value, names, at_ms, condition)
+    outcomes = hash_verbs.expire(call.db, key, names, at_ms, condition)
     expired = [field for field, outcome in zip(names, outcomes) if outcome == DONE]
     if expired:
         head = [b"HPEXPIREAT", key, b"%d" % at_ms, *([condition] if condition else [])]
@@ -87,9 +85,8 @@ def propagate_deletions(call: Call, key: bytes, fields: Iterable[bytes]) -> None
 @command("HPERSIST", arity=-5, flags=WRITE | FAST, keys=FIRST_ARG, group="hash", since="7.4.0")
 def hpersist(call: Call, key: bytes, *options: bytes) -> list[int]:
     """Take away the times to live of hash fields."""
-    value = hash_verbs.find(call.db, key)
-    names = counted_fields(options)
-    return [NO_FIELD] * len(names) if value is None else hash_verbs.persist(call.db, key, value, names)
+    hash_verbs.check(call.db, key)
+    return hash_verbs.persist(call.db, key, counted_fields(options))
 
 
 @command("HTTL", arity=-5, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="7.4.0")
@@ -118,9 +115,6 @@ def hpexpiretime(call: Call, key: bytes, *options: bytes) -> list[int]:
 
 def _times(call: Call, key: bytes, options: tuple[bytes, ...], base_ms: int, unit_ms: int) -> list[int]:
     """The answer for each field: when it expires, in units of `unit_ms` after `base_ms`, rounded up; else -1 or -2."""
-    value = hash_verbs.read(call.db, key)
-    names = counted_fields(options)
-    if value is None:
-        return [NO_FIELD] * len(names)
-    times = hash_verbs.expiries(value, names)
+    hash_verbs.check(call.db, key)
+    times = hash_verbs.expiries(call.db, key, counted_fields(options))
     return [at_ms if at_ms < 0 else (at_ms - base_ms + unit_ms - 1) // unit_ms for at_ms in times]

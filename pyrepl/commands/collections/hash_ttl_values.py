@@ -40,11 +40,9 @@ def hgetdel(call: Call, key: bytes, *options: bytes) -> list[bytes | None]:
 
     Propagates as HDEL.
     """
-    value = hash_verbs.find(call.db, key)
+    hash_verbs.check(call.db, key)
     names = counted_fields(options)
-    if value is None:
-        return [None] * len(names)
-    found = hash_verbs.take(call.db, key, value, names)
+    found = hash_verbs.take(call.db, key, names)
     if found.count(None) < len(found):
         call.rewrite(b"HDEL", key, *names)
     return found
@@ -56,43 +54,34 @@ def hgetex(call: Call, key: bytes, *options: bytes) -> list[bytes | None]:
 
     Propagates as HPEXPIREAT, HPERSIST or HDEL.
     """
-    value = hash_verbs.find(call.db, key)
+    hash_verbs.check(call.db, key)
     word = options[0].upper()
-    at_ms: int | None = None
     if word in _UNITS:
         at_ms = _point(call, word, options[1], "hgetex")
-        names = counted_fields(options[2:])
-    else:
-        names = counted_fields(options[1:] if word == b"PERSIST" else options)
-    if value is None:
-        return [None] * len(names)
-    if at_ms is not None:
-        return _expire_read(call, key, value, names, at_ms)
-    found = hash_verbs.contents(value, names)
+        return _get_expiring(call, key, counted_fields(options[2:]), at_ms)
     if word == b"PERSIST":
-        _persist_read(call, key, value, names)
-    return found
+        return _get_persisting(call, key, counted_fields(options[1:]))
+    return hash_verbs.written_several(call.db, key, counted_fields(options))
 
 
-def _expire_read(
-    call: Call, key: bytes, value: hash_verbs.Found, names: tuple[bytes, ...], at_ms: int
-) -> list[bytes | None]:
+def _get_expiring(call: Call, key: bytes, names: tuple[bytes, ...], at_ms: int) -> list[bytes | None]:
     """The values of fields, which get a new time to live. When `at_ms` is past they are deleted instead.
 
     A field that the client named twice may be deleted by the first mention; the second then answers null.
     """
-    contents = hash_verbs.contents(value, names)
-    outcomes = hash_verbs.expire(call.db, key, value, names, at_ms, b"")
+    contents, outcomes = hash_verbs.get_expiring(call.db, key, names, at_ms)
     if DONE in outcomes:
         call.rewrite(b"HPEXPIREAT", key, b"%d" % at_ms, b"FIELDS", b"%d" % len(names), *names)
     propagate_deletions(call, key, [field for field, outcome in zip(names, outcomes) if outcome == DELETED])
     return [None if outcome == NO_FIELD else content for content, outcome in zip(contents, outcomes)]
 
 
-def _persist_read(call: Call, key: bytes, value: hash_verbs.Found, names: tuple[bytes, ...]) -> None:
-    """Remove the times to live of these fields, and propagate that if any had one."""
-    if DONE in hash_verbs.persist(call.db, key, value, names):
+def _get_persisting(call: Call, key: bytes, names: tuple[bytes, ...]) -> list[bytes | None]:
+    """The values of fields, whose times to live are removed; propagated if any had one."""
+    contents, outcomes = hash_verbs.get_persisting(call.db, key, names)
+    if DONE in outcomes:
         call.rewrite(b"HPERSIST", key, b"FIELDS", b"%d" % len(names), *names)
+    return contents
 
 
 @final

@@ -7,16 +7,14 @@ Redis 7.0's.
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final, final
 
 from pyrepl.commands.engine.arguments import integer_argument, syntax_error
 from pyrepl.commands.engine.call import Call
-from pyrepl.commands.engine.key_counts import check_pick_count, pick_count_argument
+from pyrepl.commands.engine.key_counts import REPEATS_LIMIT, check_pick_count, pick_count_argument
 from pyrepl.commands.engine.table import DENYOOM, FAST, FIRST_ARG, READONLY, WRITE, Words, command
 from pyrepl.errors import CommandError
 from pyrepl.keyspace import hash_verbs
-from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.resp.doubles import LongDouble, format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, parse_integer
 from pyrepl.resp.reply import OK, Reply, Simple
@@ -83,14 +81,13 @@ def hgetall(call: Call, key: bytes) -> list[bytes] | dict[bytes, bytes]:
 @command("HKEYS", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hkeys(call: Call, key: bytes) -> list[bytes]:
     """All fields of a hash."""
-    return list(hash_verbs.read_fields(call.db, key) or ())
+    return hash_verbs.names(call.db, key)
 
 
 @command("HVALS", arity=2, flags=READONLY, keys=FIRST_ARG, group="hash", since="2.0.0")
 def hvals(call: Call, key: bytes) -> list[bytes]:
     """All values of a hash."""
-    fields = hash_verbs.read_fields(call.db, key)
-    return [] if fields is None else list(fields.values())
+    return hash_verbs.contents(call.db, key)
 
 
 @command("HLEN", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="hash", since="2.0.0")
@@ -169,18 +166,19 @@ def hrandfield(call: Call, key: bytes, *options: bytes) -> Reply:
 
     O(size): a dict has no access by position, so its fields are first copied to a list.
     """
-    count = _random_count(options) if options else 0
-    fields = hash_verbs.read_fields(call.db, key)
     below = call.random.below
     if not options:
-        return None if fields is None else next(islice(fields, below(len(fields)), None))
-    if fields is None:
-        return []
-    names = random_names(fields, count, below)
-    if len(options) < 2:
-        return names
-    pairs = [(name, fields[name]) for name in names]
-    return pairs if call.client.proto > 2 else [part for pair in pairs for part in pair]
+        return hash_verbs.pick(call.db, key, below)
+    count = _random_count(options)
+    if len(options) == 2:
+        pairs = hash_verbs.sample_pairs(call.db, key, count, below)
+        return pairs if call.client.proto > 2 else [part for pair in pairs for part in pair]
+    if count >= -REPEATS_LIMIT:
+        return hash_verbs.sample(call.db, key, count, below)
+    # Refused only where there is a hash.
+    if hash_verbs.pick(call.db, key, below) is not None:
+        check_pick_count(count, pairs=False)
+    return []
 
 
 def _random_count(options: tuple[bytes, ...]) -> int:
@@ -191,18 +189,3 @@ def _random_count(options: tuple[bytes, ...]) -> int:
     if len(options) == 2:
         check_pick_count(count, pairs=True)
     return count
-
-
-def random_names(fields: dict[bytes, bytes], count: int, below: Below) -> list[bytes]:
-    """Random names of fields: `count` different ones, or -`count` that may repeat when `count` is negative.
-
-    `fields` is not empty. When `count` reaches its size, all names are returned in the hash's order. Raises
-    CommandError for more than REPEATS_LIMIT repetitions.
-    """
-    if count >= len(fields):
-        return list(fields)
-    names = list(fields)
-    if count < 0:
-        check_pick_count(count, pairs=False)
-        return [names[below(len(names))] for _ in range(-count)]
-    return [names[position] for position in distinct_positions(count, len(names), below)]

@@ -53,13 +53,7 @@ def smove(call: Call, source: bytes, destination: bytes, member: bytes) -> int:
 @command("SMEMBERS", arity=2, flags=READONLY, keys=FIRST_ARG, group="set")
 def smembers(call: Call, key: bytes) -> Sequence[bytes] | Set[bytes]:
     """All members of a set."""
-    members = set_verbs.read_members(call.db, key)
-    return set_reply(call, set() if members is None else members)
-
-
-def set_reply(call: Call, members: Set[bytes]) -> Sequence[bytes] | Set[bytes]:
-    """A copy of `members` in the shape that the client's protocol encodes fastest."""
-    return list(members) if call.client.proto < 3 else frozenset(members)
+    return set_verbs.listed(call.db, key) if call.client.proto < 3 else set_verbs.everything(call.db, key)
 
 
 @command("SISMEMBER", arity=3, flags=READONLY | FAST, keys=FIRST_ARG, group="set")
@@ -71,10 +65,7 @@ def sismember(call: Call, key: bytes, member: bytes) -> int:
 @command("SMISMEMBER", arity=-3, flags=READONLY | FAST, keys=FIRST_ARG, group="set", since="6.2.0")
 def smismember(call: Call, key: bytes, *members: bytes) -> list[int]:
     """For each of several members whether it is in a set."""
-    present = set_verbs.read_members(call.db, key)
-    if present is None:
-        return [0] * len(members)
-    return [int(member in present) for member in members]
+    return set_verbs.contains_several(call.db, key, members)
 
 
 @command("SCARD", arity=2, flags=READONLY | FAST, keys=FIRST_ARG, group="set")
@@ -119,7 +110,7 @@ def _pop_counted(call: Call, key: bytes, counts: tuple[bytes, ...]) -> Sequence[
     everything = set_verbs.take_whole(call.db, key, count)
     if everything is not None:
         call.rewrite(deletions.of_replaced(call.node.settings), key)
-        return set_reply(call, everything)
+        return list(everything) if call.client.proto < 3 else everything
     taken = set_verbs.pop_several(call.db, key, count, call.random.below)
     for i in range(0, len(taken), REMOVED_AT_ONCE):
         call.rewrite(b"SREM", key, *taken[i : i + REMOVED_AT_ONCE])

@@ -7,18 +7,16 @@ not, as with SCAN; Redis blocks all clients instead. Within MULTI nothing is sli
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from itertools import islice
-from typing import Any, Final, Protocol, final
+from collections.abc import Callable
+from typing import Final, Protocol, final
 
 from pyrepl.commands.engine.effect import Effect
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.collection_scan import OrderMaking
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.digest import KeyspaceDigest
-from pyrepl.keyspace.scan import HashOrder
+from pyrepl.keyspace.scan import ElementScans
 from pyrepl.resp.reply import Reply, Simple
-from pyrepl.store.key_round import KeyRound
 
 FEW_KEYS: Final = 10_000
 """Up to this many keys, inclusive, a command walks all keys without slices, which takes a few milliseconds."""
@@ -123,45 +121,23 @@ def is_order_far(db: Database) -> bool:
 
 @final
 class ElementsJob:
-    """Makes the order of elements that HSCAN, SSCAN and ZSCAN need, before the first of them is answered.
+    """Makes the order of elements that HSCAN, SSCAN and ZSCAN need, before the first of them is answered."""
 
-    `elements` is a dict or a set. Python cannot go on iterating over a set that has changed. So a set is walked in
-    slices only while nothing in the keyspace changes; after a change all its members are copied at once.
-    """
+    __slots__ = ("_answer", "_making", "_scans")
 
-    __slots__ = ("_answer", "_dirty", "_keyspace", "_members", "_order", "_restarts", "_round", "_taken")
-
-    _STEP: Final = 1000
-
-    def __init__(
-        self, keyspace: Keyspace, elements: dict[bytes, Any] | set[bytes], answer: Callable[[], Reply | Effect]
-    ) -> None:
-        """`answer` makes the reply. It is called once, while `keyspace.scans` is offered the order."""
-        self._keyspace = keyspace
+    def __init__(self, scans: ElementScans, making: OrderMaking, answer: Callable[[], Reply | Effect]) -> None:
+        """`answer` makes the reply. It is called once, while `scans` is offered the order."""
+        self._scans = scans
+        self._making = making
         self._answer = answer
-        self._order = HashOrder()
-        self._round: KeyRound | None = None
-        self._restarts = 0
-        self._members: set[bytes] | None = None
-        """The set that `_taken` iterates over, as long as nothing has changed."""
-        self._taken: Iterator[bytes] = iter(())
-        self._dirty = keyspace.dirty
-        if isinstance(elements, dict):
-            self._round = KeyRound(elements, exact=True)
-        else:
-            self._members = elements
-            self._taken = iter(elements)
 
     def step(self) -> bool:
         """See Job."""
-        found = self._next_members() if self._round is None else self._next_fields(self._round)
-        self._order.add(found)
-        return not found
+        return self._making.step()
 
     def reply(self) -> Reply:
         """See Job."""
-        scans = self._keyspace.scans
-        scans.offer(self._order)
+        self._scans.offer(self._making.order)
         try:
             answer = self._answer()
             assert not isinstance(answer, Effect)
@@ -169,25 +145,7 @@ class ElementsJob:
         except CommandError as error:
             return error
         finally:
-            scans.offer(None)
-
-    def _next_fields(self, fields: KeyRound) -> list[bytes]:
-        found = fields.take(self._STEP)
-        if fields.restarts != self._restarts:
-            self._restarts = fields.restarts
-            self._order = HashOrder()
-        return found
-
-    def _next_members(self) -> list[bytes]:
-        if self._members is None or self._dirty == self._keyspace.dirty:
-            # A set that has expired may be emptied without counting as a change: then Python raises RuntimeError here.
-            with suppress(RuntimeError):
-                return list(islice(self._taken, self._STEP))
-        assert self._members is not None
-        self._order = HashOrder()
-        self._taken = iter(list(self._members))
-        self._members = None
-        return list(islice(self._taken, self._STEP))
+            self._scans.offer(None)
 
 
 @final

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from pyrepl.commands.engine.arguments import ScanOptions, cursor_argument, scan_options
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.effect import Effect
@@ -14,8 +12,8 @@ from pyrepl.commands.engine.effects import InSlices
 from pyrepl.commands.engine.slices import OrderJob, is_order_far
 from pyrepl.commands.engine.table import ARBITRARY_KEYS, READONLY, command
 from pyrepl.glob import Glob
+from pyrepl.keyspace.collection_scan import ElementScan
 from pyrepl.keyspace.packed import kept_type_name
-from pyrepl.keyspace.scan import SMALL_COLLECTION
 
 ScanReply = list[bytes | list[bytes]]
 """[next cursor, keys]; a next cursor of 0 means that the scan is complete."""
@@ -46,17 +44,13 @@ def _is_wanted(call: Call, key: bytes, options: ScanOptions) -> bool:
     return value is not None and options.type_name == kept_type_name(value).encode()
 
 
-def scan_elements(
-    call: Call, key: bytes, elements: Collection[bytes], cursor: int, options: ScanOptions
-) -> tuple[bytes, list[bytes]]:
+def scan_elements(scan: ElementScan, cursor: int, options: ScanOptions) -> tuple[bytes, list[bytes]]:
     """(next cursor, the next elements that match MATCH) of one collection.
 
-    `elements` are the members of a set or sorted set, or the fields of a hash. `cursor` comes from `cursor_argument`,
-    `options` from `scan_options`. An element that was removed since the scan began is not returned.
+    `cursor` comes from `cursor_argument`, `options` from `scan_options`. An element that was removed since the scan
+    began is not returned.
     """
-    next_cursor, found = call.keyspace.scans.window(call.db.index, key, elements, cursor, options.count)
+    next_cursor, found = scan.window(cursor, options.count)
     if options.pattern is not None:
         found = list(filter(Glob(options.pattern).matches, found))
-    if cursor or len(elements) > SMALL_COLLECTION:
-        found = [element for element in found if element in elements]
     return b"%d" % next_cursor, found

@@ -8,6 +8,7 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace import hash_verbs, list_verbs, set_verbs, zset_verbs
 from pyrepl.keyspace.database import Database, Expiry, Keyspace
 from pyrepl.keyspace.elements import read_elements, read_field, read_string
+from pyrepl.keyspace.values import HashValue
 
 
 @pytest.fixture
@@ -39,9 +40,7 @@ def test_strings(db: Database) -> None:
 
 
 def test_fields(db: Database) -> None:
-    value = hash_verbs.find(db, b"hash")
-    assert value is not None
-    value.expire_at(b"g", 100)
+    db.put(b"hash", HashValue({b"f": b"1", b"g": b"2"}, {b"g": 100}))
     assert read_field(db, b"hash", b"f") == b"1"
     assert read_field(db, b"hash", b"g") is None
     db.keyspace.expiry = Expiry.IGNORE

@@ -35,7 +35,8 @@ def test_whatever_form_it_has(db: Database, stored: SetValue | PackedSet | Packe
     assert set_verbs.add_several(db, b"k", [b"3", b"4", b"4"]) == 1
     assert set_verbs.size(db, b"k") == 4
     assert set_verbs.contains(db, b"k", b"2")
-    assert set_verbs.read_members(db, b"k") == {b"1", b"2", b"3", b"4"}
+    assert set_verbs.everything(db, b"k") == set(set_verbs.listed(db, b"k")) == {b"1", b"2", b"3", b"4"}
+    assert set_verbs.contains_several(db, b"k", (b"2", b"9", b"4")) == [1, 0, 1]
     assert set_verbs.discard(db, b"k", [b"1", b"9", b"1"]) == 1
     assert db.keyspace.dirty == 3
     assert set_verbs.discard(db, b"k", [b"2", b"3", b"4"]) == 3
@@ -50,11 +51,13 @@ def test_nothing_is_there(db: Database) -> None:
     assert set_verbs.take_whole(db, b"k", 5) is None
     assert set_verbs.pop_several(db, b"k", 5, last) == []
     assert set_verbs.pick(db, b"k", last) is None
-    assert set_verbs.read_members(db, b"k") is None
+    assert set_verbs.listed(db, b"k") == [] and set_verbs.everything(db, b"k") == frozenset()
+    assert set_verbs.scan(db, b"k") is None
     assert not set_verbs.contains(db, b"k", b"a")
+    assert set_verbs.contains_several(db, b"k", (b"a", b"b")) == [0, 0]
     set_verbs.store(db, b"k", set())
     assert db.store.values == {}
-    assert (db.keyspace.dirty, db.keyspace.misses) == (0, 4)
+    assert (db.keyspace.dirty, db.keyspace.misses) == (0, 7)
     assert set_verbs.add(db, b"k", b"a") == 1
     assert set_verbs.add_several(db, b"other", [b"a", b"b", b"a"]) == 2
     assert db.keyspace.dirty == 3
@@ -84,8 +87,11 @@ VERBS: list[Callable[[Database], object]] = [
     lambda db: set_verbs.pick(db, b"k", last),
     lambda db: set_verbs.pick_several(db, b"k", 2, last),
     lambda db: set_verbs.sample(db, b"k", 2, last),
-    lambda db: set_verbs.read_members(db, b"k"),
+    lambda db: set_verbs.listed(db, b"k"),
+    lambda db: set_verbs.everything(db, b"k"),
+    lambda db: set_verbs.scan(db, b"k"),
     lambda db: set_verbs.contains(db, b"k", b"a"),
+    lambda db: set_verbs.contains_several(db, b"k", (b"a",)),
     lambda db: set_verbs.size(db, b"k"),
 ]
 
@@ -138,7 +144,7 @@ def test_the_last_one_popped_takes_the_key_along(db: Database) -> None:
 def test_storing_nothing_deletes(db: Database) -> None:
     db.put(b"k", b"text")
     set_verbs.store(db, b"k", {b"a"})
-    assert set_verbs.read_members(db, b"k") == {b"a"}
+    assert set_verbs.everything(db, b"k") == {b"a"}
     set_verbs.store(db, b"k", set())
     assert db.store.values == {}
     assert db.keyspace.dirty == 2

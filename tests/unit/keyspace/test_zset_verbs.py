@@ -123,7 +123,7 @@ def test_nothing_is_there(db: Database) -> None:
     assert zset_verbs.discard(db, b"k", (b"a",)) == zset_verbs.size(db, b"k") == 0
     assert zset_verbs.pop_several(db, b"k", 1, True) is None
     assert zset_verbs.remove_between(db, b"k", RankRange(0, -1)) == 0
-    assert zset_verbs.read_members(db, b"k") is None
+    assert zset_verbs.scan(db, b"k") is None
     assert zset_verbs.score(db, b"k", b"a") is None
     assert zset_verbs.scores(db, b"k", (b"a", b"b")) == [None, None]
     assert zset_verbs.rank(db, b"k", b"a", False) is None
@@ -142,7 +142,8 @@ def test_ranges_and_random_members(db: Database, packed: bool) -> None:
     assert zset_verbs.between(db, b"k", RankRange(0, -1), Window()) == everything
     assert zset_verbs.between(db, b"k", RankRange(0, 0), Window(True)) == [(3.0, b"c")]
     assert zset_verbs.count_between(db, b"k", RankRange(1, 5)) == 2
-    assert zset_verbs.read_members(db, b"k") == {b"a": 1.0, b"b": 2.0, b"c": 3.0}
+    scan = zset_verbs.scan(db, b"k")
+    assert scan is not None and [(scan.content(member), member) for member in scan.window(0, 10)[1]] == everything
     assert zset_verbs.pick(db, b"k", first) == b"a"
     assert zset_verbs.pick_several(db, b"k", 2, first) == [(1.0, b"a")] * 2
     assert zset_verbs.sample(db, b"k", 9, first) == everything
@@ -156,7 +157,7 @@ VERBS: list[Callable[[Database], object]] = [
     lambda db: zset_verbs.increment(db, b"k", b"a", 1.0, Condition()),
     lambda db: zset_verbs.discard(db, b"k", (b"a",)),
     lambda db: zset_verbs.pop_several(db, b"k", 1, True),
-    lambda db: zset_verbs.read_members(db, b"k"),
+    lambda db: zset_verbs.scan(db, b"k"),
     lambda db: zset_verbs.between(db, b"k", RankRange(0, -1), Window()),
     lambda db: zset_verbs.count_between(db, b"k", RankRange(0, -1)),
     lambda db: zset_verbs.remove_between(db, b"k", RankRange(0, -1)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.commands.collections import hash_ttl, hashes
-from pyrepl.commands.collections.hashes import random_names
 from pyrepl.resp.reply import OK
 from tests.unit.commands.desk import START_MS, Desk
 
@@ -173,13 +172,6 @@ def test_bad_counts_of_random_fields(desk: Desk) -> None:
     assert desk.error("HRANDFIELD h 1 WITHVALUES x") == "ERR syntax error"
     assert desk.error("HRANDFIELD h -9223372036854775807") == "ERR value is out of range"
     assert desk.error("HRANDFIELD h 9223372036854775807 WITHVALUES") == "ERR value is out of range"
-
-
-def test_random_names_are_distinct_unless_asked_otherwise() -> None:
-    fields = {b"%d" % i: b"" for i in range(50)}
-    names = random_names(fields, 20, lambda n: n - 1)
-    assert len(names) == len(set(names)) == 20
-    assert random_names(fields, -3, lambda n: 0) == [b"0"] * 3
 
 
 def test_wrong_types_are_left_alone(desk: Desk) -> None:

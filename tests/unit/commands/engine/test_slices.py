@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-import pytest
-
 from pyrepl.commands.engine.slices import FEW_KEYS, DigestJob, ElementsJob, Job, KeysJob, OrderJob, is_order_far
 from pyrepl.errors import CommandError
 from pyrepl.glob import Glob
 from pyrepl.keyspace import borrowed_walk
+from pyrepl.keyspace.collection_scan import ElementScan
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.digest import keyspace_digest
-from pyrepl.keyspace.scan import ElementScans
 from pyrepl.resp.reply import Reply, Simple
 
 KEYS = 2500
@@ -143,64 +139,21 @@ def test_whether_an_order_is_to_be_made_first() -> None:
     assert not is_order_far(db)
 
 
-def _all_elements(scans: ElementScans, elements: Collection[bytes], first: tuple[int, list[bytes]]) -> list[bytes]:
-    cursor, found = first
-    while cursor:
-        cursor, more = scans.window(0, b"key", elements, cursor, 100)
-        found = found + more
-    return found
-
-
-@pytest.mark.parametrize("kind", [dict, set])
-def test_elements_in_the_order_of_a_scan(kind: type) -> None:
+def test_elements_in_the_order_of_a_scan() -> None:
     keyspace = Keyspace(1)
-    names = [b"%d" % number for number in range(4 * KEYS)]
-    elements = dict.fromkeys(names, b"") if kind is dict else set(names)
-    scans = keyspace.scans
-    assert scans.is_far(0, b"key", elements, 0, 10)
-    assert not scans.is_far(0, b"key", elements, 0, len(elements))
+    scan = ElementScan(keyspace.databases[0], b"key", {b"%d" % number for number in range(4 * KEYS)})
+    assert scan.is_far(0, 10)
     answers: list[tuple[int, list[bytes]]] = []
 
     def answer() -> int:
-        assert not scans.is_far(0, b"key", elements, 0, 10)
-        answers.append(scans.window(0, b"key", elements, 0, 10))
+        assert not scan.is_far(0, 10)
+        answers.append(scan.window(0, 10))
         return 7
 
-    steps, reply = _finish(ElementsJob(keyspace, elements, answer))
+    steps, reply = _finish(ElementsJob(keyspace.scans, scan.order_making(), answer))
     assert steps > 4 and reply == 7
-    assert not scans.is_far(0, b"key", elements, answers[0][0], 10)
-    found = _all_elements(scans, elements, answers[0])
-    assert sorted(found) == sorted(names)
-    assert found == [*_all_elements(scans, elements, scans.window(0, b"key", elements, 0, 10))]
-
-
-@pytest.mark.parametrize("kind", [dict, set])
-@pytest.mark.parametrize("counted", [True, False])
-def test_elements_that_stay_while_others_come_and_go(kind: type, counted: bool) -> None:
-    """Whether the changes are counted or, as with a value that is freed, not."""
-    keyspace = Keyspace(1)
-    names = [b"%d" % number for number in range(2 * KEYS)]
-    hashed, grouped = dict.fromkeys(names, b""), set(names)
-    elements = hashed if kind is dict else grouped
-    answers: list[tuple[int, list[bytes]]] = []
-
-    def answer() -> int:
-        answers.append(keyspace.scans.window(0, b"key", elements, 0, 9))
-        return 0
-
-    job = ElementsJob(keyspace, elements, answer)
-    job.step()
-    for name in names[::2]:
-        hashed.pop(name)
-        grouped.discard(name)
-    for number in range(3 * KEYS):
-        hashed[b"new%d" % number] = b""
-        grouped.add(b"new%d" % number)
-    keyspace.dirty += counted
-    _finish(job)
-    found = _all_elements(keyspace.scans, elements, answers[0])
-    assert set(names[1::2]) <= set(found)
-    assert len(found) == len(set(found))
+    assert len(answers) == 1 and not scan.is_far(answers[0][0], 10)
+    assert scan.is_far(0, 10), "the order is no longer offered"
 
 
 def test_an_error_is_its_reply() -> None:
@@ -208,6 +161,7 @@ def test_an_error_is_its_reply() -> None:
         raise CommandError("WRONGTYPE it became something else")
 
     keyspace = Keyspace(1)
-    error = _finish(ElementsJob(keyspace, {b"a"}, refuse))[1]
+    scan = ElementScan(keyspace.databases[0], b"key", {b"a"})
+    error = _finish(ElementsJob(keyspace.scans, scan.order_making(), refuse))[1]
     assert isinstance(error, CommandError) and str(error).startswith("WRONGTYPE")
     assert keyspace.scans.window(0, b"key", {b"b"}, 0, 10) == (0, [b"b"])

@@ -2,48 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pyrepl.commands.collections import sets
 from pyrepl.commands.zsets import ranges as zset_ranges
 from pyrepl.commands.zsets import store as zset_store
 from pyrepl.commands.zsets import zsets
-from pyrepl.commands.zsets.store import AGGREGATES, Input, Request, difference, intersection, union
 from tests.unit.commands.desk import Desk
-
-MAPS = st.dictionaries(st.sampled_from([b"a", b"b", b"c"]), st.integers(-3, 3).map(float))
-
-
-@settings(max_examples=120)
-@given(
-    st.lists(st.tuples(MAPS, st.sampled_from([1.0, 2.0, -0.5])), min_size=1, max_size=3),
-    st.sampled_from(sorted(AGGREGATES)),
-)
-def test_operations_agree_with_a_plain_model(sources: list[tuple[dict[bytes, float], float]], aggregate: bytes) -> None:
-    inputs = [Input(scores) for scores, _ in sources]
-    for source, (_, weight) in zip(inputs, sources):
-        source.weight = weight
-    request = Request(inputs)
-    request.aggregate = AGGREGATES[aggregate]
-    folds: dict[bytes, Callable[[list[float]], float]] = {b"SUM": sum, b"MIN": min, b"MAX": max}
-    fold = folds[aggregate]
-    members = {member for scores, _ in sources for member in scores}
-    weighed = {
-        member: [scores[member] * weight for scores, weight in sources if member in scores] for member in members
-    }
-    assert union(request) == {member: fold(scores) for member, scores in weighed.items()}
-    assert intersection(request) == {
-        member: fold(scores) for member, scores in weighed.items() if len(scores) == len(sources)
-    }
-    assert difference(request) == {
-        member: score
-        for member, score in sources[0][0].items()
-        if not any(member in scores for scores, _ in sources[1:])
-    }
 
 
 @pytest.fixture
