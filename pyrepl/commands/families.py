@@ -31,7 +31,7 @@ from pyrepl.commands.node import (
     slowlog,
 )
 from pyrepl.commands.session import client_admin, connection, pubsub, transactions
-from pyrepl.commands.strings import bitfields, bits, comparisons, lcs, strings
+from pyrepl.commands.strings import bitfields, bits, comparisons, hyperloglogs, lcs, strings
 from pyrepl.commands.xstreams import (
     claims as stream_claims,
 )
@@ -72,6 +72,7 @@ LISTED: Final[tuple[ModuleType, ...]] = (
     bits,
     bitfields,
     lcs,
+    hyperloglogs,
     lists,
     list_edits,
     sets,

@@ -478,6 +478,9 @@ class Encodings:
     zset_max_listpack_value = Directive(
         Memory(0), 64, "Bytes of a member up to which a sorted set is compact.", aliases=("zset-max-ziplist-value",)
     )
+    hll_sparse_max_bytes = Directive(
+        Memory(0), 3000, "Bytes beyond which a HyperLogLog becomes dense, which is 12 KiB; 0: each is dense."
+    )
     stream_node_max_bytes = Directive(Memory(0), 4096, "Bytes in a node of a stream; 0: no limit.")
     stream_node_max_entries = Directive(Integer(0, LONG_MAX), 100, "Entries in a node of a stream; 0: no limit.")
     stream_idmp_duration = Directive(

@@ -45,7 +45,7 @@ import pyrepl.commands
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.commands.engine.effect import Effect
-from pyrepl.commands.engine.effects import Flushed
+from pyrepl.commands.engine.effects import Flushed, SettingsChanged
 from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
@@ -186,7 +186,7 @@ class Ours:
 
     @staticmethod
     def _perform(call: Call, effect: Effect) -> Reply:
-        if isinstance(effect, Flushed):
+        if isinstance(effect, Flushed | SettingsChanged):
             return OK
         return CommandError(f"ERR {type(effect).__name__} needs a daemon")
 

@@ -39,6 +39,8 @@ _OF_GROUP: Final = {
     "generic": "keyspace",
     "string": "string",
     "bitmap": "bitmap",
+    "hyperloglog": "hyperloglog",
+    "geo": "geo",
     "list": "list",
     "set": "set",
     "sorted-set": "sortedset",

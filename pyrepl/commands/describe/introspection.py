@@ -14,7 +14,7 @@ from typing import Final
 from pyrepl.commands.describe.categories import CATEGORIES, categories
 from pyrepl.commands.describe.command_docs import Catalogue, docs_of, info_of, word_set
 from pyrepl.commands.describe.help import help_reply
-from pyrepl.commands.describe.key_specs import keys_with_flags
+from pyrepl.commands.describe.key_specs import ends_before_a_key, keys_with_flags
 from pyrepl.commands.engine.arguments import syntax_error
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.renaming import renamed_table
@@ -118,7 +118,7 @@ def _key_positions(call: Call, argv: tuple[bytes, ...]) -> tuple[Command, list[i
     if row.why_not_arity(len(argv)) is not None:
         raise CommandError("ERR Invalid number of arguments specified for command")
     positions = row.keys.positions(list(argv))
-    if not positions:
+    if not positions or ends_before_a_key(row, len(argv)):
         raise CommandError("ERR Invalid arguments specified for command")
     return row, positions
 

@@ -104,6 +104,11 @@ SYNTAX: Final[dict[str, str]] = {
         "INCRBY (encoding offset increment))]..."
     ),
     "BITFIELD_RO": "key [GET (encoding offset)+...]",
+    # hyperloglog
+    "PFADD": "key [element...]",
+    "PFCOUNT": "key...",
+    "PFMERGE": "destkey [sourcekey...]",
+    "PFDEBUG": "subcommand key",
     # string
     "LCS": "key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN]",
     # list

@@ -23,7 +23,7 @@ import re
 from typing import Final, NamedTuple, final
 
 _NAMES: Final = {
-    "key": "key newkey source destination destkey key1 key2 dst src",
+    "key": "key newkey source destination destkey sourcekey key1 key2 dst src",
     "integer": "bit client-id count cursor db decrement destination-db entries-added entries-read frequency increment"
     " index index1 index2 len limit maxage milliseconds min-match-len ms num-matches numfields numkeys numlocal"
     " numreplicas offset port protover rank seconds start end stop timeout ttl weight",

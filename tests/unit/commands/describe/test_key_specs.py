@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyrepl.commands.describe.key_specs import SPECS, KeySpec, Search, named_specs, specs_of
+from pyrepl.commands.describe.key_specs import SPECS, KeySpec, Search, ends_before_a_key, named_specs, specs_of
 from tests.unit.commands.rig import Rig, full_table
 
 ROWS = {row.name: row for parent in full_table() for row in (parent, *parent.subcommands.values())}
@@ -52,3 +52,9 @@ def test_keys_that_a_pattern_makes_are_no_arguments() -> None:
 def test_what_a_call_does(line: str, flags: list[str]) -> None:
     reply: Any = Rig().say(f"COMMAND GETKEYSANDFLAGS {line}")
     assert [" ".join(flag.text.decode() for flag in words) for _, words in reply] == flags
+
+
+def test_calls_that_end_before_a_key() -> None:
+    assert ends_before_a_key(ROWS["PFMERGE"], 2)
+    assert not ends_before_a_key(ROWS["PFMERGE"], 3)
+    assert not ends_before_a_key(ROWS["PFCOUNT"], 2)
