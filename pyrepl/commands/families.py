@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Final
 
 from pyrepl.commands.collections import (
+    blocking_lists,
     collection_scans,
     hash_ttl,
     hash_ttl_values,
@@ -53,9 +54,9 @@ from pyrepl.commands.xstreams import (
 from pyrepl.commands.xstreams import (
     streams,
 )
+from pyrepl.commands.zsets import blocking_zsets, zsets
 from pyrepl.commands.zsets import ranges as zset_ranges
 from pyrepl.commands.zsets import store as zset_store
-from pyrepl.commands.zsets import zsets
 
 LISTED: Final[tuple[ModuleType, ...]] = (
     connection,
@@ -75,6 +76,7 @@ LISTED: Final[tuple[ModuleType, ...]] = (
     hyperloglogs,
     lists,
     list_edits,
+    blocking_lists,
     sets,
     set_algebra,
     hashes,
@@ -83,6 +85,7 @@ LISTED: Final[tuple[ModuleType, ...]] = (
     zsets,
     zset_ranges,
     zset_store,
+    blocking_zsets,
     collection_scans,
     streams,
     stream_idmp,

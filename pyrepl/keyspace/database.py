@@ -370,10 +370,7 @@ class Database:
         """Delete all keys, and return how many there were. Clients that WATCH them are told."""
         store = self.store
         count = store.key_count
-        for key in self.watchers:
-            if store.holds(key):
-                for watcher in self.watchers[key]:
-                    watcher.dirty_cas = True
+        watched = [key for key in self.watchers if store.holds(key)]
         disposal = self.keyspace.disposal
         values, expires, order = store.clear()
         disposal.take_keys(values)
@@ -386,6 +383,7 @@ class Database:
         self.idmp_streams = set()
         self.accesses = {}
         self.own_ttls = {}
+        self._tell_watchers(watched)
         return count
 
     def take_over(self, fresh: Database) -> None:
@@ -393,14 +391,17 @@ class Database:
 
         Clients that WATCH keys that were here before, or keys that are here now, are told.
         """
-        for key in self.watchers:
-            if fresh.holds(key):
-                for watcher in self.watchers[key]:
-                    watcher.dirty_cas = True
         self.clear()
         self.store = fresh.store
         self.volatile_hashes, self.idmp_streams = fresh.volatile_hashes, fresh.idmp_streams
         self.accesses = fresh.accesses
+        self._tell_watchers([key for key in self.watchers if fresh.holds(key)])
+
+    def _tell_watchers(self, keys: list[bytes]) -> None:
+        """Tell those who watch one of `keys` that it has changed."""
+        for key in keys:
+            for watcher in self.watchers[key]:
+                watcher.dirty_cas = True
 
     @property
     def has_order(self) -> bool:

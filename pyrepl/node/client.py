@@ -116,7 +116,7 @@ class Client:
         """Does only the snapshot go over this connection, for a replica that gets the stream on another one?"""
         self.is_master_link: bool = False
         self.is_blocked: bool = False
-        """Does the client wait for a reply (WAIT)? Set only by `waiting`."""
+        """Does the client wait for a reply (WAIT, BLPOP)? Set only by `waiting`."""
         self.in_slices: bool = False
         """Is its command executed in slices between turns of the loop? Then its time is known only at the end."""
         self.no_evict: bool = False

@@ -36,27 +36,33 @@ class Condition(enum.Enum):
     """`Pause`."""
     TRACKED = "the memory limit has to hear of each command"
     """`MemoryLimit`."""
+    KEYS_READY = "clients that wait for keys are to be served before the next command"
+    """`Waiting`."""
 
 
 _NOT_OURS: Final = frozenset({Condition.REPLICA, Condition.REPLAYING})
+_FORBID_NOTHING: Final = frozenset({Condition.TRACKED, Condition.KEYS_READY})
 
 
 @final
 class Conditions:
     """The conditions that hold, and their sums.
 
-    Invariants: `guarded` is True exactly while any condition but TRACKED holds, `checked` while any holds;
-    `propagates` is False exactly while REPLICA or REPLAYING holds; `tracked` is True exactly while TRACKED holds.
+    Invariants: `guarded` is True exactly while any condition but TRACKED and KEYS_READY holds, `checked` while any
+    holds; `propagates` is False exactly while REPLICA or REPLAYING holds; `tracked` is True exactly while TRACKED
+    holds, `keys_ready` while KEYS_READY does.
     """
 
-    __slots__ = ("_holding", "checked", "guarded", "propagates", "tracked")
+    __slots__ = ("_holding", "checked", "guarded", "keys_ready", "propagates", "tracked")
 
     def __init__(self) -> None:
         self._holding: set[Condition] = set()
         self.guarded = False
         """May a condition forbid a command, or change what happens to its reply?"""
         self.checked = False
-        """Is `guarded` or `tracked` True?"""
+        """Is `guarded`, `tracked` or `keys_ready` True?"""
+        self.keys_ready = False
+        """Must `Waiting.serve_keys` be called before the next command?"""
         self.tracked = False
         """Must the memory limit hear of each command?"""
         self.propagates = True
@@ -71,5 +77,6 @@ class Conditions:
             self._holding.discard(condition)
         self.tracked = Condition.TRACKED in self._holding
         self.checked = bool(self._holding)
-        self.guarded = len(self._holding) > int(self.tracked)
+        self.keys_ready = Condition.KEYS_READY in self._holding
+        self.guarded = not self._holding <= _FORBID_NOTHING
         self.propagates = self._holding.isdisjoint(_NOT_OURS)

@@ -92,7 +92,7 @@ class Node:
         self.event_log = EventLogUse()
         self.pubsub = PubSub()
         self.pause = Pause(self.conditions)
-        self.waiting = Waiting()
+        self.waiting = Waiting(self.keyspace, self.conditions)
         self.streams = StreamState()
         self.clients: dict[int, Client] = {}
         self.monitors: set[int] = set()

@@ -13,7 +13,8 @@ A client has one wait at a time. A wait ends in exactly one of these ways; its k
 | the connection is gone | `forget` | nothing |
 
 Order: the client that came first is answered first, at each key as well. A client that waits for several keys is served
-once.
+once. A client whose command was tried again, and found nothing again, stands behind the others at all its keys, as in
+Redis, where it blocks anew.
 
 Not here: sockets, timers and the carrying out of answers (the daemon's `clients/waits.py`), which commands CLIENT
 PAUSE, FAILOVER and SHUTDOWN hold and until when (`pause`). Source of the rules: Redis 8.2, `blocked.c` and
@@ -24,10 +25,13 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Callable
 from typing import Final, NamedTuple, final
 
 from pyrepl.errors import CommandError
-from pyrepl.node.client import Client
+from pyrepl.keyspace.database import Keyspace
+from pyrepl.node.conditions import Condition, Conditions
+from pyrepl.node.key_queue import KeyQueue
 from pyrepl.node.pause import Pause
 from pyrepl.node.waits import KeysWait, Kind, PausedWait, Wait
 from pyrepl.resp.reply import NO_REPLY, Reply
@@ -53,18 +57,22 @@ class Waiting:
     which lets a client go on; call `tick` at `next_deadline()`.
 
     Invariants: `_waits` has the present wait of each client, in the order in which they came; `Client.is_blocked` is
-    True exactly while its client has a wait whose kind says so, and is written here alone; `_by_key` has exactly the
-    KeysWaits of `_waits`, and no key without one; each wait with a deadline is in `_deadlines`, where those that have
-    ended may still be, never more of them than _FEW_DEADLINES and as many again as wait.
+    True exactly while its client has a wait whose kind says so, and is written here alone; `_queues` have exactly the
+    KeysWaits of `_waits`, and no queue is empty; KEYS_READY holds exactly while `_ready` is not empty; each wait with a
+    deadline is in `_deadlines`, where those that have ended may still be, never more of them than _FEW_DEADLINES and as
+    many again as wait.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keyspace: Keyspace, conditions: Conditions) -> None:
         self.answers: Final[deque[Answer]] = deque()
         """The answers that the shell has to carry out; it takes them from the left."""
+        self._keyspace = keyspace
+        self._conditions = conditions
         self._waits: dict[int, Wait] = {}
-        self._by_key: dict[tuple[int, bytes], dict[int, KeysWait]] = {}
-        self._ready_keys: dict[tuple[int, bytes], None] = {}
-        """Keys that became ready and were not looked at since, in their order."""
+        self._queues: dict[tuple[int, bytes], KeyQueue] = {}
+        self._ready: dict[KeyQueue, None] = {}
+        """The queues of the keys that became ready and were not looked at since, in their order."""
+        self._watchers: list[Callable[[], None]] = []
         self._serving = False
         self._deadlines: list[tuple[float, int, Wait]] = []
         """A heap of (deadline, number, wait)."""
@@ -81,7 +89,7 @@ class Waiting:
             heapq.heappush(self._deadlines, (wait.deadline, self._begun, wait))
         if isinstance(wait, KeysWait):
             for place in wait.places:
-                self._by_key.setdefault(place, {})[client.id] = wait
+                self._queue_of(place).waits[client.id] = wait
 
     def forget(self, client_id: int) -> None:
         """The client is gone: drop its wait. Harmless if it had none."""
@@ -124,28 +132,24 @@ class Waiting:
 
     # ------------------------------------------------------------------ keys
 
-    @property
-    def has_keys(self) -> bool:
-        """Does any client wait for a key? While none does, `key_ready` need not be called."""
-        return bool(self._by_key)
+    def watch(self, told: Callable[[], None]) -> None:
+        """Have `told` called when keys become ready while none was: `serve_keys` is to be called soon."""
+        self._watchers.append(told)
 
     def key_ready(self, db_index: int, key: bytes) -> None:
-        """A key has changed so that a client's wait for it may end: the key came, grew, changed its type, was deleted.
+        """A key became ready by a change that WATCH does not hear of. All other changes are noticed without a call."""
+        queue = self._queues.get((db_index, key))
+        if queue is not None:
+            self._note_ready(queue)
 
-        `serve_keys` decides which clients are served, once the command or transaction that changed the key is over.
-        """
-        if (db_index, key) in self._by_key:
-            self._ready_keys[db_index, key] = None
-
-    def database_ready(self, db_index: int) -> None:
-        """As `key_ready`, for all keys of a database: its content was exchanged (SWAPDB, a load)."""
-        for place in self._by_key:
-            if place[0] == db_index:
-                self._ready_keys[place] = None
+    def key_counts(self) -> tuple[int, int]:
+        """How many keys clients wait for; and at how many of them a client waits that is tried again on any type."""
+        queues = self._queues.values()
+        return len(queues), sum(1 for queue in queues if any(wait.on_any_type for wait in queue.waits.values()))
 
     def serve_keys(self) -> None:
         """Serve the clients that wait for keys that became ready: key after key, at each key in the order in which the
-        clients came.
+        clients came. To be called when a command or transaction is over, before the next one.
 
         To serve a client may make other keys ready (BLMOVE); these are looked at afterwards. The loop ends, as a key
         can become ready again only when a client was served, and each client is served once.
@@ -153,20 +157,46 @@ class Waiting:
         assert not self._serving, "what serves a client may not serve others"
         self._serving = True
         try:
-            while self._ready_keys:
-                place = next(iter(self._ready_keys))
-                del self._ready_keys[place]
-                self._serve_at(place)
+            while self._ready:
+                queue = next(iter(self._ready))
+                del self._ready[queue]
+                self._serve_at(queue)
         finally:
             self._serving = False
+            self._conditions.note(Condition.KEYS_READY, bool(self._ready))
 
-    def _serve_at(self, place: tuple[int, bytes]) -> None:
-        for wait in list(self._by_key.get(place, {}).values()):
-            if self._waits.get(wait.client.id) is not wait:
+    def _serve_at(self, queue: KeyQueue) -> None:
+        for wait in list(queue.waits.values()):
+            if self._waits.get(wait.client.id) is not wait or not wait.wants(queue.type_name):
                 continue
-            served = wait.serve(*place)
+            served = wait.serve()
             if served is not None:
                 self._end(wait, served[0])
+            else:
+                self._begin_anew(wait)
+
+    def _begin_anew(self, wait: KeysWait) -> None:
+        """The wait goes on behind all others at its keys."""
+        for place in wait.places:
+            waits = self._queues[place].waits
+            del waits[wait.client.id]
+            waits[wait.client.id] = wait
+
+    def _queue_of(self, place: tuple[int, bytes]) -> KeyQueue:
+        """The queue at (database, key), made if nobody waits there yet."""
+        queue = self._queues.get(place)
+        if queue is None:
+            queue = KeyQueue(self._keyspace.databases[place[0]], place[1], self._note_ready)
+            self._queues[place] = queue
+        return queue
+
+    def _note_ready(self, queue: KeyQueue) -> None:
+        is_first = not self._ready
+        self._ready[queue] = None
+        if is_first and not self._serving:
+            self._conditions.note(Condition.KEYS_READY, True)
+            for told in self._watchers:
+                told()
 
     # ------------------------------------------------------------------ it has not come
 
@@ -209,18 +239,21 @@ class Waiting:
         del self._waits[client.id]
         client.is_blocked = False
         if isinstance(wait, KeysWait):
-            self._leave_keys(client, wait)
+            self._leave_keys(wait)
         if len(self._deadlines) > _FEW_DEADLINES + 2 * len(self._waits):
             self._deadlines = [entry for entry in self._deadlines if self._is_present(entry[2])]
             heapq.heapify(self._deadlines)
 
-    def _leave_keys(self, client: Client, wait: KeysWait) -> None:
+    def _leave_keys(self, wait: KeysWait) -> None:
         for place in wait.places:
-            waiting = self._by_key[place]
-            del waiting[client.id]
-            if not waiting:
-                del self._by_key[place]
-                self._ready_keys.pop(place, None)
+            queue = self._queues[place]
+            del queue.waits[wait.client.id]
+            if not queue.waits:
+                queue.close()
+                del self._queues[place]
+                self._ready.pop(queue, None)
+        if not self._ready and not self._serving and self._conditions.keys_ready:
+            self._conditions.note(Condition.KEYS_READY, False)
 
     def _is_present(self, wait: Wait) -> bool:
         return self._waits.get(wait.client.id) is wait

@@ -136,9 +136,11 @@ class FsyncedWait(Wait):
 class KeysWait(Wait):
     """A command that found nothing at its keys, and is tried again whenever one of them becomes ready.
 
-    `places` are (database, key). `serve(database, key)` tries the command again, and returns (its reply,), or None if
-    the command changed nothing and the client waits on. A command that is served may make other keys ready.
-    `late_reply` is the command's reply when there is nothing.
+    `places` are (database, key); `type_name` is the type, as TYPE names it, that a key must have for the command to be
+    tried again. With `on_any_type` it is tried again too when a key is deleted or gets another type, and then has an
+    error to tell (XREADGROUP: its group is gone). `serve()` tries the command again, and returns (its reply,), or None
+    if the client waits on. A command that is tried again may make other keys ready. `late_reply` is the command's reply
+    when there is nothing.
     """
 
     kind = Kind.KEYS
@@ -150,13 +152,22 @@ class KeysWait(Wait):
         client: Client,
         deadline: float | None,
         places: tuple[tuple[int, bytes], ...],
-        serve: Callable[[int, bytes], tuple[Reply] | None],
+        type_name: str,
+        serve: Callable[[], tuple[Reply] | None],
         late_reply: Reply,
+        *,
+        on_any_type: bool = False,
     ) -> None:
         super().__init__(client, deadline)
         self.places: Final = tuple(dict.fromkeys(places))
         self.serve: Final = serve
+        self.on_any_type: Final = on_any_type
+        self._type_name = type_name
         self._late_reply = late_reply
+
+    def wants(self, type_name: str | None) -> bool:
+        """Is the command to be tried again when one of its keys has this type, or is not there (None)?"""
+        return self.on_any_type or type_name == self._type_name
 
     def late(self) -> Reply:
         return self._late_reply

@@ -28,7 +28,6 @@ OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append",
 
 NOT_YET_GROUPS = {"scripting", "geo", "cluster"}
 NOT_YET = {
-    "blpop", "brpop", "brpoplpush", "blmove", "blmpop", "bzpopmin", "bzpopmax", "bzmpop",
     "acl", "acl|cat", "acl|deluser", "acl|dryrun", "acl|genpass", "acl|getuser", "acl|help", "acl|list", "acl|load",
     "acl|log", "acl|save", "acl|setuser", "acl|users", "acl|whoami",
     "client|tracking", "client|caching", "module", "module|help", "module|list", "module|load", "module|loadex",
@@ -145,6 +144,11 @@ def test_every_row_says_what_it_does() -> None:
         "ZDIFF 3 a b c",
         "ZMPOP 2 a b MIN",
         "LMPOP 2 a b LEFT",
+        "BLPOP a b 0",
+        "BLMPOP 0 2 a b LEFT",
+        "BZMPOP 0 2 a b MIN",
+        "BZPOPMAX a b 0",
+        "BLMOVE a b LEFT RIGHT 0",
         "SINTERCARD 1 a",
         "SINTERSTORE dst a b",
         "LMOVE a b LEFT RIGHT",

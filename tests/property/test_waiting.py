@@ -11,6 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from pyrepl.errors import CommandError
 from pyrepl.identity import UNASKED
+from pyrepl.keyspace import list_verbs
+from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client
 from pyrepl.node.conditions import Conditions
 from pyrepl.node.pause import Pause
@@ -46,13 +48,15 @@ class WaitingModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.waiting = Waiting()
+        self.keyspace = Keyspace(1)
+        self.db = self.keyspace.databases[0]
+        self.conditions = Conditions()
+        self.waiting = Waiting(self.keyspace, self.conditions)
         self.clients = [Client(number, "h:1", "h:2", 0.0, UNASKED) for number in range(8)]
         self.now = 0.0
         self.acked = 0
         self.pause = Pause(Conditions())
         self.lists: dict[bytes, list[bytes]] = {}
-        self.real_lists: dict[bytes, list[bytes]] = {}
         self.ready_keys: list[bytes] = []
         self.present: list[Wait] = []
         self.goals: dict[Wait, bytes] = {}
@@ -71,19 +75,33 @@ class WaitingModel(RuleBasedStateMachine):
 
     @rule(number=NUMBERS, keys=st.lists(KEYS, min_size=1, max_size=3), span=st.none() | st.integers(1, 5))
     def block(self, number: int, keys: list[bytes], span: int | None) -> None:
+        """BLPOP. It begins only when there is nothing, so all that is ready is served first."""
+        self.command_is_over()
+        if any(self.lists.get(key) for key in keys):
+            return
+
+        def pop() -> tuple[Reply] | None:
+            for key in keys:
+                element = list_verbs.pop(self.db, key, True)
+                if element is not None:
+                    return ([key, element],)
+            return None
+
         places = tuple((0, key) for key in keys)
-        self._begin(KeysWait(self.clients[number], self._deadline(span), places, self._pop, None))
+        self._begin(KeysWait(self.clients[number], self._deadline(span), places, "list", pop, None))
 
     @rule(number=NUMBERS, source=KEYS, goal=KEYS)
     def block_to_move(self, number: int, source: bytes, goal: bytes) -> None:
-        def move(db: int, key: bytes) -> tuple[Reply] | None:
-            popped = self._pop(db, key)
-            if popped is not None:
-                self.real_lists.setdefault(goal, []).append(b"moved")
-                self.waiting.key_ready(db, goal)
-            return popped
+        """BLMOVE."""
+        self.command_is_over()
+        if self.lists.get(source):
+            return
 
-        wait = KeysWait(self.clients[number], None, ((0, source),), move, None)
+        def move() -> tuple[Reply] | None:
+            element = list_verbs.move(self.db, source, goal, True, False)
+            return None if element is None else (element,)
+
+        wait = KeysWait(self.clients[number], None, ((0, source),), "list", move, None)
         self.goals[wait] = goal
         self._begin(wait)
 
@@ -101,13 +119,17 @@ class WaitingModel(RuleBasedStateMachine):
 
     # ------------------------------------------------------------------ things happen
 
-    @rule(key=KEYS, count=st.integers(0, 3))
+    @rule(key=KEYS, count=st.integers(1, 3))
     def push(self, key: bytes, count: int) -> None:
-        for lists in (self.lists, self.real_lists):
-            lists.setdefault(key, []).extend([b"pushed"] * count)
-        self.waiting.key_ready(0, key)
-        if key not in self.ready_keys and any(self._wants(wait, key) for wait in self.present):
-            self.ready_keys.append(key)
+        list_verbs.extend(self.db, key, [b"pushed"] * count, False)
+        self._come(key, [b"pushed"] * count)
+
+    @rule(key=KEYS)
+    def delete(self, key: bytes) -> None:
+        """Within a transaction, a key may be gone again before anybody is served."""
+        if self.db.delete(key):
+            self.db.changed(key)
+        self.lists.pop(key, None)
 
     @rule()
     def command_is_over(self) -> None:
@@ -115,11 +137,17 @@ class WaitingModel(RuleBasedStateMachine):
         while self.ready_keys:
             key = self.ready_keys.pop(0)
             for wait in [wait for wait in self.present if self._wants(wait, key)]:
-                if self.lists.get(key):
-                    self._tell(wait, [key, self.lists[key].pop(0)])
-                    if wait in self.goals:
-                        self._moved(self.goals[wait])
-        assert self.lists == self.real_lists
+                if not self.lists.get(key):
+                    break
+                assert isinstance(wait, KeysWait)
+                taken_at = next(other for _, other in wait.places if self.lists.get(other))
+                element = self.lists[taken_at].pop(0)
+                goal = self.goals.get(wait)
+                self._tell(wait, [taken_at, element] if goal is None else element)
+                if goal is not None:
+                    self._come(goal, [element])
+        for key, elements in self.lists.items():
+            assert list_verbs.between(self.db, key, 0, -1) == elements
 
     @rule(more=st.integers(0, 3))
     def ack(self, more: int) -> None:
@@ -197,7 +225,9 @@ class WaitingModel(RuleBasedStateMachine):
         for client in self.clients:
             wait = self._wait_of(client.id)
             assert client.is_blocked is (wait is not None and wait.blocks)
-        assert self.waiting.has_keys is any(isinstance(wait, KeysWait) for wait in self.present)
+        keys = {key for wait in self.present if isinstance(wait, KeysWait) for _, key in wait.places}
+        assert self.waiting.key_counts() == (len(keys), 0)
+        assert self.conditions.keys_ready is bool(self.ready_keys)
         for kind in Kind:
             assert self.waiting.waits_of(kind) == [wait for wait in self.present if wait.kind is kind]
 
@@ -206,14 +236,10 @@ class WaitingModel(RuleBasedStateMachine):
 
     # ------------------------------------------------------------------ inside
 
-    def _pop(self, db: int, key: bytes) -> tuple[Reply] | None:
-        values = self.real_lists.get(key)
-        return ([key, values.pop(0)],) if values else None
-
-    def _moved(self, goal: bytes) -> None:
-        self.lists.setdefault(goal, []).append(b"moved")
-        if goal not in self.ready_keys and any(self._wants(wait, goal) for wait in self.present):
-            self.ready_keys.append(goal)
+    def _come(self, key: bytes, elements: list[bytes]) -> None:
+        self.lists.setdefault(key, []).extend(elements)
+        if key not in self.ready_keys and any(self._wants(wait, key) for wait in self.present):
+            self.ready_keys.append(key)
 
     def _wants(self, wait: Wait, key: bytes) -> bool:
         return isinstance(wait, KeysWait) and (0, key) in wait.places

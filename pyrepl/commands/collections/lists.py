@@ -1,7 +1,8 @@
-"""Commands on lists: pushing, popping, reading and moving elements. No blocking forms.
+"""Commands on lists: pushing, popping, reading and moving elements.
 
 The operations on a list are in `keyspace.list_verbs`. The commands that search a list or change its inside (LINSERT,
-LREM, LPOS, LSET) are in `list_edits`. Dirty counts, replies and error texts are Redis 7.0's.
+LREM, LPOS, LSET) are in `list_edits`, those that wait for elements in `blocking_lists`. Dirty counts, replies and error
+texts are Redis 7.0's.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def ltrim(call: Call, key: bytes, start: bytes, stop: bytes) -> Simple:
     return OK
 
 
-def _is_left(word: bytes) -> bool:
+def is_left(word: bytes) -> bool:
     """Is the word LEFT, in any case? Raises CommandError for a word that is neither LEFT nor RIGHT."""
     side = word.upper()
     if side == b"LEFT":
@@ -164,8 +165,8 @@ def _is_left(word: bytes) -> bool:
 @command("LMOVE", arity=5, flags=WRITE | DENYOOM, keys=FIRST_TWO, group="list", since="6.2.0")
 def lmove(call: Call, source: bytes, destination: bytes, from_side: bytes, to_side: bytes) -> bytes | None:
     """Move an element from one end of a list to one end of another, or of the same; the element."""
-    from_left = _is_left(from_side)
-    to_left = _is_left(to_side)
+    from_left = is_left(from_side)
+    to_left = is_left(to_side)
     return list_verbs.move(call.db, source, destination, from_left, to_left)
 
 
@@ -219,7 +220,11 @@ def lmpop(call: Call, *arguments: bytes) -> list[bytes | list[bytes]] | NullArra
 
     Propagates as LPOP or RPOP with a count.
     """
-    asked = multi_pop_arguments(arguments, (b"LEFT", b"RIGHT"))
+    return pop_of_several(call, multi_pop_arguments(arguments, (b"LEFT", b"RIGHT")))
+
+
+def pop_of_several(call: Call, asked: MultiPop) -> list[bytes | list[bytes]] | NullArray:
+    """LMPOP and BLMPOP: [the key of the first list that is there, its elements], or null; propagates as LMPOP does."""
     for key in asked.keys:
         taken = list_verbs.pop_several(call.db, key, asked.count, asked.which == 0)
         if taken is None:

@@ -106,8 +106,9 @@ def database_argument(text: bytes, count: int, complaint: str | None = None) -> 
     return number
 
 
-def timeout_argument(text: bytes) -> int:
-    """A blocking command's timeout in seconds with decimals, as ms rounded up; 0 means no timeout."""
+def timeout_argument(text: bytes, now_ms: int) -> int:
+    """A blocking command's timeout in seconds with decimals, as ms rounded up; 0 means no timeout. Its end, counted
+    from `now_ms` (Unix), must fit into 64 bits."""
     seconds = parse_long_double(text)
     if seconds is None:
         raise CommandError("ERR timeout is not a float or out of range")
@@ -116,7 +117,7 @@ def timeout_argument(text: bytes) -> int:
     span_ms = math.ceil(seconds.value * 1000)
     if span_ms < 0:
         raise CommandError("ERR timeout is negative")
-    if span_ms > INT64_MAX:
+    if span_ms > INT64_MAX - now_ms:
         raise CommandError("ERR timeout is out of range")
     return span_ms
 

@@ -70,6 +70,12 @@ class Call:
         """Does the command run inside another one (EXEC)? Then it must not wait."""
         return self.unit is not None
 
+    @property
+    def may_wait(self) -> bool:
+        """May the command hold its client until there is something at its keys? Not inside another command, and not in
+        our master's stream or a file."""
+        return self.unit is None and not self.client.is_master_link
+
     def nested(self) -> Call:
         """A call for commands that run inside this one, with a unit of its own. Only `nested.Nested` calls this."""
         inner = Call(self.node, self.client, self.random, self.runner)

@@ -106,6 +106,20 @@ class Dispatcher(Runner):
         """The Call that all commands of one client share."""
         return Call(self._node, client, self.random, self)
 
+    def execute_again(self, call: Call, argv: list[bytes]) -> Reply:
+        """As `execute`, for a command that waited and changed nothing so far; NO_REPLY if it goes on waiting.
+
+        The gates are asked again (Redis 7.2). The first execution was counted and shown to monitors, so this one is
+        not. What is changed must be told in other words (`Call.rewrite`) than the client's.
+        """
+        entry = self._resolve(argv)
+        refusal = why_not_now(self._node, call.client, entry.row, argv)
+        if refusal is not None:
+            return self._rejected(call.client, entry, CommandError(refusal))
+        reply = self._run_checked(call, entry, argv, b"")
+        entry.stats.calls -= 1
+        return reply
+
     def runs_queue(self, name: bytes) -> bool:
         """Is `name`, in any case, the name by which clients call EXEC?"""
         entry = self._by_name.get(name) or self._by_name.get(name.upper())

@@ -18,7 +18,7 @@ from typing import final
 from pyrepl.commands.engine.effect import Effect
 from pyrepl.commands.engine.slices import Job
 from pyrepl.observability.event import Event
-from pyrepl.resp.reply import OK, Simple
+from pyrepl.resp.reply import NULL_ARRAY, OK, Reply, Simple
 
 
 class SaveMode(enum.Enum):
@@ -124,6 +124,24 @@ class Wait(Effect):
 
     replicas: int
     timeout_ms: int
+
+
+@final
+class WaitForKeys(Effect):
+    """BLPOP and its like have found nothing at `keys` of the client's database: try the command `argv` again when one
+    of them becomes ready. Asked only where `call.may_wait`.
+
+    Later: the reply of the command that found something, `late_reply` after `timeout_ms` (0: no limit).
+    """
+
+    keys: tuple[bytes, ...]
+    type_name: str
+    """What is waited for, as TYPE names it: list, zset or stream."""
+    timeout_ms: int
+    argv: tuple[bytes, ...]
+    late_reply: Reply = NULL_ARRAY
+    on_any_type: bool = False
+    """Try again too when a key is deleted or gets another type (XREADGROUP, which then fails)."""
 
 
 @final

@@ -116,6 +116,7 @@ FIRST_ARG: Final = Keys(1, 1, 1)
 SECOND_ARG: Final = Keys(2, 2, 1)
 FIRST_TWO: Final = Keys(1, 2, 1)
 ALL_ARGS: Final = Keys(1, -1, 1)
+ALL_BUT_LAST: Final = Keys(1, -2, 1)
 EVERY_SECOND: Final = Keys(1, -1, 2)
 
 

@@ -168,7 +168,7 @@ def _is_on(word: bytes) -> bool:
 
 @command("CLIENT|UNBLOCK", arity=-3, flags=_ADMIN, group="connection", since="5.0.0")
 def client_unblock(call: Call, client_id: bytes, *reason: bytes) -> UnblockClient | int:
-    """Wake a client out of WAIT or WAITAOF, as if its time were over or with an error; 1 if it was waiting"""
+    """Wake a client that waits (BLPOP, XREAD, WAIT), as if its time were over or with an error; 1 if it was waiting"""
     if len(reason) > 1:
         raise subcommand_syntax_error("CLIENT", call.argv[1])
     if reason and reason[0].upper() not in (b"TIMEOUT", b"ERROR"):

@@ -94,6 +94,8 @@ def xgroup_destroy(call: Call, key: bytes, name: bytes) -> int:
     if _existing_stream(call, key).groups.pop(name, None) is None:
         return 0
     call.keyspace.dirty += 1
+    # Consumers that wait for entries of this group must hear that it is gone. WATCH does not (Redis 8.2).
+    call.node.waiting.key_ready(call.db.index, key)
     return 1
 
 

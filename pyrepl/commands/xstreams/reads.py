@@ -3,9 +3,10 @@
 With XREADGROUP `>` asks for new entries, any other id for the history: the entries that the consumer has pending. As in
 Redis, `>` is another spelling of the greatest id of all, so a client that spells out that id asks for new entries too.
 
-These commands do not wait yet. With BLOCK and nothing to answer they answer an error, as null would make the client ask
-again and again without a pause. Null is the answer without BLOCK and, as in Redis, inside MULTI. When there are
-entries, BLOCK has no effect.
+With BLOCK and nothing to answer these commands wait, and are tried again, whole, when one of the streams becomes ready
+(`WaitForKeys`). By `$` XREAD then means the id that it meant when the command came; by `+` it means the last entry of
+that moment. A waiting XREADGROUP fails with Redis's errors when its group or its stream is deleted, or the key gets
+another type. When there are entries, and inside MULTI, BLOCK has no effect.
 
 Propagation of XREADGROUP (Redis 8.2): each entry that was given out goes out as one XCLAIM, and the group's position
 as one XGROUP SETID with the count of entries read. Asking is enough to add a consumer to the group, whether there is an
@@ -20,6 +21,7 @@ from typing import Final, final
 
 from pyrepl.commands.engine.arguments import integer_argument, syntax_error, timeout_ms_argument
 from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.effects import WaitForKeys
 from pyrepl.commands.engine.table import BLOCKING, MOVABLE_KEYS, READONLY, WRITE, Keys, command
 from pyrepl.commands.xstreams.ids import FIRST_ID, LAST_ID, id_text, next_id, previous_id, strict_id
 from pyrepl.commands.xstreams.log import advance, between, find, last
@@ -69,19 +71,18 @@ class _Request:
     """The arguments of XREAD or XREADGROUP.
 
     `limit` is COUNT, None for all entries. `keys` and `ids` belong together in pairs; the ids are still text, as `$`
-    and `>` depend on the stream. `waits` is true when BLOCK is given. `group` is None for XREAD.
+    and `>` depend on the stream. `timeout_ms` is BLOCK, None without it, 0 for no limit. `group` is None for XREAD.
     """
 
-    __slots__ = ("consumer", "group", "ids", "keys", "limit", "name", "noack", "of_group", "waits")
+    __slots__ = ("consumer", "group", "ids", "keys", "limit", "noack", "of_group", "timeout_ms")
 
     def __init__(self, name: str) -> None:
-        self.name = name
         self.of_group = name == "xreadgroup"
         self.limit: int | None = None
         self.group: bytes | None = None
         self.consumer = b""
         self.noack = False
-        self.waits = False
+        self.timeout_ms: int | None = None
         self.keys: tuple[bytes, ...] = ()
         self.ids: tuple[bytes, ...] = ()
 
@@ -92,8 +93,7 @@ class _Request:
             word = words[at].upper()
             more = len(words) - at - 1
             if word == b"BLOCK" and more:
-                timeout_ms_argument(words[at + 1], now_ms)
-                self.waits = True
+                self.timeout_ms = timeout_ms_argument(words[at + 1], now_ms)
             elif word == b"COUNT" and more:
                 self.limit = max(0, integer_argument(words[at + 1])) or None
             elif word == b"STREAMS" and more:
@@ -124,8 +124,8 @@ class _Request:
 
 
 @command("XREAD", arity=-4, flags=READONLY | BLOCKING | MOVABLE_KEYS, keys=AFTER_STREAMS, group="stream", since="5.0.0")
-def xread(call: Call, *words: bytes) -> Reply:
-    """List the entries of several streams after given ids; null when there are none"""
+def xread(call: Call, *words: bytes) -> Reply | WaitForKeys:
+    """List the entries of several streams after given ids, or wait for some; null when there are none"""
     request = _Request("xread")
     request.parse(words, call.now_ms)
     starts = []
@@ -141,19 +141,19 @@ def xread(call: Call, *words: bytes) -> Reply:
         start = next_id(seen)
         if newest is not None and newest[0] > seen and start is not None:
             found.append((key, entries_reply(between(stream, start, stream.last_id, request.limit))))
-    if not found:
-        _check_may_be_empty(call, request)
+    if not found and request.timeout_ms is not None and call.may_wait:
+        return _wait(call, request, request.timeout_ms, starts)
     return _by_stream(found, call.client.proto)
 
 
-def _check_may_be_empty(call: Call, request: _Request) -> None:
-    """There is nothing to answer: CommandError when the client wants to wait for it. Within a transaction nobody waits,
-    nor does the stream of a master."""
-    if request.waits and not call.is_nested and not call.client.is_master_link:
-        name = request.name.upper()
-        raise CommandError(
-            f"ERR {name} found nothing, and pyrepl cannot wait for more (BLOCK) yet: ask without BLOCK, and again later"
-        )
+def _wait(call: Call, request: _Request, timeout_ms: int, starts: list[StreamId]) -> WaitForKeys:
+    """Wait for entries. `starts` are the ids that the request's words mean now; `$` must not mean a later one."""
+    argv = list(call.argv)
+    ids_at = len(argv) - len(request.ids)
+    for number, (text, start) in enumerate(zip(request.ids, starts)):
+        if text == b"$":
+            argv[ids_at + number] = id_text(start)
+    return WaitForKeys(request.keys, "stream", timeout_ms, tuple(argv), on_any_type=request.of_group)
 
 
 def _after(stream: StreamValue | None, text: bytes) -> StreamId:
@@ -180,8 +180,8 @@ def _before_last(stream: StreamValue | None) -> StreamId:
 @command(
     "XREADGROUP", arity=-7, flags=WRITE | BLOCKING | MOVABLE_KEYS, keys=AFTER_STREAMS, group="stream", since="5.0.0"
 )
-def xreadgroup(call: Call, *words: bytes) -> Reply:
-    """Give a consumer of a group new entries of several streams, or list what it has not acknowledged yet"""
+def xreadgroup(call: Call, *words: bytes) -> Reply | WaitForKeys:
+    """Give a consumer of a group new entries of several streams, or wait for some; or list its unacknowledged ones"""
     request = _Request("xreadgroup")
     request.parse(words, call.now_ms)
     assert request.group is not None
@@ -194,8 +194,6 @@ def xreadgroup(call: Call, *words: bytes) -> Reply:
         if text == b"+":
             raise CommandError(_PLUS_IN_GROUP)
         places.append((key, stream, group, LAST_ID if text == b">" else strict_id(text)))
-    if not any(seen != LAST_ID or _has_more(stream, group) for _, stream, group, seen in places):
-        _check_may_be_empty(call, request)
     call.propagate_nothing()
     found: list[tuple[bytes, Reply]] = []
     for key, stream, group, seen in places:
@@ -210,6 +208,8 @@ def xreadgroup(call: Call, *words: bytes) -> Reply:
             call.keyspace.dirty += 1
         if is_new and (request.noack or not given):
             propagate_consumer(call, key, group_name, consumer)
+    if not found and request.timeout_ms is not None and call.may_wait:
+        return _wait(call, request, request.timeout_ms, [])
     return _by_stream(found, call.client.proto)
 
 

@@ -1,14 +1,15 @@
 """Commands on members of a sorted set: adding, removing, asking for scores and ranks, popping, random picks.
 
 The operations on a sorted set are in `keyspace.zset_verbs`. Commands on ranges are in `ranges`, unions, intersections
-and differences in `store`. Dirty counts, replies and error texts are Redis 7.0's.
+and differences in `store`, those that wait for members in `blocking_zsets`. Dirty counts, replies and error texts are
+Redis 7.0's.
 """
 
 from __future__ import annotations
 
 from typing import Final, final
 
-from pyrepl.commands.collections.lists import multi_pop_arguments
+from pyrepl.commands.collections.lists import MultiPop, multi_pop_arguments
 from pyrepl.commands.engine.arguments import float_argument, syntax_error
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.key_counts import (
@@ -220,7 +221,12 @@ def zmpop(call: Call, *arguments: bytes) -> list[Reply] | NullArray:
 
     Propagates as ZPOPMIN or ZPOPMAX with a count.
     """
-    asked = multi_pop_arguments(arguments, (b"MIN", b"MAX"))
+    return pop_of_several(call, multi_pop_arguments(arguments, (b"MIN", b"MAX")))
+
+
+def pop_of_several(call: Call, asked: MultiPop) -> list[Reply] | NullArray:
+    """ZMPOP and BZMPOP: [the key of the first sorted set that is there, its members with scores], or null; propagates
+    as ZMPOP does."""
     for key in asked.keys:
         taken = zset_verbs.pop_several(call.db, key, asked.count, asked.which == 1)
         if taken is None:

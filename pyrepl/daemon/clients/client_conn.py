@@ -72,6 +72,9 @@ class ConnOwner(Protocol):
     def pause(self, client: Client, *, may_write: bool) -> None:
         """A pause forbids the client's next command, which may write or not."""
 
+    def serve_keys(self) -> None:
+        """A command is over, and keys are ready that clients wait for (`Conditions.keys_ready`)."""
+
     def room_for(self, conn: ClientConn) -> int:
         """How many more bytes of output may wait for this client."""
 
@@ -271,6 +274,8 @@ class ClientConn(Receiver):
                     self._encode(dispatcher.execute(self._call, commands[index], batch.wire(index)), out)
                     served += 1
                 index = served
+            if conditions.keys_ready:
+                self._owner.serve_keys()
             if limited and out:
                 self._write(out, limited=True)
                 out = []

@@ -58,7 +58,7 @@ class Clients:
         self._log = log
         self._next_id = 1
         self.poller = Poller(turns)
-        self.waits = Waits(node, self.conns, clock)
+        self.waits = Waits(node, self.conns, turns, clock)
 
     def accept(self, wire: Wire) -> None:
         """Serve a connection that came in; `wire` is ours from now on."""
@@ -118,6 +118,10 @@ class Clients:
     def pause(self, client: Client, *, may_write: bool) -> None:
         """Let a client wait until no pause forbids its next command any more."""
         self.waits.pause(client, may_write=may_write)
+
+    def serve_keys(self) -> None:
+        """A command is over that has made keys ready: serve the clients that wait for them."""
+        self.waits.serve_keys()
 
     def end_soon(self, conn: ClientConn) -> None:
         """Close a connection in the next turn of the loop, when the replies of this turn are written."""

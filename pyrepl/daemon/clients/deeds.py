@@ -1,5 +1,5 @@
-"""Carries out the commands that concern client connections: CLIENT UNBLOCK, CLIENT PAUSE and UNPAUSE, and commands that
-do their work in slices."""
+"""Carries out the commands that concern client connections: CLIENT UNBLOCK, CLIENT PAUSE and UNPAUSE, commands that
+wait for keys, and commands that do their work in slices."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.performer import Deeds
 from pyrepl.daemon.signals import Signals
 from pyrepl.node.client import Client
-from pyrepl.node.waits import WorkWait
-from pyrepl.resp.reply import OK, Reply
+from pyrepl.node.waits import KeysWait, WorkWait
+from pyrepl.resp.reply import NO_REPLY, OK, Reply
 
 
 @final
@@ -35,6 +35,7 @@ class ClientDeeds:
             effects.UnblockClient: self._unblock_client,
             effects.PauseChanged: self._pause_changed,
             effects.InSlices: self._in_slices,
+            effects.WaitForKeys: self._wait_for_keys,
         }
 
     def _unblock_client(self, call: Call, effect: effects.UnblockClient) -> Reply:
@@ -43,6 +44,32 @@ class ClientDeeds:
     def _pause_changed(self, call: Call, effect: effects.PauseChanged) -> Reply:
         self._clients.waits.pause_changed()
         return OK
+
+    def _wait_for_keys(self, call: Call, effect: effects.WaitForKeys) -> Reply:
+        client = call.client
+        if client.is_blocked:
+            # Tried again, and there is nothing for it again: its wait goes on.
+            return NO_REPLY
+        waits = self._clients.waits
+        wait = KeysWait(
+            client,
+            waits.deadline(effect.timeout_ms),
+            tuple((call.db.index, key) for key in effect.keys),
+            effect.type_name,
+            partial(self._try_again, call, list(effect.argv)),
+            effect.late_reply,
+            on_any_type=effect.on_any_type,
+        )
+        return waits.hold(wait)
+
+    def _try_again(self, call: Call, argv: list[bytes]) -> tuple[Reply] | None:
+        conn = self._clients.conns.get(call.client.id)
+        if conn is None or conn.transport.is_closing():
+            # The connection is about to be forgotten: nobody would get what the command takes.
+            return None
+        call.now_ms = call.keyspace.now_ms
+        reply = self._dispatcher.execute_again(call, argv)
+        return None if reply is NO_REPLY else (reply,)
 
     def _in_slices(self, call: Call, effect: effects.InSlices) -> Reply:
         conn = self._clients.conns.get(call.client.id)

@@ -32,7 +32,7 @@ CLIENTS: Final = Section(
         gauge(
             "blocked_clients",
             lambda node: sum(client.is_blocked for client in node.clients.values()),
-            "Clients that wait for a reply (WAIT).",
+            "Clients that wait for a reply (WAIT, BLPOP).",
         ),
         constant("tracking_clients", 0, "Client-side caching is not supported."),
         gauge(
@@ -48,10 +48,14 @@ CLIENTS: Final = Section(
         constant("clients_in_timeout_table", 0, "Blocked clients are timed elsewhere."),
         gauge(
             "total_watched_keys",
-            lambda node: sum(len(db.watchers) for db in node.keyspace.databases),
+            lambda node: len({place for client in node.clients.values() for place in client.watching}),
             "Different keys under WATCH.",
         ),
-        constant("total_blocking_keys", 0, "No command blocks on keys yet."),
-        constant("total_blocking_keys_on_nokey", 0, "No command blocks on keys yet."),
+        gauge("total_blocking_keys", lambda node: node.waiting.key_counts()[0], "Keys that clients wait for."),
+        gauge(
+            "total_blocking_keys_on_nokey",
+            lambda node: node.waiting.key_counts()[1],
+            "Those among them whose deletion ends a client's wait (XREADGROUP).",
+        ),
     ),
 )

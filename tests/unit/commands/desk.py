@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from random import Random
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.commands.engine.effect import Effect
+from pyrepl.commands.engine.effects import WaitForKeys
 from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
@@ -22,7 +23,7 @@ from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
 from pyrepl.replication.roster import RosterOptions
 from pyrepl.resp.encoder import encode_command, encode_reply
-from pyrepl.resp.reply import Reply
+from pyrepl.resp.reply import NO_REPLY, Reply
 from pyrepl.units import ReplId
 from tests.unit.commands.rig import commands_in
 
@@ -51,7 +52,9 @@ class Desk:
         process = Process(1, "b" * 40, START_MS // 1000, 0.0)
         self.node = Node(Settings(), process, replication)
         self.keyspace = self.node.keyspace
-        self.dispatcher = Dispatcher(self.node, _table(modules), _Dice(), _refuse, lambda: 0.0)
+        self.dispatcher = Dispatcher(self.node, _table(modules), _Dice(), self._perform, lambda: 0.0)
+        self.waits: list[WaitForKeys] = []
+        """What commands have asked to wait for; nobody is held."""
         self._calls: dict[int, Call] = {}
         self.keyspace.now_ms = START_MS
         self.client = self.connect()
@@ -63,6 +66,12 @@ class Desk:
         self.node.clients[client.id] = client
         self._calls[client.id] = self.dispatcher.call_for(client)
         return client
+
+    def _perform(self, call: Call, effect: Effect) -> Reply:
+        if not isinstance(effect, WaitForKeys):
+            raise AssertionError(f"nobody performs {effect!r} here")
+        self.waits.append(effect)
+        return NO_REPLY
 
     def pass_ms(self, span_ms: int) -> None:
         """Let time pass."""
@@ -103,7 +112,3 @@ class Desk:
 def _table(modules: tuple[ModuleType, ...]) -> Table:
     """A table of the modules' own."""
     return Table(modules)
-
-
-def _refuse(call: Call, effect: Effect) -> Any:
-    raise AssertionError(f"nobody performs {effect!r} here")

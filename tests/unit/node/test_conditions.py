@@ -6,6 +6,8 @@ import pytest
 
 from pyrepl.node.conditions import Condition, Conditions
 
+HARMLESS = (Condition.TRACKED, Condition.KEYS_READY)
+
 
 def test_nothing_is_in_the_way_to_begin_with() -> None:
     conditions = Conditions()
@@ -13,7 +15,7 @@ def test_nothing_is_in_the_way_to_begin_with() -> None:
     assert conditions.propagates
 
 
-@pytest.mark.parametrize("condition", [each for each in Condition if each is not Condition.TRACKED])
+@pytest.mark.parametrize("condition", [each for each in Condition if each not in HARMLESS])
 def test_each_guards_from_its_beginning_to_its_end(condition: Condition) -> None:
     conditions = Conditions()
     conditions.note(condition, True)
@@ -29,6 +31,15 @@ def test_the_memory_limit_hears_of_commands_that_nothing_else_is_in_the_way_of()
     assert conditions.checked and conditions.tracked and not conditions.guarded
     conditions.note(Condition.PAUSED, True)
     assert conditions.guarded
+
+
+def test_clients_that_are_to_be_served_stop_the_quick_way_and_forbid_nothing() -> None:
+    conditions = Conditions()
+    assert not conditions.keys_ready
+    conditions.note(Condition.KEYS_READY, True)
+    assert conditions.checked and conditions.keys_ready and not conditions.guarded
+    conditions.note(Condition.KEYS_READY, False)
+    assert not conditions.checked and not conditions.keys_ready
 
 
 def test_one_that_ends_leaves_the_others() -> None:

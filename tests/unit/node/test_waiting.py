@@ -4,38 +4,30 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.commands.session.transactions import tell_watchers_of_swap
 from pyrepl.errors import CommandError
 from pyrepl.identity import UNASKED
+from pyrepl.keyspace import list_verbs
+from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client
 from pyrepl.node.conditions import Conditions
 from pyrepl.node.pause import Holder, Pause
 from pyrepl.node.waiting import UNBLOCKED, UNBLOCKED_BY_CLIENT, Waiting
 from pyrepl.node.waits import AckedWait, KeysWait, Kind, PausedWait, ShutdownWait, Wait, WorkWait
+from pyrepl.rdb.values import StreamValue
 from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY, Reply
 from tests.unit.daemon.rig import bare_node
 
 
-class Lists:
-    """Lists at (database, key): what blocking commands wait for."""
-
-    def __init__(self, waiting: Waiting) -> None:
-        self.waiting = waiting
-        self.lists: dict[tuple[int, bytes], list[bytes]] = {}
-
-    def push(self, key: bytes, *values: bytes, db: int = 0) -> None:
-        self.lists.setdefault((db, key), []).extend(values)
-        self.waiting.key_ready(db, key)
-
-    def pop(self, db: int, key: bytes) -> tuple[Reply] | None:
-        values = self.lists.get((db, key))
-        return ([key, values.pop(0)],) if values else None
-
-
 class Bench:
+    """Waits over a keyspace with lists and streams, whose changes they notice."""
+
     def __init__(self) -> None:
-        self.waiting = Waiting()
-        self.lists = Lists(self.waiting)
+        self.keyspace = Keyspace(2)
+        self.conditions = Conditions()
+        self.waiting = Waiting(self.keyspace, self.conditions)
         self.clients: dict[int, Client] = {}
+        self.looked: list[int] = []
 
     def client(self, number: int) -> Client:
         return self.clients.setdefault(number, Client(number, "h:1", "h:2", 0.0, UNASKED))
@@ -45,21 +37,38 @@ class Bench:
         self.waiting.begin(AckedWait(self.client(number), deadline, bare_node().replication.roster, 1))
 
     def keys(self, number: int, *keys: bytes, deadline: float | None = None, db: int = 0) -> None:
+        """BLPOP keys."""
+
+        def pop() -> tuple[Reply] | None:
+            for key in keys:
+                element = list_verbs.pop(self.keyspace.databases[db], key, True)
+                if element is not None:
+                    return ([key, element],)
+            return None
+
         places = tuple((db, key) for key in keys)
-        self.waiting.begin(KeysWait(self.client(number), deadline, places, self.lists.pop, NULL_ARRAY))
+        self.waiting.begin(KeysWait(self.client(number), deadline, places, "list", pop, NULL_ARRAY))
 
     def moves(self, number: int, source: bytes, target: bytes) -> None:
         """BLMOVE source target."""
 
-        def move(db: int, key: bytes) -> tuple[Reply] | None:
-            values = self.lists.lists.get((db, key))
-            if not values:
-                return None
-            value = values.pop(0)
-            self.lists.push(target, value)
-            return (value,)
+        def move() -> tuple[Reply] | None:
+            element = list_verbs.move(self.keyspace.databases[0], source, target, True, False)
+            return None if element is None else (element,)
 
-        self.waiting.begin(KeysWait(self.client(number), None, ((0, source),), move, None))
+        self.waiting.begin(KeysWait(self.client(number), None, ((0, source),), "list", move, None))
+
+    def looks(self, number: int, *keys: bytes) -> None:
+        """As a consumer for whom there is nothing: each time it is tried again, its number is noted in `looked`."""
+
+        def look() -> None:
+            self.looked.append(number)
+
+        places = tuple((0, key) for key in keys)
+        self.waiting.begin(KeysWait(self.client(number), None, places, "stream", look, None, on_any_type=True))
+
+    def push(self, key: bytes, *values: bytes, db: int = 0) -> None:
+        list_verbs.extend(self.keyspace.databases[db], key, list(values), False)
 
     def told(self) -> list[tuple[int, Reply]]:
         """Whoever was answered since the last call; an error as its text."""
@@ -140,7 +149,7 @@ def test_a_change_of_role_ends_what_depends_on_it(bench: Bench) -> None:
         bench.waiting.begin(wait)
     bench.waiting.role_changed()
     assert bench.told() == [(3, UNBLOCKED), (1, UNBLOCKED)]
-    assert not bench.waiting.has_keys
+    assert bench.waiting.key_counts() == (0, 0)
     assert len(bench.waiting.waits_of(Kind.SHUTDOWN)) == len(bench.waiting.waits_of(Kind.PAUSED)) == 1
 
 
@@ -148,11 +157,11 @@ def test_who_is_gone_is_told_nothing(bench: Bench) -> None:
     bench.keys(1, b"a", deadline=5.0)
     bench.waiting.forget(1)
     bench.waiting.forget(1)
-    bench.lists.push(b"a", b"x")
+    bench.push(b"a", b"x")
     bench.waiting.serve_keys()
     bench.waiting.tick(10.0)
     bench.waiting.finish(1, 1)
-    assert bench.told() == [] and not bench.waiting.has_keys
+    assert bench.told() == [] and bench.waiting.key_counts() == (0, 0)
 
 
 def test_who_is_blocked(bench: Bench) -> None:
@@ -231,37 +240,46 @@ class TestKeys:
     def test_in_the_order_in_which_they_came(self, bench: Bench) -> None:
         for number in (3, 1, 2):
             bench.keys(number, b"a")
-        bench.lists.push(b"a", b"x", b"y")
+        bench.push(b"a", b"x", b"y")
         assert bench.told() == [], "not before the command is over"
         bench.waiting.serve_keys()
         assert bench.told() == [(3, [b"a", b"x"]), (1, [b"a", b"y"])]
-        bench.lists.push(b"a", b"z")
+        bench.push(b"a", b"z")
         bench.waiting.serve_keys()
         assert bench.told() == [(2, [b"a", b"z"])]
-        assert not bench.waiting.has_keys
+        assert bench.waiting.key_counts() == (0, 0)
 
     def test_who_waits_for_several_is_served_once(self, bench: Bench) -> None:
         bench.keys(1, b"a", b"b")
         bench.keys(2, b"b")
-        bench.lists.push(b"a", b"x")
-        bench.lists.push(b"b", b"y")
+        bench.push(b"a", b"x")
+        bench.push(b"b", b"y")
         bench.waiting.serve_keys()
         assert bench.told() == [(1, [b"a", b"x"]), (2, [b"b", b"y"])]
 
     def test_the_key_that_was_ready_first(self, bench: Bench) -> None:
-        bench.keys(1, b"a", b"b")
-        bench.lists.push(b"b", b"y")
-        bench.lists.push(b"a", b"x")
+        bench.keys(1, b"a")
+        bench.keys(2, b"b")
+        bench.push(b"b", b"y")
+        bench.push(b"a", b"x")
         bench.waiting.serve_keys()
-        assert bench.told() == [(1, [b"b", b"y"])]
+        assert bench.told() == [(2, [b"b", b"y"]), (1, [b"a", b"x"])]
+
+    def test_the_whole_command_is_tried_again(self, bench: Bench) -> None:
+        bench.keys(1, b"a", b"b")
+        bench.push(b"b", b"y")
+        bench.push(b"a", b"x")
+        bench.waiting.serve_keys()
+        assert bench.told() == [(1, [b"a", b"x"])]
 
     def test_whoever_is_not_served_keeps_the_place(self, bench: Bench) -> None:
         bench.keys(1, b"a")
         bench.keys(2, b"a")
-        bench.waiting.key_ready(0, b"a")
+        bench.keyspace.databases[0].write(b"a", b"no list")
         bench.waiting.serve_keys()
         assert bench.told() == []
-        bench.lists.push(b"a", b"x")
+        bench.keyspace.databases[0].delete(b"a")
+        bench.push(b"a", b"x")
         bench.waiting.serve_keys()
         assert bench.told() == [(1, [b"a", b"x"])]
 
@@ -269,48 +287,96 @@ class TestKeys:
         bench.keys(1, b"c")
         bench.moves(2, b"b", b"c")
         bench.moves(3, b"a", b"b")
-        bench.lists.push(b"a", b"x")
+        bench.push(b"a", b"x")
         bench.waiting.serve_keys()
         assert bench.told() == [(3, b"x"), (2, b"x"), (1, [b"c", b"x"])]
 
     def test_a_circle_comes_to_an_end(self, bench: Bench) -> None:
         bench.moves(1, b"a", b"b")
         bench.moves(2, b"b", b"a")
-        bench.lists.push(b"a", b"x")
+        bench.push(b"a", b"x")
         bench.waiting.serve_keys()
         assert bench.told() == [(1, b"x"), (2, b"x")]
-        assert bench.lists.lists[0, b"a"] == [b"x"]
+        assert list_verbs.between(bench.keyspace.databases[0], b"a", 0, -1) == [b"x"]
 
     def test_databases_are_apart(self, bench: Bench) -> None:
         bench.keys(1, b"a", db=1)
         bench.keys(2, b"a")
-        bench.lists.push(b"a", b"x", b"y")
+        bench.push(b"a", b"x", b"y")
         bench.waiting.serve_keys()
         assert bench.told() == [(2, [b"a", b"x"])]
 
     def test_the_content_of_a_database_was_exchanged(self, bench: Bench) -> None:
         bench.keys(1, b"a", b"b", db=1)
-        bench.keys(2, b"b")
-        bench.lists.lists = {(1, b"b"): [b"x"], (0, b"b"): [b"y"]}
-        bench.waiting.database_ready(1)
+        bench.keys(2, b"c")
+        bench.push(b"b", b"y")
+        bench.keyspace.swap(0, 1)
+        tell_watchers_of_swap(bench.keyspace.databases[0], bench.keyspace.databases[1])
         bench.waiting.serve_keys()
-        assert bench.told() == [(1, [b"b", b"x"])]
+        assert bench.told() == [(1, [b"b", b"y"])]
+
+    def test_all_keys_are_replaced(self, bench: Bench) -> None:
+        bench.keys(1, b"a", b"b")
+        loaded = Keyspace(1).databases[0]
+        list_verbs.push(loaded, b"b", b"y", True)
+        bench.keyspace.databases[0].take_over(loaded)
+        bench.waiting.serve_keys()
+        assert bench.told() == [(1, [b"b", b"y"])]
+
+    def test_who_finds_nothing_goes_behind_the_others_at_all_its_keys(self, bench: Bench) -> None:
+        bench.looks(1, b"a", b"b")
+        bench.looks(2, b"b")
+        for key in (b"a", b"b"):
+            bench.keyspace.databases[0].put(key, StreamValue())
+            bench.keyspace.databases[0].changed(key)
+            bench.waiting.serve_keys()
+        assert bench.looked == [1, 2, 1]
+
+    def test_a_group_that_is_destroyed(self, bench: Bench) -> None:
+        bench.keyspace.databases[0].put(b"a", StreamValue())
+        bench.looks(1, b"a")
+        bench.waiting.key_ready(0, b"a")
+        bench.waiting.key_ready(0, b"b")
+        bench.waiting.serve_keys()
+        assert bench.looked == [1]
+
+    def test_what_holds_while_keys_are_ready(self, bench: Bench) -> None:
+        told: list[bool] = []
+        bench.waiting.watch(lambda: told.append(bench.conditions.keys_ready))
+        bench.push(b"a", b"x")
+        bench.keys(1, b"b", b"c")
+        assert not bench.conditions.keys_ready
+        bench.push(b"b", b"y")
+        bench.push(b"c", b"z")
+        assert bench.conditions.keys_ready and told == [True]
+        bench.waiting.forget(1)
+        assert not bench.conditions.keys_ready
+        bench.keys(1, b"d")
+        bench.push(b"d", b"y")
+        bench.waiting.serve_keys()
+        assert not bench.conditions.keys_ready and told == [True, True]
+
+    def test_how_many_keys(self, bench: Bench) -> None:
+        bench.keys(1, b"a", b"b", b"a")
+        bench.looks(2, b"b", b"c")
+        bench.looks(3, b"c")
+        assert bench.waiting.key_counts() == (3, 2)
 
     def test_a_command_that_fails_leaves_the_others_to_the_next_time(self, bench: Bench) -> None:
-        def broken(db: int, key: bytes) -> tuple[Reply] | None:
+        def broken() -> tuple[Reply] | None:
             raise ZeroDivisionError
 
         bench.keys(2, b"b")
-        bench.waiting.begin(KeysWait(bench.client(1), None, ((0, b"a"),), broken, None))
-        bench.lists.push(b"a", b"x")
-        bench.lists.push(b"b", b"y")
+        bench.waiting.begin(KeysWait(bench.client(1), None, ((0, b"a"),), "list", broken, None))
+        bench.push(b"a", b"x")
+        bench.push(b"b", b"y")
         with pytest.raises(ZeroDivisionError):
             bench.waiting.serve_keys()
         bench.waiting.serve_keys()
         assert bench.told() == [(2, [b"b", b"y"])]
 
     def test_nobody_waits(self, bench: Bench) -> None:
-        bench.lists.push(b"a", b"x")
+        bench.push(b"a", b"x")
         bench.waiting.serve_keys()
         assert bench.told() == []
         bench.keys(1, b"a")

@@ -111,9 +111,13 @@ class TestFsynced:
 
 
 def test_keys(bench: Bench) -> None:
-    wait = KeysWait(bench.client, 4.0, ((0, b"a"), (1, b"a"), (0, b"a")), lambda db, key: (key,), NULL_ARRAY)
+    places = ((0, b"a"), (1, b"a"), (0, b"a"))
+    wait = KeysWait(bench.client, 4.0, places, "list", lambda: (1,), NULL_ARRAY)
     assert wait.places == ((0, b"a"), (1, b"a"))
     assert wait.ready() is None and wait.late() is NULL_ARRAY and wait.deadline == 4.0
+    assert [wait.wants(name) for name in ("list", "string", None)] == [True, False, False]
+    wait = KeysWait(bench.client, None, places, "stream", lambda: None, NULL_ARRAY, on_any_type=True)
+    assert all(wait.wants(name) for name in ("stream", "string", None))
 
 
 def test_what_is_not_looked_at(bench: Bench) -> None:

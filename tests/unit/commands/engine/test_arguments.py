@@ -44,12 +44,12 @@ def test_databases() -> None:
 
 
 def test_timeouts_round_up_to_whole_ms() -> None:
-    assert arguments.timeout_argument(b"0") == 0
-    assert arguments.timeout_argument(b"0.0001") == 1
-    assert arguments.timeout_argument(b"1.5") == 1500
-    assert text_of(arguments.timeout_argument, b"-1") == "ERR timeout is negative"
-    assert text_of(arguments.timeout_argument, b"x") == "ERR timeout is not a float or out of range"
-    assert text_of(arguments.timeout_argument, b"inf") == "ERR timeout is out of range"
+    assert arguments.timeout_argument(b"0", 0) == 0
+    assert arguments.timeout_argument(b"0.0001", 0) == 1
+    assert arguments.timeout_argument(b"1.5", 0) == 1500
+    assert text_of(arguments.timeout_argument, b"-1", 0) == "ERR timeout is negative"
+    assert text_of(arguments.timeout_argument, b"x", 0) == "ERR timeout is not a float or out of range"
+    assert text_of(arguments.timeout_argument, b"inf", 0) == "ERR timeout is out of range"
 
 
 def test_timeouts_in_ms_end_at_a_time() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.commands.engine.effects import WaitForKeys
 from pyrepl.commands.session import transactions
 from pyrepl.commands.xstreams import groups as stream_groups
 from pyrepl.commands.xstreams import info as stream_info
 from pyrepl.commands.xstreams import reads as stream_reads
 from pyrepl.commands.xstreams import streams
-from pyrepl.resp.reply import NULL_ARRAY
+from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY
 from tests.unit.commands.desk import START_MS, Desk
 
 
@@ -34,19 +35,28 @@ def test_read_answers_for_the_streams_that_have_something(desk: Desk) -> None:
     assert desk.say("XREAD STREAMS t $") is NULL_ARRAY
 
 
-def test_block_answers_what_is_there_and_refuses_to_wait(desk: Desk) -> None:
+def test_block_answers_what_is_there(desk: Desk) -> None:
     assert desk.say("XREAD BLOCK 0 STREAMS s 1-0") == [[b"s", [[b"2-0", [b"f", b"b"]]]]]
-    assert desk.error("XREAD BLOCK 0 STREAMS s $") == (
-        "ERR XREAD found nothing, and pyrepl cannot wait for more (BLOCK) yet: ask without BLOCK, and again later"
-    )
     assert desk.say("XREADGROUP GROUP g alice BLOCK 100 COUNT 9 STREAMS s >") != NULL_ARRAY
-    desk.sent()
-    assert desk.error("XREADGROUP GROUP g bob BLOCK 100 STREAMS s >").startswith("ERR XREADGROUP found nothing, and")
     assert desk.say("XREADGROUP GROUP g alice BLOCK 100 STREAMS s 2-0") == [[b"s", []]]
-    assert desk.say("XINFO CONSUMERS s g") == [{b"name": b"alice", b"pending": 2, b"idle": 0, b"inactive": 0}]
-    assert desk.sent() == []
     assert desk.error("XREAD BLOCK -1 STREAMS s $") == "ERR timeout is negative"
     assert desk.error("XREAD BLOCK x STREAMS s $") == "ERR timeout is not an integer or out of range"
+    assert desk.waits == []
+
+
+def test_where_nothing_is_xread_waits_for_what_comes_after_this_moment(desk: Desk) -> None:
+    assert desk.say("XREAD COUNT 3 BLOCK 7 STREAMS s none s $ $ 2-0") is NO_REPLY
+    argv = tuple(b"XREAD COUNT 3 BLOCK 7 STREAMS s none s 2-0 0-0 2-0".split())
+    assert desk.waits == [WaitForKeys((b"s", b"none", b"s"), "stream", 7, argv)]
+
+
+def test_where_nothing_is_a_consumer_waits_and_is_known(desk: Desk) -> None:
+    desk.say("XREADGROUP GROUP g alice STREAMS s >")
+    desk.sent()
+    line = "XREADGROUP GROUP g bob BLOCK 0 STREAMS s >"
+    assert desk.say(line) is NO_REPLY
+    assert desk.waits == [WaitForKeys((b"s",), "stream", 0, tuple(line.encode().split()), on_any_type=True)]
+    assert desk.sent() == ["XGROUP CREATECONSUMER s g bob"]
 
 
 def test_nobody_waits_in_a_transaction(desk: Desk) -> None:

@@ -218,3 +218,145 @@ class TestPause:
             assert node.app.node.conditions.guarded
             await until(lambda: not node.app.node.conditions.guarded)
             assert node.app.node.pause.until_ms() == 0
+
+
+class TestKeys:
+    @in_loop
+    async def test_an_element_is_handed_over_between_two_commands_of_a_batch(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            first, second, pusher = await node.peer(), await node.peer(), await node.peer()
+            for number, peer in enumerate((first, second), 1):
+                peer.send("BLPOP", "a", "0")
+                await until(lambda number=number: len(waiting_at(node, Kind.KEYS)) == number)  # type: ignore[misc]
+            assert await node.info("blocked_clients") == "2"
+            assert await node.info("total_blocking_keys") == "1"
+            for words in (("RPUSH", "a", "x"), ("LLEN", "a"), ("RPUSH", "a", "y", "z"), ("LLEN", "a")):
+                pusher.send(*words)
+            assert [await pusher.read() for _ in range(4)] == [1, 0, 2, 1]
+            assert [await first.read(), await second.read()] == [[b"a", b"x"], [b"a", b"y"]]
+            assert await node.info("total_blocking_keys") == "0"
+
+    @in_loop
+    async def test_what_is_handed_over_stands_behind_the_transaction_in_the_stream(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            backlog = node.app.node.replication.backlog
+            backlog.create()
+            waiter, mover, writer = await node.peer(), await node.peer(), await node.peer()
+            waiter.send("BLPOP", "b", "0")
+            mover.send("BLMOVE", "a", "b", "LEFT", "RIGHT", "0")
+            await until(lambda: len(waiting_at(node, Kind.KEYS)) == 2)
+            for line in ("MULTI", "RPUSH a x", "SET c 1"):
+                await writer.say(line)
+            assert await writer.say("EXEC") == [1, "OK"]
+            assert await mover.read() == b"x" and await waiter.read() == [b"b", b"x"]
+            stream = b"".join(backlog.read(backlog.start, 1 << 20))
+            places = [stream.index(word) for word in (b"MULTI", b"RPUSH", b"EXEC", b"LMOVE", b"LPOP")]
+            assert places == sorted(places) and stream.count(b"MULTI") == 1
+
+    @in_loop
+    async def test_time_runs_out(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            for line in (
+                "BLPOP a 0.01",
+                "BLMOVE a b LEFT LEFT 0.01",
+                "BZMPOP 0.01 1 a MIN",
+                "XREAD BLOCK 10 STREAMS a $",
+            ):
+                assert await peer.say(line) is None
+            assert await peer.say("PING") == "PONG"
+
+    @in_loop
+    async def test_what_waits_is_counted_once_and_its_failure_as_well(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            number = await peer.say("CLIENT ID")
+            peer.send("BLPOP", "a", "0")
+            await until(lambda: waiting_at(node, Kind.KEYS))
+            assert await node.say("RPUSH a x") == 1
+            assert await peer.read() == [b"a", b"x"]
+            peer.send("BLPOP", "a", "0")
+            await until(lambda: waiting_at(node, Kind.KEYS))
+            assert await node.say(f"CLIENT UNBLOCK {number} ERROR") == 1
+            assert str(await peer.read()).startswith("UNBLOCKED client")
+            stats = node.app.node.stats.of("blpop")
+            assert (stats.calls, stats.failed_calls) == (2, 1)
+            assert node.app.node.stats.errors["UNBLOCKED"] == 1
+
+    @in_loop
+    async def test_whoever_is_killed_or_hangs_up_takes_nothing(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            killed, gone, patient = await node.peer(), await node.peer(), await node.peer()
+            number = await killed.say("CLIENT ID")
+            for count, peer in enumerate((killed, gone, patient), 1):
+                peer.send("BLPOP", "a", "0")
+                await until(lambda count=count: len(waiting_at(node, Kind.KEYS)) == count)  # type: ignore[misc]
+            gone.close()
+            await until(lambda: len(waiting_at(node, Kind.KEYS)) == 2)
+            operator = await node.peer()
+            for line in ("MULTI", f"CLIENT KILL ID {number}", "RPUSH a x"):
+                await operator.say(line)
+            assert await operator.say("EXEC") == [1, 1]
+            assert await patient.read() == [b"a", b"x"]
+
+    @in_loop
+    async def test_the_gates_are_asked_again(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            peer.send("BLMOVE", "a", "b", "LEFT", "LEFT", "0")
+            await until(lambda: waiting_at(node, Kind.KEYS))
+            pusher = await node.peer()
+            for line in ("MULTI", "RPUSH a x", "CONFIG SET min-replicas-to-write 1"):
+                await pusher.say(line)
+            assert await pusher.say("EXEC") == [1, "OK"]
+            assert str(await peer.read()) == "NOREPLICAS Not enough good replicas to write."
+            assert await pusher.say("LLEN a") == 1
+
+    @in_loop
+    async def test_a_pause_holds_no_wait(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            peer.send("BLPOP", "a", "0.05")
+            await until(lambda: waiting_at(node, Kind.KEYS))
+            assert await node.say("CLIENT PAUSE 100000 ALL") == "OK"
+            assert await peer.read() is None
+
+    @in_loop
+    async def test_an_expired_stream_ends_the_wait_of_its_consumers(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            await node.say("XGROUP CREATE s g $ MKSTREAM")
+            peer.send("XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "STREAMS", "s", ">")
+            await until(lambda: waiting_at(node, Kind.KEYS))
+            await node.say("PEXPIRE s 1")
+            assert str(await peer.read()).startswith("NOGROUP No such key 's' or consumer group 'g'")
+
+    @in_loop
+    async def test_a_reload(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            await node.say("XADD s 1-1 f v")
+            peer.send("XREAD", "BLOCK", "0", "STREAMS", "s", "$")
+            await until(lambda: waiting_at(node, Kind.KEYS))
+            assert await node.say("DEBUG RELOAD") == "OK"
+            assert await peer.is_silent(0.1)
+            await node.say("XADD s 2-1 f v")
+            assert await peer.read() == [[b"s", [[b"2-1", [b"f", b"v"]]]]]
+
+    @in_loop
+    async def test_a_reader_of_a_replica_hears_of_its_masters_stream(self, tmp_path: Path) -> None:
+        for name in ("m", "r"):
+            (tmp_path / name).mkdir()
+        async with running(tmp_path / "m") as master, running(tmp_path / "r") as replica:
+            await replica.say(f"REPLICAOF 127.0.0.1 {master.port}")
+            await until(lambda: replica.app.node.replication.link_is_up, "the link")
+            reader = await replica.peer()
+            reader.send("XREAD", "BLOCK", "0", "STREAMS", "s", "$")
+            await until(lambda: waiting_at(replica, Kind.KEYS))
+            await master.say("XADD s 1-1 f v")
+            assert await reader.read() == [[b"s", [[b"1-1", [b"f", b"v"]]]]]
+            assert str(await reader.say("BLPOP a 0")).startswith("READONLY")
+            reader.send("XREAD", "BLOCK", "0", "STREAMS", "s", "$")
+            await until(lambda: waiting_at(replica, Kind.KEYS))
+            await replica.say("REPLICAOF 127.0.0.1 1")
+            assert str(await reader.read()).startswith("UNBLOCKED force unblock")
