@@ -53,12 +53,27 @@ _OF_GROUP: Final = {
 }
 # The commands whose categories do not follow from flags and group alone.
 _DANGEROUS: Final = frozenset(
-    {"FLUSHALL", "FLUSHDB", "INFO", "KEYS", "LASTSAVE", "RESTORE", "ROLE", "SORT", "SORT_RO", "SWAPDB"}
+    {
+        "FLUSHALL",
+        "FLUSHDB",
+        "INFO",
+        "KEYS",
+        "LASTSAVE",
+        "RESTORE",
+        "RESTORE-ASKING",
+        "ROLE",
+        "SORT",
+        "SORT_RO",
+        "SWAPDB",
+    }
+    | {"TRIMSLOTS"}
 )
 _ADMIN: Final = frozenset({"LASTSAVE", "ROLE"})
-_KEYSPACE: Final = frozenset({"DBSIZE", "FLUSHALL", "FLUSHDB", "SWAPDB"})
+_KEYSPACE: Final = frozenset(
+    {"DBSIZE", "FLUSHALL", "FLUSHDB", "SWAPDB", "RESTORE-ASKING", "TRIMSLOTS", "CLUSTERSCAN", "CLUSTER|FLUSHSLOT"}
+)
 _NOT_KEYSPACE: Final = frozenset({"WAIT", "SORT", "SORT_RO"})
-_CONNECTION: Final = frozenset({"COMMAND", "WAIT", "READONLY", "READWRITE"})
+_CONNECTION: Final = frozenset({"COMMAND", "WAIT", "ASKING", "READONLY", "READWRITE"})
 _OF_SORT: Final = frozenset({"set", "sortedset", "list"})
 
 
@@ -90,7 +105,7 @@ def _by_name(row: Command) -> set[str]:
         found.add("dangerous")
     if name in _ADMIN:
         found.add("admin")
-    if name in _KEYSPACE:
+    if name in _KEYSPACE or row.name in _KEYSPACE:
         found.add("keyspace")
     if name in _CONNECTION:
         found.add("connection")

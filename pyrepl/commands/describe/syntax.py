@@ -293,6 +293,41 @@ SYNTAX: Final[dict[str, str]] = {
     "LATENCY|HISTORY": "event",
     "LATENCY|HISTOGRAM": "[command...]",
     "LATENCY|RESET": "[event...]",
+    "MODULE|LOAD": "path [arg...]",
+    "MODULE|LOADEX": "path [CONFIG (name value)+...] [ARGS args...]",
+    "MODULE|UNLOAD": "name",
+    "LOLWUT": "[VERSION version]",
+    "RESTORE-ASKING": "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+    "TRIMSLOTS": "RANGES (numranges (startslot endslot)...)",
+    # cluster
+    "CLUSTER|ADDSLOTS": "slot...",
+    "CLUSTER|ADDSLOTSRANGE": "(start-slot end-slot)...",
+    "CLUSTER|COUNT-FAILURE-REPORTS": "node-id",
+    "CLUSTER|COUNTKEYSINSLOT": "slot",
+    "CLUSTER|DELSLOTS": "slot...",
+    "CLUSTER|DELSLOTSRANGE": "(start-slot end-slot)...",
+    "CLUSTER|FAILOVER": "[FORCE | TAKEOVER]",
+    "CLUSTER|FLUSHSLOT": "slot [ASYNC | SYNC]",
+    "CLUSTER|FORGET": "node-id",
+    "CLUSTER|GETKEYSINSLOT": "slot count",
+    "CLUSTER|KEYSLOT": "key/string",
+    "CLUSTER|MEET": "ip port [cluster-bus-port]",
+    "CLUSTER|MIGRATESLOTS": "((SLOTSRANGE) (start-slot end-slot)... (NODE) node-id)...",
+    "CLUSTER|MIGRATION": (
+        "(IMPORT (start-slot end-slot)... | CANCEL (ID task-id | ALL) | STATUS ([ID task-id] | [ALL]))"
+    ),
+    "CLUSTER|REPLICAS": "node-id",
+    "CLUSTER|REPLICATE": "node-id",
+    "CLUSTER|RESET": "[HARD | SOFT]",
+    "CLUSTER|SET-CONFIG-EPOCH": "config-epoch",
+    "CLUSTER|SETSLOT": "slot (IMPORTING node-id | MIGRATING node-id | NODE node-id | STABLE)",
+    "CLUSTER|SLAVES": "node-id",
+    "CLUSTER|SLOT-STATS": ("(SLOTSRANGE (start-slot end-slot) | ORDERBY (metric [LIMIT limit] [ASC | DESC]))"),
+    "CLUSTER|SYNCSLOTS": (
+        "(SYNC (task-id (start-slot end-slot)...) | RDBCHANNEL task-id | (SNAPSHOT-EOF) | (STREAM-EOF) | "
+        "ACK (state offset) | FAIL error | CONF (option... value...))"
+    ),
+    "CLUSTERSCAN": "cursor/string [MATCH match-pattern/pattern] [COUNT count] [TYPE type] [SLOT slot]",
     # generic
     "WAITAOF": "numlocal numreplicas timeout",
     # server

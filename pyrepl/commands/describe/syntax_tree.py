@@ -26,7 +26,8 @@ _NAMES: Final = {
     "key": "key newkey source destination destkey sourcekey key1 key2 dst src",
     "integer": "bit client-id count cursor db decrement destination-db entries-added entries-read frequency increment"
     " index index1 index2 len limit maxage milliseconds min-match-len ms num-matches numfields numkeys numlocal"
-    " numreplicas offset port protover rank seconds start end stop timeout ttl weight",
+    " numreplicas numranges offset port protover rank seconds start end stop timeout ttl weight version slot start-slot"
+    " end-slot startslot endslot cluster-bus-port config-epoch",
     "double": "score min max",
     "unix-time": "unix-time-seconds unix-time-milliseconds",
     "pattern": "pattern",

@@ -10,7 +10,7 @@ from pyrepl.node.stats import CommandStats
 
 _NO_ACCESS: Final = frozenset(
     {"ttl", "pttl", "expiretime", "pexpiretime", "type", "exists", "watch", "memory|usage", "debug"}
-    | {"restore", "object|encoding", "object|freq", "object|idletime", "object|refcount"}
+    | {"restore", "restore-asking", "object|encoding", "object|freq", "object|idletime", "object|refcount"}
 )
 """Commands that do not count as an access to their keys for LRU and LFU (LOOKUP_NOTOUCH, 7.0), and RESTORE, whose
 options say when its key was accessed."""

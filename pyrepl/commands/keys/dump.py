@@ -1,4 +1,6 @@
-"""DUMP and RESTORE: one value as bytes in the format of snapshots (RDB), and back. `rdb.payload` is the format."""
+"""DUMP, RESTORE, RESTORE-ASKING: one value as bytes in the format of snapshots (RDB), and back. `rdb.payload` is the
+format.
+"""
 
 from __future__ import annotations
 
@@ -69,6 +71,17 @@ def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: byte
     A replica's clock differs, so a time to live is propagated as a point in time, with ABSTTL. A value that has expired
     already is not stored; when it would have replaced a key, that key is deleted, and DEL is propagated.
     """
+    return _restored(call, b"RESTORE", key, ttl, payload, arguments)
+
+
+@command("RESTORE-ASKING", arity=-4, flags=WRITE | DENYOOM, keys=FIRST_ARG, group="server", since="3.0.0")
+def restore_asking(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: bytes) -> Simple:
+    """As RESTORE: what MIGRATE sends to a node of a cluster that takes over the key's slot"""
+    return _restored(call, b"RESTORE-ASKING", key, ttl, payload, arguments)
+
+
+def _restored(call: Call, name: bytes, key: bytes, ttl: bytes, payload: bytes, arguments: tuple[bytes, ...]) -> Simple:
+    """Do what RESTORE says; `name` is the name it is propagated by. Raises CommandError."""
     options = _Options(arguments)
     settings = call.node.settings
     db = call.db
@@ -94,7 +107,7 @@ def restore(call: Call, key: bytes, ttl: bytes, payload: bytes, *arguments: byte
     if at_ms:
         db.expire_at(key, at_ms)
         if not options.absolute:
-            call.rewrite(b"RESTORE", key, b"%d" % at_ms, payload, *arguments, b"ABSTTL")
+            call.rewrite(name, key, b"%d" % at_ms, payload, *arguments, b"ABSTTL")
     _set_idle_time_or_frequency(call, key, options)
     db.changed(key)
     return OK

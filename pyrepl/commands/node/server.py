@@ -1,8 +1,8 @@
 """Commands on the node as a whole: TIME, INFO, LASTSAVE, SAVE, BGSAVE, SHUTDOWN, MONITOR.
 
 ROLE and the replication commands are in `replication`, CONFIG is in `config_admin`; SLOWLOG, MEMORY and DEBUG are in
-modules of these names. There is no latency monitor and no cluster here. LATENCY and CLUSTER exist only because clients
-send them without being told to.
+modules of these names. There is no latency monitor here: LATENCY exists only because clients send it without being told
+to.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pyrepl.errors import CommandError
 from pyrepl.observability.info.report import info_text
 from pyrepl.resp.reply import OK, Reply, Simple, Verbatim
 
-NO_CLUSTER: Final = "ERR This instance has cluster support disabled"
 _ADMIN: Final = ADMIN | NOSCRIPT | LOADING | STALE
 
 
@@ -113,21 +112,3 @@ def latency_histogram(call: Call, *names: bytes) -> dict[Reply, Reply]:
 def latency_reset(call: Call, *events: bytes) -> int:
     """Forget latency samples; how many events had some: none"""
     return 0
-
-
-@command("CLUSTER", arity=-2, flags=STALE, group="cluster", since="3.0.0")
-def cluster(call: Call, *words: bytes) -> None:
-    """Refuse: this is no cluster"""
-    raise CommandError(NO_CLUSTER)
-
-
-@command("READONLY", arity=1, flags=LOADING | STALE | FAST, group="cluster", since="3.0.0")
-def readonly(call: Call) -> None:
-    """Refuse: this is no cluster"""
-    raise CommandError(NO_CLUSTER)
-
-
-@command("READWRITE", arity=1, flags=LOADING | STALE | FAST, group="cluster", since="3.0.0")
-def readwrite(call: Call) -> None:
-    """Refuse: this is no cluster"""
-    raise CommandError(NO_CLUSTER)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyrepl.resp.reply import OK
-from tests.unit.commands.rig import START_MS, Rig
+from tests.unit.commands.rig import START_MS, Rig, commands_in
 
 
 @pytest.fixture
@@ -40,6 +40,17 @@ def test_restore_propagates_a_point_in_time(rig: Rig) -> None:
     raw = rig.node.replication.backlog.read(0, 1 << 20)
     assert b"RESTORE\r\n$3\r\nnew\r\n$13\r\n%d\r\n" % (START_MS + 1000) in b"".join(bytes(part) for part in raw)
     assert b"".join(bytes(part) for part in raw).endswith(b"ABSTTL\r\n")
+
+
+def test_restore_asking_propagates_itself(rig: Rig) -> None:
+    payload = payload_of(rig, "k")
+    backlog = rig.node.replication.backlog
+    start = backlog.end
+    assert rig.run("RESTORE-ASKING", "one", 0, payload) == OK
+    assert rig.run("RESTORE-ASKING", "two", 1000, payload) == OK
+    first, second = commands_in(b"".join(backlog.read(start, 1 << 20)))[-2:]
+    assert first == [b"RESTORE-ASKING", b"one", b"0", payload]
+    assert second == [b"RESTORE-ASKING", b"two", b"%d" % (START_MS + 1000), payload, b"ABSTTL"]
 
 
 def test_a_key_in_the_way_stays_unless_replace_is_given(rig: Rig) -> None:

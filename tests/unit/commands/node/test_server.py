@@ -104,11 +104,6 @@ class TestMonitor:
         assert not rig.node.monitors
 
 
-@pytest.mark.parametrize("line", ["CLUSTER INFO", "CLUSTER NODES x", "READONLY", "READWRITE"])
-def test_no_cluster(rig: Rig, line: str) -> None:
-    assert rig.error(line) == "ERR This instance has cluster support disabled"
-
-
 def test_latency_histogram(rig: Rig) -> None:
     rig.step_s = 0.001
     rig.say("SET s x")
