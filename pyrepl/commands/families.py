@@ -19,6 +19,7 @@ from pyrepl.commands.collections import (
     set_algebra,
     sets,
 )
+from pyrepl.commands.geo import places, searches
 from pyrepl.commands.keys import dump, expiry, keys, objects, scan, sort
 from pyrepl.commands.node import (
     aof,
@@ -90,6 +91,8 @@ LISTED: Final[tuple[ModuleType, ...]] = (
     zset_store,
     blocking_zsets,
     collection_scans,
+    places,
+    searches,
     streams,
     stream_idmp,
     stream_references,

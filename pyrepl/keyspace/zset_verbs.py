@@ -185,13 +185,14 @@ def remove_between(db: Database, key: bytes, span: Span) -> int:
     return end - start
 
 
-def store(db: Database, key: bytes, scores: dict[bytes, float]) -> None:
-    """Store a sorted set in place of any old value; an empty one deletes the key. `scores` is not copied."""
+def store(db: Database, key: bytes, scores: dict[bytes, float], changes: int = 1) -> None:
+    """Store a sorted set in place of any old value, which counts as so many changes; an empty one deletes the key.
+    `scores` is not copied."""
     if scores:
         value = ZsetValue(scores)
         value.drop_negative_zeros()
         db.put(key, value)
-        db.changed(key, 1)
+        db.changed(key, changes)
     elif db.delete(key):
         db.changed(key, 1)
 
@@ -203,6 +204,31 @@ def scan(db: Database, key: bytes) -> ContentScan[float] | None:
     """Reads the members with their scores by cursor; None without a sorted set."""
     value = db.read_as(ZsetValue, key)
     return None if value is None else ContentScan(db, key, value.scores)
+
+
+@final
+class ScoreReader:
+    """Reads scores of one sorted set, and members by their scores, several times in one command."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: ZsetValue) -> None:
+        self._value = value
+
+    def score(self, member: bytes) -> float | None:
+        """The score of a member, None if there is no such member."""
+        return self._value.scores.get(member)
+
+    def entries(self, low: float, high: float) -> list[tuple[float, bytes]]:
+        """The (score, member) with scores in [low, high), in order."""
+        # A tuple sorts before every longer one that it begins.
+        return list(self._value.order.irange((low,), (high,)))
+
+
+def reader(db: Database, key: bytes) -> ScoreReader | None:
+    """What reads the sorted set within this command; None without one."""
+    value = db.read_as(ZsetValue, key)
+    return None if value is None else ScoreReader(value)
 
 
 def between(db: Database, key: bytes, span: Span, window: Window) -> list[tuple[float, bytes]]:
@@ -269,6 +295,9 @@ def score(db: Database, key: bytes, member: bytes) -> float | None:
 def scores(db: Database, key: bytes, members: tuple[bytes, ...]) -> list[float | None]:
     """The scores of several members."""
     kept = db.read_kept(key)
+    if kept is not None and not members:
+        # Another type is refused without members too.
+        _score_in(kept, b"")
     return [_score_in(kept, member) for member in members]
 
 

@@ -26,7 +26,7 @@ OWN_FLAGS = {"may_replicate"}
 OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append", "position", "list")}
 """Commands that no real server has."""
 
-NOT_YET_GROUPS = {"scripting", "geo"}
+NOT_YET_GROUPS = {"scripting"}
 NOT_YET = {
     "acl", "acl|cat", "acl|deluser", "acl|dryrun", "acl|genpass", "acl|getuser", "acl|help", "acl|list", "acl|load",
     "acl|log", "acl|save", "acl|setuser", "acl|users", "acl|whoami",
@@ -159,6 +159,9 @@ def test_every_row_says_what_it_does() -> None:
         "XIDMPRECORD a p i 1-1",
         "DELEX a IFEQ b",
         "DIGEST a",
+        "GEOSEARCHSTORE a b FROMMEMBER m BYRADIUS 1 M",
+        "GEORADIUS a 1 2 3 m STORE b STOREDIST c",
+        "GEORADIUSBYMEMBER a m 3 m COUNT 1 storedist c",
         "PFMERGE a b c",
         "PFDEBUG ENCODING a",
     ],

@@ -22,7 +22,7 @@ from pyrepl.keyspace.collection_scan import ElementScan
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.keyspace.zset_ranges import RankRange, Window
-from pyrepl.keyspace.zset_verbs import Condition
+from pyrepl.keyspace.zset_verbs import Condition, ScoreReader
 from tests.house.source import ROOT, python, shown
 
 VALUES: Final = frozenset({"bytes", "ListValue", "SetValue", "HashValue", "ZsetValue"})
@@ -151,10 +151,10 @@ SPECIAL: Final[dict[str, dict[str, object]]] = {
     "set_verbs.store": {"members": {b"1", b"2"}},
     "zset_verbs.add_several": {"scores": [3.0, 4.0], "condition": Condition()},
     "zset_verbs.increment": {"condition": Condition()},
-    "zset_verbs.store": {"scores": {b"1": 1.0}},
+    "zset_verbs.store": {"scores": {b"1": 1.0}, "changes": 1},
 }
 """What other parameters of a name get."""
-READERS: Final = (ElementScan,)
+READERS: Final = (ElementScan, ScoreReader)
 """Classes that let a command read a stored collection. Their methods hand out elements alone."""
 
 

@@ -7,6 +7,7 @@ A spec is written as a place and some flags, such as `1 RW update`. The places:
 | `1` | one, at word 1 of the command (the name, or both words of a subcommand's, come first) |
 | `1..-1`, `1..-1/2` | from word 1 to the last, each or every second |
 | `#1`, `#1/2` | word 1 says how many follow, the next ones or every second |
+| `STORE=5` | one, behind this word, which is looked for from word 5 on |
 | `STREAMS+1` | the first half of what follows this word, looked for from word 1 on |
 | `?` | only code that knows the command can find these keys |
 
@@ -31,7 +32,7 @@ _SPECS: Final[tuple[tuple[str, str], ...]] = (
     (
         "1 RW update",
         "EXPIRE PEXPIRE EXPIREAT PEXPIREAT PERSIST SETRANGE LSET HSET HMSET HEXPIRE HPEXPIRE HEXPIREAT HPEXPIREAT"
-        " HPERSIST HSETEX ZADD XADD XSETID XACK XCLAIM XCFGSET XIDMPRECORD",
+        " HPERSIST HSETEX ZADD XADD XSETID XACK XCLAIM XCFGSET XIDMPRECORD GEOADD",
     ),
     (
         "1 RW access update",
@@ -59,7 +60,7 @@ _SPECS: Final[tuple[tuple[str, str], ...]] = (
     ("1 RW access delete; 2 OW update", "RENAME"),
     ("1 RW access delete; 2 OW insert", "RENAMENX"),
     ("1 RO access; 2 OW update", "COPY"),
-    ("1 OW update; 2 RO access", "ZRANGESTORE"),
+    ("1 OW update; 2 RO access", "ZRANGESTORE GEOSEARCHSTORE"),
     ("1 OW update; 2..-1 RO access", "SINTERSTORE SUNIONSTORE SDIFFSTORE"),
     ("1 OW update; #2 RO access", "ZUNIONSTORE ZINTERSTORE ZDIFFSTORE"),
     ("2 OW update; 3..-1 RO access", "BITOP"),
@@ -67,6 +68,8 @@ _SPECS: Final[tuple[tuple[str, str], ...]] = (
     ("#1 RW access delete", "LMPOP ZMPOP"),
     ("#2 RW access delete", "BLMPOP BZMPOP"),
     ("1..-2 RW access delete", "BLPOP BRPOP BZPOPMIN BZPOPMAX"),
+    ("1 RO access; STORE=6 OW update; STOREDIST=6 OW update", "GEORADIUS"),
+    ("1 RO access; STORE=5 OW update; STOREDIST=5 OW update", "GEORADIUSBYMEMBER"),
     ("1 RO access; ? RO access; ? OW update", "SORT"),
     ("1 RO access; ? RO access", "SORT_RO"),
     ("2 RW insert", "XGROUP|CREATE XGROUP|CREATECONSUMER"),
@@ -80,7 +83,7 @@ _SPECS: Final[tuple[tuple[str, str], ...]] = (
 SPECS: Final[dict[str, str]] = {name: spec for spec, names in _SPECS for name in names.split()}
 
 _PLACE: Final = re.compile(
-    r"(?P<count>#)?(?P<first>\d+)(\.\.(?P<last>-?\d+))?(/(?P<step>\d+))?|(?P<word>[A-Z]+)\+(?P<start>\d+)"
+    r"(?P<count>#)?(?P<first>\d+)(\.\.(?P<last>-?\d+))?(/(?P<step>\d+))?|(?P<word>[A-Z]+)(?P<half>[+=])(?P<start>\d+)"
 )
 
 
@@ -130,7 +133,8 @@ def _spec(words: list[str]) -> KeySpec:
     step = int(found["step"] or 1)
     if found["word"]:
         begin = Search("keyword", (("keyword", found["word"].encode()), ("startfrom", int(found["start"]))))
-        return KeySpec(tuple(flags), begin, Search("range", (("lastkey", -1), ("keystep", step), ("limit", 2))))
+        last, limit = (-1, 2) if found["half"] == "+" else (0, 0)
+        return KeySpec(tuple(flags), begin, Search("range", (("lastkey", last), ("keystep", step), ("limit", limit))))
     first = int(found["first"])
     begin = Search("index", (("index", first),))
     if found["count"]:

@@ -104,6 +104,34 @@ SYNTAX: Final[dict[str, str]] = {
         "INCRBY (encoding offset increment))]..."
     ),
     "BITFIELD_RO": "key [GET (encoding offset)+...]",
+    # geo
+    "GEOADD": "key [NX | XX] [CH] (longitude latitude member)...",
+    "GEOPOS": "key [member...]",
+    "GEOHASH": "key [member...]",
+    "GEODIST": "key member1 member2 [M | KM | FT | MI]",
+    "GEOSEARCH": (
+        "key (FROMMEMBER member | FROMLONLAT (longitude latitude)) ((BYRADIUS radius (M | KM | FT | MI)) | "
+        "(BYBOX width height (M | KM | FT | MI))) [ASC | DESC] [COUNT count [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]"
+    ),
+    "GEOSEARCHSTORE": (
+        "destination source (FROMMEMBER member | FROMLONLAT (longitude latitude)) ((BYRADIUS radius "
+        "(M | KM | FT | MI)) | (BYBOX width height (M | KM | FT | MI))) [ASC | DESC] [COUNT count [ANY]] [STOREDIST]"
+    ),
+    "GEORADIUS": (
+        "key longitude latitude radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] "
+        "[ASC | DESC] [STORE key | STOREDIST key]"
+    ),
+    "GEORADIUS_RO": (
+        "key longitude latitude radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] "
+        "[ASC | DESC]"
+    ),
+    "GEORADIUSBYMEMBER": (
+        "key member radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC | DESC] "
+        "[STORE key | STOREDIST key]"
+    ),
+    "GEORADIUSBYMEMBER_RO": (
+        "key member radius (M | KM | FT | MI) [WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC | DESC]"
+    ),
     # hyperloglog
     "PFADD": "key [element...]",
     "PFCOUNT": "key...",

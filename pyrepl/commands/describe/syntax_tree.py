@@ -28,7 +28,7 @@ _NAMES: Final = {
     " index index1 index2 len limit maxage milliseconds min-match-len ms num-matches numfields numkeys numlocal"
     " numreplicas numranges offset port protover rank seconds start end stop timeout ttl weight version slot start-slot"
     " end-slot startslot endslot cluster-bus-port config-epoch",
-    "double": "score min max",
+    "double": "score min max longitude latitude radius width height",
     "unix-time": "unix-time-seconds unix-time-milliseconds",
     "pattern": "pattern",
 }

@@ -187,3 +187,22 @@ def test_storing(db: Database) -> None:
     zset_verbs.store(db, b"k", {})
     assert db.store.values == {}
     assert db.keyspace.dirty == 2
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_reading_by_scores(db: Database, packed: bool) -> None:
+    assert zset_verbs.reader(db, b"k") is None
+    make(db, packed)
+    reader = zset_verbs.reader(db, b"k")
+    assert reader is not None
+    assert reader.score(b"b") == 2.0 and reader.score(b"x") is None
+    assert reader.entries(1.0, 3.0) == [(1.0, b"a"), (2.0, b"b")]
+    assert reader.entries(3.5, inf) == []
+
+
+def test_storing_counts_as_it_is_told(db: Database) -> None:
+    zset_verbs.store(db, b"k", {b"a": 1.0, b"b": 2.0}, changes=2)
+    assert db.keyspace.dirty == 2
+    db.put(b"s", b"text")
+    with pytest.raises(CommandError, match="WRONGTYPE"):
+        zset_verbs.scores(db, b"s", ())

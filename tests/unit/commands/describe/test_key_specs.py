@@ -21,6 +21,8 @@ def test_places() -> None:
     assert specs_of(ROWS["MSETEX"])[0].find == Search("keynum", (("keynumidx", 0), ("firstkey", 1), ("keystep", 2)))
     streams = specs_of(ROWS["XREADGROUP"])[0]
     assert streams.begin == Search("keyword", (("keyword", b"STREAMS"), ("startfrom", 4)))
+    stored = specs_of(ROWS["GEORADIUS"])[1]
+    assert stored.begin == Search("keyword", (("keyword", b"STORE"), ("startfrom", 6))) and stored.find == ONE
     assert streams.find == Search("range", (("lastkey", -1), ("keystep", 1), ("limit", 2)))
 
 

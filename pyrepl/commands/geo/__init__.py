@@ -1,0 +1,1 @@
+"""Commands on places on earth, which are kept in sorted sets."""

@@ -1,0 +1,162 @@
+"""Searches for members around a place: GEOSEARCH, GEORADIUS and their relatives.
+
+Parsing them is `search_arguments`; which scores are looked at, and what lies inside, is `keyspace.geo_cells`. Replies,
+their order, and texts are Redis 8.2's.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.table import (
+    DENYOOM,
+    FIRST_ARG,
+    FIRST_TWO,
+    MOVABLE_KEYS,
+    READONLY,
+    WRITE,
+    Keys,
+    KeysOf,
+    command,
+)
+from pyrepl.commands.geo.arguments import distance_text
+from pyrepl.commands.geo.search_arguments import Kind, Order, Search, parse_search
+from pyrepl.keyspace import geo_cells, zset_verbs
+from pyrepl.keyspace.partial_sort import Entry, first_in_order
+from pyrepl.keyspace.zset_verbs import ScoreReader
+from pyrepl.resp.reply import Reply
+
+
+def _stored_keys(start: int) -> KeysOf:
+    """Of GEORADIUS: its first argument, and what follows the first STORE and the first STOREDIST from `start` on."""
+
+    def positions(argv: list[bytes]) -> list[int]:
+        words = [word.upper() for word in argv]
+        keys = [1]
+        for word in (b"STORE", b"STOREDIST"):
+            if word in words[start:]:
+                place = words.index(word, start) + 1
+                if place < len(argv):
+                    keys.append(place)
+        return keys
+
+    return positions
+
+
+@command("GEOSEARCH", arity=-7, flags=READONLY, keys=FIRST_ARG, group="geo", since="6.2.0")
+def geosearch(call: Call, key: bytes, *arguments: bytes) -> Reply:
+    """The members inside a circle or box around a place or a member."""
+    return _search(call, Kind.SEARCH, key, arguments)
+
+
+@command("GEOSEARCHSTORE", arity=-8, flags=WRITE | DENYOOM, keys=FIRST_TWO, group="geo", since="6.2.0")
+def geosearchstore(call: Call, destination: bytes, source: bytes, *arguments: bytes) -> Reply:
+    """Store the members inside a circle or box around a place or a member; how many they are."""
+    return _search(call, Kind.SEARCH_STORE, source, arguments, destination)
+
+
+@command(
+    "GEORADIUS",
+    arity=-6,
+    flags=WRITE | DENYOOM | MOVABLE_KEYS,
+    keys=Keys(1, 1, 1, _stored_keys(6)),
+    group="geo",
+    since="3.2.0",
+)
+def georadius(call: Call, key: bytes, *arguments: bytes) -> Reply:
+    """The members inside a circle around a place, answered or stored."""
+    return _search(call, Kind.RADIUS, key, arguments)
+
+
+@command("GEORADIUS_RO", arity=-6, flags=READONLY, keys=FIRST_ARG, group="geo", since="3.2.10")
+def georadius_ro(call: Call, key: bytes, *arguments: bytes) -> Reply:
+    """The members inside a circle around a place."""
+    return _search(call, Kind.RADIUS_RO, key, arguments)
+
+
+@command(
+    "GEORADIUSBYMEMBER",
+    arity=-5,
+    flags=WRITE | DENYOOM | MOVABLE_KEYS,
+    keys=Keys(1, 1, 1, _stored_keys(5)),
+    group="geo",
+    since="3.2.0",
+)
+def georadiusbymember(call: Call, key: bytes, *arguments: bytes) -> Reply:
+    """The members inside a circle around a member, answered or stored."""
+    return _search(call, Kind.MEMBER, key, arguments)
+
+
+@command("GEORADIUSBYMEMBER_RO", arity=-5, flags=READONLY, keys=FIRST_ARG, group="geo", since="3.2.10")
+def georadiusbymember_ro(call: Call, key: bytes, *arguments: bytes) -> Reply:
+    """The members inside a circle around a member."""
+    return _search(call, Kind.MEMBER_RO, key, arguments)
+
+
+def _search(
+    call: Call, kind: Kind, key: bytes, arguments: tuple[bytes, ...], destination: bytes | None = None
+) -> Reply:
+    source = zset_verbs.reader(call.db, key)
+    search = parse_search(kind, call.argv[0], arguments, source, destination)
+    entries = [] if source is None else _ordered(search, _found(search, source))
+    if search.destination is None:
+        return _answer(search, entries)
+    scores = {member: away_m / search.unit_m if search.stores_distances else score for away_m, score, member in entries}
+    zset_verbs.store(call.db, search.destination, scores, changes=max(1, len(scores)))
+    return len(scores)
+
+
+def _found(search: Search, source: ScoreReader) -> list[Entry]:
+    """(distance in metres, score, member) of what lies inside, in the order of cells."""
+    unit_m = search.unit_m
+    x, y = search.longitude, search.latitude
+    most = search.count if search.any else 0
+    found: list[Entry] = []
+    if search.is_box:
+        half = search.width / 2, search.height / 2
+        corner = math.sqrt(half[0] * half[0] + half[1] * half[1]) * unit_m
+        ranges = geo_cells.ranges_around(x, y, unit_m * half[0], unit_m * half[1], corner)
+    else:
+        reach = unit_m * search.radius
+        ranges = geo_cells.ranges_around(x, y, reach, reach, reach)
+    for low, high in ranges:
+        entries = source.entries(low, high)
+        if not entries:
+            continue
+        if search.is_box:
+            geo_cells.in_box(entries, x, y, search.width * unit_m, search.height * unit_m, most, found)
+        else:
+            geo_cells.in_circle(entries, x, y, search.radius * unit_m, most, found)
+        if most and len(found) >= most:
+            break
+    return found
+
+
+def _ordered(search: Search, found: list[Entry]) -> list[Entry]:
+    """As many as are asked for, in the order that is asked for."""
+    count = search.count or len(found)
+    order = search.order
+    if order is Order.NONE:
+        # The nearest ones are wanted, unless any will do.
+        if not search.count or search.any:
+            return found[:count]
+        order = Order.ASCENDING
+    return first_in_order(found, count, order is Order.DESCENDING)
+
+
+def _answer(search: Search, entries: list[Entry]) -> Reply:
+    if not (search.with_distance or search.with_hash or search.with_place):
+        return [member for _, _, member in entries]
+    return [_described(search, *entry) for entry in entries]
+
+
+def _described(search: Search, away_m: float, score: float, member: bytes) -> list[Reply]:
+    item: list[Reply] = [member]
+    if search.with_distance:
+        item.append(distance_text(away_m / search.unit_m))
+    if search.with_hash:
+        item.append(int(score))
+    if search.with_place:
+        item.append(list(geo_cells.place_of(score)))
+    return item

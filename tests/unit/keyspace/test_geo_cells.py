@@ -1,0 +1,126 @@
+"""Cells, places, distances, areas. The digits of Redis are compared in tests/property."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyrepl.keyspace.geo_cells import (
+    MAX_LATITUDE,
+    STEPS,
+    bits_of,
+    cell_of,
+    distance,
+    in_box,
+    in_circle,
+    place_of,
+    ranges_around,
+    steps_for,
+    text_of,
+)
+
+longitudes = st.floats(-180, 180)
+latitudes = st.floats(-MAX_LATITUDE, MAX_LATITUDE)
+PALERMO = (13.361389, 38.115556)
+CATANIA = (15.087269, 37.502669)
+
+
+def score(longitude: float, latitude: float) -> float:
+    return float(cell_of(longitude, latitude, STEPS, MAX_LATITUDE))
+
+
+def test_what_redis_documents() -> None:
+    assert score(*PALERMO) == 3479099956230698.0
+    assert text_of(score(*PALERMO)) == b"sqc8b49rny0"
+    assert text_of(score(*CATANIA)) == b"sqdtr74hyu0"
+    between = distance(*place_of(score(*PALERMO)), *place_of(score(*CATANIA)))
+    assert f"{between:.4f}" == "166274.1516"
+
+
+@given(longitudes, latitudes)
+def test_a_cell_has_its_place_inside(longitude: float, latitude: float) -> None:
+    x, y = place_of(score(longitude, latitude))
+    assert abs(x - longitude) <= 360 / 2**STEPS and abs(y - latitude) <= 171 / 2**STEPS
+
+
+@given(longitudes, latitudes, longitudes, latitudes)
+def test_distances(x: float, y: float, other_x: float, other_y: float) -> None:
+    there, back = distance(x, y, other_x, other_y), distance(other_x, other_y, x, y)
+    assert math.isnan(there) or 0 <= there <= 20_100_000
+    assert math.isnan(there) or math.isclose(there, back, rel_tol=1e-9, abs_tol=1e-6)
+    assert distance(x, y, x, y) == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "bits"),
+    [
+        (0.0, 0),
+        (1.9, 1),
+        (-1.9, 2**64 - 1),
+        (2.0**63, 2**63),
+        (2.0**64, 0),
+        (math.inf, 0),
+        (-math.inf, 2**63),
+        (-(2.0**63), 2**63),
+    ],
+)
+def test_scores_that_are_no_cells(number: float, bits: int) -> None:
+    assert bits_of(number) == bits
+    x, y = place_of(number)
+    assert abs(x) <= 180 and abs(y) <= MAX_LATITUDE
+
+
+@pytest.mark.parametrize(
+    ("radius_m", "latitude", "steps"),
+    [(0, 0, 26), (1, 0, 24), (1, 70, 23), (1, -81, 22), (1000, 0, 14), (1e7, 0, 1), (math.inf, 0, 1), (1e-9, 0, 26)],
+)
+def test_smaller_areas_have_more_steps(radius_m: float, latitude: float, steps: int) -> None:
+    assert steps_for(radius_m, latitude) == steps
+
+
+@settings(max_examples=200)
+@given(longitudes, st.floats(-84, 84), st.floats(0, 3_000_000), st.floats(0, 6.3), st.floats(0, 1))
+def test_ranges_hold_what_is_inside(x: float, y: float, radius_m: float, angle: float, part: float) -> None:
+    """Away from the poles and the edges of the map, where Redis leaves members out as well."""
+    away_m = radius_m * part
+    north = away_m * math.sin(angle) / 111_300
+    if abs(y + north) > 65 or abs(y) > 65:
+        return
+    east = away_m * math.cos(angle) / 111_300 / math.cos(math.radians(max(abs(y), abs(y + north))))
+    if abs(x + east) > 180 or abs(x) + radius_m / 111_000 / math.cos(math.radians(min(89.0, abs(y) + 27))) > 180:
+        return
+    other = score(x + east, y + north)
+    ranges = ranges_around(x, y, radius_m, radius_m, radius_m)
+    assert len(ranges) <= 9
+    found: list[tuple[float, float, bytes]] = []
+    in_circle([(other, b"m")], x, y, radius_m, 0, found)
+    assert not found or any(low <= other < high for low, high in ranges)
+
+
+@pytest.mark.parametrize("radius_m", [0.0, 1.0, 1e5, 1e7, 1e300, math.inf])
+@pytest.mark.parametrize("x", [-180.0, 0.0, 180.0])
+@pytest.mark.parametrize("y", [-MAX_LATITUDE, 0.0, MAX_LATITUDE])
+def test_the_edges_of_the_map(x: float, y: float, radius_m: float) -> None:
+    ranges = ranges_around(x, y, radius_m, radius_m, radius_m)
+    assert any(low <= score(x, y) < high for low, high in ranges) or radius_m > 1e6
+
+
+def test_boxes_and_limits() -> None:
+    entries = [(score(10.0, 50.0), b"a"), (score(10.1, 50.0), b"b"), (score(10.0, 50.1), b"c")]
+    for width, height, most, names in (
+        (20_000, 2_000, 0, b"ab"),
+        (2_000, 25_000, 0, b"ac"),
+        (20_000, 25_000, 0, b"abc"),
+        (20_000, 25_000, 2, b"ab"),
+    ):
+        found: list[tuple[float, float, bytes]] = []
+        in_box(entries, 10.0, 50.0, width, height, most, found)
+        assert b"".join(name for _, _, name in found) == names
+    circle: list[tuple[float, float, bytes]] = []
+    in_circle(entries, 10.0, 50.0, 7_500.0, 0, circle)
+    assert [name for _, _, name in circle] == [b"a", b"b"]
+    in_circle(entries, 10.0, 50.0, 7_500.0, 3, circle)
+    assert len(circle) == 3
