@@ -23,7 +23,6 @@ class Directive(Generic[T]):
     unshown: CONFIG GET never shows it: it protects something only as long as it is not known.
     inert: not empty if it is accepted and kept but has no effect; says why, and what that means for the operator, who
     is told when the directive is set to anything but its default.
-    refused: not empty if nothing but its default is possible yet; says why, and what to do.
     """
 
     def __init__(
@@ -39,7 +38,6 @@ class Directive(Generic[T]):
         hidden: bool = False,
         unshown: bool = False,
         inert: str = "",
-        refused: str = "",
     ) -> None:
         self.kind: Final = kind
         self.default: Final = default
@@ -51,7 +49,6 @@ class Directive(Generic[T]):
         self.hidden: Final = hidden
         self.unshown: Final = unshown
         self.inert: Final = inert
-        self.refused: Final = refused
         self.attribute = ""
         self.name = ""
 

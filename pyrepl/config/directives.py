@@ -170,8 +170,9 @@ class General:
     notify_keyspace_events = Directive(
         KeyspaceEvents(),
         "",
-        "Keyspace notifications to publish.",
-        refused="pyrepl publishes no keyspace notifications yet",
+        "Events of keys to publish: K (to __keyspace@<db>__:<key>), E (to __keyevent@<db>__:<event>), and classes: g"
+        " generic, $ string, l list, s set, h hash, z sorted set, x expired, e evicted, t stream, A for all of these; m"
+        " missed, n new, o overwritten, c type changed. Empty: none; then it costs nothing.",
     )
     maxmemory = Directive(
         Memory(0, 2**64 - 1),

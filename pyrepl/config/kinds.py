@@ -482,12 +482,15 @@ class ReplicaOf(Kind[MasterAddress | None]):
 
 _EVENT_CLASSES: Final = "g$lshzxetd"
 """The classes that `A` stands for."""
-_EVENT_ORDER: Final = "KEmn"
+_EVENT_ORDER: Final = "nocKEm"
 
 
 @final
 class KeyspaceEvents(Kind[str]):
-    """Classes of keyspace notifications; kept in the order in which Redis prints them, `A` for all of its classes."""
+    """Classes of keyspace notifications; kept in the order in which Redis prints them, `A` for all of its classes.
+
+    Beside `A`, Redis 8.2 does not print n, o and c, and loses them by CONFIG REWRITE; here they stay.
+    """
 
     def parse(self, words: Sequence[bytes], current: str) -> str:
         flags = to_text(_only(words))

@@ -136,11 +136,7 @@ def options() -> list[tuple[str, list[tuple[str, str]]]]:
     return [
         (
             title,
-            [
-                (_option(row), _SENTENCE.split(row.help)[0])
-                for row in rows
-                if not (row.hidden or row.inert or row.refused)
-            ],
+            [(_option(row), _SENTENCE.split(row.help)[0]) for row in rows if not (row.hidden or row.inert)],
         )
         for title, rows in GROUPS
     ]
@@ -157,8 +153,6 @@ def _describe(row: Directive[Any]) -> list[str]:
     notes = [row.help]
     if row.inert:
         notes.append(f"Not in force: {row.inert}.")
-    if row.refused:
-        notes.append(f"Only the default is possible: {row.refused}.")
     if row.aliases:
         notes.append("Also spelt " + ", ".join(row.aliases) + ".")
     if not row.mutable:

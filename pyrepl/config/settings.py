@@ -76,7 +76,7 @@ class Settings(Directives):
         if not row.mutable:
             raise ConfigError("can't set immutable config")
         words = value.split(b" ") if row.kind.many_words else [value]
-        return _possible(row, row.kind.parse(words, self.value_of(row)))
+        return row.kind.parse(words, self.value_of(row))
 
     def _parse_accepted(self, name: str, value: bytes) -> bytes:
         if name in REFUSED and not is_off(name, value):
@@ -110,7 +110,7 @@ class Settings(Directives):
         if row.kind.many_words and len(words) == 1 and words[0]:
             words = words[0].split()
         read = row.kind.again if again else row.kind.parse
-        setattr(self, row.attribute, _possible(row, read(words, self.value_of(row))))
+        setattr(self, row.attribute, read(words, self.value_of(row)))
 
     def why_not_settable(self, name: str, *, client_is_local: bool) -> str | None:
         """Why CONFIG SET may not change a protected directive now, in Redis's words; None if it may."""
@@ -127,13 +127,6 @@ class Settings(Directives):
         other.__dict__.update(self.__dict__)
         other.kept = dict(self.kept)
         return other
-
-
-def _possible(row: Directive[Any], value: Any) -> Any:
-    """The value. Raises ConfigError when the directive cannot have it yet."""
-    if row.refused and value != row.default:
-        raise ConfigError(row.refused)
-    return value
 
 
 def why_without_effect(settings: Settings, name: str) -> str | None:

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final, Protocol, TypeVar, final
 
+from pyrepl.keyspace import events
 from pyrepl.keyspace.disposal import Disposal
-from pyrepl.keyspace.packed import Packed
+from pyrepl.keyspace.events import Event, Fact
+from pyrepl.keyspace.packed import Packed, kept_type_name
 from pyrepl.keyspace.scan import ElementScans
 from pyrepl.keyspace.values import HashValue, Value, wrong_type
 from pyrepl.rdb.values import StreamValue
@@ -63,8 +65,10 @@ class Keyspace:
         "expired_fields_count",
         "expired_keys_count",
         "expiry",
+        "facts",
         "hits",
         "misses",
+        "notes_facts",
         "now_ms",
         "scans",
     )
@@ -88,7 +92,19 @@ class Keyspace:
         self.misses: int = 0
         self.scans = ElementScans()
         """The places at which HSCAN, SSCAN and ZSCAN go on."""
+        self.facts: list[Fact] = []
+        """What has happened to keys and is not told yet, in order; the dispatcher drains it."""
+        self.notes_facts: bool = False
+        """Are `facts` noted? Changed by `note_facts`."""
         self.databases.extend(Database(self, index) for index in range(count))
+
+    def note_facts(self, wanted: bool) -> None:
+        """From now on `facts` are noted, or are not. Those that are not told yet are forgotten in the latter case."""
+        self.notes_facts = wanted
+        if not wanted:
+            self.facts.clear()
+        for db in self.databases:
+            db.followed = wanted
 
     @property
     def key_count(self) -> int:
@@ -130,6 +146,7 @@ class Database:
 
     __slots__ = (
         "accesses",
+        "followed",
         "idmp_streams",
         "index",
         "keyspace",
@@ -148,6 +165,8 @@ class Database:
         self.idmp_streams: set[bytes] = set()
         """Keys of streams that may remember idempotency ids; a superset, cleaned lazily."""
         self.watchers: dict[bytes, set[Watcher]] = {}
+        self.followed: bool = False
+        """Does anybody want to hear of all keys? A copy for each database, as each change asks."""
         self.accesses: dict[bytes, int] = {}
         """The numbers of `access`, kept while eviction needs them. Keys may be missing, and deleted keys may still be
         here."""
@@ -234,6 +253,8 @@ class Database:
             value = self._outlived_for_reader(key)
         if value is None:
             keyspace.misses += 1
+            if self.followed:
+                self.note(events.MISSED, key)
             return None
         keyspace.hits += 1
         if type(value) is not bytes and isinstance(value, bytes):
@@ -248,6 +269,8 @@ class Database:
             value = self._outlived_for_reader(key)
         if value is None:
             keyspace.misses += 1
+            if self.followed:
+                self.note(events.MISSED, key)
         else:
             keyspace.hits += 1
         return value
@@ -277,6 +300,8 @@ class Database:
 
         To replace a value, put the new one over the old one; do not delete the old one first: see `scan`.
         """
+        if self.followed:
+            self.note_put(key, value)
         if self.store.put(key, value, self.keyspace.now_ms):
             self._note_expired(key)
         if type(value) is not bytes:
@@ -284,6 +309,8 @@ class Database:
 
     def replace(self, key: bytes, value: Value) -> None:
         """Store a value and keep the time to live that the key has."""
+        if self.followed and not self.store.holds(key):
+            self.note(events.NEW, key)
         self.store.replace(key, value, self.keyspace.now_ms)
         if type(value) is not bytes:
             self.note_kind(key, value)
@@ -299,50 +326,54 @@ class Database:
     def write(self, key: bytes, value: bytes) -> None:
         """`put` and `changed` for a string, in one call: the hot path of SET and its like."""
         keyspace = self.keyspace
+        if self.followed:
+            self.note_put(key, value)
         if self.store.put(key, value, keyspace.now_ms):
             self._note_expired(key)
         keyspace.dirty += 1
-        if self.watchers:
-            for watcher in self.watchers.get(key, ()):
-                watcher.dirty_cas = True
+        if self.watchers or self.followed:
+            self._changed(key)
 
     def update(self, key: bytes, value: bytes) -> None:
         """`replace` and `changed` for a string, in one call: the hot path of INCR and its like."""
         keyspace = self.keyspace
+        if self.followed and not self.store.holds(key):
+            self.note(events.NEW, key)
         self.store.replace(key, value, keyspace.now_ms)
         keyspace.dirty += 1
-        if self.watchers:
-            for watcher in self.watchers.get(key, ()):
-                watcher.dirty_cas = True
+        if self.watchers or self.followed:
+            self._changed(key)
 
     def repack(self, key: bytes, packed: Value, count: int) -> None:
         """`replace` and `changed` for a packed collection whose changed block is `packed`, in one call."""
         keyspace = self.keyspace
         self.store.replace(key, packed, keyspace.now_ms)
         keyspace.dirty += count
-        if self.watchers:
-            for watcher in self.watchers.get(key, ()):
-                watcher.dirty_cas = True
+        if self.watchers or self.followed:
+            self._changed(key)
 
     def delete(self, key: bytes) -> bool:
         """Delete a key. True if it was there (expired or not)."""
         if self.store.pop(key, self.keyspace.now_ms) is None:
             return False
-        self._forget(key)
+        self._forget(key, events.DELETED)
         return True
 
-    def drop(self, key: bytes) -> bool:
-        """As `delete`, for a value that no caller uses any more: a large one is freed a slice at a time."""
+    def drop(self, key: bytes, event: Event = events.DELETED) -> bool:
+        """As `delete`, for a value that no caller uses any more: a large one is freed a slice at a time. `event` says
+        why it goes."""
         value: Value | None = self.store.pop(key, self.keyspace.now_ms)
         if value is None:
             return False
         if type(value) is not bytes:
             self.keyspace.disposal.take_value(value)
-        self._forget(key)
+        self._forget(key, event)
         return True
 
-    def _forget(self, key: bytes) -> None:
-        """Forget the notes about a key beside the store."""
+    def _forget(self, key: bytes, event: Event) -> None:
+        """Forget the notes about a key beside the store, which `event` has ended."""
+        if self.followed:
+            self.note(event, key)
         if self.volatile_hashes:
             self.volatile_hashes.discard(key)
         if self.idmp_streams:
@@ -351,9 +382,13 @@ class Database:
     def expire_at(self, key: bytes, at_ms: int | None) -> None:
         """Set the time to live of an existing key to a Unix time in ms, or take it away with None."""
         if at_ms is None:
+            if self.followed and self.store.expiry_of(key) is not None:
+                self.note(events.UNTIMED, key)
             self.store.persist(key)
             return
         self.store.expire(key, at_ms)
+        if self.followed:
+            self.note(events.TIMED, key)
         if self.keyspace.expiry is Expiry.REMOVE:
             self.own_ttls[key] = None
         elif self.own_ttls:
@@ -362,9 +397,37 @@ class Database:
     def changed(self, key: bytes, count: int = 1) -> None:
         """Note `count` changes of `key`: the command will be propagated, and clients that WATCH the key are told."""
         self.keyspace.dirty += count
-        if self.watchers:
-            for watcher in self.watchers.get(key, ()):
-                watcher.dirty_cas = True
+        if self.watchers or self.followed:
+            self._changed(key)
+
+    def _changed(self, key: bytes) -> None:
+        self.note(events.CHANGED, key)
+        self.touched(key)
+
+    def touched(self, key: bytes) -> None:
+        """The value of `key` is another from now on, or the key is gone: clients that WATCH it are told. All changes
+        come here, those too that are no change of the command's that met the key (expiry, eviction)."""
+        for watcher in self.watchers.get(key, ()):
+            watcher.dirty_cas = True
+
+    def note(self, event: Event, key: bytes) -> None:
+        """Note what has happened to `key`, if facts are wanted."""
+        if self.keyspace.notes_facts:
+            self.keyspace.facts.append((event, self.index, key))
+
+    def note_put(self, key: bytes, value: Value) -> None:
+        """Note that `value` is about to be stored at `key`, in place of whatever is there."""
+        keyspace = self.keyspace
+        old: Value | None = self.store.get(key)
+        if old is not None and keyspace.expiry is not Expiry.IGNORE and self.has_expired(key):
+            self.note(events.EXPIRED, key)
+            old = None
+        if old is None:
+            self.note(events.NEW, key)
+            return
+        self.note(events.OVERWRITTEN, key)
+        if kept_type_name(old) != kept_type_name(value):
+            self.note(events.TYPE_CHANGED, key)
 
     def clear(self) -> int:
         """Delete all keys, and return how many there were. Clients that WATCH them are told."""
@@ -440,17 +503,15 @@ class Database:
 
     def evict(self, key: bytes) -> None:
         """Delete a key to free memory; clients that WATCH it are told. The caller tells the replicas."""
-        self.drop(key)
+        self.drop(key, events.EVICTED)
+        self.touched(key)
         self.accesses.pop(key, None)
-        for watcher in self.watchers.get(key, ()):
-            watcher.dirty_cas = True
 
     def expire(self, key: bytes) -> None:
         """Delete a key because it has expired; on a master it is recorded for the replicas."""
-        self.drop(key)
+        self.drop(key, events.EXPIRED)
         self._note_expired(key)
-        for watcher in self.watchers.get(key, ()):
-            watcher.dirty_cas = True
+        self.touched(key)
 
     def _note_expired(self, key: bytes) -> None:
         """An expired key is deleted or overwritten: count it, and on a master record it, so that replicas get its DEL

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.keyspace.database import Database, Expiry, Keyspace
+from pyrepl.keyspace.events import FIELDS_EXPIRED
 from pyrepl.keyspace.values import HashValue
 
 LOOKS: Final = 2000
@@ -63,14 +64,13 @@ def remove_due_fields(db: Database, key: bytes, value: HashValue, limit: int) ->
     removed = value.remove_due(keyspace.now_ms, limit)
     if not removed:
         return 0
+    db.note(FIELDS_EXPIRED, key)
     if not value.fields:
         db.delete(key)
     if keyspace.expiry is Expiry.DELETE:
         keyspace.expired_fields.extend([(db.index, key, field) for field in removed])
     keyspace.expired_fields_count += len(removed)
-    if db.watchers:
-        for watcher in db.watchers.get(key, ()):
-            watcher.dirty_cas = True
+    db.touched(key)
     return len(removed)
 
 

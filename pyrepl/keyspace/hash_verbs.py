@@ -18,6 +18,7 @@ from typing import Final
 
 from pyrepl.keyspace.collection_scan import ContentScan
 from pyrepl.keyspace.database import Database, Expiry
+from pyrepl.keyspace.events import FIELDS_DELETED, FIELDS_TIMED, FIELDS_UNTIMED
 from pyrepl.keyspace.field_expiry import find_hash, read_hash, visible_hash
 from pyrepl.keyspace.packed import PackedHash
 from pyrepl.keyspace.sampling import Below, distinct_positions
@@ -135,6 +136,7 @@ def put_timed(
         outcomes = [_expire_field(db, value, field, at_ms, b"") for field in names]
         if DELETED not in outcomes:
             db.volatile_hashes.add(key)
+        _note_outcomes(db, key, outcomes)
     _settle(db, key, value, len(names))
     return outcomes
 
@@ -360,8 +362,17 @@ def _expire(
     outcomes = [_expire_field(db, value, field, at_ms, condition) for field in names]
     if DONE in outcomes:
         db.volatile_hashes.add(key)
+    _note_outcomes(db, key, outcomes)
     _settle(db, key, value, outcomes.count(DONE) + outcomes.count(DELETED))
     return outcomes
+
+
+def _note_outcomes(db: Database, key: bytes, outcomes: list[int]) -> None:
+    """Note that fields got times to live, or were deleted as their time has passed."""
+    if DELETED in outcomes:
+        db.note(FIELDS_DELETED, key)
+    elif DONE in outcomes:
+        db.note(FIELDS_TIMED, key)
 
 
 def _expire_field(db: Database, value: HashValue, field: bytes, at_ms: int, condition: bytes) -> int:
@@ -411,6 +422,7 @@ def _persist(db: Database, key: bytes, value: HashValue, names: Sequence[bytes])
         else:
             outcomes.append(DONE if value.persist(field) else NO_TTL)
     if DONE in outcomes:
+        db.note(FIELDS_UNTIMED, key)
         db.changed(key, outcomes.count(DONE))
     return outcomes
 

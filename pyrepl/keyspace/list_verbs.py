@@ -151,8 +151,8 @@ def move(db: Database, source: bytes, destination: bytes, from_left: bool, to_le
     if not value.items:
         db.delete(source)
     # Redis counts one change, though two keys are touched.
-    db.changed(source, 1)
     db.changed(destination, 0)
+    db.changed(source, 1)
     return element
 
 
@@ -251,6 +251,9 @@ def trim(db: Database, key: bytes, first: int, last: int) -> None:
     elif end - first < count:
         _keep(value, first, end)
         db.changed(key, count - (end - first))
+    else:
+        # Nothing is trimmed, and yet Redis tells that the list was touched.
+        db.changed(key, 0)
 
 
 def _keep(value: ListValue, start: int, end: int) -> None:

@@ -38,33 +38,37 @@ class Condition(enum.Enum):
     """`MemoryLimit`."""
     KEYS_READY = "clients that wait for keys are to be served before the next command"
     """`Waiting`."""
+    NOTIFIED = "what happens to keys is told (notify-keyspace-events)"
+    """`Notifications`."""
 
 
 _NOT_OURS: Final = frozenset({Condition.REPLICA, Condition.REPLAYING})
-_FORBID_NOTHING: Final = frozenset({Condition.TRACKED, Condition.KEYS_READY})
+_FORBID_NOTHING: Final = frozenset({Condition.TRACKED, Condition.KEYS_READY, Condition.NOTIFIED})
 
 
 @final
 class Conditions:
     """The conditions that hold, and their sums.
 
-    Invariants: `guarded` is True exactly while any condition but TRACKED and KEYS_READY holds, `checked` while any
-    holds; `propagates` is False exactly while REPLICA or REPLAYING holds; `tracked` is True exactly while TRACKED
-    holds, `keys_ready` while KEYS_READY does.
+    Invariants: `guarded` is True exactly while any condition but TRACKED, KEYS_READY and NOTIFIED holds, `checked`
+    while any holds; `propagates` is False exactly while REPLICA or REPLAYING holds; `tracked` is True exactly while
+    TRACKED holds, `keys_ready` while KEYS_READY does, `notified` while NOTIFIED does.
     """
 
-    __slots__ = ("_holding", "checked", "guarded", "keys_ready", "propagates", "tracked")
+    __slots__ = ("_holding", "checked", "guarded", "keys_ready", "notified", "propagates", "tracked")
 
     def __init__(self) -> None:
         self._holding: set[Condition] = set()
         self.guarded = False
         """May a condition forbid a command, or change what happens to its reply?"""
         self.checked = False
-        """Is `guarded`, `tracked` or `keys_ready` True?"""
+        """Is `guarded`, `tracked`, `keys_ready` or `notified` True?"""
         self.keys_ready = False
         """Must `Waiting.serve_keys` be called before the next command?"""
         self.tracked = False
         """Must the memory limit hear of each command?"""
+        self.notified = False
+        """Must what each command did to keys be told?"""
         self.propagates = True
         """Do our own writes go into the stream? They do on a master that replays no file."""
 
@@ -78,5 +82,6 @@ class Conditions:
         self.tracked = Condition.TRACKED in self._holding
         self.checked = bool(self._holding)
         self.keys_ready = Condition.KEYS_READY in self._holding
+        self.notified = Condition.NOTIFIED in self._holding
         self.guarded = not self._holding <= _FORBID_NOTHING
         self.propagates = self._holding.isdisjoint(_NOT_OURS)

@@ -17,6 +17,7 @@ from pyrepl.node.client import Client
 from pyrepl.node.conditions import Condition, Conditions
 from pyrepl.node.event_log import EventLogUse
 from pyrepl.node.memory_limit import MemoryLimit
+from pyrepl.node.notifications import Notifications
 from pyrepl.node.pause import Pause
 from pyrepl.node.persistence import Persistence
 from pyrepl.node.pubsub import PubSub
@@ -91,6 +92,7 @@ class Node:
         self.persistence = Persistence(process.started_unix_s, self.conditions)
         self.event_log = EventLogUse()
         self.pubsub = PubSub()
+        self.notifications = Notifications(self.keyspace, self.pubsub, self.conditions)
         self.pause = Pause(self.conditions)
         self.waiting = Waiting(self.keyspace, self.conditions)
         self.streams = StreamState()
@@ -198,6 +200,7 @@ class Node:
         self.lazy_expire = settings.lazyfree_lazy_expire
         self.tracks_latencies = settings.latency_tracking
         self.conditions.note(Condition.WANTS_REPLICAS, settings.min_replicas_to_write > 0)
+        self.notifications.follow(settings.notify_keyspace_events)
 
     def _follow_role(self) -> None:
         """Bring the fields up to date that follow from the role; the role calls this when it changes."""

@@ -1,7 +1,7 @@
 """No directive promises what nobody does.
 
 Each is read by code outside the configuration room, or its row says that it is without effect (`inert`, and whoever
-sets it is told) or that it cannot be set yet (`refused`). Nobody reads what says so of itself.
+sets it is told). Nobody reads what says so of itself.
 """
 
 from __future__ import annotations
@@ -53,17 +53,16 @@ def _name(node: ast.expr) -> str:
 READERS = readers()
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if not row.inert and not row.refused])
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if not row.inert])
 def test_somebody_acts_on_it(name: str) -> None:
     assert ROWS[name].attribute in READERS or name in BY_OTHER_WAYS, (
         f"nobody reads settings.{ROWS[name].attribute}: act on it or say so"
     )
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.inert or row.refused])
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.inert])
 def test_nobody_acts_on_what_is_said_to_be_without_effect(name: str) -> None:
     assert ROWS[name].attribute not in READERS
-    assert not (ROWS[name].inert and ROWS[name].refused)
 
 
 def test_names_without_a_row_have_a_reason_and_no_reader() -> None:

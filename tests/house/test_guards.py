@@ -26,7 +26,7 @@ OWNERS: Final = {
         }
         | {"is_master_link", "is_replica", "skip_next_reply"}
     ),
-    "pyrepl/node/conditions.py": frozenset({"guarded", "checked", "tracked", "keys_ready", "propagates"}),
+    "pyrepl/node/conditions.py": frozenset({"guarded", "checked", "tracked", "keys_ready", "notified", "propagates"}),
     "pyrepl/node/node.py": frozenset({"monitors", "slow_limit_s", "lazy_expire", "tracks_latencies", "threshold_us"}),
 }
 """File of the owner -> the facts that it sums up, and the sums."""
@@ -34,6 +34,7 @@ TELLERS: Final = {
     "pyrepl/daemon/aof/load.py": {"REPLAYING"},
     "pyrepl/node/memory_limit.py": {"TRACKED"},
     "pyrepl/node/node.py": {"REPLICA", "MONITORED", "WANTS_REPLICAS"},
+    "pyrepl/node/notifications.py": {"NOTIFIED"},
     "pyrepl/node/pause.py": {"PAUSED"},
     "pyrepl/node/waiting.py": {"KEYS_READY"},
     "pyrepl/node/persistence.py": {"LOADING", "SAVE_FAILED", "AOF_FAILED"},

@@ -19,6 +19,7 @@ from pyrepl.commands.engine.effect import Effect
 from pyrepl.commands.engine.effects import Log
 from pyrepl.commands.engine.entry import Entry
 from pyrepl.commands.engine.gates import why_not_now
+from pyrepl.commands.engine.key_events import tell_events
 from pyrepl.commands.engine.propagation import collect_expired, send, send_each, send_evicted
 from pyrepl.commands.engine.table import (
     ADMIN,
@@ -30,7 +31,6 @@ from pyrepl.commands.engine.table import (
     NO_MULTI,
     NO_SLOWLOG,
     NOW_IN_MULTI,
-    STREAM_HOLDS,
     WRITE,
     Command,
     Table,
@@ -275,7 +275,7 @@ class Dispatcher(Runner):
         by_name = self._by_name
         clock = self._clock
         node = self._node
-        tracked = self._conditions.tracked
+        tracked, notified = self._conditions.tracked, self._conditions.notified
         index = start
         try:
             fetched = start
@@ -302,6 +302,8 @@ class Dispatcher(Runner):
                     now = clock()
                     self._count(call, entry, argv, now - started)
                     started = now
+                if notified:
+                    tell_events(self._node, entry.row.name, argv)
                 if node.monitors:
                     self._show_monitors(call.client, argv, entry)
                 if type(reply) is CommandError:
@@ -310,23 +312,14 @@ class Dispatcher(Runner):
             return index, error
         return len(commands), None
 
-    def why_not_in_stream(self, argv: list[bytes]) -> str:
-        """The word for why a stream or an append-only file must not hold this command: `unknown_command`, or
-        `foreign_command` if no master sends it (`table.STREAM_HOLDS`). Empty if it may."""
-        row = self.table.find_in_stream(argv[0])
-        if row is not None and row.subcommands and len(argv) > 1:
-            row = row.subcommands.get(argv[1].upper())
-        if row is None:
-            return "unknown_command"
-        rows = row.subcommands.values() or (row,)
-        return "" if any(row.flags & STREAM_HOLDS for row in rows) else "foreign_command"
-
     def propagate_expired(self) -> None:
         """Put deletions into the stream for what has expired outside of commands (the active cycle, a command in
         slices)."""
         deletions: list[tuple[int, bytes]] = []
         collect_expired(self._node, deletions)
         send_each(self._node, deletions)
+        if self._conditions.notified:
+            tell_events(self._node, "", [])
 
     def make_room(self, slice_s: float = _EVICTION_S) -> bool:
         """Evict until used memory is not over maxmemory, for `slice_s` at most, and put the deletions into the stream.
@@ -347,6 +340,8 @@ class Dispatcher(Runner):
             if self._clock() > until:
                 break
         send_evicted(node)
+        if self._conditions.notified:
+            tell_events(self._node, "", [])
         return memory.is_over and not memory.full
 
     def _entry(self, row: Command, skip: int) -> Entry:
@@ -446,6 +441,8 @@ class Dispatcher(Runner):
         if _is_effect(reply):
             reply = self._performed(call, entry, reply)
         self._count(call, entry, argv, self._clock() - started)
+        if keyspace.facts:
+            tell_events(self._node, entry.row.name, argv)
         if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:
             self._propagate(call, entry, raw, changed=keyspace.dirty != dirty)
         settled: Reply = reply

@@ -327,6 +327,17 @@ class Table:
             raise CommandError(complaint)
         return row
 
+    def why_not_in_stream(self, argv: list[bytes]) -> str:
+        """The word for why a stream or an append-only file must not hold this command: `unknown_command`, or
+        `foreign_command` if no master sends it (STREAM_HOLDS). Empty if it may."""
+        row = self.find_in_stream(argv[0])
+        if row is not None and row.subcommands and len(argv) > 1:
+            row = row.subcommands.get(argv[1].upper())
+        if row is None:
+            return "unknown_command"
+        rows = row.subcommands.values() or (row,)
+        return "" if any(row.flags & STREAM_HOLDS for row in rows) else "foreign_command"
+
     def name_of(self, argv: list[bytes]) -> str:
         """How Redis's log names the command of `argv`: `client|list`, or `<unknown>`."""
         row = self.find(argv[0])

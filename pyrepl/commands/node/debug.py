@@ -105,8 +105,7 @@ def _populate(call: Call, count: bytes, prefix: bytes = b"key", size: bytes = b"
         if db.find_kept(key) is None:
             value = b"value:%d" % number
             db.put(key, value[:width].ljust(width, b"\0") if width else value)
-            for watcher in db.watchers.get(key, ()):
-                watcher.dirty_cas = True
+            db.touched(key)
     return OK
 
 

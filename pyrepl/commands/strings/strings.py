@@ -34,6 +34,7 @@ from pyrepl.commands.engine.table import (
 )
 from pyrepl.commands.strings.comparisons import CONDITIONS, Condition
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.database import Database
 from pyrepl.keyspace.values import is_string
 from pyrepl.resp.doubles import format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, format_integer, parse_integer
@@ -93,6 +94,13 @@ def _set(call: Call, key: bytes, value: bytes, options: tuple[bytes, ...]) -> Si
     return _set_with_options(call, key, value, options)
 
 
+def _replace(db: Database, key: bytes, value: bytes) -> None:
+    """Store `value` with KEEPTTL: the value that is there is overwritten, its time to live is not."""
+    if db.followed and db.holds(key):
+        db.note_put(key, value)
+    db.replace(key, value)
+
+
 def _set_with_options(call: Call, key: bytes, value: bytes, options: tuple[bytes, ...]) -> Simple | bytes | None:
     """SET with any options. Null when a condition is not met; with GET the value before, null without the key."""
     parsed = _SetOptions(options, _FOR_SET)
@@ -108,7 +116,7 @@ def _set_with_options(call: Call, key: bytes, value: bytes, options: tuple[bytes
     if parsed.keep_ttl:
         # KEEPTTL keeps no time to live that has passed: `find_kept` deletes an expired key first.
         db.find_kept(key)
-        db.replace(key, value)
+        _replace(db, key, value)
     else:
         db.put(key, value)
     if at_ms is not None:
@@ -346,7 +354,7 @@ def msetex(call: Call, count_text: bytes, *words: bytes) -> int:
     for i in range(0, 2 * count, 2):
         if parsed.keep_ttl:
             db.find_kept(pairs[i])
-            db.replace(pairs[i], pairs[i + 1])
+            _replace(db, pairs[i], pairs[i + 1])
         else:
             db.put(pairs[i], pairs[i + 1])
         if at_ms is not None:

@@ -23,6 +23,7 @@ from pyrepl.commands.xstreams.pending import assign, ids_from, remove, touch_con
 from pyrepl.commands.xstreams.reads import no_group, propagate_claim, propagate_consumer, propagate_position
 from pyrepl.commands.xstreams.streams import entry_reply
 from pyrepl.errors import CommandError
+from pyrepl.keyspace import events
 from pyrepl.rdb.values import PendingEntry, StreamEntry, StreamGroup, StreamId, StreamValue
 from pyrepl.resp.reply import Reply
 
@@ -133,7 +134,9 @@ class _Claims:
     def add_consumer(self) -> None:
         """Note that the consumer has asked; add it to the group when it is new."""
         self._consumer_is_new = touch_consumer(self._group, self._consumer, self._call.now_ms)
-        self._call.keyspace.dirty += self._consumer_is_new
+        if self._consumer_is_new:
+            self._call.keyspace.dirty += 1
+            self._call.db.note(events.CONSUMER_MADE, self._key)
 
     def entry(self, entry_id: StreamId) -> StreamEntry | None:
         """The stream's entry with this id, or None. When the stream has none, it is taken off the pending list too."""

@@ -28,6 +28,7 @@ from pyrepl.commands.xstreams.pending import count_of, ids_from, index, remove, 
 from pyrepl.commands.xstreams.reads import no_group
 from pyrepl.commands.xstreams.streams import new_stream
 from pyrepl.errors import CommandError
+from pyrepl.keyspace import events
 from pyrepl.rdb.values import ENTRIES_READ_UNKNOWN, StreamGroup, StreamId, StreamValue
 from pyrepl.resp.reply import NULL_ARRAY, OK, Reply, Simple
 
@@ -74,6 +75,7 @@ def xgroup_create(call: Call, key: bytes, name: bytes, start: bytes, *options: b
         raise CommandError("BUSYGROUP Consumer Group name already exists")
     stream.groups[name] = StreamGroup(last_id, min(entries_read, stream.entries_added))
     call.keyspace.dirty += 1
+    call.db.note(events.GROUP_MADE, key)
     return OK
 
 
@@ -85,6 +87,7 @@ def xgroup_setid(call: Call, key: bytes, name: bytes, start: bytes, *options: by
     group.last_id = stream.last_id if start == b"$" else loose_id(start)
     group.entries_read = min(entries_read, stream.entries_added)
     call.keyspace.dirty += 1
+    call.db.note(events.GROUP_SET, key)
     return OK
 
 
@@ -96,6 +99,7 @@ def xgroup_destroy(call: Call, key: bytes, name: bytes) -> int:
     call.keyspace.dirty += 1
     # Consumers that wait for entries of this group must hear that it is gone. WATCH does not (Redis 8.2).
     call.node.waiting.key_ready(call.db.index, key)
+    call.db.note(events.GROUP_DESTROYED, key)
     return 1
 
 
@@ -107,6 +111,7 @@ def xgroup_createconsumer(call: Call, key: bytes, name: bytes, consumer: bytes) 
         return 0
     touch_consumer(group, consumer, call.now_ms)
     call.keyspace.dirty += 1
+    call.db.note(events.CONSUMER_MADE, key)
     return 1
 
 
@@ -117,6 +122,7 @@ def xgroup_delconsumer(call: Call, key: bytes, name: bytes, consumer: bytes) -> 
     if consumer not in group.consumers:
         return 0
     call.keyspace.dirty += 1
+    call.db.note(events.CONSUMER_DELETED, key)
     return remove_consumer(group, consumer)
 
 

@@ -28,6 +28,7 @@ from pyrepl.commands.xstreams.log import advance, between, find, last
 from pyrepl.commands.xstreams.pending import assign, ids_from, touch_consumer
 from pyrepl.commands.xstreams.streams import entries_reply
 from pyrepl.errors import CommandError
+from pyrepl.keyspace import events
 from pyrepl.rdb.values import PendingEntry, StreamEntry, StreamGroup, StreamId, StreamValue
 from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.reply import NULL_ARRAY, Raw, Reply
@@ -198,7 +199,9 @@ def xreadgroup(call: Call, *words: bytes) -> Reply | WaitForKeys:
     found: list[tuple[bytes, Reply]] = []
     for key, stream, group, seen in places:
         is_new = touch_consumer(group, consumer, call.now_ms)
-        call.keyspace.dirty += is_new
+        if is_new:
+            call.keyspace.dirty += 1
+            call.db.note(events.CONSUMER_MADE, key)
         given: list[StreamEntry] = []
         if seen != LAST_ID:
             found.append((key, _history(stream, group, consumer, seen, request.limit, call.now_ms)))

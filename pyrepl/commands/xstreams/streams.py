@@ -30,6 +30,7 @@ from pyrepl.commands.xstreams.ids import (
 from pyrepl.commands.xstreams.log import append, between, between_reversed, delete, last, size
 from pyrepl.commands.xstreams.trim import Trim, limit_argument, parse_trim
 from pyrepl.errors import CommandError
+from pyrepl.keyspace import events
 from pyrepl.keyspace.idmp import limits_of_new, remember
 from pyrepl.rdb.values import IdmpState, StreamEntry, StreamId, StreamValue
 from pyrepl.resp.reply import NULL_ARRAY, OK, NullArray, Simple
@@ -160,7 +161,8 @@ def xadd(call: Call, key: bytes, *words: bytes) -> bytes | None:
     if producer is not None:
         remember(call.db, key, stream, producer, iid, entry_id)
     call.db.changed(key)
-    new.trim.apply(stream)
+    if new.trim.apply(stream):
+        call.db.note(events.TRIMMED, key)
     text = id_text(entry_id)
     if new.trim.approximate or not new.id_is_given:
         argv = new.trim.exact(call.argv, 2, stream) if new.trim.approximate else list(call.argv)
@@ -253,6 +255,7 @@ def xsetid(call: Call, key: bytes, last_id_text: bytes, *options: bytes) -> Simp
     if max_deleted_id != FIRST_ID:
         stream.max_deleted_id = max_deleted_id
     call.keyspace.dirty += 1
+    call.db.note(events.STREAM_ID_SET, key)
     return OK
 
 

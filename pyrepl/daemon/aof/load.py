@@ -116,7 +116,7 @@ class AofLoad:
         """A command of the file was answered with an error. Raises CorruptData if the load cannot go on; a known
         command that fails is only logged, unless propagation-error-behavior is panic."""
         name = argv[0][:128].decode("utf-8", "replace")
-        why = self._dispatcher.why_not_in_stream(argv)
+        why = self._dispatcher.table.why_not_in_stream(argv)
         if why == "unknown_command":
             raise CorruptData(f"Unknown command '{name}' reading the append only file", end)
         if why:

@@ -452,7 +452,7 @@ class MasterLink:
         """
         cut = event.start + (event.ends[index - 1] if index else 0)
         name = link_lines.command_name(argv)
-        word = self._dispatcher.why_not_in_stream(argv)
+        word = self._dispatcher.table.why_not_in_stream(argv)
         if word == "foreign_command":
             self._log(events.ForeignStreamCommand(name, cut))
         elif word:

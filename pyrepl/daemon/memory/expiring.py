@@ -72,6 +72,8 @@ class Expiring(Service):
         self._dispatcher.propagate_expired()
         if node.stream_end != before:
             self._signals.stream_grew.tell()
+        if node.deliveries:
+            self._signals.deliveries.tell()
 
     def _go_on_soon(self) -> None:
         """The slice was too short: plan another one after a pause."""

@@ -103,3 +103,5 @@ class Limiting(Service):
             self._timer = asyncio.get_running_loop().call_later(_EVICTION_PAUSE_S, self._evict)
         if self._node.stream_end != before:
             self._signals.stream_grew.tell()
+        if self._node.deliveries:
+            self._signals.deliveries.tell()

@@ -74,10 +74,6 @@ REFUSALS = [
     (b"socket-mark-id 7", None),
     (b"aof-timestamp-enabled yes", None),
     (b"shutdown-on-sigterm nosave force", None),
-    (
-        b"notify-keyspace-events KEA",
-        "x.conf, line 1: notify-keyspace-events KEA: pyrepl publishes no keyspace notifications yet",
-    ),
     (b"supervised upstart", None),
     (b"rename-command CONFIG", None),
 ]

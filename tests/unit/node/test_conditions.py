@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.node.conditions import Condition, Conditions
 
-HARMLESS = (Condition.TRACKED, Condition.KEYS_READY)
+HARMLESS = (Condition.TRACKED, Condition.KEYS_READY, Condition.NOTIFIED)
 
 
 def test_nothing_is_in_the_way_to_begin_with() -> None:
@@ -56,3 +56,11 @@ def test_what_goes_into_the_stream(condition: Condition) -> None:
     conditions = Conditions()
     conditions.note(condition, True)
     assert conditions.propagates is (condition not in (Condition.REPLICA, Condition.REPLAYING))
+
+
+def test_what_is_told_of_keys_forbids_nothing() -> None:
+    conditions = Conditions()
+    conditions.note(Condition.NOTIFIED, True)
+    assert conditions.notified and conditions.checked and not conditions.guarded and conditions.propagates
+    conditions.note(Condition.NOTIFIED, False)
+    assert not conditions.notified and not conditions.checked

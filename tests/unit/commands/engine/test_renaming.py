@@ -77,8 +77,8 @@ def test_a_stream_is_applied_by_new_names_and_by_old_ones(rig: Rig) -> None:
     applied, error = rig.dispatcher.apply(rig.dispatcher.call_for(link), commands, 0)
     assert applied == 3 and isinstance(error, CommandError)
     assert sorted(rig.node.keyspace.databases[0].store.values) == [b"b"]
-    assert rig.dispatcher.why_not_in_stream([b"FLUSHALL"]) == ""
-    assert rig.dispatcher.why_not_in_stream([b"NOSUCH"]) == "unknown_command"
+    assert rig.dispatcher.table.why_not_in_stream([b"FLUSHALL"]) == ""
+    assert rig.dispatcher.table.why_not_in_stream([b"NOSUCH"]) == "unknown_command"
 
 
 def test_names_are_changed_in_order() -> None:
