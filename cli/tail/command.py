@@ -1,4 +1,4 @@
-"""`pyrepl tail` on the command line: its options, and what goes together. The work: follow.py and pyrepl.capture."""
+"""`pyrepl tail` on the command line: its options, and which of them go together. follow.py and pyrepl.capture work."""
 
 from __future__ import annotations
 

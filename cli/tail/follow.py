@@ -73,7 +73,7 @@ def tls_context(ca_file: str | None) -> ssl.SSLContext:
 
 
 def run(options: Options) -> int:
-    """Follow the stream until Ctrl-C, or what ends it; the exit status."""
+    """Follow the stream until Ctrl-C, SIGTERM, the last row asked for, or an error; the exit status."""
     telling = Telling(len(options.nodes))
     try:
         return asyncio.run(_until_signalled(options, telling))
@@ -94,14 +94,15 @@ def run(options: Options) -> int:
 
 
 def _after_a_fault(options: Options) -> str:
-    """What is kept when the disk does not take any more."""
+    """A sentence for an error of the disk: what is kept all the same."""
     if options.folder is not None:
         return "What was finished is kept; start again to go on behind it"
     return "The token could not be kept there: the next start shows again what came since it was kept last"
 
 
 async def _until_signalled(options: Options, telling: Telling) -> int:
-    """SIGINT and SIGTERM end it as it would have ended by itself: rows taken are kept, the token is saved."""
+    """Follow until the end, which SIGINT and SIGTERM bring as an ordinary one: rows taken are kept, the token is
+    saved."""
     following = asyncio.ensure_future((_capture if options.folder is not None else _show)(options, telling))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -162,7 +163,7 @@ async def _capture(options: Options, telling: Telling) -> None:
 
 
 def _opened(path: Path, stream: str, suffix: str) -> Folder:
-    """Raises FolderError, also for what the system has against the folder: nothing is written yet."""
+    """Open the folder for --to. Raises FolderError, also for an error of the system: nothing is written yet."""
     try:
         return Folder(path, stream, suffix)
     except OSError as error:
@@ -175,13 +176,13 @@ def _opened(path: Path, stream: str, suffix: str) -> Folder:
 
 @final
 class Telling:
-    """Connections made and lost, on stderr; what is said again and again only now and then.
+    """Tells on stderr of connections made and lost. The same sentence is told again only after a minute.
 
-    Why the only node ends it is left to the last line, which says it with what to do.
+    Where one node alone is followed, the error that ends the program is left to its last line, which adds what to do.
     """
 
     def __init__(self, nodes: int) -> None:
-        """`nodes` is how many are tried in turn."""
+        """`nodes`: how many nodes are tried in turn."""
         self._nodes = nodes
         self._said: dict[str, float] = {}
         self._reasons: set[str] = set()

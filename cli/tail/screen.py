@@ -23,7 +23,7 @@ _NOT_SHOWN: Final = ("part", "key_base64", "words_base64")
 _WIDTHS: Final = {"token": 16, "part": 4, "db": 3, "command": 12, "cache": 24}
 _DEFAULT_WIDTH: Final = 40
 _SCREENFUL: Final = 40
-"""Rows between two headings of a table."""
+"""After so many rows a table repeats its heading."""
 
 
 @final
@@ -39,7 +39,7 @@ class _Lines:
 
 @final
 class _JsonRecords:
-    """A JSON object a row."""
+    """One JSON object for each row, on a line of its own."""
 
     def __init__(self, stream: str) -> None:
         self._columns = columns_of(stream)
@@ -50,7 +50,7 @@ class _JsonRecords:
 
 @final
 class _Table:
-    """Columns for people, with a heading now and then. Control characters are escaped: a key may hold any."""
+    """Columns for people, with a heading every few rows. Control characters are escaped, as a key may hold any."""
 
     def __init__(self, stream: str) -> None:
         self._columns = [column for column in columns_of(stream) if column.name not in _NOT_SHOWN]

@@ -22,7 +22,7 @@ _BASE64: Final = "base64"
 
 @final
 class Column(NamedTuple):
-    """A part of a record."""
+    """A named, typed part of a record; `read` takes its value from a row."""
 
     name: str
     kind: str
@@ -87,8 +87,8 @@ def record_of(row: Row, columns: Iterable[Column]) -> Record:
 
 
 def names_in(row: Row) -> list[str]:
-    """What a pattern is held against: the key of `keys`, the words behind the command's name of `commands`, the cache
-    and its keys of `caches`; of any other stream every text in the row."""
+    """The texts that --match is compared with: of `keys` the key, of `commands` the words after the command's name, of
+    `caches` the cache and its keys, of any other stream every text in the row."""
     data = row.data
     if isinstance(data, list):
         if row.stream == "keys":

@@ -1,4 +1,4 @@
-"""Whether packed collections are sound, in plain Python: what stands in for `compiled.checks`.
+"""Checks whether packed collections are sound, in plain Python: the form of `compiled.checks` for a pure build.
 
 As there, an element must be written the one way that Redis writes it, so that equal bytes mean equal elements. What is
 not sound is not kept packed; what is wrong with it the decoders of `types` say.
@@ -16,9 +16,9 @@ from pyrepl.rdb.types.list import LIST_QUICKLIST2
 from pyrepl.rdb.types.set import SET_INTSET, SET_LISTPACK
 
 _MOST_CHECKED: Final = 1024
-"""Elements of a listpack that is looked through for duplicates here."""
+"""A listpack of more elements is not looked through for duplicates here: it is left to the reader."""
 _LONGEST_SCORE: Final = 64
-"""Text of so many bytes is no score."""
+"""Text of so many bytes or more is no score."""
 _SCORE_BYTES: Final = b"0123456789-+.e"
 _INFINITIES: Final = (b"inf", b"-inf")
 
@@ -59,7 +59,8 @@ def _is_ascending(elements: list[bytes]) -> bool:
 
 
 def score_of(text: bytes) -> float | None:
-    """The score that an element is: an integer, or text of digits, sign, point, exponent, or infinity; None if none."""
+    """The score that an element spells: an integer, or text of digits, sign, point, exponent, or infinity; else
+    None."""
     if not 0 < len(text) < _LONGEST_SCORE or (text.strip(_SCORE_BYTES) and text not in _INFINITIES):
         return None
     try:

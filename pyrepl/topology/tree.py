@@ -91,13 +91,14 @@ class TreeNode:
 
     @property
     def cover_s(self) -> float | None:
-        """cover_bytes at the rate at which is written now; None when nothing is written or the rate is not known."""
+        """How long cover_bytes last at the present write rate; None when nothing is written or the rate is not
+        known."""
         rate = self.parent.stream_bytes_per_s if self.parent is not None else None
         return self.cover_bytes / rate if self.cover_bytes is not None and rate else None
 
     @property
     def stream_bytes_per_s(self) -> float | None:
-        """Its own write rate, or that of the nearest node above that was measured: the stream is the same."""
+        """The node's write rate, or that of the nearest node above it that was measured, as the stream is the same."""
         if self.write_bytes_per_s is not None or self.parent is None:
             return self.write_bytes_per_s
         return self.parent.stream_bytes_per_s
@@ -113,7 +114,8 @@ class TreeNode:
 
 @final
 class Tree:
-    """All that was found. `tops` are the masters, in the order in which they were found."""
+    """All nodes that were found. `tops` are the masters, in the order in which they were found. `left_out`: how many
+    addresses were not asked, as there were too many."""
 
     def __init__(self, start: Address, tops: list[TreeNode], left_out: int, sentinel: Facts | None) -> None:
         self.start: Final = start
@@ -156,7 +158,7 @@ def build(walk: Walk, rates: Mapping[Address, float] | None = None) -> Tree:
 
 @final
 class _Builder:
-    """Invariant: `_placed` holds the keys of the nodes that stand in the tree by their own word."""
+    """Builds a tree. Invariant: `_placed` holds the keys of the nodes that stand where they themselves say."""
 
     def __init__(self, walk: Walk, rates: Mapping[Address, float]) -> None:
         self._walk = walk
@@ -192,7 +194,7 @@ class _Builder:
         return node
 
     def _place(self, key: Address, parent: TreeNode | None) -> TreeNode:
-        """A node and all below it."""
+        """Make the node and all nodes below it."""
         node = self._make(key, parent)
         self._placed.add(key)
         node.write_bytes_per_s = self._rates.get(key)
