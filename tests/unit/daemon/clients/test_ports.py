@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -53,15 +55,29 @@ async def test_other_addresses_on_the_same_port(tmp_path: Path) -> None:
             socket.create_server(("127.0.0.1", node.port), reuse_port=True)
 
 
+def _listening() -> set[int]:
+    """The ports that this process has open for connections."""
+    found = set()
+    for item in open_fds():
+        number, target = item.split(" ", 1)
+        if not target.startswith("socket:"):
+            continue
+        with suppress(OSError), socket.socket(fileno=os.dup(int(number))) as copy:
+            if copy.family == socket.AF_INET and copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                found.add(copy.getsockname()[1])
+    return found
+
+
 @in_loop
 async def test_many_ports_leave_no_descriptor(tmp_path: Path) -> None:
+    """Looked for are the sockets of these ports, as a descriptor that an earlier test left may be closed meanwhile."""
     async with running(tmp_path) as node:
         client = await node.peer()
-        await client.say("PING")
-        before = len(open_fds())
-        for _ in range(5):
-            assert await client.say(f"CONFIG SET port {free_port()}") == "OK"
-        await until(lambda: len(open_fds()) == before, "closed sockets")
+        ports = [node.port, *(free_port() for _ in range(5))]
+        assert _listening() & set(ports) == {node.port}
+        for port in ports[1:]:
+            assert await client.say(f"CONFIG SET port {port}") == "OK"
+        await until(lambda: _listening() & set(ports) == {ports[-1]}, "closed sockets")
 
 
 @in_loop
