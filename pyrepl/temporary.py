@@ -2,6 +2,9 @@
 
 The folder may be one that others can write in, and the names can be guessed: what lies there already is a leftover of
 ours or was planted. It is unlinked, never followed or written into, and who puts another there meanwhile gets an error.
+
+Not here: files whose names the operator gives, which are the log, the event log and the pidfile. They follow links, as
+Redis's do: operators use that to have logs elsewhere.
 """
 
 from __future__ import annotations
@@ -19,6 +22,12 @@ def open_new(path: str | Path, mode: int = 0o644, flags: int = 0) -> int:
     with suppress(FileNotFoundError):
         os.unlink(path)
     return os.open(path, _FLAGS | flags, mode)
+
+
+def open_kept(path: str | Path) -> int:
+    """A descriptor of a file of ours that stays where it is, made if it is not there: a lock file. A link at its place
+    is refused, as nobody has a reason to put one there. Raises OSError."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
 
 def create(path: str | Path, mode: int = 0o644) -> BinaryIO:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from pyrepl.analysis.failures import CannotRun
+from pyrepl.temporary import open_kept
 
 
 @contextlib.contextmanager
@@ -37,7 +39,7 @@ def _alone(out: Path) -> Iterator[None]:
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        held = (out / ".lock").open("a")
+        held = os.fdopen(open_kept(out / ".lock"), "a")
     except OSError as error:
         raise CannotRun(
             f"cannot write to the folder {out}: {error.strerror or error}. Give --out a folder that this user may make"

@@ -31,7 +31,7 @@ from pyrepl.changes.batches import Batch
 from pyrepl.changes.client import Subscription
 from pyrepl.changes.place import Place
 from pyrepl.changes.token_file import TokenFile, fsync_folder
-from pyrepl.temporary import create
+from pyrepl.temporary import create, open_kept
 
 
 class Rolling(NamedTuple):
@@ -200,7 +200,7 @@ class Capture:
 
 def _locked(path: Path) -> int:
     """A descriptor that holds the lock until it is closed. Raises OSError, FolderError."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = open_kept(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

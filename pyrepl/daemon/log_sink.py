@@ -36,8 +36,8 @@ class Log(Service):
         """Takes the lines instead of standard output while a progress bar is on the screen."""
 
     def open(self, path: str, level: str) -> None:
-        """Write to the file `path` from now on, or to standard output if it is empty. Raises ConfigError when the file
-        cannot be opened."""
+        """Write to the file `path` from now on, or to standard output if it is empty. A symbolic link is followed, as
+        Redis does: operators have logs elsewhere by it. Raises ConfigError when the file cannot be opened."""
         self.level = Level.named(level)
         fd = 1
         if path:

@@ -1,4 +1,8 @@
-"""The file that tells scripts which process the node is: `pidfile`. It is there from the start until a good end."""
+"""The file that tells scripts which process the node is: `pidfile`. It is there from the start until a good end.
+
+A symbolic link at its place is followed, as Redis does: the operator chose the name, in a folder where others should
+not be able to write. At the end the link is removed, not what it leads to.
+"""
 
 from __future__ import annotations
 

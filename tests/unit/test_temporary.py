@@ -15,7 +15,7 @@ from pyrepl.config.settings import Settings
 from pyrepl.daemon.aof.files import AofFiles
 from pyrepl.daemon.disk.config_files import rewrite_file
 from pyrepl.daemon.disk.snapshot_sinks import FileSink
-from pyrepl.temporary import create, open_new
+from pyrepl.temporary import create, open_kept, open_new
 
 
 def test_a_leftover_is_replaced(tmp_path: Path) -> None:
@@ -99,3 +99,15 @@ def test_no_writer_follows_a_link(tmp_path: Path, write: Callable[[Path], None],
     write(folder)
     assert theirs.read_bytes() == b"precious"
     assert [path.is_symlink() for path in folder.iterdir()] == [False], list(folder.iterdir())
+
+
+def test_a_lock_file_stays_and_is_made_through_no_link(tmp_path: Path) -> None:
+    path, target = tmp_path / "lock", tmp_path / "target"
+    for _ in range(2):
+        os.close(open_kept(path))
+    assert stat.S_ISREG(path.stat().st_mode)
+    path.unlink()
+    path.symlink_to(target)
+    with pytest.raises(OSError, match="symbolic links"):
+        open_kept(path)
+    assert not target.exists()

@@ -62,6 +62,16 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
         log.open(str(tmp_path / "no" / "log"), "notice")
 
 
+def test_a_link_to_where_logs_are_kept_is_followed(tmp_path: Path) -> None:
+    log, kept = make(), tmp_path / "kept"
+    (tmp_path / "log").symlink_to(kept)
+    log.open(str(tmp_path / "log"), "notice")
+    log(NOTICE)
+    log.tick(0.0)
+    assert "Server initialized" in kept.read_text() and (tmp_path / "log").is_symlink()
+    log.open("", "notice")
+
+
 def test_a_file_that_was_moved_away(tmp_path: Path) -> None:
     """logrotate renames it; a new one of the old name is begun."""
     log, path = make(), tmp_path / "log"

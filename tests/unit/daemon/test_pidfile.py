@@ -17,6 +17,15 @@ async def test_a_pidfile(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_a_link_is_followed_and_removed_at_the_end(tmp_path: Path) -> None:
+    path, target = tmp_path / "node.pid", tmp_path / "elsewhere"
+    path.symlink_to(target)
+    async with running(tmp_path, pidfile=str(path)):
+        assert target.read_text() == f"{os.getpid()}\n"
+    assert not path.is_symlink() and target.exists()
+
+
+@in_loop
 async def test_a_pidfile_that_cannot_be_written_is_told_and_no_obstacle(tmp_path: Path) -> None:
     async with running(tmp_path, pidfile=str(tmp_path / "no" / "node.pid")) as node:
         assert node.logged("No such file or directory")
