@@ -6,11 +6,11 @@ keyspace.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final, final
 
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.memory.slice_timer import SliceTimer
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
 from pyrepl.keyspace.expire_cycle import ExpireCycle
@@ -39,7 +39,7 @@ class Expiring(Service):
         self._ids = IdmpCycle(node.keyspace)
         self._ids_at = 0.0
         """When all idempotency ids are looked at again, in monotonic seconds."""
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer = SliceTimer()
 
     def tick(self, now: float) -> None:
         """Delete for one slice. While a slice is too short for all that has expired, more follow before the next
@@ -51,9 +51,7 @@ class Expiring(Service):
         return now
 
     def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
 
     def _expire(self) -> None:
         """Delete expired keys and fields for a slice of time, and put their deletion into the stream. On a replica only
@@ -66,7 +64,8 @@ class Expiring(Service):
         for cycle in (self._keys, self._fields):
             while cycle.run(_SLICE_KEYS) == _SLICE_KEYS:
                 if self._clock.now() >= until:
-                    self._go_on_soon()
+                    if not self._timer.is_set:
+                        self._timer.set(_PAUSE_S, self._expire)
                     break
         before = node.stream_end
         self._dispatcher.propagate_expired()
@@ -74,15 +73,6 @@ class Expiring(Service):
             self._signals.stream_grew.tell()
         if node.deliveries:
             self._signals.deliveries.tell()
-
-    def _go_on_soon(self) -> None:
-        """The slice was too short: plan another one after a pause."""
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_PAUSE_S, self._go_on)
-
-    def _go_on(self) -> None:
-        self._timer = None
-        self._expire()
 
     def _forget_ids(self, now: float) -> None:
         """Delete expired idempotency ids for a slice; about once a second, begin to look at all of them anew. Replicas

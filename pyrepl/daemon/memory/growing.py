@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final, final
 
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.memory.slice_timer import SliceTimer
 from pyrepl.daemon.service import Service
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.store.store import Growable, Growth
@@ -45,7 +46,7 @@ class Growing(Service):
         self._gained: list[int] = [0] * len(self._made)
         """How many entries each table had gained between the last two ticks. A load counts as one large gain, so the
         lower one of two gains is used."""
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer = SliceTimer()
         self._growing: Growable | None = None
         """The table that is being made larger."""
         self._is_stopped = False
@@ -71,9 +72,7 @@ class Growing(Service):
 
     def stop(self) -> None:
         """Begin nothing more, and leave the table that was growing as it is: the process ends."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
         self._growing = None
         self._is_stopped = True
 
@@ -93,7 +92,6 @@ class Growing(Service):
 
     def _step(self, growth: Growth) -> None:
         """Move keys for one slice, and plan the next slice after a pause."""
-        self._timer = None
         table = self._growing
         if table is None or table not in self._keyspace.growable():
             # The table was emptied or exchanged for another, or we have been stopped.
@@ -102,7 +100,7 @@ class Growing(Service):
         until = self._clock.now() + _SLICE_S
         while (left := growth.step(_STEP)) > _REST:
             if self._clock.now() >= until:
-                self._timer = self._loop.call_later(_PAUSE_S, self._step, growth)
+                self._timer.set(_PAUSE_S, lambda: self._step(growth))
                 return
         self._growing = None
         old = growth.finish() if left >= 0 else None

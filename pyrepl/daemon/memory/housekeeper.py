@@ -11,11 +11,11 @@ Freeing. Values that were given to `keyspace.disposal` are taken apart in slices
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from typing import Final, final
 
 from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.memory.slice_timer import SliceTimer
 from pyrepl.daemon.service import Service
 from pyrepl.keyspace.database import Keyspace
 
@@ -38,8 +38,7 @@ class Housekeeper(Service):
     def __init__(self, keyspace: Keyspace, clock: Clock) -> None:
         self._keyspace = keyspace
         self._clock = clock
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer = SliceTimer()
         self._frozen: list[int] = []
         """id() of the databases' dictionaries that are frozen. A new dictionary has another id, or takes the place of a
         freed one and is still small."""
@@ -57,7 +56,7 @@ class Housekeeper(Service):
         elif gc.get_count()[2]:
             gc.collect()
             gc.freeze()
-        if self._timer is None and not self._keyspace.disposal.is_empty:
+        if not self._timer.is_set and not self._keyspace.disposal.is_empty:
             self._free()
 
     def next_deadline(self, now: float) -> float:
@@ -65,9 +64,7 @@ class Housekeeper(Service):
 
     def stop(self) -> None:
         """Free nothing more: the process ends."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
         if self._is_watching:
             self._is_watching = False
             gc.callbacks.remove(self._collected)
@@ -79,9 +76,8 @@ class Housekeeper(Service):
 
     def _free(self) -> None:
         """Free for one slice, and plan the next slice after a pause."""
-        self._timer = None
         until = self._clock.now() + _SLICE_S
         while self._keyspace.disposal.run(_LOOK_EVERY):
             if self._clock.now() >= until:
-                self._timer = self._loop.call_later(_PAUSE_S, self._free)
+                self._timer.set(_PAUSE_S, self._free)
                 return

@@ -5,13 +5,13 @@ Not here: the eviction before each command (the dispatcher), the limit and the m
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection
 from typing import Final, final
 
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.memory.slice_timer import SliceTimer
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
 from pyrepl.node.node import Node
@@ -39,7 +39,7 @@ class Limiting(Service):
         self._signals = signals
         self._clock = clock
         self._log = log
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer = SliceTimer()
         """Set while there is more to evict."""
         self._overhead_at = 0.0
         self._prune_at = 0.0
@@ -69,9 +69,7 @@ class Limiting(Service):
                 self._log(events.MaxmemorySmallerThanUsed(memory.limit_bytes, memory.used_bytes))
 
     def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
 
     def _measure_overhead(self) -> None:
         """Measure the memory used besides the data."""
@@ -90,17 +88,16 @@ class Limiting(Service):
         until = self._clock.now() + _AUDIT_SLICE_S
         while not memory.data.audit(_AUDIT_SLICE_KEYS) and self._clock.now() < until:
             pass
-        if self._timer is None:
+        if not self._timer.is_set:
             self._evict()
 
     def _evict(self) -> None:
         """Evict for one slice, and plan the next slice after a pause (as Redis 6.2 does between two looks at its
         clients)."""
-        self._timer = None
         self._node.keyspace.now_ms = self._clock.unix_ms()
         before = self._node.stream_end
         if self._dispatcher.make_room(_EVICTION_SLICE_S):
-            self._timer = asyncio.get_running_loop().call_later(_EVICTION_PAUSE_S, self._evict)
+            self._timer.set(_EVICTION_PAUSE_S, self._evict)
         if self._node.stream_end != before:
             self._signals.stream_grew.tell()
         if self._node.deliveries:
