@@ -2,6 +2,7 @@
 
 Where the modules are compiled they are those of `compiled.edits`, else those of `plain_edits`. The two give the same
 results, byte for byte; the docstrings of `compiled.edits` say what each does. Whoever needs them imports this module.
+It has no list of their names: a test compares the names of the two forms.
 """
 
 from __future__ import annotations
@@ -9,50 +10,6 @@ from __future__ import annotations
 from pyrepl.rdb.compiled.edits import COMPILED
 
 if COMPILED:
-    from pyrepl.rdb.compiled.edits import (
-        NO,
-        element_count,
-        elements,
-        field_value,
-        member_score,
-        packed_hash,
-        packed_list,
-        packed_scores,
-        packed_zset,
-        pop,
-        push,
-        set_fields,
-        set_score,
-    )
+    from pyrepl.rdb.compiled.edits import *  # noqa: F403
 else:
-    from pyrepl.rdb.plain_edits import (
-        NO,
-        element_count,
-        elements,
-        field_value,
-        member_score,
-        packed_hash,
-        packed_list,
-        packed_scores,
-        packed_zset,
-        pop,
-        push,
-        set_fields,
-        set_score,
-    )
-
-__all__ = [
-    "NO",
-    "element_count",
-    "elements",
-    "field_value",
-    "member_score",
-    "packed_hash",
-    "packed_list",
-    "packed_scores",
-    "packed_zset",
-    "pop",
-    "push",
-    "set_fields",
-    "set_score",
-]
+    from pyrepl.rdb.plain_edits import *  # noqa: F403
