@@ -116,6 +116,9 @@ def whole_bytes(data: bytes) -> int:
                 break
             if i == first or text[i] != 13 or text[i + 1] != 10 or number > most:
                 return end
+            if text[first] == 48 and i > first + 1:
+                # A leading zero is an error, which the parser tells at once only if it is given the line.
+                return end
             i += 2
             if left < 0:
                 if number == 0:

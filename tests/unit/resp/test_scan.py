@@ -125,5 +125,8 @@ def test_what_is_long_or_unusual_is_not_cut() -> None:
     assert whole_bytes(first + shorter + b"x") == len(first + shorter + b"x")
     for rest in (b"\n*1", b"PING", b"*0\r\n*1", b"*1\n$4\r\nPI", b"*1\r\n$1\r\nxyz", b"*1\r\n$-1\r\n*1", b"*-1\r\n"):
         assert whole_bytes(first + rest) == len(first + rest)
+    for rest in (b"*1\r\n$04\r\nPI", b"*01\r\n$4\r\nPI"):
+        # The parser refuses a leading zero as soon as it sees the line. Held back, the error would come late or never.
+        assert whole_bytes(first + rest) == len(first + rest)
     huge = b"*1\r\n$%d\r\n" % (MOST_BULK_BYTES + 1)
     assert whole_bytes(huge) == len(huge)
