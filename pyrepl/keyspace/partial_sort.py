@@ -7,6 +7,7 @@ stores the first entries is executed by each replica anew.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TypeAlias
 
 Entry: TypeAlias = tuple[float, float, bytes]
@@ -22,17 +23,13 @@ def first_in_order(entries: list[Entry], count: int, descending: bool) -> list[E
     Entries keep their order among equals when all are asked for. `entries` may be changed.
     """
     size = len(entries)
-    in_order = sorted(entries, key=_first, reverse=descending)
+    in_order = sorted(entries, key=itemgetter(0), reverse=descending)
     if count >= size:
         return in_order
     if not any(in_order[at][0] == in_order[at + 1][0] for at in range(count)):
         return in_order[:count]
     _Sorting(entries, count - 1, -1 if descending else 1).sort(0, size)
     return entries[:count]
-
-
-def _first(entry: Entry) -> float:
-    return entry[0]
 
 
 class _Sorting:

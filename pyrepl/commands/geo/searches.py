@@ -147,16 +147,16 @@ def _ordered(search: Search, found: list[Entry]) -> list[Entry]:
 
 def _answer(search: Search, entries: list[Entry]) -> Reply:
     if not (search.with_distance or search.with_hash or search.with_place):
-        return [member for _, _, member in entries]
-    return [_described(search, *entry) for entry in entries]
-
-
-def _described(search: Search, away_m: float, score: float, member: bytes) -> list[Reply]:
-    item: list[Reply] = [member]
-    if search.with_distance:
-        item.append(distance_text(away_m / search.unit_m))
-    if search.with_hash:
-        item.append(int(score))
-    if search.with_place:
-        item.append(list(geo_cells.place_of(score)))
-    return item
+        return [entry[2] for entry in entries]
+    unit_m = search.unit_m
+    items: list[Reply] = []
+    for entry in entries:
+        item: list[Reply] = [entry[2]]
+        if search.with_distance:
+            item.append(distance_text(entry[0] / unit_m))
+        if search.with_hash:
+            item.append(int(entry[1]))
+        if search.with_place:
+            item.append(list(geo_cells.place_of(entry[1])))
+        items.append(item)
+    return items
