@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from random import Random
 from typing import Final
 
 from bench import redis_benchmark
@@ -27,14 +28,22 @@ GROUPS: Final = (
     ("zadd",),
     ("lpush", "lrange_100"),
     ("mset",),
+    ("pfadd",),
+    ("pfadd_one",),
+    ("geosearch",),
 )
 """What is measured together, as one needs what the other leaves."""
 PLAIN_GOAL: Final = ">= 1x"
 GOALS: Final = {"SET": ">= 1x", "GET": ">= 1x"}
 """Pipelined; for all others PIPELINED_GOAL."""
 PIPELINED_GOAL: Final = ">= 0.8x"
+GOALS_AT_ANY_DEPTH: Final = {"PFADD": ">= 0.8x", "PFADD_ONE": ">= 0.8x", "GEOSEARCH": ">= 0.8x"}
+"""Commands that work on their value for longer than they take to come and go."""
 _SLOW: Final = 10
-"""LRANGE and MSET move so many keys or elements in one request that fewer do; not so few that a run is over at once."""
+"""LRANGE, MSET and GEOSEARCH move so many keys or elements in one request that fewer do; not so few that a run is over
+at once."""
+_PLACES: Final = 20_000
+_PLACES_AT_ONCE: Final = 100
 
 
 def measure(rounds: int, scale: float) -> list[Row]:
@@ -48,9 +57,13 @@ def _depth(nodes: list[Node], depth: int, rounds: int, requests: float) -> list[
     figures: dict[str, dict[str, list[float]]] = {}
     for _ in range(rounds):
         for group in GROUPS:
-            count = int(requests / _SLOW if depth > 1 and {"lrange_100", "mset"} & set(group) else requests)
+            count = int(
+                requests / _SLOW if depth > 1 and {"lrange_100", "mset", "geosearch"} & set(group) else requests
+            )
             for node in nodes:
                 _empty(node)
+                if "geosearch" in group:
+                    _add_places(node)
                 for test, per_second in redis_benchmark.run(node, group, count, depth).items():
                     figures.setdefault(test, {}).setdefault(node.kind, []).append(per_second)
     return [
@@ -65,5 +78,17 @@ def _empty(node: Node) -> None:
     wait_until("nothing is left to free", lambda: node.info("memory")["lazyfree_pending_objects"] == "0", 60)
 
 
+def _add_places(node: Node) -> None:
+    """Members over a thousand kilometres in each direction: some ten are in the circle that is searched."""
+    rng = Random(1)
+    with node.connect() as wire:
+        for start in range(0, _PLACES, _PLACES_AT_ONCE):
+            members = range(start, start + _PLACES_AT_ONCE)
+            places = [(f"{rng.uniform(0, 10):.6f}", f"{rng.uniform(40, 50):.6f}", f"m{member}") for member in members]
+            wire.call("GEOADD", "geo", *[word for place in places for word in place])
+
+
 def _goal(test: str, depth: int) -> str:
+    if test in GOALS_AT_ANY_DEPTH:
+        return GOALS_AT_ANY_DEPTH[test]
     return PLAIN_GOAL if depth == 1 else GOALS.get(test, PIPELINED_GOAL)
