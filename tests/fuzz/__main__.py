@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from tests.fuzz.build import ROOT, NotBuilt, environment, make
 from tests.fuzz.worker import CASE_S
 
-TARGETS: Final = ("loading", "edits", "requests", "streams", "master")
+TARGETS: Final = ("loading", "edits", "hyperloglogs", "requests", "streams", "master")
 MOST_SEEDS: Final = 1 << 40
 SHOWN_LINES: Final = 60
 SILENT_S: Final = 20 * CASE_S

@@ -13,7 +13,7 @@ from tests.fuzz.targets.loading import loaded
 CASES = 150
 
 
-@pytest.mark.parametrize("target", ["loading", "edits", "requests", "streams"])
+@pytest.mark.parametrize("target", ["loading", "edits", "hyperloglogs", "requests", "streams"])
 def test_the_first_cases_end_well(target: str) -> None:
     case = import_module(f"tests.fuzz.targets.{target}").case
     for seed in range(CASES):
