@@ -23,9 +23,9 @@ from pyrepl.daemon.performer import Deeds
 from pyrepl.daemon.roles import Roles
 from pyrepl.errors import CommandError
 from pyrepl.node.node import Node
-from pyrepl.node.pause import Holder
 from pyrepl.node.waits import Kind, ShutdownWait
 from pyrepl.observability import events
+from pyrepl.replication.role import Holder
 from pyrepl.resp.reply import OK, Reply
 
 SHUTDOWN_FAILED: Final = "ERR Errors trying to SHUTDOWN. Check logs."
@@ -147,7 +147,7 @@ class Ending:
 
     def _go_on(self) -> None:
         self._node.pause.let_go(Holder.SHUTDOWN)
-        self._node.replication.role.stand_still(False)
+        self._node.replication.role.go_on(Holder.SHUTDOWN)
         self._roles.listen_again()
         self._clients.waits.pause_changed()
 
@@ -157,7 +157,7 @@ class Ending:
         # The loop still turns between the save and the end of the last connection: no write and no PING may enter the
         # stream then, or it would be longer than the snapshot says.
         self._hold_writes()
-        self._node.replication.role.stand_still(True)
+        self._node.replication.role.stand_still(Holder.SHUTDOWN)
         self._saver.stop()
         wants_save = mode is SaveMode.SAVE or (mode is SaveMode.DEFAULT and bool(self._node.settings.save))
         if wants_save and not self._node.is_loading:

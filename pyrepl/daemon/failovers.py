@@ -16,11 +16,11 @@ from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.roles import Roles
 from pyrepl.daemon.service import Service
 from pyrepl.node.node import Node
-from pyrepl.node.pause import Holder
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.telling.role_changes import FailoverTeller
 from pyrepl.observability.telling.voice import Voice
 from pyrepl.replication.failover import FailoverState, GaveUp, HandOver
+from pyrepl.replication.role import Holder
 
 
 @final
@@ -57,7 +57,7 @@ class Failovers(Service):
         self._machine.begin(target, force=force, timeout_s=timeout_s, now=self._clock.now())
         self._teller.requested(None if target is None else f"{target[0]}:{target[1]}")
         self._node.pause.hold_writes(Holder.FAILOVER)
-        self._node.replication.role.stand_still(True)
+        self._node.replication.role.stand_still(Holder.FAILOVER)
         self._replicas.plan_pump()
 
     def abort(self) -> None:
@@ -102,6 +102,6 @@ class Failovers(Service):
             self._roles.take_back()
 
     def _rest(self) -> None:
-        self._node.replication.role.stand_still(False)
+        self._node.replication.role.go_on(Holder.FAILOVER)
         self._node.pause.let_go(Holder.FAILOVER)
         self._clients.waits.pause_changed()

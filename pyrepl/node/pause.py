@@ -6,19 +6,12 @@ failover, and the end of a failover does not end the pause of an operator (Redis
 
 from __future__ import annotations
 
-import enum
 from typing import Final, final
 
 from pyrepl.node.conditions import Condition, Conditions
+from pyrepl.replication.role import Holder
 
 FOREVER_MS: Final = 1 << 62
-
-
-class Holder(enum.Enum):
-    """The purposes that pause writes without a time limit."""
-
-    FAILOVER = "failover"
-    SHUTDOWN = "shutdown"
 
 
 @final

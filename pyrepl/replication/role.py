@@ -26,6 +26,7 @@ PSYNC, since the old name stays valid up to the fork. Source: Redis 7.0 `replica
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Final, final
 
@@ -49,6 +50,13 @@ MASTER: Final = "master"
 REPLICA: Final = "replica"
 
 
+class Holder(enum.Enum):
+    """The purposes for which writes are held, and the end of our stream, until the purpose is over."""
+
+    FAILOVER = "failover"
+    SHUTDOWN = "shutdown"
+
+
 @final
 class Role:
     """Whether we are a master or a replica, and our stream through all changes of that.
@@ -68,6 +76,8 @@ class Role:
         self._roster: Final = roster
         self._keeping: Final = roster.keeping
         self._watchers: Final[list[Callable[[], None]]] = []
+        self._holders: Final[set[Holder]] = set()
+        """For whom the end of our stream stands still."""
 
     def watch(self, changed: Callable[[], None]) -> None:
         """Call `changed()` whenever an answer to one of our questions may have changed."""
@@ -115,9 +125,16 @@ class Role:
 
     # ------------------------------------------------------------------ changes
 
-    def stand_still(self, still: bool) -> None:
-        """Keep the end of our stream where it is (a hand-over, the end of the process), or let it go on."""
-        self._roster.is_quiet = still
+    def stand_still(self, holder: Holder) -> None:
+        """Keep the end of our stream where it is, until this holder and all others let it go on."""
+        self._holders.add(holder)
+        self._roster.is_quiet = True
+        self._tell()
+
+    def go_on(self, holder: Holder) -> None:
+        """For this holder our stream may go on. Harmless if it did not stand still for it."""
+        self._holders.discard(holder)
+        self._roster.is_quiet = bool(self._holders)
         self._tell()
 
     @property

@@ -11,10 +11,10 @@ from pyrepl.config.settings import Settings
 from pyrepl.identity import STRANGER, UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
-from pyrepl.node.pause import Holder
 from pyrepl.node.persistence import Loading
 from pyrepl.node.pubsub import PubSub
 from pyrepl.node.replication import Replication
+from pyrepl.replication.role import Holder
 from pyrepl.replication.roster import RosterOptions
 from pyrepl.units import ReplId
 
@@ -136,9 +136,13 @@ class NodeMachine(RuleBasedStateMachine):
         self.promotions += 1
         self.replication.role.promote(ReplId(f"{self.promotions:040x}"), 0.0)
 
-    @rule(still=st.booleans())
-    def stand_still(self, still: bool) -> None:
-        self.replication.role.stand_still(still)
+    @rule(holder=st.sampled_from(Holder))
+    def stand_still(self, holder: Holder) -> None:
+        self.replication.role.stand_still(holder)
+
+    @rule(holder=st.sampled_from(Holder))
+    def go_on(self, holder: Holder) -> None:
+        self.replication.role.go_on(holder)
 
     @rule(asynchronous=st.booleans())
     def begin_loading(self, asynchronous: bool) -> None:

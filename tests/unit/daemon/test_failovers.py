@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from pyrepl.daemon.signals import SignalOf
+from pyrepl.replication.role import Holder
 from tests.unit.daemon.rig import RunningNode, in_loop, link_up, running, same_data, until
 
 
@@ -69,7 +70,7 @@ async def test_a_node_that_is_no_replica_refuses(tmp_path: Path) -> None:
     one, two = folders(tmp_path)
     async with running(one) as old, running(two) as new:
         await in_step(old, new)
-        old.app.node.replication.role.stand_still(True)
+        old.app.node.replication.role.stand_still(Holder.FAILOVER)
         await new.say("REPLICAOF NO ONE")
         old.app.roles.hand_over("127.0.0.1", new.port)
         refused: list[str] = []

@@ -12,6 +12,7 @@ from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
 from pyrepl.node.persistence import Loading
 from pyrepl.node.replication import Replication
+from pyrepl.replication.role import Holder
 from pyrepl.replication.roster import RosterOptions
 from pyrepl.resp.reply import Simple
 from pyrepl.units import ReplId
@@ -97,8 +98,8 @@ class TestExpiry:
         subject = node()
         role, seen = subject.replication.role, [subject.keyspace.expiry]
         role.watch(lambda: seen.append(subject.keyspace.expiry))
-        role.stand_still(True)
-        role.stand_still(False)
+        role.stand_still(Holder.FAILOVER)
+        role.go_on(Holder.FAILOVER)
         role.follow("h", 1, 2.0)
         role.promote(ReplId("c" * 40), 3.0)
         assert seen == [Expiry.DELETE, Expiry.HIDE, Expiry.DELETE, Expiry.HIDE, Expiry.DELETE]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pyrepl.node.conditions import Conditions
-from pyrepl.node.pause import Holder, Pause
+from pyrepl.node.pause import Pause
+from pyrepl.replication.role import Holder
 
 
 def test_nothing_waits() -> None:

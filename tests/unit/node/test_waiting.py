@@ -11,10 +11,11 @@ from pyrepl.keyspace import list_verbs
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client
 from pyrepl.node.conditions import Conditions
-from pyrepl.node.pause import Holder, Pause
+from pyrepl.node.pause import Pause
 from pyrepl.node.waiting import UNBLOCKED, UNBLOCKED_BY_CLIENT, Waiting
 from pyrepl.node.waits import AckedWait, KeysWait, Kind, PausedWait, ShutdownWait, Wait, WorkWait
 from pyrepl.rdb.values import StreamValue
+from pyrepl.replication.role import Holder
 from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY, Reply
 from tests.unit.daemon.rig import bare_node
 

@@ -14,7 +14,7 @@ from pyrepl.replication.events import BacklogCreated, BacklogFreed, Continued, K
 from pyrepl.replication.feed import Feed
 from pyrepl.replication.history import History
 from pyrepl.replication.psync import ASK_FOR_ALL, FAILOVER_TO_MASTER, Request
-from pyrepl.replication.role import FAILOVER_TO_STRANGER, NO_MASTER_LINK, Role
+from pyrepl.replication.role import FAILOVER_TO_STRANGER, NO_MASTER_LINK, Holder, Role
 from pyrepl.replication.roster import Roster, RosterOptions
 from pyrepl.replication.session import Session
 from pyrepl.units import Offset, ReplId
@@ -76,9 +76,12 @@ def test_the_table_of_questions(question: str) -> None:
 
 def test_while_the_stream_stands_still_what_has_expired_stays() -> None:
     bench = Bench()
-    bench.role.stand_still(True)
+    bench.role.stand_still(Holder.FAILOVER)
     assert bench.roster.is_quiet and not bench.role.deletes_expired and bench.role.makes_stream
-    bench.role.stand_still(False)
+    bench.role.stand_still(Holder.SHUTDOWN)
+    bench.role.go_on(Holder.FAILOVER)
+    assert bench.roster.is_quiet and not bench.role.deletes_expired, "the shutdown holds it still"
+    bench.role.go_on(Holder.SHUTDOWN)
     assert not bench.roster.is_quiet and bench.role.deletes_expired
 
 
@@ -86,10 +89,10 @@ def test_whoever_watches_hears_of_each_change() -> None:
     role = Bench().role
     heard: list[tuple[str, bool]] = []
     role.watch(lambda: heard.append((role.name, role.deletes_expired)))
-    role.stand_still(True)
+    role.stand_still(Holder.FAILOVER)
     role.follow("m", 1, 0.0)
     role.promote(C, 1.0)
-    role.stand_still(False)
+    role.go_on(Holder.FAILOVER)
     assert heard == [("master", False), ("replica", False), ("master", False), ("master", True)]
 
 
