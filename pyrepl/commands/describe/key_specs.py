@@ -54,6 +54,7 @@ _SPECS: Final[tuple[tuple[str, str], ...]] = (
     ("1..-1/2 OW update", "MSET"),
     ("1..-1/2 OW insert", "MSETNX"),
     ("1..-1 RM delete", "DEL UNLINK"),
+    ("1 RM delete", "DELIFEQ"),
     ("1 RW delete variable_flags", "DELEX"),
     ("#1/2 OW update", "MSETEX"),
     ("1 RW access delete; 2 RW insert", "LMOVE RPOPLPUSH SMOVE BLMOVE BRPOPLPUSH"),

@@ -93,6 +93,7 @@ SYNTAX: Final[dict[str, str]] = {
     "SETRANGE": "key offset value",
     "DIGEST": "key",
     "DELEX": "key [IFEQ ifeq-value | IFNE ifne-value | IFDEQ ifdeq-digest/integer | IFDNE ifdne-digest/integer]",
+    "DELIFEQ": "key value",
     # bitmap
     "SETBIT": "key offset value/integer",
     "GETBIT": "key offset",

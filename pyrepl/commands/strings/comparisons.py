@@ -1,4 +1,4 @@
-"""Conditions on the value of a string: DIGEST, DELEX, and the conditions of SET (Redis 8.4).
+"""Conditions on the value of a string: DIGEST, DELEX, the conditions of SET (Redis 8.4), and DELIFEQ (Valkey 9.0).
 
 A client that has read a value can change or delete the key only if the value is still the same. It states the value
 that it knows (IFEQ: equal, IFNE: not equal). When the value is long, it states its digest instead (IFDEQ, IFDNE): the
@@ -98,4 +98,24 @@ def delex(call: Call, key: bytes, *condition: bytes) -> int:
         call.rewrite(b"DEL", key)
     db.drop(key)
     db.changed(key)
+    return 1
+
+
+@command("DELIFEQ", arity=3, flags=WRITE | FAST, keys=FIRST_ARG, group="string", since="9.0.0")
+def delifeq(call: Call, key: bytes, value: bytes) -> int:
+    """Delete a key if its string is the stated one; 1 if deleted
+
+    It is propagated as DEL, as the condition was true here.
+    """
+    db = call.db
+    kept = db.find_kept(key)
+    if kept is None:
+        return 0
+    if not is_string(kept):
+        raise wrong_type()
+    if kept != value:
+        return 0
+    db.drop(key)
+    db.changed(key)
+    call.rewrite(b"DEL", key)
     return 1

@@ -15,7 +15,20 @@ from pyrepl.resp.reply import Push
 from tests.unit.commands.rig import Rig, full_table
 
 NAMELESS = frozenset(
-    {"DEL", "UNLINK", "DELEX", "GETDEL", "GETEX", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "HEXPIRE"}
+    {
+        "DEL",
+        "UNLINK",
+        "DELEX",
+        "DELIFEQ",
+        "GETDEL",
+        "GETEX",
+        "EXPIRE",
+        "PEXPIRE",
+        "EXPIREAT",
+        "PEXPIREAT",
+        "PERSIST",
+        "HEXPIRE",
+    }
     | {"HPEXPIRE", "HEXPIREAT", "HPEXPIREAT", "HPERSIST", "HGETEX", "XSETID", "XGROUP|CREATE", "XGROUP|SETID"}
     | {"XGROUP|DESTROY", "XGROUP|CREATECONSUMER", "XGROUP|DELCONSUMER"}
 )

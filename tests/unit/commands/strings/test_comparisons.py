@@ -22,6 +22,15 @@ def rig() -> Rig:
     return rig
 
 
+def test_delifeq_deletes_what_is_stated(rig: Rig) -> None:
+    assert rig.error("DELIFEQ l v").startswith("WRONGTYPE")
+    assert rig.say("DELIFEQ none v") == 0
+    assert rig.say("DELIFEQ k w") == 0
+    assert rig.stream() == []
+    assert rig.say("DELIFEQ k v") == 1
+    assert rig.stream()[-1:] == ["DEL k"]
+
+
 def test_the_digest_is_redis_s(rig: Rig) -> None:
     assert string_digest(b"v").decode() == V
     assert string_digest(b"") == b"2d06800538d394c2"
