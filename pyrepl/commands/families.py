@@ -28,6 +28,7 @@ from pyrepl.commands.node import (
     config_admin,
     databases,
     debug,
+    latency,
     lolwut,
     memory,
     modules,
@@ -111,6 +112,7 @@ LISTED: Final[tuple[ModuleType, ...]] = (
     aof,
     config_admin,
     slowlog,
+    latency,
     memory,
     debug,
 )

@@ -66,7 +66,6 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     ),
     ("every payload is checked in full", "sanitize-dump-payload"),
     ("a replica does as its master says whether its disk works or not", "replica-ignore-disk-write-errors"),
-    ("pyrepl does not note latency events; INFO latencystats has the commands'", "latency-monitor-threshold"),
     ("pyrepl compares texts byte by byte", "locale-collate"),
     ("pyrepl does not track what clients cache", "tracking-table-max-keys"),
     ("pyrepl packs lists by list-max-listpack-size", "list-max-ziplist-entries list-max-ziplist-value"),

@@ -154,6 +154,9 @@ class General:
         Integer(-1, LONG_MAX), 10000, "Microseconds from which on a command enters the slow log; -1: never, 0: all."
     )
     slowlog_max_len = Directive(Integer(0, LONG_MAX), 128, "Entries that the slow log keeps.")
+    latency_monitor_threshold = Directive(
+        Integer(0, LONG_MAX), 0, "Milliseconds from which on an event becomes a sample of LATENCY; 0: none does."
+    )
     latency_tracking = Directive(
         YesNo(), True, "Note how long each command takes: INFO latencystats, LATENCY HISTOGRAM."
     )

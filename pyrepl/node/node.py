@@ -16,6 +16,7 @@ from pyrepl.keyspace.database import Expiry, Keyspace
 from pyrepl.node.client import Client
 from pyrepl.node.conditions import Condition, Conditions
 from pyrepl.node.event_log import EventLogUse
+from pyrepl.node.latency_monitor import COMMAND, FAST_COMMAND, LatencyMonitor
 from pyrepl.node.memory_limit import MemoryLimit
 from pyrepl.node.notifications import Notifications
 from pyrepl.node.pause import Pause
@@ -89,6 +90,7 @@ class Node:
         self.replication = replication
         self.stats = Stats()
         self.slowlog = Slowlog(settings.slowlog_log_slower_than, settings.slowlog_max_len)
+        self.latency_monitor = LatencyMonitor()
         self.persistence = Persistence(process.started_unix_s, self.conditions)
         self.event_log = EventLogUse()
         self.pubsub = PubSub()
@@ -106,6 +108,8 @@ class Node:
         self.active_expire = True
         """Are expired keys deleted although no command asks for them (DEBUG SET-ACTIVE-EXPIRE)?"""
         self.slow_limit_s = 0.0
+        """A command that takes so many seconds or more is told to `note_slow`."""
+        self._slowlog_limit_s = 0.0
         """A command that takes so many seconds or more is put into the slow log."""
         self.lazy_expire = False
         self.tracks_latencies = False
@@ -196,7 +200,9 @@ class Node:
         threshold_us = settings.slowlog_log_slower_than
         self.slowlog.threshold_us = threshold_us
         self.slowlog.resize(settings.slowlog_max_len)
-        self.slow_limit_s = threshold_us / 1e6 if threshold_us >= 0 else float("inf")
+        self._slowlog_limit_s = threshold_us / 1e6 if threshold_us >= 0 else float("inf")
+        self.latency_monitor.follow(settings.latency_monitor_threshold)
+        self.slow_limit_s = min(self._slowlog_limit_s, self.latency_monitor.limit_s)
         self.lazy_expire = settings.lazyfree_lazy_expire
         self.tracks_latencies = settings.latency_tracking
         self.conditions.note(Condition.WANTS_REPLICAS, settings.min_replicas_to_write > 0)
@@ -209,8 +215,14 @@ class Node:
         self.conditions.note(Condition.REPLICA, role.is_replica)
         self.memory.follow(self.settings, evicts=role.evicts)
 
-    def note_slow(self, client: Client, argv: list[bytes], now_ms: int, elapsed_s: float) -> None:
-        self.slowlog.add(argv, now_ms // 1000, int(elapsed_s * 1e6), client.addr, client.name)
+    def note_slow(
+        self, client: Client, argv: list[bytes], now_ms: int, elapsed_s: float, *, is_fast: bool, is_logged: bool
+    ) -> None:
+        """A command took `slow_limit_s` or longer: put it into the slow log, if it `is_logged`, and tell the latency
+        monitor, as far as it took longer than either asks for."""
+        if is_logged and elapsed_s >= self._slowlog_limit_s:
+            self.slowlog.add(argv, now_ms // 1000, int(elapsed_s * 1e6), client.addr, client.name)
+        self.latency_monitor.note(FAST_COMMAND if is_fast else COMMAND, elapsed_s, now_ms)
 
     def count_slices(self, client: Client, wire_name: str, argv: list[bytes], elapsed_s: float) -> None:
         """A command that was executed in slices is done: count the `elapsed_s` of all its slices together."""
@@ -219,7 +231,7 @@ class Node:
         if self.tracks_latencies:
             row.latencies.note(elapsed_s)
         if elapsed_s >= self.slow_limit_s:
-            self.note_slow(client, argv, self.keyspace.now_ms, elapsed_s)
+            self.note_slow(client, argv, self.keyspace.now_ms, elapsed_s, is_fast=False, is_logged=True)
 
     def show_monitors(self, client: Client, argv: list[bytes], *, secret: bool) -> None:
         """Queue the line that MONITOR prints for a command. `secret` hides the arguments, which may be a password."""

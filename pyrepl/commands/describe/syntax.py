@@ -320,6 +320,7 @@ SYNTAX: Final[dict[str, str]] = {
     "BGSAVE": "[SCHEDULE]",
     "SHUTDOWN": "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
     "LATENCY|HISTORY": "event",
+    "LATENCY|GRAPH": "event",
     "LATENCY|HISTOGRAM": "[command...]",
     "LATENCY|RESET": "[event...]",
     "MODULE|LOAD": "path [arg...]",

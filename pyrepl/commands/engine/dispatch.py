@@ -18,13 +18,15 @@ from pyrepl.commands.engine.call import Call, RandomSource, Runner
 from pyrepl.commands.engine.effect import Effect
 from pyrepl.commands.engine.effects import Log
 from pyrepl.commands.engine.entry import Entry
+from pyrepl.commands.engine.eviction import make_room
 from pyrepl.commands.engine.gates import why_not_now
 from pyrepl.commands.engine.key_events import tell_events
-from pyrepl.commands.engine.propagation import collect_expired, send, send_each, send_evicted
+from pyrepl.commands.engine.propagation import collect_expired, send, send_each
 from pyrepl.commands.engine.table import (
     ADMIN,
     ARBITRARY_KEYS,
     DENYOOM,
+    FAST,
     MAY_REPLICATE,
     NO_AUTH,
     NO_MONITOR,
@@ -52,8 +54,6 @@ _HTTP_WORDS: Final = frozenset({b"POST", b"HOST:"})
 scripting)."""
 _PROPAGATES: Final = WRITE | MAY_REPLICATE
 """A command with one of these flags is propagated as it came when it has changed something."""
-_EVICTIONS_AT_ONCE: Final = 16
-"""How many keys are evicted between two looks at the clock."""
 _EVICTION_S: Final = 0.0005
 """How many seconds a command waits at most for evictions before it; later commands and the cron evict on (Redis's
 default tenacity)."""
@@ -235,8 +235,9 @@ class Dispatcher(Runner):
         stats.seconds += elapsed_s
         if self._node.tracks_latencies and not call.client.in_slices:
             stats.latencies.note(elapsed_s)
-        if elapsed_s >= self._node.slow_limit_s and not entry.flags & NO_SLOWLOG:
-            self._node.note_slow(call.client, argv, call.now_ms, elapsed_s)
+        if elapsed_s >= self._node.slow_limit_s:
+            is_fast, is_logged = bool(entry.flags & FAST), not entry.flags & NO_SLOWLOG
+            self._node.note_slow(call.client, argv, call.now_ms, elapsed_s, is_fast=is_fast, is_logged=is_logged)
 
     def _feed(self, call: Call, batch: Batch, start: int, end: int) -> None:
         """Put the bytes of commands [start, end) of a batch, all of them writes that changed something, into the
@@ -322,27 +323,9 @@ class Dispatcher(Runner):
             tell_events(self._node, "", [])
 
     def make_room(self, slice_s: float = _EVICTION_S) -> bool:
-        """Evict until used memory is not over maxmemory, for `slice_s` at most, and put the deletions into the stream.
-
-        Returns whether the time was too short. Afterwards `full` says whether memory is over the limit with nothing
-        left to evict. As in Redis 7.0, nothing is evicted and nothing refused while a data set loads or a pause lasts.
-        """
-        node = self._node
-        memory = node.memory
-        memory.full = False
-        if not memory.is_over or node.is_loading or node.pause.until_ms() > self._keyspace.now_ms:
-            return False
-        until = self._clock() + slice_s
-        while memory.is_over:
-            if not memory.evict(_EVICTIONS_AT_ONCE, self.random.below):
-                memory.full = True
-                break
-            if self._clock() > until:
-                break
-        send_evicted(node)
-        if self._conditions.notified:
-            tell_events(self._node, "", [])
-        return memory.is_over and not memory.full
+        """Evict for `slice_s` at most, and put the deletions into the stream. Returns whether the time was too short.
+        See `eviction.make_room`."""
+        return make_room(self._node, self.random, self._clock, slice_s)
 
     def _entry(self, row: Command, skip: int) -> Entry:
         """The entry of a row, with those of its subcommands; the row's name has `skip` words."""

@@ -1,8 +1,7 @@
 """Commands on the node as a whole: TIME, INFO, LASTSAVE, SAVE, BGSAVE, SHUTDOWN, MONITOR.
 
-ROLE and the replication commands are in `replication`, CONFIG is in `config_admin`; SLOWLOG, MEMORY and DEBUG are in
-modules of these names. There is no latency monitor here: LATENCY exists only because clients send it without being told
-to.
+ROLE and the replication commands are in `replication`, CONFIG is in `config_admin`; SLOWLOG, LATENCY, MEMORY and DEBUG
+are in modules of these names.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from typing import Final
 from pyrepl.commands.engine.arguments import syntax_error
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.effects import AbortShutdown, BgSave, Save, SaveMode, ScheduleBgSave, Shutdown
-from pyrepl.commands.engine.table import ADMIN, FAST, LOADING, NO_MULTI, NOSCRIPT, STALE, command, container
+from pyrepl.commands.engine.table import ADMIN, FAST, LOADING, NO_MULTI, NOSCRIPT, STALE, command
 from pyrepl.errors import CommandError
 from pyrepl.observability.info.report import info_text
-from pyrepl.resp.reply import OK, Reply, Simple, Verbatim
+from pyrepl.resp.reply import OK, Simple, Verbatim
 
 _ADMIN: Final = ADMIN | NOSCRIPT | LOADING | STALE
 
@@ -78,37 +77,3 @@ def monitor(call: Call) -> Simple:
         raise CommandError("ERR MONITOR isn't allowed for DENY BLOCKING client")
     call.node.begin_monitor(call.client)
     return OK
-
-
-latency = container("LATENCY", group="server", since="2.8.13", summary="A container for latency diagnostics commands")
-
-
-@command("LATENCY|LATEST", arity=2, flags=_ADMIN, group="server", since="2.8.13")
-def latency_latest(call: Call) -> list[bytes]:
-    """Answer the latest latency samples: none, there is no latency monitor"""
-    return []
-
-
-@command("LATENCY|HISTORY", arity=3, flags=_ADMIN, group="server", since="2.8.13")
-def latency_history(call: Call, event: bytes) -> list[bytes]:
-    """Answer the latency samples of an event: none, there is no latency monitor"""
-    return []
-
-
-@command("LATENCY|HISTOGRAM", arity=-2, flags=_ADMIN, group="server", since="7.0.0")
-def latency_histogram(call: Call, *names: bytes) -> dict[Reply, Reply]:
-    """Answer how many calls of each command took no longer than so many microseconds; without names, of all."""
-    rows = call.node.stats.commands
-    wanted = {name.decode("utf-8", "surrogateescape").lower() for name in names}
-    found: dict[Reply, Reply] = {}
-    for name, row in rows.items():
-        if row.latencies.count and (not wanted or name in wanted or name.partition("|")[0] in wanted):
-            steps: dict[Reply, Reply] = dict(row.latencies.doublings())
-            found[name.encode()] = {b"calls": row.latencies.count, b"histogram_usec": steps}
-    return found
-
-
-@command("LATENCY|RESET", arity=-2, flags=_ADMIN, group="server", since="2.8.13")
-def latency_reset(call: Call, *events: bytes) -> int:
-    """Forget latency samples; how many events had some: none"""
-    return 0

@@ -40,6 +40,7 @@ from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
 from pyrepl.errors import ConfigError
+from pyrepl.node.latency_monitor import FORK
 from pyrepl.node.node import Node
 from pyrepl.node.persistence import RETRY_S
 from pyrepl.observability import events
@@ -263,6 +264,7 @@ class AofKeeper(Service):
             raise
         self._state.rewrite_started_at = self._clock.now()
         self._node.stats.total_forks += 1
+        self._node.latency_monitor.note(FORK, self._rewrite.fork_s, self._clock.unix_ms())
         self._signals.other_child.tell(OtherChild.REWRITE)
         self._log(events.AofRewriteStarted(pid))
 

@@ -35,6 +35,11 @@ class AofRewrite:
         self.child = child
         return child.pid
 
+    @property
+    def fork_s(self) -> float:
+        """How many seconds the fork of the child took that runs; 0 without one."""
+        return self.child.fork_us / 1e6 if self.child is not None else 0.0
+
     def stop(self, *, reap: bool = False) -> None:
         """Kill the child, if there is one. `done` is called later; with `reap`, before this returns."""
         if self.child is None:

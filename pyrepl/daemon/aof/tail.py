@@ -8,7 +8,8 @@ of the times and of what happens when the disk fails: Redis 7.0 aof.c.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, final
 
 from pyrepl.aof.manifest import Entry, FileType
@@ -23,6 +24,7 @@ from pyrepl.daemon.disk.saver import Saver
 from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.signals import Signals
+from pyrepl.node.latency_monitor import AOF_FSYNC_ALWAYS, AOF_WRITE, LatencyMonitor
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.replication.backlog import Cursor
@@ -199,13 +201,15 @@ class AofTail:
             self._place.follow(self._history.replid)
             if not at_once and self._must_postpone(writer):
                 return
-            while cursor.at < self._backlog.end:
-                data = b"".join(self._backlog.read(cursor.at, _CHUNK_BYTES))
-                writer.append(data)
-                cursor.advance(len(data))
-                self._unsynced = True
+            with self._timed(AOF_WRITE):
+                while cursor.at < self._backlog.end:
+                    data = b"".join(self._backlog.read(cursor.at, _CHUNK_BYTES))
+                    writer.append(data)
+                    cursor.advance(len(data))
+                    self._unsynced = True
             if self._node.settings.appendfsync == "always":
-                writer.sync()
+                with self._timed(AOF_FSYNC_ALWAYS):
+                    writer.sync()
                 self._note_synced(cursor.at)
         except OSError as error:
             self._failed(error.strerror or str(error))
@@ -213,6 +217,11 @@ class AofTail:
             return
         self._state.current_bytes = self._other_bytes + writer.size
         self.recovered()
+
+    def _timed(self, event: str) -> AbstractContextManager[None]:
+        """Tells the latency monitor how long what runs inside took, while the monitor is on."""
+        monitor = self._node.latency_monitor
+        return _timing(monitor, event, self._clock) if monitor.is_on else nullcontext()
 
     def _must_postpone(self, writer: AofWriter) -> bool:
         """Does an fsync run that the write has to wait for? After _POSTPONE_S the write goes on all the same."""
@@ -292,3 +301,11 @@ class AofTail:
         if self._state.write_error:
             self._state.write_error = ""
             self._log(events.AofWriteRecovered())
+
+
+@contextmanager
+def _timing(monitor: LatencyMonitor, event: str, clock: Clock) -> Iterator[None]:
+    """Tells the monitor of an event that lasts from the begin of the `with` to its end."""
+    started_at = clock.now()
+    yield
+    monitor.note(event, clock.now() - started_at, clock.unix_ms())

@@ -18,6 +18,7 @@ from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
 from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.snapshot import SnapshotJob, needs_version
+from pyrepl.node.latency_monitor import FORK
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.observability.eventlog.record import Record
@@ -121,6 +122,7 @@ class Saver(Service):
         persistence.child_keys_total = job.key_count
         node.stats.total_forks += 1
         node.stats.latest_fork_usec = child.fork_us
+        node.latency_monitor.note(FORK, child.fork_us / 1e6, self._clock.unix_ms())
         self._for_replicas = for_replicas
         target_name, keys = persistence.bgsave_target, persistence.child_keys_total
         self.number = self._teller.started(self._purpose, target_name, child.pid, keys, child.fork_us, node.stream_end)

@@ -16,6 +16,7 @@ from pyrepl.daemon.signals import Signals
 from pyrepl.keyspace.expire_cycle import ExpireCycle
 from pyrepl.keyspace.field_expiry import FieldExpiryCycle
 from pyrepl.keyspace.idmp import IdmpCycle
+from pyrepl.node.latency_monitor import EXPIRE_CYCLE
 from pyrepl.node.node import Node
 
 _SLICE_S: Final = 0.002
@@ -60,7 +61,8 @@ class Expiring(Service):
         if not node.active_expire or node.is_loading or node.pause.until_ms():
             return
         node.keyspace.now_ms = self._clock.unix_ms()
-        until = self._clock.now() + _SLICE_S * node.settings.active_expire_effort
+        started_at = self._clock.now()
+        until = started_at + _SLICE_S * node.settings.active_expire_effort
         for cycle in (self._keys, self._fields):
             while cycle.run(_SLICE_KEYS) == _SLICE_KEYS:
                 if self._clock.now() >= until:
@@ -69,6 +71,7 @@ class Expiring(Service):
                     break
         before = node.stream_end
         self._dispatcher.propagate_expired()
+        node.latency_monitor.note(EXPIRE_CYCLE, self._clock.now() - started_at, node.keyspace.now_ms)
         if node.stream_end != before:
             self._signals.stream_grew.tell()
         if node.deliveries:

@@ -102,19 +102,3 @@ class TestMonitor:
             rig.say(line)
         assert b"-ERR MONITOR isn't allowed" in rig.wire("EXEC")
         assert not rig.node.monitors
-
-
-def test_latency_histogram(rig: Rig) -> None:
-    rig.step_s = 0.001
-    rig.say("SET s x")
-    rig.say("CONFIG GET port")
-    assert rig.say("LATENCY HISTOGRAM set nonesuch") == {b"set": {b"calls": 1, b"histogram_usec": {1056: 1}}}
-    of_config, of_all = rig.say("LATENCY HISTOGRAM config"), rig.say("LATENCY HISTOGRAM")
-    assert isinstance(of_config, dict) and list(of_config) == [b"config|get"]
-    assert isinstance(of_all, dict) and set(of_all) == {b"set", b"config|get", b"latency|histogram"}
-
-
-def test_no_latency_monitor(rig: Rig) -> None:
-    assert rig.say("LATENCY LATEST") == []
-    assert rig.say("LATENCY HISTORY fork") == []
-    assert rig.say("LATENCY RESET") == 0

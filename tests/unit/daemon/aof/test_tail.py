@@ -39,3 +39,14 @@ async def test_let_go_of_it_holds_nothing_back(tmp_path: Path) -> None:
         assert await node.say("SET a 1") == "OK"
         tail.flush()
         assert sum(path.stat().st_size for path in (tmp_path / "appendonlydir").iterdir()) == written
+
+
+@in_loop
+async def test_the_latency_monitor_hears_of_writes_and_fsyncs(tmp_path: Path) -> None:
+    async with running(tmp_path, appendonly=True, appendfsync="always") as node:
+        monitor = node.app.node.latency_monitor
+        await node.say("SET a 1")
+        assert not monitor.series
+        monitor.limit_s = 0.0
+        await node.say("SET a 2")
+        assert {"aof-write", "aof-fsync-always"} <= set(monitor.series)

@@ -50,6 +50,7 @@ class TestBgsave:
     async def test_what_info_says_during_and_after(self, tmp_path: Path) -> None:
         desk = Desk(tmp_path, rdb_key_save_delay=SLOW)
         persistence = desk.node.persistence
+        desk.node.latency_monitor.limit_s = 0.0
         desk.node.keyspace.dirty = 7
         assert desk.saver.bgsave()
         desk.node.keyspace.dirty = 9
@@ -61,6 +62,7 @@ class TestBgsave:
         assert persistence.last_bgsave_ok and persistence.dirty_at_last_save == 7 and persistence.saves == 1
         assert desk.others == [OtherChild.BGSAVE, None]
         assert desk.node.stats.total_forks == 1 and desk.node.stats.latest_fork_usec > 0
+        assert list(desk.node.latency_monitor.series) == ["fork"]
         assert desk.kept.has("Background saving terminated with success")
         assert os.listdir(tmp_path) == ["dump.rdb"]
 

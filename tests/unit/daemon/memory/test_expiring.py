@@ -27,6 +27,13 @@ class TestExpiry:
             assert node.app.node.keyspace.expired_keys_count == 100
 
     @in_loop
+    async def test_the_latency_monitor_hears_of_each_slice(self, tmp_path: Path) -> None:
+        async with running(tmp_path, hz=100) as node:
+            monitor = node.app.node.latency_monitor
+            monitor.limit_s = 0.0
+            await until(lambda: "expire-cycle" in monitor.series)
+
+    @in_loop
     async def test_many_at_once_do_not_wait_for_the_next_tick(self, tmp_path: Path) -> None:
         """A slice of two milliseconds a second would take half a minute for these."""
         async with running(tmp_path, hz=1) as node:
