@@ -108,6 +108,8 @@ class ClientConn(Receiver):
         self._rest: tuple[Batch, int] | None = None
         self._unparsed: list[bytes] = []
         self._unparsed_bytes = 0
+        self._skips_answer = False
+        """Is the reply that the client is held for not wanted (CLIENT REPLY SKIP)?"""
         self.output = OutputWatch()
         self.replica: ReplicaSide | None = None
         """Set at the first REPLCONF, PSYNC or SYNC."""
@@ -179,9 +181,10 @@ class ClientConn(Receiver):
 
     def answer(self, reply: Reply) -> None:
         """Write the reply that a held client waits for, and let the client go on."""
+        skipped, self._skips_answer = self._skips_answer, False
         if self.client.is_replica:
             self._refuse_to_answer(reply, [])
-        elif self.client.reply_mode != "off":
+        elif self.client.reply_mode != "off" and not skipped:
             self._write([encode_reply(reply, self.client.proto)], limited=self._is_limited())
         if not self.client.closing:
             self.release()
@@ -304,6 +307,7 @@ class ClientConn(Receiver):
         has_stream = client.is_replica
         reply = self._dispatcher.execute(self._call, batch.commands[index], batch.wire(index))
         if skipped and not _is_heard(reply):
+            self._skips_answer = self.held
             return
         if has_stream:
             self._refuse_to_answer(reply, batch.commands[index])

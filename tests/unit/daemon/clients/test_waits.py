@@ -313,6 +313,19 @@ class TestKeys:
             assert await pusher.say("LLEN a") == 1
 
     @in_loop
+    async def test_a_reply_that_is_not_wanted_is_skipped_though_it_comes_later(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as node:
+            peer = await node.peer()
+            peer.send("CLIENT", "REPLY", "SKIP")
+            peer.send("BLPOP", "a", "0")
+            peer.send("BLPOP", "a", "0")
+            await until(lambda: waiting_at(node, Kind.KEYS))
+            await node.say("RPUSH a x")
+            await until(lambda: waiting_at(node, Kind.KEYS))
+            await node.say("RPUSH a y")
+            assert await peer.read() == [b"a", b"y"]
+
+    @in_loop
     async def test_a_pause_holds_no_wait(self, tmp_path: Path) -> None:
         async with running(tmp_path) as node:
             peer = await node.peer()
