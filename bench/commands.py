@@ -1,4 +1,4 @@
-"""The usual commands by redis-benchmark.
+"""The usual commands by redis-benchmark, and elements handed over to clients that wait in BLPOP (`hand_over`).
 
 One request at a time and sixteen, 50 clients, keys from a million, 100-byte values, without a replica. The servers
 take turns within each round, so that whatever else the machine does hits all; all are emptied before each group, and
@@ -12,12 +12,13 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from bench import redis_benchmark
+from bench import hand_over, redis_benchmark
 from bench.report import BESIDE, Row
 from tests.peers.lab import Lab, Node, wait_until
 
 RIVAL: Final = "redis8"
 REQUESTS: Final = {1: 50_000, 16: 400_000}
+HAND_OVERS: Final = 50_000
 GROUPS: Final = (
     ("set", "get"),
     ("incr",),
@@ -50,7 +51,17 @@ def measure(rounds: int, scale: float) -> list[Row]:
     """All figures, in requests per second; `scale` shortens or lengthens each run."""
     with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
         nodes = [lab.start(kind) for kind in ("pyrepl", RIVAL, BESIDE)]
-        return [row for depth, requests in REQUESTS.items() for row in _depth(nodes, depth, rounds, requests * scale)]
+        rows = [row for depth, requests in REQUESTS.items() for row in _depth(nodes, depth, rounds, requests * scale)]
+        return [*rows, _hand_over(nodes, rounds, int(HAND_OVERS * scale))]
+
+
+def _hand_over(nodes: list[Node], rounds: int, elements: int) -> Row:
+    figures: dict[str, list[float]] = {node.kind: [] for node in nodes}
+    for _ in range(rounds):
+        for node in nodes:
+            _empty(node)
+            figures[node.kind].append(hand_over.run(node, elements))
+    return Row("BLPOP hand-over", "1/s", figures["pyrepl"], figures[RIVAL], PIPELINED_GOAL, figures[BESIDE])
 
 
 def _depth(nodes: list[Node], depth: int, rounds: int, requests: float) -> list[Row]:

@@ -106,6 +106,12 @@ def _pop_small(db: Database, key: bytes, kept: Value | None, left: bool) -> byte
     if edited is not None:
         db.repack(key, edited[0], 1)
         return edited[1]
+    if edits.element_count(kept) == 1:
+        # A list of one element is what clients hand over; there is nothing to unpack it for.
+        element = edits.elements(kept, 0, 1)[0]
+        db.delete(key)
+        db.changed(key, 1)
+        return element
     value = db.find_as(ListValue, key)
     assert value is not None
     element = value.items.popleft() if left else value.items.pop()

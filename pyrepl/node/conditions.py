@@ -36,23 +36,21 @@ class Condition(enum.Enum):
     """`Pause`."""
     TRACKED = "the memory limit has to hear of each command"
     """`MemoryLimit`."""
-    KEYS_READY = "clients that wait for keys are to be served before the next command"
-    """`Waiting`."""
     NOTIFIED = "what happens to keys is told (notify-keyspace-events)"
     """`Notifications`."""
 
 
 _NOT_OURS: Final = frozenset({Condition.REPLICA, Condition.REPLAYING})
-_FORBID_NOTHING: Final = frozenset({Condition.TRACKED, Condition.KEYS_READY, Condition.NOTIFIED})
+_FORBID_NOTHING: Final = frozenset({Condition.TRACKED, Condition.NOTIFIED})
 
 
 @final
 class Conditions:
     """The conditions that hold, and their sums.
 
-    Invariants: `guarded` is True exactly while any condition but TRACKED, KEYS_READY and NOTIFIED holds, `checked`
-    while any holds; `propagates` is False exactly while REPLICA or REPLAYING holds; `tracked` is True exactly while
-    TRACKED holds, `keys_ready` while KEYS_READY does, `notified` while NOTIFIED does.
+    Invariants: `guarded` is True exactly while any condition but TRACKED and NOTIFIED holds, `checked` while any
+    holds or `keys_ready` is True; `propagates` is False exactly while REPLICA or REPLAYING holds; `tracked` is True
+    exactly while TRACKED holds, `notified` while NOTIFIED does.
     """
 
     __slots__ = ("_holding", "checked", "guarded", "keys_ready", "notified", "propagates", "tracked")
@@ -64,7 +62,7 @@ class Conditions:
         self.checked = False
         """Is `guarded`, `tracked`, `keys_ready` or `notified` True?"""
         self.keys_ready = False
-        """Must `Waiting.serve_keys` be called before the next command?"""
+        """Must `Waiting.serve_keys` be called before the next command? It tells so by `note_keys_ready`."""
         self.tracked = False
         """Must the memory limit hear of each command?"""
         self.notified = False
@@ -80,8 +78,13 @@ class Conditions:
         else:
             self._holding.discard(condition)
         self.tracked = Condition.TRACKED in self._holding
-        self.checked = bool(self._holding)
-        self.keys_ready = Condition.KEYS_READY in self._holding
+        self.checked = bool(self._holding) or self.keys_ready
         self.notified = Condition.NOTIFIED in self._holding
         self.guarded = not self._holding <= _FORBID_NOTHING
         self.propagates = self._holding.isdisjoint(_NOT_OURS)
+
+    def note_keys_ready(self, is_ready: bool) -> None:
+        """Keys have become ready for clients that wait for them, or all such clients were served. `Waiting` tells this
+        for each element that is handed over, so it is no member of the set."""
+        self.keys_ready = is_ready
+        self.checked = is_ready or bool(self._holding)

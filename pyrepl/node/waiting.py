@@ -30,7 +30,7 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Keyspace
-from pyrepl.node.conditions import Condition, Conditions
+from pyrepl.node.conditions import Conditions
 from pyrepl.node.key_queue import KeyQueue
 from pyrepl.node.pause import Pause
 from pyrepl.node.waits import KeysWait, Kind, PausedWait, Wait
@@ -58,9 +58,9 @@ class Waiting:
 
     Invariants: `_waits` has the present wait of each client, in the order in which they came; `Client.is_blocked` is
     True exactly while its client has a wait whose kind says so, and is written here alone; `_queues` have exactly the
-    KeysWaits of `_waits`, and no queue is empty; KEYS_READY holds exactly while `_ready` is not empty; each wait with a
-    deadline is in `_deadlines`, where those that have ended may still be, never more of them than _FEW_DEADLINES and as
-    many again as wait.
+    KeysWaits of `_waits`, and no queue is empty; outside of `serve_keys`, `Conditions.keys_ready` is True exactly while
+    `_ready` is not empty; each wait with a deadline is in `_deadlines`, where those that have ended may still be, never
+    more of them than _FEW_DEADLINES and as many again as wait.
     """
 
     def __init__(self, keyspace: Keyspace, conditions: Conditions) -> None:
@@ -163,7 +163,7 @@ class Waiting:
                 self._serve_at(queue)
         finally:
             self._serving = False
-            self._conditions.note(Condition.KEYS_READY, bool(self._ready))
+            self._conditions.note_keys_ready(bool(self._ready))
 
     def _serve_at(self, queue: KeyQueue) -> None:
         for wait in list(queue.waits.values()):
@@ -194,7 +194,7 @@ class Waiting:
         is_first = not self._ready
         self._ready[queue] = None
         if is_first and not self._serving:
-            self._conditions.note(Condition.KEYS_READY, True)
+            self._conditions.note_keys_ready(True)
             for told in self._watchers:
                 told()
 
@@ -253,7 +253,7 @@ class Waiting:
                 del self._queues[place]
                 self._ready.pop(queue, None)
         if not self._ready and not self._serving and self._conditions.keys_ready:
-            self._conditions.note(Condition.KEYS_READY, False)
+            self._conditions.note_keys_ready(False)
 
     def _is_present(self, wait: Wait) -> bool:
         return self._waits.get(wait.client.id) is wait

@@ -25,6 +25,8 @@ INT32_MAX: Final = 2**31 - 1
 MAX_STRING_BYTES: Final = 512 * 1024 * 1024
 """proto-max-bulk-len's default: no string may be longer."""
 
+_PLAIN_DIGITS: Final = 10
+
 SCAN_COUNT: Final = 10
 """How many elements a SCAN looks at when COUNT is not given."""
 
@@ -109,6 +111,9 @@ def database_argument(text: bytes, count: int, complaint: str | None = None) -> 
 def timeout_argument(text: bytes, now_ms: int) -> int:
     """A blocking command's timeout in seconds with decimals, as ms rounded up; 0 means no timeout. Its end, counted
     from `now_ms` (Unix), must fit into 64 bits."""
+    if len(text) < _PLAIN_DIGITS and text.isdigit():
+        # Nearly all are such, and need none of the checks of the general rule.
+        return int(text) * 1000
     seconds = parse_long_double(text)
     if seconds is None:
         raise CommandError("ERR timeout is not a float or out of range")

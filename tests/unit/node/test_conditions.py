@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.node.conditions import Condition, Conditions
 
-HARMLESS = (Condition.TRACKED, Condition.KEYS_READY, Condition.NOTIFIED)
+HARMLESS = (Condition.TRACKED, Condition.NOTIFIED)
 
 
 def test_nothing_is_in_the_way_to_begin_with() -> None:
@@ -36,9 +36,12 @@ def test_the_memory_limit_hears_of_commands_that_nothing_else_is_in_the_way_of()
 def test_clients_that_are_to_be_served_stop_the_quick_way_and_forbid_nothing() -> None:
     conditions = Conditions()
     assert not conditions.keys_ready
-    conditions.note(Condition.KEYS_READY, True)
+    conditions.note_keys_ready(True)
     assert conditions.checked and conditions.keys_ready and not conditions.guarded
-    conditions.note(Condition.KEYS_READY, False)
+    conditions.note(Condition.PAUSED, True)
+    conditions.note(Condition.PAUSED, False)
+    assert conditions.checked
+    conditions.note_keys_ready(False)
     assert not conditions.checked and not conditions.keys_ready
 
 
