@@ -71,7 +71,6 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     ("pyrepl packs lists by list-max-listpack-size", "list-max-ziplist-entries list-max-ziplist-value"),
     ("pyrepl has no common limit on the memory of clients", "maxmemory-clients"),
     ("pyrepl logs to logfile, or to its output", "syslog-enabled syslog-facility syslog-ident"),
-    ("a signal saves if there are save points", "shutdown-on-sigint shutdown-on-sigterm"),
     ("connections are made as the system likes", "bind-source-addr socket-mark-id unixsocketgroup"),
     (
         "pyrepl does that in its own way",
@@ -83,11 +82,6 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
 
 ACCEPTED: Final[dict[str, str]] = {name: why for why, names in _BY_REASON for name in names.split()}
 """Name, in lower case -> why it has no effect."""
-
-_SIGNALS: Final = (
-    "a signal ends pyrepl as `default` says, with a last snapshot if there are save points; remove the line, set `save`"
-    " accordingly, and for another end send SHUTDOWN instead of the signal"
-)
 
 REFUSED: Final[dict[str, str]] = {
     "user": "pyrepl has no ACL yet: only requirepass protects it; remove the line",
@@ -107,8 +101,6 @@ REFUSED: Final[dict[str, str]] = {
     "bind-source-addr": "pyrepl does not choose the address that it connects to its master from; remove the line",
     "socket-mark-id": "pyrepl does not mark its packets; remove the line",
     "aof-timestamp-enabled": "pyrepl writes no times into the append-only file; remove the line",
-    "shutdown-on-sigint": _SIGNALS,
-    "shutdown-on-sigterm": _SIGNALS,
 }
 """Name -> why, and what to do. A value that switches the thing off (`is_off`) is accepted as without effect."""
 
@@ -121,6 +113,6 @@ OPEN_USER_RULES: Final[frozenset[bytes]] = frozenset(
 _SWITCHED_OFF: Final[frozenset[bytes]] = frozenset({b"", b"0", b"no"})
 
 
-def is_off(name: str, word: bytes) -> bool:
+def is_off(word: bytes) -> bool:
     """Does this word ask nothing of a directive of REFUSED?"""
-    return word.lower() in _SWITCHED_OFF or (word.lower() == b"default" and name.startswith("shutdown-on-"))
+    return word.lower() in _SWITCHED_OFF

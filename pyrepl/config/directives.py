@@ -1,8 +1,8 @@
 """Every directive that pyrepl acts on, one row each: kind and range, default, what it means to an operator.
 
 Names, ranges and defaults are those of Redis 7.0 and 8.2 unless the help says otherwise; the names that Redis and
-Valkey have beyond these stand in accepted.py. Derived from the rows: Settings, parsing, CONFIG GET/SET/REWRITE,
-`--directive value`, the commented sample.
+Valkey have beyond these stand in accepted.py. The rows about the process stand in process.py. Derived from the rows:
+Settings, parsing, CONFIG GET/SET/REWRITE, `--directive value`, the commented sample.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from pyrepl.config.kinds import (
     Text,
     YesNo,
 )
+from pyrepl.config.process import Process
 
 KB: Final = 1024
 MB: Final = 1024 * 1024
@@ -495,13 +496,13 @@ class Encodings:
     )
 
 
-class Directives(Network, General, Snapshots, Replication, Streams, Encodings):
+class Directives(Network, General, Process, Snapshots, Replication, Streams, Encodings):
     """All rows, as attributes."""
 
 
 GROUPS: Final[tuple[tuple[str, tuple[Directive[Any], ...]], ...]] = tuple(
     (group.__doc__ or "", tuple(row for row in vars(group).values() if isinstance(row, Directive)))
-    for group in (Network, General, Snapshots, Replication, Streams, Encodings)
+    for group in (Network, General, Process, Snapshots, Replication, Streams, Encodings)
 )
 """(title, rows) in the order of this file."""
 

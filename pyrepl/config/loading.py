@@ -92,7 +92,7 @@ def _load_row(settings: Settings, row: Directive[object], line: Line, loaded: Lo
 
 
 def _load_other(settings: Settings, line: Line, loaded: Loaded) -> None:
-    if line.name in REFUSED and not all(is_off(line.name, word) for word in line.words):
+    if line.name in REFUSED and not all(is_off(word) for word in line.words):
         raise ConfigError(f"{line.where}: {line.name}: {REFUSED[line.name]}")
     if line.name not in ACCEPTED and line.name not in REFUSED:
         raise ConfigError(f"{line.where}: unknown directive '{line.name}'{_hint(line.name)}")

@@ -79,7 +79,7 @@ class Settings(Directives):
         return row.kind.parse(words, self.value_of(row))
 
     def _parse_accepted(self, name: str, value: bytes) -> bytes:
-        if name in REFUSED and not is_off(name, value):
+        if name in REFUSED and not is_off(value):
             raise ConfigError(REFUSED[name])
         if name not in ACCEPTED:
             raise KeyError(name)

@@ -11,6 +11,7 @@ saves ends at the place in the stream where its replicas are, and after a restar
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Final, final
 
 from pyrepl.commands.engine.call import Call
@@ -99,7 +100,8 @@ class Ending:
         return True
 
     def signal(self, name: str) -> None:
-        """SIGTERM or SIGINT has come. The second one ends the node without waiting or saving."""
+        """SIGTERM or SIGINT has come: end as shutdown-on-sigterm or shutdown-on-sigint says. The second one ends the
+        node without waiting or saving."""
         if self._signalled:
             self._log(events.SecondSignalReceived(name))
             self._saver.stop()
@@ -108,8 +110,10 @@ class Ending:
         self._signalled = True
         self._log(events.SignalReceived(name))
         self._log(events.ShutdownRequested())
-        limit_s = min(SIGNAL_TIMEOUT_S, float(self._node.settings.shutdown_timeout))
-        if not self.begin(SaveMode.DEFAULT, now=False, force=False, timeout_s=limit_s):
+        settings = self._node.settings
+        limit_s = min(SIGNAL_TIMEOUT_S, float(settings.shutdown_timeout))
+        options = settings.shutdown_on_sigint if name == "SIGINT" else settings.shutdown_on_sigterm
+        if not self.begin(_save_mode(options), now="now" in options, force="force" in options, timeout_s=limit_s):
             # Saving failed: the node goes on, and the next signal is a first one again.
             self._signalled = False
 
@@ -185,3 +189,10 @@ class Ending:
         self.ended = True
         if not self.stopped.done():
             self.stopped.set_result(None)
+
+
+def _save_mode(options: Collection[str]) -> SaveMode:
+    """What shutdown-on-sigint or shutdown-on-sigterm says about the data set."""
+    if "save" in options:
+        return SaveMode.SAVE
+    return SaveMode.NOSAVE if "nosave" in options else SaveMode.DEFAULT

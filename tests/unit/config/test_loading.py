@@ -73,7 +73,6 @@ REFUSALS = [
     (b"bind-source-addr 10.0.0.1", None),
     (b"socket-mark-id 7", None),
     (b"aof-timestamp-enabled yes", None),
-    (b"shutdown-on-sigterm nosave force", None),
     (b"supervised upstart", None),
     (b"rename-command CONFIG", None),
 ]
@@ -114,9 +113,7 @@ def test_what_has_no_effect_at_its_default_needs_no_notice() -> None:
     assert loaded(b"maxmemory 1gb\nmaxmemory 0\nappendonly no\nnotify-keyspace-events ''")[1].notice() is None
 
 
-@pytest.mark.parametrize(
-    "line", [b"tls-port 0", b"daemonize no", b"tls-replication no", b'aclfile ""', b"shutdown-on-sigint default"]
-)
+@pytest.mark.parametrize("line", [b"tls-port 0", b"daemonize no", b"tls-replication no", b'aclfile ""'])
 def test_what_is_refused_may_be_switched_off(line: bytes) -> None:
     assert loaded(line)[1].accepted == [line.split()[0].decode()]
 

@@ -271,3 +271,47 @@ class TestSignals:
                 node.app.ending.signal("SIGTERM")
                 assert node.life is not None and not node.life.done()
             assert await node.say("DBSIZE") == 0
+
+    @in_loop
+    async def test_each_ends_as_its_directive_says(self, tmp_path: Path) -> None:
+        for options, save_points, saved in (
+            ("save", (), True),
+            ("nosave", ((3600, 1),), False),
+            ("default", ((3600, 1),), True),
+            ("default", (), False),
+        ):
+            for name, other in (("sigint", "sigterm"), ("sigterm", "sigint")):
+                node = RunningNode(tmp_path, save=save_points)
+                await node.start()
+                against = "nosave" if saved else "save"
+                operator = await node.peer()
+                assert await operator.call("CONFIG", "SET", f"shutdown-on-{name}", options) == "OK"
+                assert await operator.call("CONFIG", "SET", f"shutdown-on-{other}", against) == "OK"
+                node.app.ending.signal(name.upper())
+                assert node.life is not None
+                await soon(node.life)
+                await node.stop()
+                assert (tmp_path / "dump.rdb").exists() is saved, (options, name)
+                (tmp_path / "dump.rdb").unlink(missing_ok=True)
+
+    @in_loop
+    async def test_now_waits_for_no_replica(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path, shutdown_timeout=100, shutdown_on_sigterm=("now",))
+        await node.start()
+        await lagging_replica(node)
+        node.app.ending.signal("SIGTERM")
+        assert node.life is not None
+        await soon(node.life)
+        assert not node.logged("Waiting for replicas")
+        await node.stop()
+
+    @in_loop
+    async def test_force_ends_although_it_cannot_save(self, tmp_path: Path) -> None:
+        node = RunningNode(tmp_path, shutdown_on_sigterm=("save", "force"))
+        await node.start()
+        (tmp_path / "dump.rdb").mkdir()
+        node.app.ending.signal("SIGTERM")
+        assert node.life is not None
+        await soon(node.life)
+        assert (tmp_path / "dump.rdb").is_dir()
+        await node.stop()
