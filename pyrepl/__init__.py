@@ -12,12 +12,13 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     analysis                              neighbour of daemon: the process around the metrics, with Java and Spark
     capture                               neighbour of daemon: a change stream in files
     commands | metrics                    one row per command, rooms: engine (table, dispatcher), keys, strings,
-                                          collections, zsets, xstreams, session, node, describe
+                                          collections, zsets, xstreams, scripts, session, node, describe
                                           | what syncs cost, by Spark from logs
     observability | topology              events and their words, INFO and its fields | many nodes, as INFO shows them
     node                                  the state of one node, put together
     replication | changes                 PSYNC, pure: history, backlog, link, session, roster, role | change streams
-    keyspace | aof                        databases, value types, expiry, digest | the append-only file, its parts
+    keyspace | aof | scripting            databases, value types, expiry, digest | the append-only file, its parts
+                                          | Lua: the interpreter, its sandbox and libraries
     store                                 tables of keys: what one must do, and the plain one, of dictionaries
     resp | rdb | config                   the wire, the snapshot format, the directives
     units | glob | identity | kernels | frozen | machines | temporary

@@ -36,6 +36,7 @@ from pyrepl.commands.node import (
     server,
     slowlog,
 )
+from pyrepl.commands.scripts import evals, script_admin
 from pyrepl.commands.session import client_admin, connection, pubsub, transactions
 from pyrepl.commands.strings import bitfields, bits, comparisons, hyperloglogs, lcs, strings
 from pyrepl.commands.xstreams import (
@@ -103,6 +104,8 @@ LISTED: Final[tuple[ModuleType, ...]] = (
     stream_info,
     transactions,
     pubsub,
+    evals,
+    script_admin,
     change_streams,
     replication,
     server,

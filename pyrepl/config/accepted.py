@@ -16,7 +16,8 @@ _CLUSTER: Final = "pyrepl is no cluster"
 _THREADS: Final = "pyrepl executes commands on one thread"
 _MEMORY: Final = "Python looks after memory"
 _SYSTEM: Final = "pyrepl leaves that to the system"
-_SCRIPTS: Final = "pyrepl has no scripts and no modules yet"
+_MODULES: Final = "pyrepl loads no modules"
+_SCRIPTS: Final = "scripts are what those of Redis 7 are"
 _TLS: Final = "pyrepl does not speak TLS yet"
 _ACL: Final = "pyrepl has no ACL yet"
 
@@ -51,7 +52,11 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         _SCRIPTS,
-        "busy-reply-threshold enable-module-command lua-enable-deprecated-api lua-replicate-commands lua-time-limit",
+        "lua-enable-deprecated-api lua-replicate-commands",
+    ),
+    (
+        _MODULES,
+        "enable-module-command",
     ),
     (
         _TLS,

@@ -59,6 +59,19 @@ class Network:
         YesNo(), True, "Refuse clients from other machines while there is no password, even if bind would let them in."
     )
     requirepass = Directive(Secret(), b"", "The password that clients and replicas must give.", secret=True)
+    busy_reply_threshold = Directive(
+        Integer(),
+        5000,
+        "How many milliseconds a script or function may run before other clients are told that we are busy, and may end"
+        " it; 0: it is never too long.",
+        aliases=("lua-time-limit",),
+    )
+    lua_memory_limit = Directive(
+        Memory(64 * MB),
+        256 * MB,
+        "How much memory all scripts and functions may take, the interpreter included. A script that needs more fails."
+        " Not in Redis. It takes effect after SCRIPT FLUSH, or at the next start.",
+    )
     maxclients = Directive(Integer(1, 2**32 - 1), 10000, "Connections served at once; more are refused.")
     timeout = Directive(Integer(), 0, "Close a client that was idle for so many seconds; 0: never.")
     tcp_keepalive = Directive(Integer(), 300, "Seconds between TCP keep-alives; 0: off.")

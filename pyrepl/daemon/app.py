@@ -19,6 +19,7 @@ from pyrepl.daemon.aof.deeds import AofDeeds
 from pyrepl.daemon.aof.keeper import AofKeeper
 from pyrepl.daemon.beginning import Beginning
 from pyrepl.daemon.changes import off as changes_off
+from pyrepl.daemon.clients.busy import BusyScripts
 from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clients.deeds import ClientDeeds
 from pyrepl.daemon.clients.ports import Ports
@@ -139,6 +140,7 @@ class App:
         self.cron = Cron(node, self.services, faults, clock)
         settings_in_force = SettingsInForce(node, self.services, config_file, log, event_log)
         self.ending = Ending(node, clients, replicas, roles, saver, log)
+        node.scripts.outside = BusyScripts(node, clients, ports, self.turns, self.ending, self.clock, log)
         self.life = Life(
             node,
             self.services,

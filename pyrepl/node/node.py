@@ -23,6 +23,7 @@ from pyrepl.node.pause import Pause
 from pyrepl.node.persistence import Persistence
 from pyrepl.node.pubsub import PubSub
 from pyrepl.node.replication import Replication
+from pyrepl.node.scripts import Scripts
 from pyrepl.node.slowlog import Slowlog
 from pyrepl.node.stats import Stats
 from pyrepl.node.streams import StreamState
@@ -89,6 +90,7 @@ class Node:
         self.memory = MemoryLimit(self.keyspace, self.conditions)
         self.replication = replication
         self.stats = Stats()
+        self.scripts = Scripts(self.conditions)
         self.slowlog = Slowlog(settings.slowlog_log_slower_than, settings.slowlog_max_len)
         self.latency_monitor = LatencyMonitor()
         self.persistence = Persistence(process.started_unix_s, self.conditions)

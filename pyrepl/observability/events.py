@@ -224,6 +224,49 @@ class ConfigRewriteFailed(Event):
 
 
 @final
+class SlowScript(Event):
+    """`command` ends the script or function `script`: SCRIPT KILL or FUNCTION KILL."""
+
+    elapsed_ms: int
+    command: str
+    script: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Slow script detected: still in execution after {elapsed_ms} milliseconds. You can try killing the script "
+        "using the {command} command. Script name is: {script}."
+    )
+
+
+@final
+class ScriptDebug(Event):
+    """What a script has given to redis.log, and so the next three."""
+
+    text_given: str
+    LEVEL: ClassVar[Level] = Level.DEBUG
+    TEXT: ClassVar[str] = "{text_given}"
+
+
+@final
+class ScriptVerbose(Event):
+    text_given: str
+    LEVEL: ClassVar[Level] = Level.VERBOSE
+    TEXT: ClassVar[str] = "{text_given}"
+
+
+@final
+class ScriptNotice(Event):
+    text_given: str
+    TEXT: ClassVar[str] = "{text_given}"
+
+
+@final
+class ScriptWarning(Event):
+    text_given: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "{text_given}"
+
+
+@final
 class DebugLog(Event):
     message: str
     LEVEL: ClassVar[Level] = Level.WARNING

@@ -36,6 +36,7 @@ TELLERS: Final = {
     "pyrepl/node/node.py": {"REPLICA", "MONITORED", "WANTS_REPLICAS"},
     "pyrepl/node/notifications.py": {"NOTIFIED"},
     "pyrepl/node/pause.py": {"PAUSED"},
+    "pyrepl/node/scripts.py": {"BUSY"},
     "pyrepl/node/persistence.py": {"LOADING", "SAVE_FAILED", "AOF_FAILED"},
 }
 """Who tells `Conditions` of what; each condition has one owner."""

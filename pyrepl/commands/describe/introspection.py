@@ -118,7 +118,9 @@ def _key_positions(call: Call, argv: tuple[bytes, ...]) -> tuple[Command, list[i
     if row.why_not_arity(len(argv)) is not None:
         raise CommandError("ERR Invalid number of arguments specified for command")
     positions = row.keys.positions(list(argv))
-    if not positions or ends_before_a_key(row, len(argv)):
+    # Scripts need no keys (no_mandatory_keys).
+    needs_keys = row.group != "scripting"
+    if (not positions and needs_keys) or ends_before_a_key(row, len(argv)):
         raise CommandError("ERR Invalid arguments specified for command")
     return row, positions
 

@@ -71,6 +71,8 @@ _SPECS: Final[tuple[tuple[str, str], ...]] = (
     ("1..-2 RW access delete", "BLPOP BRPOP BZPOPMIN BZPOPMAX"),
     ("1 RO access; STORE=6 OW update; STOREDIST=6 OW update", "GEORADIUS"),
     ("1 RO access; STORE=5 OW update; STOREDIST=5 OW update", "GEORADIUSBYMEMBER"),
+    ("#2 RW access update", "EVAL EVALSHA"),
+    ("#2 RO access", "EVAL_RO EVALSHA_RO"),
     ("1 RO access; ? RO access; ? OW update", "SORT"),
     ("1 RO access; ? RO access", "SORT_RO"),
     ("2 RW insert", "XGROUP|CREATE XGROUP|CREATECONSUMER"),

@@ -289,6 +289,16 @@ SYNTAX: Final[dict[str, str]] = {
     "XINFO|CONSUMERS": "key group",
     # transactions
     "WATCH": "key...",
+    # scripting
+    "EVAL": "script numkeys/integer [key...] [arg...]",
+    "EVALSHA": "sha1 numkeys/integer [key...] [arg...]",
+    "EVAL_RO": "script numkeys/integer [key...] [arg...]",
+    "EVALSHA_RO": "sha1 numkeys/integer [key...] [arg...]",
+    "SCRIPT|LOAD": "script",
+    "SCRIPT|EXISTS": "sha1...",
+    "SCRIPT|SHOW": "sha1",
+    "SCRIPT|FLUSH": "[ASYNC | SYNC]",
+    "SCRIPT|DEBUG": "(YES | SYNC | NO)",
     # pubsub
     "SUBSCRIBE": "channel...",
     "UNSUBSCRIBE": "[channel...]",

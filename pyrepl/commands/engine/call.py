@@ -7,7 +7,7 @@ or time to pass returns an Effect (see `effect`) in place of the reply; the daem
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
 
 if TYPE_CHECKING:
     from pyrepl.keyspace.database import Database, Keyspace
@@ -34,6 +34,15 @@ class Runner(ABC):
     @abstractmethod
     def run_nested(self, call: Call, argv: list[bytes], raw: bytes) -> Reply:
         """Execute one command inside another; `call` comes from `Call.nested`."""
+
+    @abstractmethod
+    def find_entry(self, argv: list[bytes]) -> Any:
+        """The `Entry`, which this module cannot name, of the command or subcommand that `argv` names, whatever its
+        number of words; None if there is none. Of a container that is named alone, its own."""
+
+    @abstractmethod
+    def run_entry(self, call: Call, entry: Any, argv: list[bytes], raw: bytes) -> Reply:
+        """As `run_nested`, for a command that was found before, and whose number of words fits."""
 
     @abstractmethod
     def end_unit(self, outer: Call, unit: list[tuple[int, bytes]]) -> None:
@@ -78,7 +87,11 @@ class Call:
 
     def nested(self) -> Call:
         """A call for commands that run inside this one, with a unit of its own. Only `nested.Nested` calls this."""
-        inner = Call(self.node, self.client, self.random, self.runner)
+        return self.nested_for(self.client)
+
+    def nested_for(self, client: Client) -> Call:
+        """As `nested`, for another client: the one that stands for scripts. Only `scripted.Scripted` calls this."""
+        inner = Call(self.node, client, self.random, self.runner)
         inner.db = self.db
         inner.now_ms = self.now_ms
         inner.unit = []

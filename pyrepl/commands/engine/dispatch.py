@@ -314,8 +314,7 @@ class Dispatcher(Runner):
         return len(commands), None
 
     def propagate_expired(self) -> None:
-        """Put deletions into the stream for what has expired outside of commands (the active cycle, a command in
-        slices)."""
+        """Put deletions into the stream for what has expired outside of commands (the active cycle, slices)."""
         deletions: list[tuple[int, bytes]] = []
         collect_expired(self._node, deletions)
         send_each(self._node, deletions)
@@ -376,8 +375,7 @@ class Dispatcher(Runner):
                 client.queue_grows = True
             return QUEUED
         reply = self._run_checked(call, entry, argv, raw)
-        if self._node.monitors:
-            self._show_monitors(client, argv, entry)
+        self._show_monitors(client, argv, entry)
         return reply
 
     def _run_checked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
@@ -471,9 +469,15 @@ class Dispatcher(Runner):
         entry = self._by_name.get(argv[0])
         if entry is None or entry.children or not entry.fits(len(argv)):
             entry = self._resolve(argv)
+        return self.run_entry(call, entry, argv, raw)
+
+    def find_entry(self, argv: list[bytes]) -> Any:
+        entry = self._by_name.get(argv[0].upper())
+        return None if entry is None else entry.named_by(argv)
+
+    def run_entry(self, call: Call, entry: Any, argv: list[bytes], raw: bytes) -> Reply:
         reply = self._run_checked(call, entry, argv, raw)
-        if self._node.monitors:
-            self._show_monitors(call.client, argv, entry)
+        self._show_monitors(call.client, argv, entry)
         return reply
 
     def end_unit(self, outer: Call, unit: list[tuple[int, bytes]]) -> None:
@@ -488,7 +492,7 @@ class Dispatcher(Runner):
 
     def _show_monitors(self, client: Client, argv: list[bytes], entry: Entry) -> None:
         """Send a command to the clients in MONITOR, without the words of one that holds passwords."""
-        if not entry.flags & (NO_MONITOR | ADMIN):
+        if self._node.monitors and not entry.flags & (NO_MONITOR | ADMIN):
             self._node.show_monitors(client, argv, secret=bool(entry.flags & NO_AUTH and entry.row.name != "QUIT"))
 
     def _refused(self, call: Call, argv: list[bytes], error: CommandError) -> Reply:

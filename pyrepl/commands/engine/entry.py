@@ -11,9 +11,10 @@ from pyrepl.node.stats import CommandStats
 _NO_ACCESS: Final = frozenset(
     {"ttl", "pttl", "expiretime", "pexpiretime", "type", "exists", "watch", "memory|usage", "debug"}
     | {"restore", "restore-asking", "object|encoding", "object|freq", "object|idletime", "object|refcount"}
+    | {"eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro"}
 )
 """Commands that do not count as an access to their keys for LRU and LFU (LOOKUP_NOTOUCH, 7.0), and RESTORE, whose
-options say when its key was accessed."""
+options say when its key was accessed; scripts access keys by the commands that they call."""
 
 
 @final
@@ -55,6 +56,11 @@ class Entry:
         """Is the command executed when a stream brings it? MULTI and EXEC are not: they only frame a unit there."""
         self.is_plain = not row.subcommands and not self.is_exec and skip == 1
         """May `execute_plain` execute the command?"""
+
+    def named_by(self, argv: list[bytes]) -> Entry | None:
+        """The entry of the subcommand that `argv` names, this one if it has none or none is named; None if it has no
+        such subcommand."""
+        return self.children.get(argv[1].upper()) if self.children and len(argv) > 1 else self
 
     def fits(self, size: int) -> bool:
         """May a call have `size` words, the name included?"""

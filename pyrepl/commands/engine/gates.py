@@ -8,9 +8,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyrepl.commands.engine.table import DENYOOM, LOADING, NO_AUTH, READONLY, STALE, WRITE, Command
+from pyrepl.commands.engine.table import (
+    DENYOOM,
+    LOADING,
+    MAY_REPLICATE,
+    NO_AUTH,
+    NOSCRIPT,
+    READONLY,
+    STALE,
+    WRITE,
+    Command,
+)
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
+from pyrepl.node.scripts import Running
+from pyrepl.scripting.shebang import ALLOW_OOM, ALLOW_STALE, COMPATIBLE, NO_WRITES
 
 NOAUTH: Final = "NOAUTH Authentication required."
 READONLY_TEXT: Final = "READONLY You can't write against a read only replica."
@@ -26,6 +38,21 @@ MISCONF: Final = (
 OOM: Final = "OOM command not allowed when used memory > 'maxmemory'."
 MISCONF_AOF: Final = "MISCONF Errors writing to the AOF file: "
 REPLICA_NO_DATA: Final = "ERR Replica can't interact with the keyspace"
+BUSY_SCRIPT: Final = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+BUSY_FUNCTION: Final = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
+_ALLOWED_WHILE_BUSY: Final = frozenset(
+    {"AUTH", "HELLO", "QUIT", "RESET", "MULTI", "DISCARD", "WATCH", "UNWATCH", "REPLCONF", "SHUTDOWN"}
+    | {"SCRIPT|KILL", "FUNCTION|KILL", "FUNCTION|STATS"}
+)
+"""Commands with Redis's flag allow_busy."""
+_SCRIPTS_BLOCKED: Final = (
+    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. Writable "
+    "scripts are blocked. Use 'no-writes' flag for read only scripts."
+)
+_SCRIPTS_BLOCKED_AOF: Final = (
+    "MISCONF Redis is configured to persist data to AOF, but it's currently unable to persist to disk. Writable "
+    "scripts are blocked. Use 'no-writes' flag for read only scripts."
+)
 _LEAVES_MULTI: Final = frozenset({"EXEC", "DISCARD", "QUIT", "RESET"})
 """The commands that end a transaction."""
 _IN_SUBSCRIPTION: Final = frozenset(
@@ -65,6 +92,60 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
             return MASTERDOWN
         if node.is_loading and not flags & LOADING:
             return LOADING_TEXT
+        running = node.scripts.running
+        if running is not None and row.name not in _ALLOWED_WHILE_BUSY:
+            return BUSY_SCRIPT if running.is_eval else BUSY_FUNCTION
+        if running is not None and row.name == "SHUTDOWN" and [word.upper() for word in argv[1:]] != [b"NOSAVE"]:
+            return BUSY_SCRIPT if running.is_eval else BUSY_FUNCTION
+    return None
+
+
+def why_not_from_script(node: Node, running: Running, row: Command) -> str | None:
+    """The error text when the script that runs must not call `row`, or None (Redis's scriptCall)."""
+    flags = row.flags
+    if flags & NOSCRIPT:
+        return "ERR This Redis command is not allowed from script"
+    if node.link_is_stale and not flags & STALE:
+        return "ERR Can not execute the command on a stale replica"
+    if running.is_read_only and flags & (WRITE | MAY_REPLICATE):
+        return "ERR Write commands are not allowed from read-only scripts."
+    if running.wrote or running.from_master:
+        return None
+    if flags & WRITE:
+        refusal = READONLY_TEXT if node.refuses_writes else _why_not_saved(node)
+        if refusal is None and node.too_few_replicas:
+            refusal = NOREPLICAS
+        if refusal is not None:
+            return refusal
+    if flags & DENYOOM and not running.allows_oom and node.conditions.tracked and node.memory.full:
+        return OOM
+    return None
+
+
+def why_not_begin(node: Node, flags: int, *, is_read_only: bool, from_master: bool) -> str | None:
+    """The error text when a script with these flags of its first line must not begin, or None (scriptPrepareForRun).
+
+    `is_read_only`: it came by EVAL_RO, EVALSHA_RO or FCALL_RO.
+    """
+    if flags & COMPATIBLE:
+        return MASTERDOWN if node.link_is_stale else None
+    if node.link_is_stale and not flags & ALLOW_STALE:
+        return (
+            "MASTERDOWN Link with MASTER is down, replica-serve-stale-data is set to 'no' and 'allow-stale' flag is "
+            "not set on the script."
+        )
+    if not flags & NO_WRITES:
+        if node.refuses_writes and not from_master:
+            return "READONLY Can not run script with write flag on readonly replica"
+        refusal = None if from_master else _why_not_saved(node)
+        if refusal is not None:
+            return _SCRIPTS_BLOCKED_AOF if refusal.startswith(MISCONF_AOF) else _SCRIPTS_BLOCKED
+        if is_read_only:
+            return "ERR Can not execute a script with write flag using *_ro command."
+        if node.too_few_replicas:
+            return NOREPLICAS
+    if not flags & (ALLOW_OOM | NO_WRITES) and node.conditions.tracked and node.memory.full:
+        return "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"
     return None
 
 

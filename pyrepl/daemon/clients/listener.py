@@ -99,6 +99,11 @@ class Listener:
         for listening in self._sockets:
             self._watch(listening)
 
+    def look(self) -> None:
+        """Accept the connections that wait, without the event loop."""
+        for listening in self._sockets:
+            self._accept(listening)
+
     def _watch(self, listening: socket.socket) -> None:
         if listening.fileno() >= 0:
             asyncio.get_running_loop().add_reader(listening.fileno(), self._accept, listening)

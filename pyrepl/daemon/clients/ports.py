@@ -65,6 +65,11 @@ class Ports(Service):
         for other in self._others:
             other.accept()
 
+    def look(self) -> None:
+        """Accept the clients that wait for it, while the event loop stands still."""
+        self._tcp.look()
+        self._unix.look()
+
     def settings_changed(self, names: Collection[str]) -> None:
         if "port" in names or "bind" in names:
             self._listen_anew()

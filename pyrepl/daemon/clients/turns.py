@@ -48,6 +48,11 @@ class Turns:
         self._stream_grew.tell()
         self.outbox.end_turn()
 
+    @property
+    def in_turn(self) -> bool:
+        """Does the poller serve sockets now?"""
+        return self._in_turn
+
     def begin_batch(self, client: Client, commands: int) -> int:
         """Set the node's time, and count the `commands` of this batch of `client`. Returns the time in Unix ms."""
         if not self._in_turn:

@@ -29,6 +29,10 @@ def _stream_bytes(node: Node) -> int:
     return backlog.memory_bytes if backlog.active else 0
 
 
+def _lua_bytes(node: Node) -> int:
+    return node.scripts.used_bytes
+
+
 MEMORY: Final = Section(
     "Memory",
     (
@@ -42,19 +46,25 @@ MEMORY: Final = Section(
         gauge("used_memory_dataset", _use(lambda use: use.dataset), "What remains for the data.", "bytes"),
         _percent("used_memory_dataset_perc", lambda use: use.dataset_percent, "Of what was added since the start."),
         *_human("total_system_memory", lambda node: node.process.total_system_bytes, "Memory of the machine."),
-        constant("used_memory_lua", 0, "There is no Lua."),
-        constant("used_memory_vm_eval", 0, "There is no Lua."),
-        constant("used_memory_lua_human", "0B", "There is no Lua."),
-        constant("used_memory_scripts_eval", 0, "There is no Lua."),
-        constant("number_of_cached_scripts", 0, "There is no Lua."),
+        gauge("used_memory_lua", _lua_bytes, "What the Lua interpreter holds.", "bytes"),
+        gauge("used_memory_vm_eval", _lua_bytes, "What the Lua interpreter holds.", "bytes"),
+        text("used_memory_lua_human", lambda node: format_memory(_lua_bytes(node)), "What the Lua interpreter holds."),
+        gauge("used_memory_scripts_eval", lambda node: node.scripts.text_bytes, "Texts of cached scripts.", "bytes"),
+        gauge("number_of_cached_scripts", lambda node: len(node.scripts), "Scripts that EVALSHA finds."),
         constant("number_of_functions", 0, "There are no functions."),
         constant("number_of_libraries", 0, "There are no functions."),
         constant("used_memory_vm_functions", 0, "There are no functions."),
-        constant("used_memory_vm_total", 0, "There is no Lua."),
-        constant("used_memory_vm_total_human", "0B", "There is no Lua."),
+        gauge("used_memory_vm_total", _lua_bytes, "What the Lua interpreter holds.", "bytes"),
+        text(
+            "used_memory_vm_total_human",
+            lambda node: format_memory(_lua_bytes(node)),
+            "What the Lua interpreter holds.",
+        ),
         constant("used_memory_functions", 0, "There are no functions."),
-        constant("used_memory_scripts", 0, "There is no Lua."),
-        constant("used_memory_scripts_human", "0B", "There is no Lua."),
+        gauge("used_memory_scripts", lambda node: node.scripts.text_bytes, "Texts of cached scripts.", "bytes"),
+        text(
+            "used_memory_scripts_human", lambda node: format_memory(node.scripts.text_bytes), "Texts of cached scripts."
+        ),
         *_human("maxmemory", lambda node: node.settings.maxmemory, "The configured limit; 0: none."),
         text("maxmemory_policy", lambda node: node.settings.maxmemory_policy, "What is evicted at the limit."),
         gauge("mem_fragmentation_ratio", _use(lambda use: round(use.fragmentation, 2)), "Held by used."),

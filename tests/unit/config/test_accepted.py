@@ -14,6 +14,7 @@ CAPTURED = sorted((Path(__file__).parent / "captured").glob("*.txt"))
 
 OURS = {
     "enable-debug-command": "local, as DEBUG DIGEST is how two ends are compared",
+    "lua-memory-limit": "not in Redis",
     "rdb-version": "not in Redis",
     "replica-ignore-unknown-commands": "not in Redis",
     "repl-rdb-channel": "hidden in Redis",

@@ -1,0 +1,1 @@
+"""EVAL, SCRIPT, and functions: what clients say to Lua."""

@@ -1,0 +1,174 @@
+"""Runs a script for a command: makes the interpreter when the first one comes, and is its door to commands.
+
+EVAL's rows stand in `evals`, those of SCRIPT in `script_admin`. The interpreter is imported here, at the first script:
+a node that runs none does not load it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, final
+
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.gates import why_not_begin
+from pyrepl.commands.engine.scripted import Scripted
+from pyrepl.errors import CommandError
+from pyrepl.identity import UNASKED
+from pyrepl.node.client import Client
+from pyrepl.node.node import Node
+from pyrepl.node.scripts import CachedScript, Running
+from pyrepl.observability.version import REDIS_VERSION
+from pyrepl.resp.reply import Reply
+from pyrepl.scripting.shebang import ALLOW_OOM, COMPATIBLE, NO_WRITES, Script
+
+if TYPE_CHECKING:
+    from pyrepl.scripting.machine import Machine, ScriptFailed
+
+NAME: Final = b"@user_script"
+"""What Lua calls the text of a script, and its errors name."""
+
+
+@final
+class ScriptDoor:
+    """What the interpreter of a node asks for, and which script asks now. See `scripting.machine.Door`."""
+
+    def __init__(self, node: Node, call: Call) -> None:
+        self._node = node
+        self._runner = call.runner
+        self.client = Client(0, "lua", "", 0.0, UNASKED)
+        """Stands for all scripts, one after the other."""
+        self.scripted: Scripted | None = None
+        self.running: Running | None = None
+
+    def call(self, argv: list[bytes]) -> Reply:
+        if self.scripted is None:
+            return CommandError("ERR redis.call/pcall can only be called inside a script invocation")
+        return self.scripted.run(argv)
+
+    def interrupt(self) -> bool:
+        running = self.running
+        if running is None:
+            return False
+        self._node.scripts.outside.look(running)
+        return running.is_killed
+
+    def set_resp(self, version: int) -> None:
+        self.client.speak(version)
+
+    def log(self, level: float, text: bytes) -> None:
+        self._node.scripts.outside.log(int(level), text)
+
+    def set_repl(self, flags: int) -> None:
+        if self.running is not None:
+            self.running.repl_flags = flags
+
+    def may_call(self, argv: list[bytes]) -> bool | None:
+        return None if self._runner.find_entry(argv) is None else True
+
+    def cpu_s(self) -> float:
+        return self._node.scripts.outside.cpu_s()
+
+
+@final
+class Interpreting:
+    """The interpreter of a node, with its door. See `node.scripts.Interpreter`."""
+
+    def __init__(self, node: Node, call: Call) -> None:
+        from pyrepl.scripting.machine import Machine
+
+        self.door = ScriptDoor(node, call)
+        self.machine: Machine = Machine(self.door, REDIS_VERSION, node.settings.lua_memory_limit, node.scripts.drand)
+
+    @property
+    def used_bytes(self) -> int:
+        return self.machine.used_bytes
+
+    def forget(self, script_id: bytes) -> None:
+        self.machine.forget(script_id)
+
+
+def interpreting(call: Call) -> Interpreting:
+    """The interpreter of the node, which is made here if there is none."""
+    scripts = call.node.scripts
+    found = scripts.interpreter
+    if found is None:
+        found = scripts.interpreter = Interpreting(call.node, call)
+    assert isinstance(found, Interpreting)
+    return found
+
+
+def load(call: Call, sha: bytes, text: bytes, script: Script, *, is_loaded: bool) -> CachedScript:
+    """Compile a script and keep it. Raises CommandError with the compiler's complaint."""
+    complaint = interpreting(call).machine.compile(sha, script.code, NAME)
+    if complaint is not None:
+        raise CommandError(f"ERR Error compiling script (new function): {complaint}")
+    cached = CachedScript(sha, text, script.flags, is_loaded)
+    call.node.scripts.add(cached)
+    return cached
+
+
+def execute(call: Call, script: CachedScript, words: tuple[bytes, ...], keys: int, *, is_read_only: bool) -> Reply:
+    """Run a cached script for a command: `keys` of the words are its KEYS. Returns its reply, or its error.
+
+    The error is returned, not raised: a command that raises has changed nothing, and a script may have.
+    """
+    node, client = call.node, call.client
+    refusal = why_not_begin(node, script.flags, is_read_only=is_read_only, from_master=client.is_master_link)
+    if refusal is not None:
+        raise CommandError(refusal)
+    engine = interpreting(call)
+    if not engine.machine.make_room(sum(map(len, words))):
+        engine = _renewed(call, script)
+    declared = not script.flags & COMPATIBLE
+    running = Running(
+        script.sha,
+        node.process.now,
+        client.id,
+        is_eval=True,
+        is_read_only=is_read_only or (declared and bool(script.flags & NO_WRITES)),
+        allows_oom=declared and bool(script.flags & ALLOW_OOM),
+        from_master=client.is_master_link,
+    )
+    return guarded_run(call, engine, running, lambda: engine.machine.run(script.sha, words, keys, client.proto))
+
+
+def guarded_run(call: Call, engine: Interpreting, running: Running, run: Callable[[], Reply]) -> Reply:
+    """Run something of the interpreter as `running`: its commands are one unit, and its error is the reply."""
+    from pyrepl.scripting.machine import ScriptFailed
+
+    scripts, door = call.node.scripts, engine.door
+    call.propagate_nothing()
+    scripts.begin(running)
+    door.running = running
+    try:
+        with Scripted(call, door.client, running) as scripted:
+            door.scripted = scripted
+            return run()
+    except ScriptFailed as failure:
+        return _failed(call, running, failure)
+    finally:
+        door.scripted = door.running = None
+        scripts.end()
+
+
+def _renewed(call: Call, script: CachedScript) -> Interpreting:
+    """A new interpreter, with this script in it: the old one's memory is full. The others are compiled when called."""
+    scripts = call.node.scripts
+    scripts.interpreter = None
+    engine = interpreting(call)
+    from pyrepl.scripting.shebang import read_script
+
+    engine.machine.compile(script.sha, read_script(script.text).code, NAME)
+    return engine
+
+
+def _failed(call: Call, running: Running, failure: ScriptFailed) -> CommandError:
+    """The reply of a script that failed, counted."""
+    text = failure.text
+    if failure.source and failure.line:
+        text += b" script: %b, on %b:%b." % (running.name, failure.source, failure.line)
+    error = CommandError(text.decode("utf-8", "surrogateescape").replace("\r", " ").replace("\n", " "))
+    if not failure.is_counted:
+        call.node.stats.count_error(str(error))
+    call.node.stats.of(call.client.last_command).failed_calls += 1
+    return error
