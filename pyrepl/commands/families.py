@@ -36,7 +36,7 @@ from pyrepl.commands.node import (
     server,
     slowlog,
 )
-from pyrepl.commands.scripts import evals, script_admin
+from pyrepl.commands.scripts import evals, functions, script_admin
 from pyrepl.commands.session import client_admin, connection, pubsub, transactions
 from pyrepl.commands.strings import bitfields, bits, comparisons, hyperloglogs, lcs, strings
 from pyrepl.commands.xstreams import (
@@ -106,6 +106,7 @@ LISTED: Final[tuple[ModuleType, ...]] = (
     pubsub,
     evals,
     script_admin,
+    functions,
     change_streams,
     replication,
     server,

@@ -16,6 +16,7 @@ from pyrepl.keyspace.database import Expiry, Keyspace
 from pyrepl.node.client import Client
 from pyrepl.node.conditions import Condition, Conditions
 from pyrepl.node.event_log import EventLogUse
+from pyrepl.node.functions import Functions
 from pyrepl.node.latency_monitor import COMMAND, FAST_COMMAND, LatencyMonitor
 from pyrepl.node.memory_limit import MemoryLimit
 from pyrepl.node.notifications import Notifications
@@ -105,8 +106,7 @@ class Node:
         """Ids of the clients that see all commands; changed by `begin_monitor` and `end_monitor`."""
         self.deliveries: list[tuple[int, Reply]] = []
         """(client id, message) for other clients than the one served; the daemon sends them after each batch."""
-        self.functions: list[bytes] = []
-        """Function libraries that came with a snapshot, as text: kept for the snapshots we write, never executed."""
+        self.functions = Functions()
         self.active_expire = True
         """Are expired keys deleted although no command asks for them (DEBUG SET-ACTIVE-EXPIRE)?"""
         self.slow_limit_s = 0.0

@@ -34,12 +34,14 @@ class Running:
 
     __slots__ = (
         "allows_oom",
+        "argv",
         "client_id",
         "from_master",
         "is_discarded",
         "is_eval",
         "is_killed",
         "is_read_only",
+        "limit_ms",
         "name",
         "repl_flags",
         "started_at",
@@ -69,6 +71,10 @@ class Running:
         self.from_master = from_master
         """Did our master send it? Then the checks that refuse clients do not apply, and nobody may kill it."""
         self.wrote = False
+        self.argv: list[bytes] = []
+        """The command that runs it, for FUNCTION STATS."""
+        self.limit_ms = 0
+        """It is ended after so many milliseconds, if not 0: a library that loads."""
         """Has it called a command that may write?"""
         self.is_killed = False
         self.is_discarded = False
@@ -131,6 +137,8 @@ class Scripts:
         """The numbers of math.random go on from script to script, and SCRIPT FLUSH does not change that."""
         self.interpreter: Interpreter | None = None
         """None until the first script comes, and after SCRIPT FLUSH."""
+        self.functions_interpreter: Interpreter | None = None
+        """Functions have an interpreter of their own, which SCRIPT FLUSH leaves alone."""
         self.running: Running | None = None
         self.evicted = 0
         self.text_bytes = 0
@@ -190,6 +198,11 @@ class Scripts:
     def used_bytes(self) -> int:
         """Memory of the interpreter."""
         return self.interpreter.used_bytes if self.interpreter is not None else 0
+
+    @property
+    def functions_used_bytes(self) -> int:
+        """Memory of the interpreter of functions."""
+        return self.functions_interpreter.used_bytes if self.functions_interpreter is not None else 0
 
     def __len__(self) -> int:
         return len(self._cache)

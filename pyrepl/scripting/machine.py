@@ -14,7 +14,7 @@ import hashlib
 import math
 import pkgutil
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol, final
+from typing import Any, Final, NamedTuple, Protocol, final
 
 from lupa.lua51 import LuaError, LuaRuntime
 
@@ -37,8 +37,9 @@ from pyrepl.scripting.values import (
 )
 
 KILLED: Final = b"Script killed by user with SCRIPT KILL."
+KILLED_FUNCTION: Final = b"Script killed by user with FUNCTION KILL."
 NO_MEMORY: Final = b"not enough memory"
-_FILES: Final = ("patterns", "values", "cjson", "cmsgpack", "sandbox")
+_FILES: Final = ("patterns", "values", "cjson", "cmsgpack", "sandbox", "libraries")
 _RESERVE: Final = 1 << 20
 """Bytes that must be left before Lua calls Python."""
 _SMALL: Final = 1 << 16
@@ -89,6 +90,14 @@ class ScriptFailed(Exception):
         self.is_counted = is_counted
 
 
+class Registered(NamedTuple):
+    """A function that a library has registered; `flags` as in shebang.py."""
+
+    name: bytes
+    description: bytes | None
+    flags: int
+
+
 @final
 class Machine:
     """One interpreter. Compiled scripts are kept in it under ids that the caller chooses.
@@ -97,8 +106,11 @@ class Machine:
     the random generator has given.
     """
 
-    def __init__(self, door: Door, version: str, most_bytes: int, drand: numbers.Drand48) -> None:
-        """`version` is the Redis that scripts are told; `most_bytes` bounds the memory of all scripts and values."""
+    def __init__(
+        self, door: Door, version: str, most_bytes: int, drand: numbers.Drand48, killed: bytes = KILLED
+    ) -> None:
+        """`version` is the Redis that scripts are told; `most_bytes` bounds the memory of all scripts and values;
+        `killed` is the error of a script that was ended."""
         self._door = door
         self._most_bytes = most_bytes
         self._drand = drand
@@ -119,7 +131,7 @@ class Machine:
         self._host = host = self._lua.table()
         for name, function in self._functions().items():
             host[name] = self._lua.globals()[b"python"][b"as_function"](_shielded(self, function))
-        host[b"killed"], host[b"soft_kb"] = KILLED, (most_bytes - _RESERVE) / 1024
+        host[b"killed"], host[b"soft_kb"] = killed, (most_bytes - _RESERVE) / 1024
         host[b"version"], host[b"version_number"] = version.encode(), _number_of(version)
         self._load()
         self._run = host[b"run"]
@@ -130,7 +142,9 @@ class Machine:
         null = self._lua.globals()[b"newproxy"](False)
         made: list[Any] = []
         for name in _FILES:
-            arguments = (null,) if name not in ("patterns", "sandbox") else (null, *made) if name == "sandbox" else ()
+            arguments = (
+                (null,) if name in ("values", "cjson", "cmsgpack") else (null, *made) if name == "sandbox" else ()
+            )
             result = self._lua.execute(_source_of(name), self._host, *arguments, name=b"=sandbox")
             if name in ("cjson", "cmsgpack"):
                 made.append(result)
@@ -175,6 +189,43 @@ class Machine:
                 self._host[b"more"](*words[start : start + _MOST_WORDS])
             return self._settled(self._run, script_id, proto, keys)
         return self._settled(self._run, script_id, proto, keys, *words)
+
+    def load_library(self, code: bytes) -> tuple[str | None, list[Registered]]:
+        """Run the code of a library. Returns its complaint, or None and the functions that it registers, which are kept
+        by `keep_library`."""
+        self.make_room(len(code))
+        try:
+            complaint = self._host[b"load_library"](code)
+        except LuaError as error:
+            complaint = str(error).encode("latin-1", "replace")
+        if self.defect is not None:
+            defect, self.defect = self.defect, None
+            raise defect
+        if complaint is not None:
+            return _text(complaint), []
+        found: list[Registered] = []
+        while (one := self._host[b"registered"](len(found) + 1)) is not None:
+            name, description, flags = one
+            found.append(Registered(name, description or None, int(flags)))
+        return None, found
+
+    def keep_library(self, name: bytes | None) -> None:
+        """Keep what the library that was loaded last registers, in place of what it had; with None, forget it."""
+        self._host[b"keep_library"](name)
+
+    def drop_library(self, name: bytes) -> None:
+        """Forget a library."""
+        self._host[b"drop_library"](name)
+
+    def call_function(self, library: bytes, name: bytes, words: Sequence[bytes], keys: int, proto: int) -> Reply:
+        """As `run`, for a function of a library that is kept."""
+        self.resp = 2
+        call = self._host[b"call_function"]
+        if len(words) > _MOST_WORDS:
+            for start in range(0, len(words), _MOST_WORDS):
+                self._host[b"more"](*words[start : start + _MOST_WORDS])
+            return self._settled(call, library, name, proto, keys)
+        return self._settled(call, library, name, proto, keys, *words)
 
     def _settled(self, function: Callable[..., Any], *arguments: object) -> Reply:
         """Call into Lua, and return what the script has returned as a reply. Raises ScriptFailed."""

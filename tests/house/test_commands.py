@@ -28,8 +28,6 @@ OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append",
 
 NOT_YET_GROUPS: set[str] = set()
 NOT_YET = {
-    "fcall", "fcall_ro", "function", "function|delete", "function|dump", "function|flush", "function|help",
-    "function|kill", "function|list", "function|load", "function|restore", "function|stats",
     "acl", "acl|cat", "acl|deluser", "acl|dryrun", "acl|genpass", "acl|getuser", "acl|help", "acl|list", "acl|load",
     "acl|log", "acl|save", "acl|setuser", "acl|users", "acl|whoami",
     "client|tracking", "client|caching", "migrate",

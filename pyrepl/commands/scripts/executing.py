@@ -15,6 +15,7 @@ from pyrepl.commands.engine.scripted import Scripted
 from pyrepl.errors import CommandError
 from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
+from pyrepl.node.functions import Function, Library
 from pyrepl.node.node import Node
 from pyrepl.node.scripts import CachedScript, Running
 from pyrepl.observability.version import REDIS_VERSION
@@ -73,11 +74,14 @@ class ScriptDoor:
 class Interpreting:
     """The interpreter of a node, with its door. See `node.scripts.Interpreter`."""
 
-    def __init__(self, node: Node, call: Call) -> None:
-        from pyrepl.scripting.machine import Machine
+    def __init__(self, node: Node, call: Call, *, is_eval: bool = True) -> None:
+        from pyrepl.scripting.machine import KILLED, KILLED_FUNCTION, Machine
 
         self.door = ScriptDoor(node, call)
-        self.machine: Machine = Machine(self.door, REDIS_VERSION, node.settings.lua_memory_limit, node.scripts.drand)
+        killed = KILLED if is_eval else KILLED_FUNCTION
+        self.machine: Machine = Machine(
+            self.door, REDIS_VERSION, node.settings.lua_memory_limit, node.scripts.drand, killed
+        )
 
     @property
     def used_bytes(self) -> int:
@@ -130,6 +134,42 @@ def execute(call: Call, script: CachedScript, words: tuple[bytes, ...], keys: in
         from_master=client.is_master_link,
     )
     return guarded_run(call, engine, running, lambda: engine.machine.run(script.sha, words, keys, client.proto))
+
+
+def execute_function(
+    call: Call,
+    engine: Interpreting,
+    found: tuple[Library, Function],
+    words: tuple[bytes, ...],
+    keys: int,
+    *,
+    is_read_only: bool,
+) -> Reply:
+    """As `execute`, for a function of a library."""
+    node, client = call.node, call.client
+    library, function = found
+    refusal = why_not_begin(node, function.flags, is_read_only=is_read_only, from_master=client.is_master_link)
+    if refusal is not None:
+        raise CommandError(refusal)
+    if not engine.machine.make_room(sum(map(len, words))):
+        raise CommandError("ERR not enough memory")
+    running = Running(
+        function.name,
+        node.process.now,
+        client.id,
+        is_eval=False,
+        is_read_only=is_read_only or bool(function.flags & NO_WRITES),
+        allows_oom=bool(function.flags & ALLOW_OOM),
+        from_master=client.is_master_link,
+    )
+    running.argv = call.argv
+    machine = engine.machine
+    return guarded_run(
+        call,
+        engine,
+        running,
+        lambda: machine.call_function(library.name, function.name, words, keys, client.proto),
+    )
 
 
 def guarded_run(call: Call, engine: Interpreting, running: Running, run: Callable[[], Reply]) -> Reply:

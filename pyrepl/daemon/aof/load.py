@@ -109,7 +109,7 @@ class AofLoad:
             if not loader.finished:
                 data = file.read(SLICE_BYTES)
         loader.end()
-        self._node.functions = loader.functions
+        self._node.functions.take(loader.functions)
         return loader.loaded_bytes, loader.unused()
 
     def _failed(self, argv: list[bytes], error: CommandError, path: Path, end: int) -> None:

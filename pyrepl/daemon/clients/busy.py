@@ -44,6 +44,9 @@ class BusyScripts:
         """See Outside."""
         threshold_ms = self._node.settings.busy_reply_threshold
         elapsed_ms = (self._clock.now() - running.started_at) * 1000
+        if running.limit_ms and elapsed_ms > running.limit_ms:
+            running.is_killed = True
+            return
         if not threshold_ms or elapsed_ms < threshold_ms:
             return
         if self._serving is None:

@@ -149,7 +149,7 @@ class Files:
             # Replicas that continue the stream get a DEL for these keys too (Redis 7.0, RDBFLAGS_FEED_REPL).
             self._node.keyspace.expired.extend(loader.expired)
             persistence.dirty_at_last_save = self._node.keyspace.dirty
-            self._node.functions = loader.functions
+            self._node.functions.take(loader.functions)
             self._log(events.SnapshotLoaded(loader.loaded_keys, loader.expired_keys))
 
     async def load_at_start(self, path: Path) -> Loader | None:

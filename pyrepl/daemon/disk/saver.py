@@ -229,7 +229,7 @@ class Saver(Service):
             packing=packing_of(settings),
             checksum=settings.rdbchecksum,
             compress=settings.rdbcompression and compressed,
-            functions=() if Exclusion.FUNCTIONS in excluded else tuple(node.functions),
+            functions=() if Exclusion.FUNCTIONS in excluded else node.functions.texts(),
             has_keys=Exclusion.DATA not in excluded,
             key_save_delay_us=settings.rdb_key_save_delay,
         )

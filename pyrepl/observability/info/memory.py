@@ -29,6 +29,10 @@ def _stream_bytes(node: Node) -> int:
     return backlog.memory_bytes if backlog.active else 0
 
 
+def _vm_bytes(node: Node) -> int:
+    return node.scripts.used_bytes + node.scripts.functions_used_bytes
+
+
 def _lua_bytes(node: Node) -> int:
     return node.scripts.used_bytes
 
@@ -51,16 +55,21 @@ MEMORY: Final = Section(
         text("used_memory_lua_human", lambda node: format_memory(_lua_bytes(node)), "What the Lua interpreter holds."),
         gauge("used_memory_scripts_eval", lambda node: node.scripts.text_bytes, "Texts of cached scripts.", "bytes"),
         gauge("number_of_cached_scripts", lambda node: len(node.scripts), "Scripts that EVALSHA finds."),
-        constant("number_of_functions", 0, "There are no functions."),
-        constant("number_of_libraries", 0, "There are no functions."),
-        constant("used_memory_vm_functions", 0, "There are no functions."),
-        gauge("used_memory_vm_total", _lua_bytes, "What the Lua interpreter holds.", "bytes"),
+        gauge("number_of_functions", lambda node: node.functions.functions_count, "Functions that FCALL finds."),
+        gauge("number_of_libraries", lambda node: len(node.functions), "Libraries of functions."),
+        gauge(
+            "used_memory_vm_functions",
+            lambda node: node.scripts.functions_used_bytes,
+            "What the interpreter of functions holds.",
+            "bytes",
+        ),
+        gauge("used_memory_vm_total", _vm_bytes, "What the Lua interpreter holds.", "bytes"),
         text(
             "used_memory_vm_total_human",
             lambda node: format_memory(_lua_bytes(node)),
             "What the Lua interpreter holds.",
         ),
-        constant("used_memory_functions", 0, "There are no functions."),
+        gauge("used_memory_functions", lambda node: node.functions.text_bytes, "Texts of libraries.", "bytes"),
         gauge("used_memory_scripts", lambda node: node.scripts.text_bytes, "Texts of cached scripts.", "bytes"),
         text(
             "used_memory_scripts_human", lambda node: format_memory(node.scripts.text_bytes), "Texts of cached scripts."

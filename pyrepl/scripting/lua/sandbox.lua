@@ -88,7 +88,8 @@ local function absent(_, name)
 end
 
 setmetatable(globals, { __index = absent })
-local environment = setmetatable({}, { __index = globals, __newindex = refuse })
+local of_environment = { __index = globals, __newindex = refuse }
+local environment = setmetatable({}, of_environment)
 
 -- The basic functions that have to know of all this ---------------------------------------------------------------------
 
@@ -508,8 +509,8 @@ end
 
 local function finish(proto, ok, value) return outcome(ok, value, proto) end
 
--- Run a script: `count` of the words that follow are keys. With `count` below 0 the words are those of `host.more`.
-function host.run(id, proto, count, ...)
+-- KEYS and ARGV: the first `count` of the words, and the others. Without words they are those of `host.more`.
+function host.split(count, ...)
   local words
   if select("#", ...) == 0 and #pending > 0 then
     words, pending = pending, {}
@@ -517,17 +518,29 @@ function host.run(id, proto, count, ...)
     words = { ... }
   end
   local size = #words
-  local keys, argv
-  if count == size then
-    keys, argv = words, {}
-  elseif count == 0 then
-    keys, argv = {}, words
-  else
-    keys, argv = {}, {}
-    for i = 1, count do keys[i] = words[i] end
-    for i = count + 1, size do argv[i - count] = words[i] end
-  end
-  globals.KEYS, globals.ARGV = keys, argv
+  if count == size then return words, {} end
+  if count == 0 then return {}, words end
+  local keys, argv = {}, {}
+  for i = 1, count do keys[i] = words[i] end
+  for i = count + 1, size do argv[i - count] = words[i] end
+  return keys, argv
+end
+
+local split = host.split
+
+-- Count instructions from here on, also behind a script that was ended.
+function host.watch() sethook(count_hook, "", HOOK_EVERY) end
+
+-- Run a function of a library for a client that speaks RESP version `proto`.
+function host.start(proto, body, keys, argv)
+  resp = 2
+  sethook(count_hook, "", HOOK_EVERY)
+  return finish(proto, xpcall(function() return (body(keys, argv)) end, place_error))
+end
+
+-- Run a script: `count` of the words that follow are keys.
+function host.run(id, proto, count, ...)
+  globals.KEYS, globals.ARGV = split(count, ...)
   resp = 2
   sethook(count_hook, "", HOOK_EVERY)
   return finish(proto, xpcall(chunks[id], place_error))
@@ -535,6 +548,5 @@ end
 
 function host.collect() collectgarbage() end
 
-host.environment, host.globals, host.protect, host.place_error = environment, globals, protect, place_error
-host.finish, host.refuse, host.load = finish, refuse, load_text
+host.environment, host.of_environment, host.globals, host.protect = environment, of_environment, globals, protect
 sethook(count_hook, "", HOOK_EVERY)

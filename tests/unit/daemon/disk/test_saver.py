@@ -230,7 +230,7 @@ class TestJob:
     @in_loop
     async def test_what_is_excluded_is_left_out(self, tmp_path: Path) -> None:
         desk = Desk(tmp_path, keys=3)
-        desk.node.functions.append(b"#!lua name=f")
+        desk.node.functions.take([b"#!lua name=f"])
         for excluded, functions, keys in (
             (Exclusion.NONE, 1, 3),
             (Exclusion.DATA, 1, 0),

@@ -123,7 +123,7 @@ class TestFullSync:
                 # A field's time to live asks for a newer version, which a snapshot without keys does not need.
                 await node.say("HSET h f v")
                 await node.say("HPEXPIRE h 100000 FIELDS 1 f")
-                node.app.node.functions.append(b"#!lua name=f")
+                node.app.node.functions.take([b"#!lua name=f"])
                 peer = await introduce(node)
                 peer.send("REPLCONF", "rdb-filter-only", wanted)
                 assert await peer.line() == b"+OK\r\n"

@@ -1,0 +1,71 @@
+"""FUNCTION, FCALL and FCALL_RO."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.resp.encoder import encode_reply
+from pyrepl.resp.reply import OK
+from tests.unit.commands.rig import Rig
+
+LIBRARY = b"""#!lua name=lib
+redis.register_function('incr', function(keys, argv)
+  return redis.call('INCRBY', keys[1], argv[1])
+end)
+redis.register_function{function_name='peek', callback=function(keys) return redis.call('GET', keys[1]) end,
+  flags={'no-writes'}}
+"""
+OTHER = b"#!lua name=other\nredis.register_function('seven', function() return 7 end)"
+
+
+@pytest.fixture
+def rig() -> Rig:
+    rig = Rig()
+    rig.stream()
+    assert rig.run("FUNCTION", "LOAD", LIBRARY) == b"lib"
+    return rig
+
+
+def test_what_goes_to_replicas(rig: Rig) -> None:
+    assert rig.stream() == ["SELECT 0", f"FUNCTION LOAD {LIBRARY.decode()}"]
+    assert rig.run("FCALL", "incr", 1, "a", 5) == 5 and rig.run("FCALL_RO", "peek", 1, "a") == b"5"
+    assert rig.stream() == ["INCRBY a 5"]
+    rig.run("FUNCTION", "DELETE", "lib")
+    rig.run("FUNCTION", "FLUSH")
+    assert rig.stream() == ["FUNCTION DELETE lib", "FUNCTION FLUSH"]
+
+
+def test_errors_name_the_function(rig: Rig) -> None:
+    rig.run("SET", "a", "x")
+    reply = encode_reply(rig.run("FCALL", "incr", 1, "a", 5), 2)
+    assert reply.endswith(b" script: incr, on @user_function:3.\r\n")
+    assert "read-only" in str(rig.run("FCALL_RO", "incr", 1, "a", 5)) or "*_ro" in str(
+        rig.run("FCALL_RO", "incr", 1, "a", 5)
+    )
+    assert "Function not found" in rig.error("FCALL nosuch 0")
+
+
+def test_dump_and_restore(rig: Rig) -> None:
+    payload = rig.run("FUNCTION", "DUMP")
+    assert isinstance(payload, bytes)
+    assert "Library lib already exists" in str(rig.run("FUNCTION", "RESTORE", payload))
+    assert rig.run("FCALL", "incr", 1, "a", 1) == 1
+    assert rig.run("FUNCTION", "RESTORE", payload, "REPLACE") == OK
+    rig.run("FUNCTION", "LOAD", OTHER)
+    assert rig.run("FUNCTION", "RESTORE", payload, "FLUSH") == OK
+    assert rig.run("FCALL", "incr", 1, "a", 1) == 2 and "not found" in rig.error("FCALL seven 0")
+    rig.run("FUNCTION", "FLUSH")
+    rig.run("FUNCTION", "LOAD", OTHER)
+    assert rig.run("FUNCTION", "RESTORE", payload) == OK
+    assert rig.run("FCALL", "incr", 1, "a", 1) == 3 and rig.run("FCALL", "seven", 0) == 7
+
+
+def test_list_and_stats(rig: Rig) -> None:
+    listed = rig.run("FUNCTION", "LIST", "LIBRARYNAME", "L*", "WITHCODE")
+    assert isinstance(listed, list) and isinstance(listed[0], dict) and listed[0][b"library_code"] == LIBRARY
+    assert rig.run("FUNCTION", "LIST", "LIBRARYNAME", "x*") == []
+    stats = rig.run("FUNCTION", "STATS")
+    assert isinstance(stats, dict)
+    assert stats[b"running_script"] is None
+    assert stats[b"engines"] == {b"LUA": {b"libraries_count": 1, b"functions_count": 2}}
+    assert isinstance(rig.say("FUNCTION HELP"), list) and "NOTBUSY" in rig.error("FUNCTION KILL")
