@@ -2,7 +2,9 @@
 
 The names are those of CONFIG GET * in Redis 7.0.15, Redis 8.2.3 and Valkey 8.0.1 and of their redis.conf files, less
 those that have a row in directives.py. They are kept as given and have no effect. Whoever sets them is told so: by one
-notice at start that names them all, and by a line in the log after CONFIG SET.
+notice at start that names them all, and by a line in the log after CONFIG SET. CONFIG GET shows the default of Redis
+8.2.3 where none was given, as tools look for names that every Redis has; those that mean something in a cluster only
+are shown once they were given.
 
 REFUSED are those that somebody would rely on: a protection, a place for data or for the log, a whole kind of commands.
 They may only be switched off.
@@ -76,7 +78,6 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     ("pyrepl packs lists by list-max-listpack-size", "list-max-ziplist-entries list-max-ziplist-value"),
     ("pyrepl has no common limit on the memory of clients", "maxmemory-clients"),
     ("pyrepl logs to logfile, or to its output", "syslog-enabled syslog-facility syslog-ident"),
-    ("connections are made as the system likes", "bind-source-addr socket-mark-id unixsocketgroup"),
     (
         "pyrepl does that in its own way",
         "always-show-logo crash-log-enabled crash-memcheck-enabled dynamic-hz extended-redis-compatibility"
@@ -101,13 +102,82 @@ REFUSED: Final[dict[str, str]] = {
     " client-output-buffer-limit and client-query-buffer-limit, which hold for each client, and maxclients",
     "syslog-enabled": "pyrepl does not write to syslog; remove the line and set logfile, or run it under systemd, whose"
     " journal takes what it prints",
-    "unixsocketgroup": "pyrepl does not change the group of its Unix socket; remove the line and start pyrepl in that"
-    " group (Group= in a systemd unit)",
-    "bind-source-addr": "pyrepl does not choose the address that it connects to its master from; remove the line",
-    "socket-mark-id": "pyrepl does not mark its packets; remove the line",
     "aof-timestamp-enabled": "pyrepl writes no times into the append-only file; remove the line",
 }
 """Name -> why, and what to do. A value that switches the thing off (`is_off`) is accepted as without effect."""
+
+DEFAULTS: Final[dict[str, str]] = {
+    "acl-pubsub-default": "resetchannels",
+    "aclfile": "",
+    "acllog-max-len": "128",
+    "active-defrag-cycle-max": "25",
+    "active-defrag-cycle-min": "1",
+    "active-defrag-ignore-bytes": "104857600",
+    "active-defrag-max-scan-fields": "1000",
+    "active-defrag-threshold-lower": "10",
+    "active-defrag-threshold-upper": "100",
+    "activedefrag": "no",
+    "activerehashing": "yes",
+    "always-show-logo": "no",
+    "aof-rewrite-cpulist": "",
+    "aof-rewrite-incremental-fsync": "yes",
+    "aof-timestamp-enabled": "no",
+    "aof_rewrite_cpulist": "",
+    "bgsave-cpulist": "",
+    "bgsave_cpulist": "",
+    "bio-cpulist": "",
+    "bio_cpulist": "",
+    "cluster-enabled": "no",
+    "crash-log-enabled": "yes",
+    "crash-memcheck-enabled": "yes",
+    "daemonize": "no",
+    "disable-thp": "yes",
+    "dynamic-hz": "yes",
+    "enable-module-command": "no",
+    "hide-user-data-from-log": "no",
+    "ignore-warnings": "",
+    "io-threads": "1",
+    "jemalloc-bg-thread": "yes",
+    "locale-collate": "",
+    "max-new-connections-per-cycle": "10",
+    "max-new-tls-connections-per-cycle": "1",
+    "maxmemory-clients": "0",
+    "maxmemory-eviction-tenacity": "10",
+    "oom-score-adj": "no",
+    "oom-score-adj-values": "0 200 800",
+    "proc-title-template": "{title} {listen-addr} {server-mode}",
+    "rdb-save-incremental-fsync": "yes",
+    "replica-ignore-disk-write-errors": "no",
+    "sanitize-dump-payload": "no",
+    "server-cpulist": "",
+    "server_cpulist": "",
+    "set-proc-title": "yes",
+    "syslog-enabled": "no",
+    "syslog-facility": "local0",
+    "syslog-ident": "redis",
+    "tls-auth-clients": "yes",
+    "tls-ca-cert-dir": "",
+    "tls-ca-cert-file": "",
+    "tls-cert-file": "",
+    "tls-ciphers": "",
+    "tls-ciphersuites": "",
+    "tls-client-cert-file": "",
+    "tls-client-key-file": "",
+    "tls-client-key-file-pass": "",
+    "tls-dh-params-file": "",
+    "tls-key-file": "",
+    "tls-key-file-pass": "",
+    "tls-port": "0",
+    "tls-prefer-server-ciphers": "no",
+    "tls-protocols": "",
+    "tls-replication": "no",
+    "tls-session-cache-size": "20480",
+    "tls-session-cache-timeout": "300",
+    "tls-session-caching": "yes",
+    "tracking-table-max-keys": "1000000",
+    "vset-force-single-threaded-execution": "no",
+}
+"""Name of ACCEPTED or REFUSED -> what CONFIG GET shows while it was not given: the default of Redis 8.2.3."""
 
 OPEN_USER_RULES: Final[frozenset[bytes]] = frozenset(
     {b"on", b"nopass", b"sanitize-payload", b"skip-sanitize-payload", b"allkeys", b"allchannels", b"allcommands"}

@@ -1,13 +1,33 @@
-"""Rows of directives.py about the process and the system that it runs on: its signals."""
+"""Rows of directives.py about the process and the system that it runs on: its sockets, its signals."""
 
 from __future__ import annotations
 
 from pyrepl.config.directive import Directive
+from pyrepl.config.kinds import Integer, Text
 from pyrepl.config.process_kinds import ShutdownOptions
 
 
 class Process:
     """The process and its system"""
+
+    unixsocketgroup = Directive(
+        Text(),
+        "",
+        "Group that the Unix socket is given, by name or number; empty: that of the process. As in Valkey.",
+        mutable=False,
+    )
+    bind_source_addr = Directive(
+        Text(),
+        "",
+        "Address of this machine that connections to the master come from; empty, or one that it does not have: as the"
+        " system chooses.",
+    )
+    socket_mark_id = Directive(
+        Integer(0, 2**32 - 1),
+        0,
+        "Mark of the TCP ports' packets, by which Linux can route and filter; needs CAP_NET_ADMIN. 0: none.",
+        mutable=False,
+    )
 
     shutdown_on_sigint = Directive(
         ShutdownOptions(),

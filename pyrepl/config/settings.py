@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from pyrepl.config.accepted import ACCEPTED, REFUSED, is_off
+from pyrepl.config.accepted import ACCEPTED, DEFAULTS, REFUSED, is_off
 from pyrepl.config.directive import Directive
 from pyrepl.config.directives import ROWS, Directives, find
 from pyrepl.config.kinds import to_text
@@ -43,7 +43,7 @@ class Settings(Directives):
         """The text of one directive as CONFIG GET shows it, under any spelling; None for an unknown name."""
         row = find(name)
         if row is None:
-            return self.kept.get(name.lower())
+            return self._other_texts().get(name.lower())
         text: bytes = row.kind.text(self.value_of(row))
         return text
 
@@ -60,10 +60,14 @@ class Settings(Directives):
             for name in (row.name, *row.aliases):
                 if not row.hidden and not row.unshown and glob.matches(name.encode()):
                     found[name.encode()] = row.kind.text(self.value_of(row))
-        for name, text in self.kept.items():
+        for name, text in self._other_texts().items():
             if glob.matches(name.encode()):
                 found[name.encode()] = text
         return found
+
+    def _other_texts(self) -> dict[str, bytes]:
+        """Name -> text of the directives without a row that are shown: those that were given, and known defaults."""
+        return {name: text.encode() for name, text in DEFAULTS.items()} | self.kept
 
     def parse(self, name: str, value: bytes) -> Any:
         """What `CONFIG SET name value` would assign; nothing changes.

@@ -99,7 +99,7 @@ def _parsed(settings: Settings, name: str, text: bytes) -> Any:
 def _value_of(settings: Settings, name: str) -> object:
     """The directive's present value, in the form in which it can be assigned again when a change must be undone."""
     row = find(name)
-    return settings.kept.get(name, b"") if row is None else settings.value_of(row)
+    return settings.get(name) or b"" if row is None else settings.value_of(row)
 
 
 def _canonical_name(name: str) -> str:

@@ -75,7 +75,7 @@ class StreamServer(Service):
         self._replication = node.replication
         self._backlog = node.replication.backlog
         self._history = node.replication.history
-        self._listener = Listener()
+        self._listener = Listener(node.settings.socket_mark_id)
         self._poller = clients.poller
         self._options = SubscriptionOptions()
         self._next_id = 1

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import grp
 import os
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, final
@@ -32,7 +34,9 @@ class Listener:
     Invariant: `_sockets` are bound and listening from `bind_tcp` or `bind_unix` on until `close`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, mark: int = 0) -> None:
+        """`mark` is that of the TCP packets (SO_MARK), which accepted connections take over; 0 sets none."""
+        self._mark = mark
         self._on_wire: Callable[[Wire], None] | None = None
         self._sockets: list[socket.socket] = []
         self._unix_path: str = ""
@@ -69,21 +73,27 @@ class Listener:
             optional = address.startswith("-")
             for family, where in _resolve(address.removeprefix("-")):
                 try:
-                    self._sockets.append(_listening(family, where, port, backlog, shared))
+                    listening = _listening(family, where, port, backlog, shared)
                 except OSError as error:
                     if optional and error.errno in _ABSENT_FAMILY:
                         continue
                     raise ConfigError(_why_not_bound(address, port, error)) from None
+                self._sockets.append(listening)
+                if self._mark:
+                    _mark(listening, self._mark)
         if not self._sockets:
             raise ConfigError(f"Could not listen on port {port}: none of the addresses in 'bind' exists here")
 
-    def bind_unix(self, path: str, mode: int, backlog: int) -> None:
-        """Bind a unix socket; a stale socket file of an earlier run is replaced. `mode` 0 leaves the permissions."""
+    def bind_unix(self, path: str, mode: int, backlog: int, group: str = "") -> None:
+        """Bind a unix socket; a stale socket file of an earlier run is replaced. `mode` 0 leaves the permissions, and
+        an empty `group` the group. Raises ConfigError."""
+        group_id = _group_id(group) if group else -1
         try:
             if Path(path).is_socket():
                 os.unlink(path)
             listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             listening.bind(path)
+            os.chown(path, -1, group_id)
             if mode:
                 os.chmod(path, mode)
             listening.listen(backlog)
@@ -164,6 +174,28 @@ def _listening(family: socket.AddressFamily, where: str, port: int, backlog: int
         listening.close()
         raise
     return listening
+
+
+def _mark(listening: socket.socket, mark: int) -> None:
+    """Mark the packets of this socket. Raises ConfigError."""
+    try:
+        # As bytes, since Python takes no number above 2^31 - 1 here.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark.to_bytes(4, sys.byteorder))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        hint = "give the process CAP_NET_ADMIN, or remove socket-mark-id"
+        raise ConfigError(f"Could not mark the packets of the TCP port with {mark}: {reason}; {hint}") from None
+
+
+def _group_id(group: str) -> int:
+    """The number of a group given by name or number. Raises ConfigError."""
+    try:
+        return grp.getgrnam(group).gr_gid
+    except KeyError:
+        if group.isdecimal() and int(group) < 2**32 - 1:
+            return int(group)
+        hint = "create it, or change unixsocketgroup"
+        raise ConfigError(f"There is no group {group!r} for the unix socket: {hint}") from None
 
 
 def _why_not_bound(address: str, port: int, error: OSError) -> str:

@@ -38,7 +38,7 @@ class Ports(Service):
         self._clients = clients
         self._others = others
         self._log = log
-        self._tcp = Listener()
+        self._tcp = Listener(node.settings.socket_mark_id)
         self._unix = Listener()
 
     def listen(self) -> None:
@@ -52,7 +52,9 @@ class Ports(Service):
                 raise
             self._node.process.tcp_port = self._tcp.port
         if settings.unixsocket:
-            self._unix.bind_unix(settings.unixsocket, settings.unixsocketperm, settings.tcp_backlog)
+            self._unix.bind_unix(
+                settings.unixsocket, settings.unixsocketperm, settings.tcp_backlog, settings.unixsocketgroup
+            )
         if not settings.port and not settings.unixsocket:
             raise ConfigError("Configured to not listen anywhere: set 'port' or 'unixsocket'")
         for other in self._others:
@@ -78,7 +80,7 @@ class Ports(Service):
         """Move to the present `port` and `bind`. The new sockets are bound before the old ones are closed, so that a
         failure leaves the old ones in use. Raises ConfigError."""
         settings = self._node.settings
-        fresh = Listener()
+        fresh = Listener(settings.socket_mark_id)
         if settings.port:
             fresh.bind_tcp(list(settings.bind), settings.port, settings.tcp_backlog, beside=self._tcp)
         self._tcp.close()

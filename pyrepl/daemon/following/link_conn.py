@@ -60,6 +60,7 @@ class LinkConn:
         on_lost: Callable[[str], None],
         keep_alive_s: int,
         take_back: Callable[[], bytes | None] = nothing_to_take_back,
+        source: str = "",
     ) -> None:
         """Each connection attempt ends in one call of `on_made` or `on_lost`; after `on_made`, `on_data` is called for
         what comes, and `on_lost` once at the end, with a sentence that says why.
@@ -67,13 +68,15 @@ class LinkConn:
         `take_back` is asked before each read for the unfinished command that the read before passed on; it is then put
         in front of the new bytes. In this case `on_data` gets two parts: whole commands, and the beginning of the next
         one (`scan.whole_bytes`). When `take_back` returns None, the bytes are passed on as they come, and the second
-        part is empty. `keep_alive_s` is the period of TCP keep-alives.
+        part is empty. `keep_alive_s` is the period of TCP keep-alives. `source` is the address of this machine that the
+        connection comes from; empty for any.
         """
         self._on_made = on_made
         self._on_data = on_data
         self._on_lost = on_lost
         self._keep_alive_s = keep_alive_s
         self._take_back = take_back
+        self._source = source
         self._loop = asyncio.get_running_loop()
         self._wire: Wire | None = None
         self._breaks: select.epoll | None = None
@@ -158,7 +161,7 @@ class LinkConn:
 
     async def _open(self, host: str, port: int) -> None:
         try:
-            wire = await connect(host, port)
+            wire = await connect(host, port, self._source)
         except (OSError, ValueError) as error:
             self._lose(_why(error))
             return

@@ -223,8 +223,9 @@ class MasterLink:
         on_lost: Callable[[str], None],
         take_back: Callable[[], bytes | None] = nothing_to_take_back,
     ) -> LinkConn:
-        alive_s = self._node.settings.tcp_keepalive or _KEEPALIVE_S
-        return LinkConn(on_made, on_data, on_lost, alive_s, take_back)
+        settings = self._node.settings
+        alive_s = settings.tcp_keepalive or _KEEPALIVE_S
+        return LinkConn(on_made, on_data, on_lost, alive_s, take_back, settings.bind_source_addr)
 
     def _on_connect(self, event: machine.Connect) -> None:
         self._main = self._conn(self._main_made, self._main_data, self._main_lost, self._take_back)

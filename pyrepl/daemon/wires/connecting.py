@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 
 from pyrepl.daemon.wires.plain_wire import PlainWire
 from pyrepl.daemon.wires.wire import Wire
 
 
-async def connect(host: str, port: int) -> Wire:
-    """A wire to the first address of `host` that answers.
+async def connect(host: str, port: int, source: str = "") -> Wire:
+    """A wire to the first address of `host` that answers, from the address `source` of this machine if it has that one;
+    an empty one leaves it to the system.
 
     Raises OSError, and ValueError for a name that cannot be one (the resolver raises UnicodeError).
     """
@@ -20,6 +22,8 @@ async def connect(host: str, port: int) -> Wire:
         sock = socket.socket(family, kind, protocol)
         try:
             sock.setblocking(False)
+            if source:
+                await _bind(sock, source)
             await loop.sock_connect(sock, address)
         except OSError as error:
             sock.close()
@@ -30,3 +34,10 @@ async def connect(host: str, port: int) -> Wire:
         else:
             return PlainWire(sock)
     raise failure
+
+
+async def _bind(sock: socket.socket, source: str) -> None:
+    """Let the connection come from `source`. What cannot be used is ignored, as in Redis: a link matters more."""
+    with suppress(OSError, ValueError):
+        found = await asyncio.get_running_loop().getaddrinfo(source, 0, family=sock.family, type=sock.type)
+        sock.bind(found[0][4])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrepl.config.accepted import ACCEPTED, OPEN_USER_RULES, REFUSED, is_off
+from pyrepl.config.accepted import ACCEPTED, DEFAULTS, OPEN_USER_RULES, REFUSED, is_off
 from pyrepl.config.directives import ALIASES, ROWS
 from pyrepl.config.settings import Settings
 
@@ -78,7 +78,18 @@ def test_our_defaults_are_those_of_a_real_server_or_explained() -> None:
     assert differing == set(OURS)
 
 
+def test_every_name_of_redis_that_means_something_without_a_cluster_is_shown() -> None:
+    server = captured(CAPTURED[0].parent / "redis-8.2.3.txt")
+    shown = {name.decode(): text.decode() for name, text in Settings().matching(b"*").items()}
+    left_out = server.keys() - shown.keys()
+    assert all("cluster" in name for name in left_out)
+    assert "cluster-enabled" not in left_out
+    assert {name: shown[name] for name in DEFAULTS} == {name: server[name] for name in DEFAULTS}
+
+
 def test_tables_agree() -> None:
+    assert DEFAULTS.keys() <= ACCEPTED.keys() | REFUSED.keys()
+    assert not DEFAULTS.keys() & (ROWS.keys() | ALIASES.keys())
     assert all(name == name.lower() for name in ACCEPTED.keys() | REFUSED.keys())
     assert len(ACCEPTED) > 100
     assert b"off" not in OPEN_USER_RULES

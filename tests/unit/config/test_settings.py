@@ -53,9 +53,10 @@ def test_get_knows_every_spelling() -> None:
     settings = Settings(replicaof=MasterAddress("db1", 6379))
     assert settings.get("REPLICAOF") == settings.get("slaveof") == b"db1 6379"
     assert settings.get("nonsense") is None
-    assert settings.get("activerehashing") is None
+    assert settings.get("activerehashing") == b"yes"
     settings.set("activerehashing", b"no")
     assert settings.get("ActiveRehashing") == b"no"
+    assert settings.get("cluster-port") is None
 
 
 def test_matching_is_config_get() -> None:
@@ -66,6 +67,8 @@ def test_matching_is_config_get() -> None:
     assert settings.matching(b"REPL-backlog-t?l") == {b"repl-backlog-ttl": b"3600"}
     assert settings.matching(b"*-read-only") == {b"replica-read-only": b"yes", b"slave-read-only": b"yes"}
     assert settings.matching(b"nonsense") == {}
+    assert settings.matching(b"active[r]*") == {b"activerehashing": b"yes"}
+    assert settings.matching(b"Cluster-*") == {b"cluster-enabled": b"no"}
     settings.set("activerehashing", b"no")
     assert settings.matching(b"active[r]*") == {b"activerehashing": b"no"}
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import socket
 import stat
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -28,6 +31,36 @@ def has_ip6() -> bool:
             return True
     except OSError:
         return False
+
+
+def may_mark() -> bool:
+    """Does the kernel let this process mark its packets?"""
+    with socket.socket() as probe:
+        try:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 1)
+        except PermissionError:
+            return False
+    return True
+
+
+def sockets_at(port: int) -> list[socket.socket]:
+    """Copies of the sockets of this process that have this port."""
+    found = []
+    for item in open_fds():
+        number, target = item.split(" ", 1)
+        if target.startswith("socket:"):
+            with suppress(OSError):
+                copy = socket.socket(fileno=os.dup(int(number)))
+                if copy.family == socket.AF_INET and copy.getsockname()[1] == port:
+                    found.append(copy)
+                else:
+                    copy.close()
+    return found
+
+
+def mark_of(copy: socket.socket) -> int:
+    with copy:
+        return int.from_bytes(copy.getsockopt(socket.SOL_SOCKET, socket.SO_MARK, 4), sys.byteorder)
 
 
 class TestTcp:
@@ -97,6 +130,17 @@ class TestTcp:
         wires[0].close()
         await until(lambda: open_fds() <= before, "closed descriptors")
 
+    def test_the_mark_is_on_every_socket_or_who_may_not_set_one_is_told(self) -> None:
+        marked = Listener(2**32 - 2)
+        if may_mark():
+            port = free_port()
+            marked.bind_tcp(["127.0.0.1", "127.0.0.2"], port, 511)
+            assert [mark_of(copy) for copy in sockets_at(port)] == [2**32 - 2] * 2
+        else:
+            with pytest.raises(ConfigError, match="give the process CAP_NET_ADMIN, or remove socket-mark-id"):
+                marked.bind_tcp(["127.0.0.1"], 0, 511)
+        marked.close()
+
 
 class TestUnix:
     @in_loop
@@ -121,6 +165,32 @@ class TestUnix:
             os.umask(old)
         assert stat.S_IMODE(path.stat().st_mode) == 0o750
         listener.close()
+
+    def test_group_by_name_or_number(self, tmp_path: Path) -> None:
+        path = tmp_path / "sock"
+        own = os.getegid()
+        for group in (grp.getgrgid(own).gr_name, str(own)):
+            listener = Listener()
+            listener.bind_unix(str(path), 0, 511, group)
+            assert path.stat().st_gid == own
+            listener.close()
+
+    def test_another_group_if_we_may(self, tmp_path: Path) -> None:
+        other = next(group for group in grp.getgrall() if group.gr_gid != os.getegid())
+        path = tmp_path / "sock"
+        listener = Listener()
+        if os.geteuid() == 0 or other.gr_gid in os.getgroups():
+            listener.bind_unix(str(path), 0, 511, other.gr_name)
+            assert path.stat().st_gid == other.gr_gid
+        else:
+            with pytest.raises(ConfigError, match="Operation not permitted"):
+                listener.bind_unix(str(path), 0, 511, other.gr_name)
+        listener.close()
+
+    def test_no_such_group(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match="There is no group 'nobody-of-ours' for the unix socket: create it"):
+            Listener().bind_unix(str(tmp_path / "sock"), 0, 511, "nobody-of-ours")
+        assert not (tmp_path / "sock").exists()
 
     @in_loop
     async def test_a_stale_socket_is_replaced(self, tmp_path: Path) -> None:

@@ -278,3 +278,15 @@ async def test_ended_in_the_middle_of_a_snapshot(tmp_path: Path) -> None:
         assert await node.say("REPLICAOF NO ONE") == "OK"
         assert os.listdir(tmp_path) == []
         assert await node.say("SET a 1") == "OK"
+
+
+@in_loop
+async def test_the_link_comes_from_the_address_of_bind_source_addr(tmp_path: Path) -> None:
+    above, below = tmp_path / "above", tmp_path / "below"
+    above.mkdir()
+    below.mkdir()
+    async with running(above) as master, running(below, bind_source_addr="127.0.0.9") as node:
+        await node.say(f"REPLICAOF 127.0.0.1 {master.port}")
+        await link_up(node)
+        assert b" addr=127.0.0.9:" in await master.say("CLIENT LIST TYPE replica")
+        assert "ip=127.0.0.9," in await master.info("slave0")

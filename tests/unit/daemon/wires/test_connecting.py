@@ -26,6 +26,17 @@ async def test_a_name() -> None:
 
 
 @in_loop
+async def test_from_an_address_that_is_ours() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        for source, seen in (("127.0.0.7", "127.0.0.7"), ("192.0.2.1", "127.0.0.1"), ("::1", "127.0.0.1")):
+            wire = await connect("127.0.0.1", listening.getsockname()[1], source)
+            far, address = listening.accept()
+            far.close()
+            wire.close()
+            assert address[0] == seen, source
+
+
+@in_loop
 async def test_nobody_there() -> None:
     port = free_port()
     before = open_fds()
