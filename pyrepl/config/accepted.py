@@ -77,7 +77,6 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     ("pyrepl does not track what clients cache", "tracking-table-max-keys"),
     ("pyrepl packs lists by list-max-listpack-size", "list-max-ziplist-entries list-max-ziplist-value"),
     ("pyrepl has no common limit on the memory of clients", "maxmemory-clients"),
-    ("pyrepl logs to logfile, or to its output", "syslog-enabled syslog-facility syslog-ident"),
     (
         "pyrepl does that in its own way",
         "always-show-logo crash-log-enabled crash-memcheck-enabled dynamic-hz extended-redis-compatibility"
@@ -100,8 +99,6 @@ REFUSED: Final[dict[str, str]] = {
     "loadmodule": "pyrepl has no modules; remove the line",
     "maxmemory-clients": "pyrepl has no common limit on the memory of clients yet; remove the line and set"
     " client-output-buffer-limit and client-query-buffer-limit, which hold for each client, and maxclients",
-    "syslog-enabled": "pyrepl does not write to syslog; remove the line and set logfile, or run it under systemd, whose"
-    " journal takes what it prints",
     "aof-timestamp-enabled": "pyrepl writes no times into the append-only file; remove the line",
 }
 """Name -> why, and what to do. A value that switches the thing off (`is_off`) is accepted as without effect."""
@@ -152,9 +149,6 @@ DEFAULTS: Final[dict[str, str]] = {
     "server-cpulist": "",
     "server_cpulist": "",
     "set-proc-title": "yes",
-    "syslog-enabled": "no",
-    "syslog-facility": "local0",
-    "syslog-ident": "redis",
     "tls-auth-clients": "yes",
     "tls-ca-cert-dir": "",
     "tls-ca-cert-file": "",

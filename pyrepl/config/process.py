@@ -1,9 +1,9 @@
-"""Rows of directives.py about the process and the system that it runs on: its sockets, its signals."""
+"""Rows of directives.py about the process and the system that it runs on: its sockets, syslog, signals."""
 
 from __future__ import annotations
 
 from pyrepl.config.directive import Directive
-from pyrepl.config.kinds import Integer, Text
+from pyrepl.config.kinds import Choice, Integer, Text, YesNo
 from pyrepl.config.process_kinds import ShutdownOptions
 
 
@@ -29,6 +29,14 @@ class Process:
         mutable=False,
     )
 
+    syslog_enabled = Directive(YesNo(), False, "Send what is logged to syslog as well.", mutable=False)
+    syslog_ident = Directive(Text(), "redis", "The node's name in syslog, before the process id.", mutable=False)
+    syslog_facility = Directive(
+        Choice("user", *(f"local{number}" for number in range(8))),
+        "local0",
+        "Facility in syslog: user, or local0 to local7.",
+        mutable=False,
+    )
     shutdown_on_sigint = Directive(
         ShutdownOptions(),
         (),

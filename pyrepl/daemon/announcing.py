@@ -39,6 +39,10 @@ class Announcer:
         opened."""
         settings = self._node.settings
         self._log.open(settings.logfile, settings.loglevel)
+        if settings.syslog_enabled:
+            from pyrepl.daemon.system_log import SystemLog  # Few nodes need `logging`.
+
+            self._log.system = SystemLog(settings.syslog_ident, settings.syslog_facility)
         self._teller.starting(notices, supervisor_missing=self._supervision.missing)
 
     def listening(self) -> None:

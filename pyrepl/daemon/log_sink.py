@@ -34,6 +34,8 @@ class Log(Service):
         self.lost_lines = 0
         self.printer: Callable[[str], None] | None = None
         """Takes the lines instead of standard output while a progress bar is on the screen."""
+        self.system: Callable[[Event], None] | None = None
+        """Sends to syslog too, what goes into the log (`system_log`)."""
 
     def open(self, path: str, level: str) -> None:
         """Write to the file `path` from now on, or to standard output if it is empty. A symbolic link is followed, as
@@ -53,6 +55,8 @@ class Log(Service):
     def __call__(self, event: Event) -> None:
         if self.level > event.LEVEL:
             return
+        if self.system is not None:
+            self.system(event)
         line = log_line(
             event,
             pid=os.getpid(),

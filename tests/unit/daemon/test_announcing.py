@@ -11,6 +11,7 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.pidfile import PidFile
 from pyrepl.daemon.supervision import Supervision
+from pyrepl.daemon.system_log import SystemLog
 from pyrepl.observability import events
 from tests.unit.daemon.rig import KeptLog, bare_node, in_loop
 
@@ -47,3 +48,16 @@ async def test_a_node_that_could_not_start_says_no_goodbye() -> None:
         orderly=False
     )
     assert not kept.has("bye bye")
+
+
+@in_loop
+async def test_syslog_is_opened_if_that_is_wanted() -> None:
+    for wanted in (False, True):
+        node, kept, clock = bare_node(event_log="none", syslog_enabled=wanted, syslog_ident="north"), KeptLog(), Clock()
+        event_log = EventLog(node, clock, kept.log)
+        announcer = Announcer(node, Supervision(node, {}), PidFile(node.settings, kept.log), event_log, clock, kept.log)
+        announcer.starting([])
+        system = kept.log.system
+        assert (isinstance(system, SystemLog) and system.ident == f"north[{os.getpid()}]: ") is wanted
+        if isinstance(system, SystemLog):
+            system.close()
