@@ -71,7 +71,7 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
         "files are written and removed in pyrepl's own way",
         "aof-disable-auto-gc aof-rewrite-incremental-fsync aof-timestamp-enabled rdb-save-incremental-fsync",
     ),
-    ("every payload is checked in full", "sanitize-dump-payload"),
+    ("every payload is checked in full, as with yes", "sanitize-dump-payload"),
     ("a replica does as its master says whether its disk works or not", "replica-ignore-disk-write-errors"),
     ("pyrepl compares texts byte by byte", "locale-collate"),
     ("pyrepl does not track what clients cache", "tracking-table-max-keys"),
