@@ -37,7 +37,7 @@ from pyrepl.commands.node import (
     slowlog,
 )
 from pyrepl.commands.scripts import evals, functions, script_admin
-from pyrepl.commands.session import client_admin, connection, pubsub, transactions
+from pyrepl.commands.session import client_admin, connection, pubsub, tracking, transactions
 from pyrepl.commands.strings import bitfields, bits, comparisons, hyperloglogs, lcs, strings
 from pyrepl.commands.xstreams import (
     claims as stream_claims,
@@ -67,6 +67,7 @@ from pyrepl.commands.zsets import store as zset_store
 LISTED: Final[tuple[ModuleType, ...]] = (
     connection,
     client_admin,
+    tracking,
     keys,
     scan,
     expiry,

@@ -74,7 +74,6 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     ("every payload is checked in full, as with yes", "sanitize-dump-payload"),
     ("a replica does as its master says whether its disk works or not", "replica-ignore-disk-write-errors"),
     ("pyrepl compares texts byte by byte", "locale-collate"),
-    ("pyrepl does not track what clients cache", "tracking-table-max-keys"),
     ("pyrepl packs lists by list-max-listpack-size", "list-max-ziplist-entries list-max-ziplist-value"),
     ("pyrepl has no common limit on the memory of clients", "maxmemory-clients"),
     (
@@ -168,7 +167,6 @@ DEFAULTS: Final[dict[str, str]] = {
     "tls-session-cache-size": "20480",
     "tls-session-cache-timeout": "300",
     "tls-session-caching": "yes",
-    "tracking-table-max-keys": "1000000",
     "vset-force-single-threaded-execution": "no",
 }
 """Name of ACCEPTED or REFUSED -> what CONFIG GET shows while it was not given: the default of Redis 8.2.3."""

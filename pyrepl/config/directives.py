@@ -191,6 +191,11 @@ class General:
         " generic, $ string, l list, s set, h hash, z sorted set, x expired, e evicted, t stream, A for all of these; m"
         " missed, n new, o overwritten, c type changed. Empty: none; then it costs nothing.",
     )
+    tracking_table_max_keys = Directive(
+        Integer(0, 2**63 - 1),
+        1000000,
+        "Keys remembered for CLIENT TRACKING; for one more, clients are told to forget the oldest. 0: no limit.",
+    )
     maxmemory = Directive(
         Memory(0, 2**64 - 1),
         0,

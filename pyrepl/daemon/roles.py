@@ -259,7 +259,7 @@ class Roles(LinkOwner, Service):
     def stream_applied(self, raw: bytes) -> None:
         self._role.receive_stream(raw)
         self._signals.stream_grew.tell()
-        if self._node.deliveries:
+        if self._node.has_messages:
             self._clients.deliver()
 
     def panic(self) -> None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Final, Protocol, TypeVar, final
+from typing import Final, TypeVar, final
 
 from pyrepl.keyspace import events
 from pyrepl.keyspace.disposal import Disposal
 from pyrepl.keyspace.events import Event, Fact
-from pyrepl.keyspace.packed import Packed, kept_type_name
+from pyrepl.keyspace.follower import Follower, Watcher
+from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.scan import ElementScans
 from pyrepl.keyspace.values import HashValue, Value, wrong_type
 from pyrepl.rdb.values import StreamValue
@@ -43,12 +44,6 @@ class Expiry(Enum):
     """For a command from our master: the key is there."""
 
 
-class Watcher(Protocol):
-    """A client that WATCHes a key; `dirty` is set when the key changes."""
-
-    dirty_cas: bool
-
-
 @final
 class Keyspace:
     """All databases of a node, with the counters that span them.
@@ -66,6 +61,7 @@ class Keyspace:
         "expired_keys_count",
         "expiry",
         "facts",
+        "follower",
         "hits",
         "misses",
         "notes_facts",
@@ -94,6 +90,7 @@ class Keyspace:
         """The places at which HSCAN, SSCAN and ZSCAN go on."""
         self.facts: list[Fact] = []
         """What has happened to keys and is not told yet, in order; the dispatcher drains it."""
+        self.follower: Follower | None = None
         self.notes_facts: bool = False
         """Are `facts` noted? Changed by `note_facts`."""
         self.databases.extend(Database(self, index) for index in range(count))
@@ -103,8 +100,21 @@ class Keyspace:
         self.notes_facts = wanted
         if not wanted:
             self.facts.clear()
+        self._sum_up()
+
+    def follow(self, follower: Follower | None) -> None:
+        """From now on `follower` hears of all keys that change, or nobody does."""
+        self.follower = follower
+        self._sum_up()
+
+    def _sum_up(self) -> None:
         for db in self.databases:
-            db.followed = wanted
+            db.followed = self.notes_facts or self.follower is not None
+
+    def flushed(self) -> None:
+        """All keys of databases were exchanged or deleted: to be called once, behind it."""
+        if self.follower is not None:
+            self.follower.keys_flushed()
 
     @property
     def key_count(self) -> int:
@@ -119,6 +129,7 @@ class Keyspace:
         """Empty every database."""
         for db in self.databases:
             db.clear()
+        self.flushed()
 
     def swap(self, first: int, second: int) -> None:
         """Exchange the contents of two databases. The caller tells clients that WATCH their keys."""
@@ -409,6 +420,8 @@ class Database:
         come here, those too that are no change of the command's that met the key (expiry, eviction)."""
         for watcher in self.watchers.get(key, ()):
             watcher.dirty_cas = True
+        if self.keyspace.follower is not None:
+            self.keyspace.follower.key_touched(key)
 
     def note(self, event: Event, key: bytes) -> None:
         """Note what has happened to `key`, if facts are wanted."""
@@ -417,17 +430,8 @@ class Database:
 
     def note_put(self, key: bytes, value: Value) -> None:
         """Note that `value` is about to be stored at `key`, in place of whatever is there."""
-        keyspace = self.keyspace
-        old: Value | None = self.store.get(key)
-        if old is not None and keyspace.expiry is not Expiry.IGNORE and self.has_expired(key):
-            self.note(events.EXPIRED, key)
-            old = None
-        if old is None:
-            self.note(events.NEW, key)
-            return
-        self.note(events.OVERWRITTEN, key)
-        if kept_type_name(old) != kept_type_name(value):
-            self.note(events.TYPE_CHANGED, key)
+        for event in events.of_put(self.store.get(key), value, has_expired=self.has_expired(key)):
+            self.note(event, key)
 
     def clear(self) -> int:
         """Delete all keys, and return how many there were. Clients that WATCH them are told."""

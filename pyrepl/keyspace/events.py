@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias, final
 
+from pyrepl.keyspace.packed import kept_type_name
+from pyrepl.keyspace.values import Value
+
 
 @final
 class Event:
@@ -54,3 +57,12 @@ GROUP_DESTROYED: Final = Event("t", "xgroup-destroy")
 CONSUMER_MADE: Final = Event("t", "xgroup-createconsumer")
 CONSUMER_DELETED: Final = Event("t", "xgroup-delconsumer")
 STREAM_ID_SET: Final = Event("t", "xsetid")
+
+
+def of_put(old: Value | None, new: Value, *, has_expired: bool) -> list[Event]:
+    """What happens when `new` is stored in place of `old`, whose time may be over; None: there is nothing."""
+    if old is None:
+        return [NEW]
+    if has_expired:
+        return [EXPIRED, NEW]
+    return [OVERWRITTEN] if kept_type_name(old) == kept_type_name(new) else [OVERWRITTEN, TYPE_CHANGED]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.identity import Identity
+from pyrepl.node.tracking_mode import TrackingMode
 
 NORMAL: Final = "normal"
 MASTER: Final = "master"
@@ -25,8 +26,8 @@ class Client:
 
     Invariants: `queue` is None outside MULTI; `dirty_cas` and `dirty_exec` are only looked at by EXEC.
     `guarded` is True exactly while one of these holds: not authenticated, in MULTI, subscribed under RESP2, closing,
-    the link to our master, a replica, replies switched off or the next one skipped. While `guarded` is False, the
-    dispatcher looks at none of these fields. `subscribed` is True exactly while one of `channels`, `patterns` and
+    the link to our master, a replica, tracking, replies switched off or the next one skipped. While `guarded` is False,
+    the dispatcher looks at none of these fields. `subscribed` is True exactly while one of `channels`, `patterns` and
     `shard_channels` is not empty.
     """
 
@@ -73,6 +74,7 @@ class Client:
         "total_commands",
         "total_in_bytes",
         "total_out_bytes",
+        "tracking",
         "watching",
         "write_cut",
     )
@@ -110,6 +112,8 @@ class Client:
         self.shard_channels: set[bytes] = set()
         self.subscribed: bool = False
         """Has the client a subscription of any kind: to a channel, a pattern or a shard channel?"""
+        self.tracking: TrackingMode | None = None
+        """How the client is told of keys that change (CLIENT TRACKING); None while it is not."""
         self.is_monitor: bool = False
         self.is_replica: bool = False
         self.is_rdb_channel: bool = False
@@ -212,6 +216,11 @@ class Client:
         self.shard_channels.remove(channel)
         self._sum_up()
 
+    def track(self, mode: TrackingMode | None) -> None:
+        """The client's tracking is on in this mode, or off. Only `Tracking` calls this: it counts those who track."""
+        self.tracking = mode
+        self._sum_up()
+
     def switch_replies(self, mode: str) -> None:
         """CLIENT REPLY ON or OFF: `mode` is `on` or `off`."""
         self.reply_mode = mode
@@ -254,6 +263,7 @@ class Client:
             not self.authenticated
             or self.queue is not None
             or (self.subscribed and self.proto == 2)
+            or self.tracking is not None
             or self.closing
             or self.is_master_link
             or self.is_replica

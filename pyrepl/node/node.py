@@ -28,6 +28,7 @@ from pyrepl.node.scripts import Scripts
 from pyrepl.node.slowlog import Slowlog
 from pyrepl.node.stats import Stats
 from pyrepl.node.streams import StreamState
+from pyrepl.node.tracking import Tracking
 from pyrepl.node.waiting import Waiting
 from pyrepl.resp.reply import Reply, Simple
 from pyrepl.words import quote_word
@@ -107,6 +108,7 @@ class Node:
         self.deliveries: list[tuple[int, Reply]] = []
         """(client id, message) for other clients than the one served; the daemon sends them after each batch."""
         self.functions = Functions()
+        self.tracking = Tracking(self.keyspace, self.clients, self.deliveries)
         self.active_expire = True
         """Are expired keys deleted although no command asks for them (DEBUG SET-ACTIVE-EXPIRE)?"""
         self.slow_limit_s = 0.0
@@ -184,6 +186,11 @@ class Node:
         self._derive()
         self.memory.follow(self.settings, evicts=self.replication.role.evicts)
 
+    @property
+    def has_messages(self) -> bool:
+        """Is there anything to send to other clients than the one served?"""
+        return bool(self.deliveries) or self.tracking.is_pending
+
     def begin_monitor(self, client: Client) -> None:
         """MONITOR: from now on the client sees every command that is executed."""
         client.is_monitor = True
@@ -209,6 +216,7 @@ class Node:
         self.tracks_latencies = settings.latency_tracking
         self.conditions.note(Condition.WANTS_REPLICAS, settings.min_replicas_to_write > 0)
         self.notifications.follow(settings.notify_keyspace_events)
+        self.tracking.resize(settings.tracking_table_max_keys)
 
     def _follow_role(self) -> None:
         """Bring the fields up to date that follow from the role; the role calls this when it changes."""

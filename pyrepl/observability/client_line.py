@@ -1,7 +1,7 @@
 """A client as CLIENT LIST prints it, one line of `field=value`; the log names clients by the same line.
 
-Fields, order and flags are those of Redis 8.2. What has no meaning here is shown as a node without it would: redir -1,
-io-thread 0, no reply buffer of fixed size (rbs, rbp).
+Fields, order and flags are those of Redis 8.2. What has no meaning here is shown as a node without it would: io-thread
+0, no reply buffer of fixed size (rbs, rbp).
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ def client_line(client: Client, now: float) -> bytes:
         memory_bytes(client),
         b"rw" if client.output_bytes else b"r",
     )
-    tail = b"cmd=%b user=%b redir=-1 resp=%d lib-name=%b lib-ver=%b io-thread=0 tot-net-in=%d tot-net-out=%d" % (
+    tail = b"cmd=%b user=%b redir=%d resp=%d lib-name=%b lib-ver=%b io-thread=0 tot-net-in=%d tot-net-out=%d" % (
         client.last_command.encode(),
         b"(superuser)" if client.is_master_link else client.identity.user,
+        -1 if client.tracking is None else client.tracking.redirect,
         client.proto,
         client.lib_name,
         client.lib_ver,
@@ -59,6 +60,7 @@ def client_line(client: Client, now: float) -> bytes:
 
 def client_flags(client: Client) -> bytes:
     """The letters of `flags=`, in Redis's order; N for a plain client."""
+    tracking = client.tracking
     letters = (
         (client.is_monitor, b"O"),
         (client.is_replica, b"S"),
@@ -67,6 +69,9 @@ def client_flags(client: Client) -> bytes:
         (client.subscribed, b"P"),
         (client.queue is not None, b"x"),
         (client.is_blocked, b"b"),
+        (tracking is not None, b"t"),
+        (tracking is not None and tracking.is_broken, b"R"),
+        (tracking is not None and tracking.bcast, b"B"),
         (client.dirty_cas, b"d"),
         (client.closing, b"c"),
         (is_unix(client.addr), b"U"),

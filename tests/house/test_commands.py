@@ -30,7 +30,7 @@ NOT_YET_GROUPS: set[str] = set()
 NOT_YET = {
     "acl", "acl|cat", "acl|deluser", "acl|dryrun", "acl|genpass", "acl|getuser", "acl|help", "acl|list", "acl|load",
     "acl|log", "acl|save", "acl|setuser", "acl|users", "acl|whoami",
-    "client|tracking", "client|caching", "migrate",
+    "migrate",
 }  # fmt: skip
 
 

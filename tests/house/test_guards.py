@@ -19,6 +19,7 @@ OWNERS: Final = {
             "channels",
             "patterns",
             "shard_channels",
+            "tracking",
             "subscribed",
             "proto",
             "closing",

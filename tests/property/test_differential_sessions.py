@@ -36,8 +36,8 @@ PAST = 1
 class Sessions:
     """The same clients on both sides."""
 
-    def __init__(self, node: Node, proto: int) -> None:
-        self.desk = Desk(*MODULES)
+    def __init__(self, node: Node, proto: int, desk: Desk | None = None) -> None:
+        self.desk = desk or Desk(*MODULES)
         self.control = node.connect()
         self.control.call("DEBUG", "SET-ACTIVE-EXPIRE", 0)
         self.control.call("FLUSHALL")
@@ -80,6 +80,7 @@ class Sessions:
     def _ours(self, speaker: int, argv: list[bytes]) -> list[list[str]]:
         heard = [b""] * CLIENTS
         heard[speaker] = self.desk.encoded(*argv, client=self.ours[speaker])
+        self.desk.node.tracking.tell_prefixes()
         for client_id, reply in self.desk.node.deliveries:
             index = next(i for i, client in enumerate(self.ours) if client.id == client_id)
             heard[index] += encode_reply(reply, self.ours[index].proto)

@@ -107,6 +107,7 @@ class ClientMachine(RuleBasedStateMachine):
             client.proto == 2 and bool(client.channels or client.patterns or client.shard_channels),
             client.closing,
             client.is_master_link,
+            client.tracking is not None,
             client.is_replica,
             client.reply_mode == "off",
             client.skip_next_reply,

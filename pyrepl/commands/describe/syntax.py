@@ -27,6 +27,8 @@ SYNTAX: Final[dict[str, str]] = {
     "CLIENT|REPLY": "(ON | OFF | SKIP)",
     "CLIENT|NO-EVICT": "(ON | OFF)",
     "CLIENT|NO-TOUCH": "(ON | OFF)",
+    "CLIENT|TRACKING": ("(ON | OFF) [REDIRECT client-id] [PREFIX prefix+...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]"),
+    "CLIENT|CACHING": "(YES | NO)",
     "CLIENT|UNBLOCK": "client-id [TIMEOUT | ERROR]",
     # generic
     "DEL": "key...",

@@ -33,6 +33,7 @@ from pyrepl.commands.engine.table import (
     NO_MULTI,
     NO_SLOWLOG,
     NOW_IN_MULTI,
+    READONLY,
     WRITE,
     Command,
     Table,
@@ -318,8 +319,7 @@ class Dispatcher(Runner):
         deletions: list[tuple[int, bytes]] = []
         collect_expired(self._node, deletions)
         send_each(self._node, deletions)
-        if self._conditions.notified:
-            tell_events(self._node, "", [])
+        tell_events(self._node, "", [])
 
     def make_room(self, slice_s: float = _EVICTION_S) -> bool:
         """Evict for `slice_s` at most, and put the deletions into the stream. Returns whether the time was too short.
@@ -375,6 +375,8 @@ class Dispatcher(Runner):
                 client.queue_grows = True
             return QUEUED
         reply = self._run_checked(call, entry, argv, raw)
+        if client.tracking is not None and client.queue is None and not entry.wire_name.startswith("client|"):
+            client.tracking.caching = False
         self._show_monitors(client, argv, entry)
         return reply
 
@@ -383,6 +385,7 @@ class Dispatcher(Runner):
         the keys that it finds expired."""
         keyspace = self._keyspace
         before = keyspace.expiry
+        self._node.tracking.writer = call.client
         if entry.flags & WRITE and before is Expiry.HIDE and not self._conditions.propagates:
             keyspace.expiry = Expiry.REMOVE
         try:
@@ -390,6 +393,7 @@ class Dispatcher(Runner):
                 return self._run_tracked(call, entry, argv, raw)
             return self._run(call, entry, argv, raw)
         finally:
+            self._node.tracking.writer = None
             if keyspace.expiry is Expiry.REMOVE:
                 keyspace.expiry = before
 
@@ -422,6 +426,8 @@ class Dispatcher(Runner):
         if _is_effect(reply):
             reply = self._performed(call, entry, reply)
         self._count(call, entry, argv, self._clock() - started)
+        if call.client.tracking is not None and entry.flags & READONLY:
+            self._node.tracking.remember(call.client, [argv[at] for at in entry.row.keys.positions(argv)])
         if keyspace.facts:
             tell_events(self._node, entry.row.name, argv)
         if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:

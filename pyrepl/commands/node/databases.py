@@ -55,6 +55,7 @@ def _flush(call: Call, databases: list[Database], mode: tuple[bytes, ...]) -> Si
     if len(mode) > 1 or (mode and mode[0].upper() not in (b"SYNC", b"ASYNC")):
         raise syntax_error()
     count = sum(database.clear() for database in databases)
+    call.keyspace.flushed()
     call.keyspace.dirty += count
     if not count:
         call.rewrite(*call.argv)

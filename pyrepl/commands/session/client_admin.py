@@ -1,7 +1,5 @@
-"""CLIENT and its subcommands. The filters of KILL are in `client_filters`; `observability` makes the line of a client.
-
-CLIENT TRACKING and CACHING are not here: client-side caching is not supported, and the questions about it
-(TRACKINGINFO, GETREDIR) answer that it is off.
+"""CLIENT and its subcommands. The filters of KILL are in `client_filters`, client-side caching is in `tracking`;
+`observability` makes the line of a client.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from pyrepl.commands.session.connection import check_plain
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
 from pyrepl.observability.client_line import client_line
-from pyrepl.resp.reply import NO_REPLY, OK, NoReply, Raw, Reply, Simple, Verbatim
+from pyrepl.resp.reply import NO_REPLY, OK, NoReply, Raw, Simple, Verbatim
 
 _ASKING: Final = NOSCRIPT | LOADING | STALE
 _ADMIN: Final = ADMIN | NOSCRIPT | LOADING | STALE
@@ -179,18 +177,6 @@ def client_unblock(call: Call, client_id: bytes, *reason: bytes) -> UnblockClien
     return UnblockClient(client.id, with_error=bool(reason) and reason[0].upper() == b"ERROR")
 
 
-@command("CLIENT|GETREDIR", arity=2, flags=_ASKING, group="connection", since="6.0.0")
-def client_getredir(call: Call) -> int:
-    """Answer where tracking notes are redirected to: -1, tracking is off"""
-    return -1
-
-
-@command("CLIENT|TRACKINGINFO", arity=2, flags=_ASKING, group="connection", since="6.2.0")
-def client_trackinginfo(call: Call) -> dict[Reply, Reply]:
-    """Describe this connection's tracking: it is off"""
-    return {b"flags": {b"off"}, b"redirect": -1, b"prefixes": []}
-
-
 @command("CLIENT|HELP", arity=2, flags=LOADING | STALE, group="connection", since="5.0.0")
 def client_help(call: Call) -> list[Simple]:
     """Show what CLIENT can do"""
@@ -198,6 +184,8 @@ def client_help(call: Call) -> list[Simple]:
 
 
 _HELP: Final = (
+    "CACHING (YES|NO)",
+    "    Enable/disable tracking of the keys for next command in OPTIN/OPTOUT modes.",
     "GETREDIR",
     "    Return the client ID we are redirecting to when tracking is enabled.",
     "GETNAME",
@@ -244,6 +232,9 @@ _HELP: Final = (
     "    * LIB-VER: the client lib version.",
     "UNBLOCK <clientid> [TIMEOUT|ERROR]",
     "    Unblock the specified blocked client.",
+    "TRACKING (ON|OFF) [REDIRECT <id>] [BCAST] [PREFIX <prefix> [...]]",
+    "         [OPTIN] [OPTOUT] [NOLOOP]",
+    "    Control server assisted client side caching.",
     "TRACKINGINFO",
     "    Report tracking status for the current connection.",
     "NO-EVICT (ON|OFF)",

@@ -148,6 +148,7 @@ def reset(call: Call) -> Simple:
         node.deliveries[:] = [delivery for delivery in node.deliveries if delivery[0] != client.id]
     discard_queue(client, call.keyspace)
     node.pubsub.drop(client)
+    node.tracking.end(client)
     select_database(call, 0)
     client.begin_anew(node.access.newcomer())
     return RESET_REPLY

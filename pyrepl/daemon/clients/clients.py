@@ -106,6 +106,7 @@ class Clients:
             unwatch(client, self.node.keyspace)
         if client.subscribed:
             self.node.pubsub.drop(client)
+        self.node.tracking.end(client)
         self.node.end_monitor(client)
 
     def take_back(self, cut: int, text: str) -> None:
@@ -129,6 +130,7 @@ class Clients:
 
     def deliver(self) -> None:
         """Send the messages that commands have left for other clients (published messages, MONITOR lines)."""
+        self.node.tracking.tell_prefixes()
         deliveries = self.node.deliveries
         while deliveries:
             pending = deliveries[:]

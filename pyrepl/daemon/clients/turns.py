@@ -72,7 +72,7 @@ class Turns:
     def end_batch(self) -> None:
         """Send messages that the batch left for other clients. Outside of a turn, also tell that the stream may have
         grown."""
-        if self._node.deliveries:
+        if self._node.has_messages:
             self._deliveries.tell()
         if not self._in_turn:
             self._stream_grew.tell()

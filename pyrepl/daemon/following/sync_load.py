@@ -326,6 +326,7 @@ class BesideLoad(SocketLoad):
         self._log(events.SwappingDatabases())
         for old, new in zip(self._old.databases, self._fresh.databases, strict=True):
             old.take_over(new)
+        self._old.flushed()
 
     def _throw_away(self) -> None:
         """Nothing to do: the fresh databases end with this object."""

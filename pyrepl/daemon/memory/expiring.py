@@ -74,7 +74,7 @@ class Expiring(Service):
         node.latency_monitor.note(EXPIRE_CYCLE, self._clock.now() - started_at, node.keyspace.now_ms)
         if node.stream_end != before:
             self._signals.stream_grew.tell()
-        if node.deliveries:
+        if node.has_messages:
             self._signals.deliveries.tell()
 
     def _forget_ids(self, now: float) -> None:

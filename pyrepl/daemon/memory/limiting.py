@@ -100,5 +100,5 @@ class Limiting(Service):
             self._timer.set(_EVICTION_PAUSE_S, self._evict)
         if self._node.stream_end != before:
             self._signals.stream_grew.tell()
-        if self._node.deliveries:
+        if self._node.has_messages:
             self._signals.deliveries.tell()

@@ -34,7 +34,9 @@ CLIENTS: Final = Section(
             lambda node: sum(client.is_blocked for client in node.clients.values()),
             "Clients that wait for a reply (WAIT, BLPOP).",
         ),
-        constant("tracking_clients", 0, "Client-side caching is not supported."),
+        gauge(
+            "tracking_clients", lambda node: node.tracking.clients_count, "Clients that are told of keys that change."
+        ),
         gauge(
             "pubsub_clients",
             lambda node: sum(client.subscribed for client in node.clients.values()),

@@ -82,9 +82,9 @@ STATS: Final = Section(
         constant("active_defrag_key_misses", 0, "Nothing is defragmented."),
         constant("total_active_defrag_time", 0, "Nothing is defragmented."),
         constant("current_active_defrag_time", 0, "Nothing is defragmented."),
-        constant("tracking_total_keys", 0, "Client-side caching is not supported."),
-        constant("tracking_total_items", 0, "Client-side caching is not supported."),
-        constant("tracking_total_prefixes", 0, "Client-side caching is not supported."),
+        gauge("tracking_total_keys", lambda node: node.tracking.keys_count, "Keys that clients may hold."),
+        gauge("tracking_total_items", lambda node: node.tracking.items_count, "Keys, once for each client."),
+        gauge("tracking_total_prefixes", lambda node: node.tracking.prefixes_count, "Prefixes for BCAST."),
         counter(
             "unexpected_error_replies",
             _of(lambda s: s.unexpected_error_replies),

@@ -91,7 +91,7 @@ def test_tables_agree() -> None:
     assert DEFAULTS.keys() <= ACCEPTED.keys() | REFUSED.keys()
     assert not DEFAULTS.keys() & (ROWS.keys() | ALIASES.keys())
     assert all(name == name.lower() for name in ACCEPTED.keys() | REFUSED.keys())
-    assert len(ACCEPTED) > 100
+    assert ACCEPTED and REFUSED
     assert b"off" not in OPEN_USER_RULES
 
 

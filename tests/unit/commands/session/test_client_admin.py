@@ -54,7 +54,7 @@ class TestSelf:
 
     def test_tracking_is_off(self, rig: Rig) -> None:
         assert rig.say("CLIENT GETREDIR") == -1
-        assert rig.say("CLIENT TRACKINGINFO") == {b"flags": {b"off"}, b"redirect": -1, b"prefixes": []}
+        assert rig.say("CLIENT TRACKINGINFO") == {b"flags": [b"off"], b"redirect": -1, b"prefixes": []}
 
 
 class TestReply:
