@@ -325,6 +325,9 @@ local redis = {
     if flags ~= 0 and flags ~= 1 and flags ~= 2 and flags ~= 3 then
       fail("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
     end
+    if flags == 1 or flags == 2 then
+      fail("redis.set_repl() takes REPL_ALL or REPL_NONE here: replicas and the append-only file get the same commands.")
+    end
     host.set_repl(flags)
   end,
   acl_check_cmd = function(...)

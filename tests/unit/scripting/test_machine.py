@@ -198,6 +198,9 @@ def test_room(lua: Lua) -> None:
 def test_logs_and_flags(lua: Lua) -> None:
     lua.run("redis.log(redis.LOG_WARNING, 'a', 1, 'b') redis.set_repl(redis.REPL_NONE)")
     assert lua.commands.logged == [(3, b"a 1 b")] and lua.commands.repl_flags == 0
+    # What goes to replicas is what goes into the file: a script that wants to part them is told so.
+    for flags in ("REPL_AOF", "REPL_REPLICA"):
+        assert b"takes REPL_ALL or REPL_NONE" in lua.error(f"redis.set_repl(redis.{flags})")
     assert lua.run("return os.clock()") == 1
     assert lua.run("return tostring(redis.acl_check_cmd('GET', 'x'))") == b"true"
     assert lua.error("redis.acl_check_cmd('NOSUCH')") == b"ERR Invalid command passed to redis.acl_check_cmd()"
