@@ -30,7 +30,9 @@ class Process:
     )
 
     syslog_enabled = Directive(YesNo(), False, "Send what is logged to syslog as well.", mutable=False)
-    syslog_ident = Directive(Text(), "redis", "The node's name in syslog, before the process id.", mutable=False)
+    syslog_ident = Directive(
+        Text(needed=True), "redis", "The node's name in syslog, before the process id.", mutable=False
+    )
     syslog_facility = Directive(
         Choice("user", *(f"local{number}" for number in range(8))),
         "local0",

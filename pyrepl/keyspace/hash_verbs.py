@@ -154,7 +154,16 @@ def _settle(db: Database, key: bytes, value: HashValue, count: int) -> None:
 
 def check(db: Database, key: bytes) -> None:
     """Raise CommandError WRONGTYPE when another type is stored: for commands that refuse it before their arguments."""
-    kept = db.find_kept(key)
+    _check_type(db.find_kept(key))
+
+
+def check_to_read(db: Database, key: bytes) -> None:
+    """As `check`, for reading commands: a hit or a miss is counted here, as it is in Redis before the arguments are
+    looked at. The verb that then reads counts none."""
+    _check_type(db.read_kept(key))
+
+
+def _check_type(kept: object) -> None:
     if kept is not None and type(kept) is not PackedHash and type(kept) is not HashValue:
         raise wrong_type()
 
@@ -428,8 +437,9 @@ def _persist(db: Database, key: bytes, value: HashValue, names: Sequence[bytes])
 
 
 def expiries(db: Database, key: bytes, names: Sequence[bytes]) -> list[int]:
-    """For each field: when it expires (Unix ms, not negative), NO_FIELD or NO_TTL."""
-    value = read_hash(db, key)
+    """For each field: when it expires (Unix ms, not negative), NO_FIELD or NO_TTL. `check_to_read` comes before."""
+    stored = db.find_as(HashValue, key)
+    value = None if stored is None else visible_hash(db, key, stored)
     if value is None:
         return [NO_FIELD] * len(names)
     times: list[int] = []

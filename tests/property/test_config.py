@@ -34,6 +34,7 @@ from pyrepl.config.kinds import (
 )
 from pyrepl.config.loading import load
 from pyrepl.config.parser import read_argv, read_file
+from pyrepl.config.process_kinds import ShutdownOptions
 from pyrepl.config.render import rewrite
 from pyrepl.config.settings import Settings
 from pyrepl.errors import ConfigError
@@ -41,6 +42,7 @@ from pyrepl.errors import ConfigError
 WORDS = st.binary(max_size=12).filter(lambda word: b"\0" not in word)
 LIMIT = st.builds(BufferLimit, st.integers(0, 2**40), st.integers(0, 2**40), st.integers(0, 1000))
 WORD_WITHOUT_SPACE = st.text(alphabet='ab*:[]\\"é', min_size=1, max_size=6).map(str.encode)
+FORCE = st.sampled_from([(), ("force",)])
 HOSTS = st.text(alphabet="abc.:*", min_size=1, max_size=8)
 
 
@@ -81,6 +83,9 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
             return st.builds(BufferLimits, LIMIT, LIMIT, LIMIT)
         case ReplicaOf():
             return st.none() | st.builds(MasterAddress, HOSTS, st.integers(1, 65535))
+        case ShutdownOptions():
+            saves = st.sampled_from([(), ("save",), ("nosave",)])
+            return st.builds(lambda *parts: sum(parts, ()), saves, st.sampled_from([(), ("now",)]), FORCE)
         case _:
             return st.sampled_from(["", "AKE", "xnKm"])
 

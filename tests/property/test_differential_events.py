@@ -50,8 +50,8 @@ ODD = re.compile(rb".?0x|\( | |[-+ (]*$|.* $|.*\0|-?\d{12,}")
 
 
 def is_odd(argv: list[bytes]) -> bool:
-    """May 8.2 do something else here, or the same in an order that means nothing (SORT of a set)? XAUTOCLAIM and
-    HPTTL miss a key there before they read words that are wrong."""
+    """May 8.2 do something else here, or the same in an order that means nothing (SORT of a set)? XAUTOCLAIM
+    misses a key there before it reads words that are wrong."""
     name = argv[0].upper()
     return (
         any(map(ODD.match, argv))

@@ -115,6 +115,6 @@ def hpexpiretime(call: Call, key: bytes, *options: bytes) -> list[int]:
 
 def _times(call: Call, key: bytes, options: tuple[bytes, ...], base_ms: int, unit_ms: int) -> list[int]:
     """The answer for each field: when it expires, in units of `unit_ms` after `base_ms`, rounded up; else -1 or -2."""
-    hash_verbs.check(call.db, key)
+    hash_verbs.check_to_read(call.db, key)
     times = hash_verbs.expiries(call.db, key, counted_fields(options))
     return [at_ms if at_ms < 0 else (at_ms - base_ms + unit_ms - 1) // unit_ms for at_ms in times]

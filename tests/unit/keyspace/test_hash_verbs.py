@@ -77,6 +77,9 @@ def test_a_hash_that_grows_is_packed_no_more(db: Database) -> None:
 
 def test_nothing_is_there(db: Database) -> None:
     hash_verbs.check(db, b"k")
+    assert db.keyspace.misses == 0
+    hash_verbs.check_to_read(db, b"k")
+    assert db.keyspace.misses == 1
     assert hash_verbs.scan(db, b"k") is None
     assert hash_verbs.names(db, b"k") == hash_verbs.contents(db, b"k") == []
     assert hash_verbs.pick(db, b"k", first) is None

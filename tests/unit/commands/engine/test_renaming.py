@@ -103,5 +103,6 @@ def test_what_cannot_be_renamed(pairs: tuple[tuple[bytes, bytes], ...], complain
 
 
 def test_nobody_is_shown_the_names(rig: Rig) -> None:
-    assert rig.say("cfgx GET rename-command rename* *command") == {b"enable-debug-command": b"local"}
+    shown = rig.say("cfgx GET rename-command rename* *command")
+    assert shown == {b"enable-debug-command": b"local", b"enable-module-command": b"no"}
     assert rig.error("cfgx SET rename-command get").endswith("can't set immutable config")
