@@ -43,18 +43,20 @@ class _Sorting:
         self._sign = sign
 
     def sort(self, start: int, end: int) -> None:
-        """Sort [start, end), which is not beyond `last` as a whole."""
-        while True:
+        """Sort [start, end), which is not beyond `last` as a whole. Parts wait in a list: clients choose the entries,
+        and may choose them so that there are more parts than Python calls may be nested."""
+        parts = [(start, end)]
+        while parts:
+            start, end = parts.pop()
             if end - start < _FEW:
                 self._insert(start, end)
-                return
+                continue
             self._swap(start, self._pivot(start, end))
             low_end, high_start = self._parted(start, end)
             if low_end - start > 1:
-                self.sort(start, low_end)
-            if end - high_start <= 1 or self._last < high_start:
-                return
-            start = high_start
+                parts.append((start, low_end))
+            if end - high_start > 1 and high_start <= self._last:
+                parts.append((high_start, end))
 
     def _compare(self, one: int, other: int) -> int:
         """Below 0, 0 or above 0, as the entries at these places are."""

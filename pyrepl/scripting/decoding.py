@@ -43,13 +43,12 @@ def decode_json(text: bytes, deepest: int, invalid_numbers: bool) -> Tokens:
             object_pairs_hook=_Pairs,
             parse_constant=constant,
         )
+        tokens = Tokens()
+        _add(tokens, value, deepest, b"N")
     except json.JSONDecodeError as error:
         raise DecodingError(_cjson_words(error)) from None
     except RecursionError:
         raise DecodingError(f"Found too many nested data structures ({deepest + 1})") from None
-    tokens = Tokens()
-    try:
-        _add(tokens, value, deepest, b"N")
     except UnicodeEncodeError:
         raise DecodingError("Expected value but found invalid unicode escape code") from None
     return tokens
