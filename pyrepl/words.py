@@ -1,4 +1,5 @@
-"""Splitting a line into words with Redis's quoting: inline commands and redis.conf share these rules (sdssplitargs).
+"""Words as text, and splitting a line into words with Redis's quoting: inline commands and redis.conf share these rules
+(sdssplitargs).
 
 Words are separated by white space. A word may be put in double quotes, with the escapes \\n \\r \\t \\b \\a \\xHH and a
 backslash before any other byte for the byte itself; or in single quotes, where only \\' is an escape. A closing quote
@@ -16,6 +17,16 @@ _BACKSLASH: Final = 0x5C
 _LETTER_X: Final = 0x78
 _ESCAPES: Final[dict[int, int]] = {0x6E: 0x0A, 0x72: 0x0D, 0x74: 0x09, 0x62: 0x08, 0x61: 0x07}
 _HEX: Final = b"0123456789abcdefABCDEF"
+
+
+def to_text(word: bytes) -> str:
+    """A word as str; from_text gives the same bytes back, whatever they are."""
+    return word.decode("utf-8", "surrogateescape")
+
+
+def from_text(text: str) -> bytes:
+    """The bytes of a text made by to_text."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def split_words(line: bytes) -> list[bytes] | None:

@@ -14,6 +14,7 @@ from typing import Final, Generic, NamedTuple, TypeVar, final
 
 from pyrepl.errors import ConfigError
 from pyrepl.units import parse_memory
+from pyrepl.words import from_text, to_text
 
 T = TypeVar("T")
 
@@ -22,16 +23,6 @@ INT_MIN: Final = -(2**31)
 LONG_MAX: Final = 2**63 - 1
 
 _ONE_WORD: Final = "wrong number of arguments"
-
-
-def to_text(word: bytes) -> str:
-    """A word as str; from_text gives the same bytes back, whatever they are."""
-    return word.decode("utf-8", "surrogateescape")
-
-
-def from_text(text: str) -> bytes:
-    """The bytes of a text made by to_text."""
-    return text.encode("utf-8", "surrogateescape")
 
 
 class Kind(ABC, Generic[T]):

@@ -12,10 +12,10 @@ from typing import Final, final
 from pyrepl.config.accepted import ACCEPTED, OPEN_USER_RULES, REFUSED, is_off
 from pyrepl.config.directive import Directive
 from pyrepl.config.directives import ALIASES, ROWS, find
-from pyrepl.config.kinds import to_text
 from pyrepl.config.parser import Line
 from pyrepl.config.settings import Settings, why_without_effect
 from pyrepl.errors import ConfigError
+from pyrepl.words import to_text
 
 _LONGEST_SHOWN: Final = 60
 

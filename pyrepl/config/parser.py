@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from pyrepl.config.directives import find
-from pyrepl.config.kinds import from_text, to_text
 from pyrepl.errors import ConfigError
-from pyrepl.words import quote_word, split_words
+from pyrepl.words import from_text, quote_word, split_words, to_text
 
 Reader: TypeAlias = Callable[[str], Sequence[tuple[str, bytes]]]
 """For the argument of an `include` (a path or a glob): (path, content) of each file meant. May raise OSError."""

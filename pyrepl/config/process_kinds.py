@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, final
 
-from pyrepl.config.kinds import Kind, to_text
+from pyrepl.config.kinds import Kind
 from pyrepl.errors import ConfigError
+from pyrepl.words import to_text
 
 _SHUTDOWN_OPTIONS: Final = ("save", "nosave", "now", "force")
 _NONE: Final = "default"

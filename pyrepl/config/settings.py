@@ -11,9 +11,9 @@ from typing import Any, final
 from pyrepl.config.accepted import ACCEPTED, DEFAULTS, REFUSED, is_off
 from pyrepl.config.directive import Directive
 from pyrepl.config.directives import ROWS, Directives, find
-from pyrepl.config.kinds import to_text
 from pyrepl.errors import ConfigError
 from pyrepl.glob import Glob
+from pyrepl.words import to_text
 
 
 @final

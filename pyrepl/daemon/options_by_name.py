@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, Final
 
-from pyrepl.config.kinds import to_text
+from pyrepl.words import to_text
 
 ROSTER: Final = {
     "diskless": "repl_diskless_sync",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from pyrepl.words import split_words
+from pyrepl.words import split_words, to_text
 
 NO_WRITES: Final = 1 << 0
 ALLOW_OOM: Final = 1 << 1
@@ -48,18 +48,14 @@ def read_script(text: bytes) -> Script:
     if not words:
         raise ShebangError("Invalid engine in script shebang")
     if words[0] != b"#!lua":
-        raise ShebangError(f"Unexpected engine in script shebang: {_shown(words[0])}")
+        raise ShebangError(f"Unexpected engine in script shebang: {to_text(words[0])}")
     flags = 0
     for word in words[1:]:
         if not word.startswith(b"flags="):
-            raise ShebangError(f"Unknown lua shebang option: {_shown(word)}")
+            raise ShebangError(f"Unknown lua shebang option: {to_text(word)}")
         listed = word.removeprefix(b"flags=")
         for name in listed.split(b",") if listed else ():
             if name not in FLAGS:
-                raise ShebangError(f"Unexpected flag in script shebang: {_shown(name)}")
+                raise ShebangError(f"Unexpected flag in script shebang: {to_text(name)}")
             flags |= FLAGS[name]
     return Script(text[end:], flags)
-
-
-def _shown(word: bytes) -> str:
-    return word.decode("utf-8", "surrogateescape")

@@ -1,10 +1,10 @@
-"""Words with Redis's quoting."""
+"""Words with Redis's quoting, and as text."""
 
 from __future__ import annotations
 
 import pytest
 
-from pyrepl.words import quote_word, split_words
+from pyrepl.words import from_text, quote_word, split_words, to_text
 
 LINES = [
     (b"", []),
@@ -34,3 +34,7 @@ def test_unbalanced_quotes(line: bytes) -> None:
 def test_quoting_keeps_printable_ascii() -> None:
     assert quote_word(b"plain text") == b'"plain text"'
     assert quote_word(b'a"b\\c\n\r\t\a\b\x00\xff') == b'"a\\"b\\\\c\\n\\r\\t\\a\\b\\x00\\xff"'
+
+
+def test_any_bytes_survive_as_text() -> None:
+    assert from_text(to_text(bytes(range(256)))) == bytes(range(256))

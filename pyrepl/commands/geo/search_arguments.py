@@ -10,6 +10,7 @@ from pyrepl.commands.geo.arguments import box_argument, place_argument, radius_a
 from pyrepl.errors import CommandError
 from pyrepl.keyspace import geo_cells
 from pyrepl.keyspace.zset_verbs import ScoreReader
+from pyrepl.words import to_text
 
 
 class Kind(enum.Enum):
@@ -195,7 +196,7 @@ def _check(search: Search, kind: Kind, name: bytes) -> None:
     if search.destination is not None and (search.with_distance or search.with_hash or search.with_place):
         what = "GEOSEARCHSTORE" if kind is Kind.SEARCH_STORE else "STORE option in GEORADIUS"
         raise CommandError(f"ERR {what} is not compatible with WITHDIST, WITHHASH and WITHCOORD options")
-    shown = name.decode("utf-8", "surrogateescape")
+    shown = to_text(name)
     if kind in _SEARCHES and not search.has_center:
         raise CommandError(f"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for {shown}")
     if kind in _SEARCHES and not search.has_area:

@@ -13,6 +13,7 @@ from pyrepl.commands.engine.arguments import expire_point_argument
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.table import FAST, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.errors import CommandError
+from pyrepl.words import to_text
 
 _SECOND_MS: Final = 1000
 NO_KEY: Final = -2
@@ -67,7 +68,7 @@ class Condition:
         words = [option.upper() for option in options]
         for word, option in zip(words, options):
             if word not in (b"NX", b"XX", b"GT", b"LT"):
-                raise CommandError(f"ERR Unsupported option {option.decode('utf-8', 'surrogateescape')}")
+                raise CommandError(f"ERR Unsupported option {to_text(option)}")
         self.nx = b"NX" in words
         self.xx = b"XX" in words
         self.gt = b"GT" in words

@@ -15,12 +15,12 @@ from pyrepl.commands.engine.effects import RewriteConfig, SettingsChanged
 from pyrepl.commands.engine.table import ADMIN, LOADING, NOSCRIPT, STALE, command, container
 from pyrepl.commands.session.connection import redact
 from pyrepl.config.directives import find
-from pyrepl.config.kinds import to_text
 from pyrepl.config.settings import Settings, is_known
 from pyrepl.errors import CommandError, ConfigError
 from pyrepl.identity import is_local
 from pyrepl.node.node import Node
 from pyrepl.resp.reply import OK, Reply, Simple
+from pyrepl.words import to_text
 
 _FLAGS: Final = ADMIN | NOSCRIPT | LOADING | STALE
 

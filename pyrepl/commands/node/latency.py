@@ -11,6 +11,7 @@ from pyrepl.errors import CommandError
 from pyrepl.node.latency_monitor import Series
 from pyrepl.observability.latency_report import doctor, graph
 from pyrepl.resp.reply import Reply, Simple, Verbatim
+from pyrepl.words import to_text
 
 _ADMIN: Final = ADMIN | NOSCRIPT | LOADING | STALE
 
@@ -36,14 +37,14 @@ def latency_history(call: Call, event: bytes) -> list[Reply]:
 
 def _series(call: Call, event: bytes) -> Series | None:
     """The series of a kind of event; None if it had no sample."""
-    return call.node.latency_monitor.series.get(event.decode("utf-8", "surrogateescape"))
+    return call.node.latency_monitor.series.get(to_text(event))
 
 
 @command("LATENCY|GRAPH", arity=3, flags=_ADMIN, group="server", since="2.8.13")
 def latency_graph(call: Call, event: bytes) -> Verbatim:
     """Draw the samples of one kind of event"""
     series = _series(call, event)
-    name = event.decode("utf-8", "surrogateescape")
+    name = to_text(event)
     if series is None:
         raise CommandError(f"ERR No samples available for event '{name}'")
     return Verbatim(graph(name, series, call.now_ms // 1000).encode())
@@ -59,7 +60,7 @@ def latency_doctor(call: Call) -> Verbatim:
 def latency_histogram(call: Call, *names: bytes) -> dict[Reply, Reply]:
     """Answer how many calls of each command took no longer than so many microseconds; without names, of all."""
     rows = call.node.stats.commands
-    wanted = {name.decode("utf-8", "surrogateescape").lower() for name in names}
+    wanted = {to_text(name).lower() for name in names}
     found: dict[Reply, Reply] = {}
     for name, row in rows.items():
         if row.latencies.count and (not wanted or name in wanted or name.partition("|")[0] in wanted):
@@ -71,7 +72,7 @@ def latency_histogram(call: Call, *names: bytes) -> dict[Reply, Reply]:
 @command("LATENCY|RESET", arity=-2, flags=_ADMIN, group="server", since="2.8.13")
 def latency_reset(call: Call, *events: bytes) -> int:
     """Forget the samples of these kinds of events, or of all; how many kinds had some"""
-    return call.node.latency_monitor.reset([event.decode("utf-8", "surrogateescape") for event in events])
+    return call.node.latency_monitor.reset([to_text(event) for event in events])
 
 
 @command("LATENCY|HELP", arity=2, flags=LOADING | STALE, group="server", since="2.8.13")

@@ -22,6 +22,7 @@ from pyrepl.errors import CommandError
 from pyrepl.replication.events import SessionState
 from pyrepl.replication.failover import ALREADY, FailoverState
 from pyrepl.resp.reply import OK, Reply, Simple
+from pyrepl.words import to_text
 
 ALREADY_CONNECTED: Final = Simple(b"OK Already connected to specified master")
 WAIT_ON_REPLICA: Final = (
@@ -71,7 +72,7 @@ def _replicaof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | Hu
     if call.client.is_replica:
         raise CommandError("ERR Command is not valid when client is a replica.")
     number = ranged_integer_argument(port, 0, 65535, "ERR Invalid master port")
-    name = host.decode("utf-8", "surrogateescape")
+    name = to_text(host)
     if replication.role.is_replica and (replication.master_host.lower(), replication.master_port) == (
         name.lower(),
         number,
@@ -142,7 +143,7 @@ def failover(call: Call, *options: bytes) -> Failover | AbortFailover:
             if timeout_ms <= 0:
                 raise CommandError("ERR FAILOVER timeout must be greater than 0")
         elif option == b"TO" and len(words) > 1 and target is None:
-            target = (words.pop(0).decode("utf-8", "surrogateescape"), int32_argument(words.pop(0)))
+            target = (to_text(words.pop(0)), int32_argument(words.pop(0)))
         elif option == b"FORCE" and not force:
             force = True
         else:

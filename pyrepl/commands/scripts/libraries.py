@@ -12,7 +12,7 @@ from pyrepl.commands.scripts.executing import Interpreting
 from pyrepl.errors import CommandError
 from pyrepl.node.functions import Function, Functions, Library
 from pyrepl.node.scripts import Running
-from pyrepl.words import split_words
+from pyrepl.words import split_words, to_text
 
 LOAD_TIMEOUT_MS: Final = 500
 """A library that takes longer to register its functions is refused (Redis, LOAD_TIMEOUT_MS)."""
@@ -40,7 +40,7 @@ def read_head(text: bytes) -> Head:
     name: bytes | None = None
     for word in words[1:]:
         if not word.lower().startswith(b"name="):
-            raise CommandError(f"ERR Invalid metadata value given: {_shown(word)}")
+            raise CommandError(f"ERR Invalid metadata value given: {to_text(word)}")
         if name is not None:
             raise CommandError("ERR Invalid metadata value, name argument was given multiple times")
         name = word[5:]
@@ -49,7 +49,7 @@ def read_head(text: bytes) -> Head:
     if not name or not _NAME_BYTES.issuperset(name):
         raise CommandError(f"ERR {_NAME_RULE}")
     if words[0][2:].upper() != b"LUA":
-        raise CommandError(f"ERR Engine '{_shown(words[0][2:])}' not found")
+        raise CommandError(f"ERR Engine '{to_text(words[0][2:])}' not found")
     return Head(name, text[end:])
 
 
@@ -70,7 +70,7 @@ def compiled(call: Call, text: bytes, beside: Functions, *, replace: bool) -> Li
     """
     head = read_head(text)
     if not replace and beside.library(head.name) is not None:
-        raise CommandError(f"ERR Library '{_shown(head.name)}' already exists")
+        raise CommandError(f"ERR Library '{to_text(head.name)}' already exists")
     engine = interpreting_functions(call)
     running = Running(
         head.name,
@@ -114,7 +114,3 @@ def functions_of(call: Call) -> Functions:
             except CommandError:
                 functions.absent.append(text)
     return functions
-
-
-def _shown(word: bytes) -> str:
-    return word.decode("utf-8", "surrogateescape")

@@ -14,6 +14,7 @@ from pyrepl.commands.engine.table import LOADING, NOSCRIPT, STALE, command
 from pyrepl.errors import CommandError
 from pyrepl.node.tracking_mode import TrackingMode
 from pyrepl.resp.reply import OK, Reply, Simple
+from pyrepl.words import to_text
 
 _ASKING: Final = NOSCRIPT | LOADING | STALE
 _SWITCH: Final = "before disabling tracking for this client, and then re-enabling it with a different mode."
@@ -91,7 +92,7 @@ def _overlap(one: bytes, two: bytes) -> bool:
 
 
 def _overlapping(prefix: bytes, which: str, other: bytes) -> CommandError:
-    shown, shown_other = (word.decode("utf-8", "surrogateescape") for word in (prefix, other))
+    shown, shown_other = (to_text(word) for word in (prefix, other))
     return CommandError(
         f"ERR Prefix '{shown}' overlaps with {which} prefix '{shown_other}'. Prefixes for a single client must not "
         "overlap."

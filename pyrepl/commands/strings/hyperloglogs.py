@@ -27,6 +27,7 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace import hyperloglog
 from pyrepl.keyspace.hll_selftest import why_not_right
 from pyrepl.resp.reply import OK, Reply, Simple
+from pyrepl.words import to_text
 
 _NO_HLL: Final = "WRONGTYPE Key is not a valid HyperLogLog string value."
 _UNSOUND: Final = "INVALIDOBJ Corrupted HLL object detected"
@@ -170,7 +171,7 @@ def pfdebug(call: Call, subcommand: bytes, key: bytes) -> Reply:
     if word == b"TODENSE":
         _as_dense(call, key, value)
         return 1 if is_sparse else 0
-    raise CommandError(f"ERR Unknown PFDEBUG subcommand '{subcommand.decode('utf-8', 'surrogateescape')}'")
+    raise CommandError(f"ERR Unknown PFDEBUG subcommand '{to_text(subcommand)}'")
 
 
 def _as_dense(call: Call, key: bytes, value: bytes) -> bytes:

@@ -26,6 +26,7 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace import events
 from pyrepl.rdb.values import PendingEntry, StreamEntry, StreamGroup, StreamId, StreamValue
 from pyrepl.resp.reply import Reply
+from pyrepl.words import to_text
 
 _ATTEMPTS_PER_CLAIM: Final = 10
 """XAUTOCLAIM looks at no more than COUNT times this many entries, so that one call cannot take long (Redis 6.2)."""
@@ -72,7 +73,7 @@ class _ClaimOptions:
                 at += 1
                 self.last_id = strict_id(words[at])
             else:
-                shown = words[at].decode("utf-8", "surrogateescape")
+                shown = to_text(words[at])
                 raise CommandError(f"ERR Unrecognized XCLAIM option '{shown}'")
             at += 1
         if self.delivery_ms is not None and not 0 <= self.delivery_ms <= now_ms:

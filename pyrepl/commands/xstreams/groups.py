@@ -31,6 +31,7 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace import events
 from pyrepl.rdb.values import ENTRIES_READ_UNKNOWN, StreamGroup, StreamId, StreamValue
 from pyrepl.resp.reply import NULL_ARRAY, OK, Reply, Simple
+from pyrepl.words import to_text
 
 _NO_STREAM: Final = (
     "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the MKSTREAM option "
@@ -234,7 +235,7 @@ def _existing_group(call: Call, key: bytes, name: bytes) -> tuple[StreamValue, S
 
 def no_such_group(key: bytes, name: bytes) -> CommandError:
     """The error for a group that an existing stream does not have."""
-    shown_key, shown_name = key.decode("utf-8", "surrogateescape"), name.decode("utf-8", "surrogateescape")
+    shown_key, shown_name = to_text(key), to_text(name)
     return CommandError(f"NOGROUP No such consumer group '{shown_name}' for key name '{shown_key}'")
 
 
@@ -262,8 +263,8 @@ def _group_options(call: Call, options: tuple[bytes, ...], *, may_make_stream: b
 
 def wrong_subcommand_use(call: Call) -> CommandError:
     """The error for a subcommand of XGROUP or XINFO whose options are unknown or incomplete."""
-    shown = call.argv[1][:128].decode("utf-8", "surrogateescape")
-    container_name = call.argv[0].decode("utf-8", "surrogateescape").upper()
+    shown = to_text(call.argv[1][:128])
+    container_name = to_text(call.argv[0]).upper()
     return CommandError(
         f"ERR unknown subcommand or wrong number of arguments for '{shown}'. Try {container_name} HELP."
     )

@@ -32,6 +32,7 @@ from pyrepl.keyspace import events
 from pyrepl.rdb.values import PendingEntry, StreamEntry, StreamGroup, StreamId, StreamValue
 from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.reply import NULL_ARRAY, Raw, Reply
+from pyrepl.words import to_text
 
 _DOLLAR_IN_GROUP: Final = (
     "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by "
@@ -298,7 +299,7 @@ def _by_stream(found: list[tuple[bytes, Reply]], proto: int) -> Reply:
 
 def no_group(key: bytes, name: bytes, where: str = "") -> CommandError:
     """The error for a group that is missing, or whose stream is. `where` is added at the end of the text."""
-    shown_key, shown_name = key.decode("utf-8", "surrogateescape"), name.decode("utf-8", "surrogateescape")
+    shown_key, shown_name = to_text(key), to_text(name)
     return CommandError(f"NOGROUP No such key '{shown_key}' or consumer group '{shown_name}'{where}")
 
 

@@ -29,9 +29,7 @@ from pyrepl.config.kinds import (
     Secret,
     Text,
     YesNo,
-    from_text,
     shortest_memory,
-    to_text,
 )
 from pyrepl.errors import ConfigError
 
@@ -210,7 +208,3 @@ def test_other_kinds_let_the_last_line_win() -> None:
 )
 def test_memory_in_the_largest_unit_that_divides_it(size: int, text: bytes) -> None:
     assert shortest_memory(size) == text
-
-
-def test_any_bytes_survive_as_text() -> None:
-    assert from_text(to_text(bytes(range(256)))) == bytes(range(256))
