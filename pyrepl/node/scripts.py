@@ -71,11 +71,11 @@ class Running:
         self.from_master = from_master
         """Did our master send it? Then the checks that refuse clients do not apply, and nobody may kill it."""
         self.wrote = False
+        """Has it called a command that may write?"""
         self.argv: list[bytes] = []
         """The command that runs it, for FUNCTION STATS."""
         self.limit_ms = 0
         """It is ended after so many milliseconds, if not 0: a library that loads."""
-        """Has it called a command that may write?"""
         self.is_killed = False
         self.is_discarded = False
         """Must nothing that it did reach the stream? So after SHUTDOWN NOSAVE, which ends the process."""

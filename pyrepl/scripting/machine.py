@@ -35,6 +35,7 @@ from pyrepl.scripting.values import (
     text_of_error,
     word_of,
 )
+from pyrepl.words import to_text
 
 KILLED: Final = b"Script killed by user with SCRIPT KILL."
 KILLED_FUNCTION: Final = b"Script killed by user with FUNCTION KILL."
@@ -115,6 +116,7 @@ class Machine:
         self._most_bytes = most_bytes
         self._drand = drand
         self.resp = 2
+        self._compiled_ids: set[bytes] = set()
         self._words: list[bytes] = []
         self._words_fit = True
         self._tokens = Tokens()
@@ -163,10 +165,18 @@ class Machine:
             complaint = self._compile(script_id, code, name)
         except LuaError:
             return NO_MEMORY.decode()
-        return None if complaint is None else _text(complaint)
+        if complaint is not None:
+            return to_text(complaint)
+        self._compiled_ids.add(script_id)
+        return None
+
+    def has_script(self, script_id: bytes) -> bool:
+        """Is a script kept under this id?"""
+        return script_id in self._compiled_ids
 
     def forget(self, script_id: bytes) -> None:
         """Drop a script. Harmless if there is none."""
+        self._compiled_ids.discard(script_id)
         self._host[b"forget"](script_id)
 
     def has_room(self, more_bytes: int) -> bool:
@@ -183,12 +193,7 @@ class Machine:
     def run(self, script_id: bytes, words: Sequence[bytes], keys: int, proto: int) -> Reply:
         """Run a script with its KEYS, the first `keys` of the words, and its ARGV, the others. Returns the reply for a
         client that speaks RESP version `proto`. Raises ScriptFailed."""
-        self.resp = 2
-        if len(words) > _MOST_WORDS:
-            for start in range(0, len(words), _MOST_WORDS):
-                self._host[b"more"](*words[start : start + _MOST_WORDS])
-            return self._settled(self._run, script_id, proto, keys)
-        return self._settled(self._run, script_id, proto, keys, *words)
+        return self._settled(self._run, (script_id, proto, keys), words)
 
     def load_library(self, code: bytes) -> tuple[str | None, list[Registered]]:
         """Run the code of a library. Returns its complaint, or None and the functions that it registers, which are kept
@@ -198,11 +203,9 @@ class Machine:
             complaint = self._host[b"load_library"](code)
         except LuaError as error:
             complaint = str(error).encode("latin-1", "replace")
-        if self.defect is not None:
-            defect, self.defect = self.defect, None
-            raise defect
+        self._raise_defect()
         if complaint is not None:
-            return _text(complaint), []
+            return to_text(complaint), []
         found: list[Registered] = []
         while (one := self._host[b"registered"](len(found) + 1)) is not None:
             name, description, flags = one
@@ -219,25 +222,23 @@ class Machine:
 
     def call_function(self, library: bytes, name: bytes, words: Sequence[bytes], keys: int, proto: int) -> Reply:
         """As `run`, for a function of a library that is kept."""
+        return self._settled(self._host[b"call_function"], (library, name, proto, keys), words)
+
+    def _settled(self, function: Callable[..., Any], head: tuple[object, ...], words: Sequence[bytes]) -> Reply:
+        """Call a function of the sandbox, with `head` and the words of a command. Returns what the script has returned
+        as a reply. Raises ScriptFailed."""
         self.resp = 2
-        call = self._host[b"call_function"]
         if len(words) > _MOST_WORDS:
             for start in range(0, len(words), _MOST_WORDS):
                 self._host[b"more"](*words[start : start + _MOST_WORDS])
-            return self._settled(call, library, name, proto, keys)
-        return self._settled(call, library, name, proto, keys, *words)
-
-    def _settled(self, function: Callable[..., Any], *arguments: object) -> Reply:
-        """Call into Lua, and return what the script has returned as a reply. Raises ScriptFailed."""
+            words = ()
         try:
-            result = function(*arguments)
+            result = function(*head, *words)
         except LuaError as error:
             text = str(error).encode("latin-1", "replace")
             raise ScriptFailed(b"ERR " + (text or NO_MEMORY)) from None
         finally:
-            if self.defect is not None:
-                defect, self.defect = self.defect, None
-                raise defect
+            self._raise_defect()
         if type(result) is bytes or result is None:
             return result
         if type(result) is tuple:
@@ -248,6 +249,12 @@ class Machine:
                 raise ScriptFailed(text, result[2] or b"", result[3] or b"", is_counted=bool(result[4]))
             raise ScriptFailed(b"ERR " + text)
         return _whole(result)
+
+    def _raise_defect(self) -> None:
+        """Raise the exception that was kept from Lua, if there is one."""
+        if self.defect is not None:
+            defect, self.defect = self.defect, None
+            raise defect
 
     def _functions(self) -> dict[bytes, Callable[..., ToLua]]:
         """What the sandbox calls, by the names it knows."""
@@ -423,10 +430,6 @@ def _number_of(version: str) -> int:
     return major << 16 | minor << 8 | patch
 
 
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "surrogateescape")
-
-
 def _whole(number: float) -> int:
     """A number as the integer of a reply: cut towards zero, as C does it."""
     if isinstance(number, int):
@@ -458,9 +461,10 @@ def _bit_functions() -> dict[bytes, Callable[..., ToLua]]:
         def call(*arguments: object) -> ToLua:
             given: list[int] = []
             for place, argument in enumerate(arguments):
-                number = _as_number(argument)
+                number = numbers.as_number(argument)
                 if number is None:
-                    return None, f"#{place + 1} to '{name}' (number expected, got {_kind(argument)})".encode()
+                    kind = numbers.kind_of(argument)
+                    return None, f"#{place + 1} to '{name}' (number expected, got {kind})".encode()
                 given.append(numbers.bits_of(number))
             if len(given) < least:
                 return None, f"#{len(given) + 1} to '{name}' (number expected, got no value)".encode()
@@ -497,23 +501,3 @@ def _bit_functions() -> dict[bytes, Callable[..., ToLua]]:
             2,
         )
     return functions
-
-
-def _kind(value: object) -> str:
-    """What Lua calls the type of an argument."""
-    if value is None:
-        return "nil"
-    return "boolean" if isinstance(value, bool) else "string" if isinstance(value, bytes) else "table"
-
-
-def _as_number(value: object) -> float | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, bytes):
-        try:
-            return float(value)
-        except ValueError:
-            return None
-    return None

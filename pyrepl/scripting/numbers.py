@@ -36,6 +36,27 @@ class Drand48:
         self._state = ((whole & _MASK) << 16) | _LOW_OF_SEED
 
 
+def as_number(value: object) -> float | None:
+    """An argument as Lua takes it for a number: a number, or a string that spells one; None for all else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, bytes):
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return None
+
+
+def kind_of(value: object) -> str:
+    """What Lua calls the type of an argument that is no number."""
+    if value is None:
+        return "nil"
+    return "boolean" if isinstance(value, bool) else "string" if isinstance(value, bytes) else "table"
+
+
 def signed(number: int) -> int:
     """The lower 32 bits, as a number with a sign."""
     number &= _MASK

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+from pyrepl.scripting.numbers import as_number, kind_of
 from pyrepl.scripting.values import Tokens
 
 _SIZES: Final = {"b": 1, "B": 1, "h": 2, "H": 2, "l": 8, "L": 8, "T": 8, "i": 4, "I": 4, "f": 4, "d": 8}
@@ -126,21 +127,17 @@ def struct_pack(form: str, values: list[object], most_bytes: int) -> bytes:
 
 
 def _number(value: object, used: int) -> float:
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, bytes):
-        try:
-            return float(value)
-        except ValueError:
-            pass
-    raise PackingError(f"bad argument #{used + 1} to 'pack' (number expected, got {_kind(value)})")
+    number = as_number(value)
+    if number is None:
+        raise PackingError(f"bad argument #{used + 1} to 'pack' (number expected, got {kind_of(value)})")
+    return number
 
 
 def _text(value: object, letter: str, size: int, used: int) -> bytes:
     if isinstance(value, int | float):
         value = b"%.14g" % value
     if not isinstance(value, bytes):
-        raise PackingError(f"bad argument #{used + 1} to 'pack' (string expected, got {_kind(value)})")
+        raise PackingError(f"bad argument #{used + 1} to 'pack' (string expected, got {kind_of(value)})")
     if letter == "s":
         return value + b"\0"
     size = size or len(value)
@@ -154,12 +151,6 @@ def _integer(value: float) -> int:
     if value != value or not -(2.0**63) <= value < 2.0**64:
         return -(1 << 63)
     return int(value)
-
-
-def _kind(value: object) -> str:
-    if value is None:
-        return "nil"
-    return "boolean" if isinstance(value, bool) else "string" if isinstance(value, bytes) else "table"
 
 
 def struct_size(form: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-from pyrepl.commands.engine.arguments import integer_argument
+from pyrepl.commands.engine.arguments import NOT_AN_INTEGER, integer_argument
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.table import (
     MAY_REPLICATE,
@@ -28,8 +28,6 @@ from pyrepl.resp.reply import Reply
 from pyrepl.scripting.shebang import ShebangError, read_script
 
 NOSCRIPT_TEXT: Final = "NOSCRIPT No matching script. Please use EVAL."
-TOO_MANY_KEYS: Final = "ERR Number of keys can't be greater than number of args"
-NEGATIVE_KEYS: Final = "ERR Number of keys can't be negative"
 _FLAGS: Final = NOSCRIPT | STALE | NO_MONITOR | MOVABLE_KEYS
 _KEYS: Final = numkeys_at(2)
 _SHA_BYTES: Final = 40
@@ -48,13 +46,13 @@ def script_of(call: Call, text: bytes, *, is_loaded: bool) -> CachedScript:
     return load(call, sha, text, script, is_loaded=is_loaded)
 
 
-def keys_count(numkeys: bytes, words: tuple[bytes, ...]) -> int:
-    """How many of the words are keys. Raises CommandError, with Redis's text."""
-    count = integer_argument(numkeys)
+def keys_count(numkeys: bytes, words: tuple[bytes, ...], complaint: str = NOT_AN_INTEGER) -> int:
+    """How many of the words are keys. Raises CommandError, with Redis's text; `complaint` is for what is no integer."""
+    count = integer_argument(numkeys, complaint)
     if count > len(words):
-        raise CommandError(TOO_MANY_KEYS)
+        raise CommandError("ERR Number of keys can't be greater than number of args")
     if count < 0:
-        raise CommandError(NEGATIVE_KEYS)
+        raise CommandError("ERR Number of keys can't be negative")
     return count
 
 

@@ -20,7 +20,8 @@ from pyrepl.node.node import Node
 from pyrepl.node.scripts import CachedScript, Running
 from pyrepl.observability.version import REDIS_VERSION
 from pyrepl.resp.reply import Reply
-from pyrepl.scripting.shebang import ALLOW_OOM, COMPATIBLE, NO_WRITES, Script
+from pyrepl.scripting.shebang import ALLOW_OOM, COMPATIBLE, NO_WRITES, Script, read_script
+from pyrepl.words import to_text
 
 if TYPE_CHECKING:
     from pyrepl.scripting.machine import Machine, ScriptFailed
@@ -103,12 +104,17 @@ def interpreting(call: Call) -> Interpreting:
 
 def load(call: Call, sha: bytes, text: bytes, script: Script, *, is_loaded: bool) -> CachedScript:
     """Compile a script and keep it. Raises CommandError with the compiler's complaint."""
-    complaint = interpreting(call).machine.compile(sha, script.code, NAME)
-    if complaint is not None:
-        raise CommandError(f"ERR Error compiling script (new function): {complaint}")
+    _compile(interpreting(call), sha, script)
     cached = CachedScript(sha, text, script.flags, is_loaded)
     call.node.scripts.add(cached)
     return cached
+
+
+def _compile(engine: Interpreting, sha: bytes, script: Script) -> None:
+    """Compile a script in this interpreter. Raises CommandError with the compiler's complaint."""
+    complaint = engine.machine.compile(sha, script.code, NAME)
+    if complaint is not None:
+        raise CommandError(f"ERR Error compiling script (new function): {complaint}")
 
 
 def execute(call: Call, script: CachedScript, words: tuple[bytes, ...], keys: int, *, is_read_only: bool) -> Reply:
@@ -122,7 +128,11 @@ def execute(call: Call, script: CachedScript, words: tuple[bytes, ...], keys: in
         raise CommandError(refusal)
     engine = interpreting(call)
     if not engine.machine.make_room(sum(map(len, words))):
-        engine = _renewed(call, script)
+        # Its memory is full: a new one takes its place, and each script is compiled there when it is called.
+        node.scripts.interpreter = None
+        engine = interpreting(call)
+    if not engine.machine.has_script(script.sha):
+        _compile(engine, script.sha, read_script(script.text))
     declared = not script.flags & COMPATIBLE
     running = Running(
         script.sha,
@@ -191,23 +201,12 @@ def guarded_run(call: Call, engine: Interpreting, running: Running, run: Callabl
         scripts.end()
 
 
-def _renewed(call: Call, script: CachedScript) -> Interpreting:
-    """A new interpreter, with this script in it: the old one's memory is full. The others are compiled when called."""
-    scripts = call.node.scripts
-    scripts.interpreter = None
-    engine = interpreting(call)
-    from pyrepl.scripting.shebang import read_script
-
-    engine.machine.compile(script.sha, read_script(script.text).code, NAME)
-    return engine
-
-
 def _failed(call: Call, running: Running, failure: ScriptFailed) -> CommandError:
     """The reply of a script that failed, counted."""
     text = failure.text
     if failure.source and failure.line:
         text += b" script: %b, on %b:%b." % (running.name, failure.source, failure.line)
-    error = CommandError(text.decode("utf-8", "surrogateescape").replace("\r", " ").replace("\n", " "))
+    error = CommandError(to_text(text).replace("\r", " ").replace("\n", " "))
     if not failure.is_counted:
         call.node.stats.count_error(str(error))
     call.node.stats.of(call.client.last_command).failed_calls += 1

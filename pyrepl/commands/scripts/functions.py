@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from pyrepl.commands.describe.help import help_reply
-from pyrepl.commands.engine.arguments import integer_argument
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.gates import BUSY_SCRIPT
 from pyrepl.commands.engine.table import (
@@ -25,7 +24,7 @@ from pyrepl.commands.engine.table import (
     container,
     numkeys_at,
 )
-from pyrepl.commands.scripts.evals import NEGATIVE_KEYS, TOO_MANY_KEYS, show_to_monitors
+from pyrepl.commands.scripts.evals import keys_count, show_to_monitors
 from pyrepl.commands.scripts.executing import execute_function
 from pyrepl.commands.scripts.libraries import compiled, functions_of, interpreting_functions
 from pyrepl.commands.scripts.script_admin import kill
@@ -35,6 +34,7 @@ from pyrepl.node.functions import Function, Functions, Library
 from pyrepl.rdb.function_payload import decode_functions, encode_functions
 from pyrepl.resp.reply import OK, Reply, Simple
 from pyrepl.scripting.shebang import FLAGS
+from pyrepl.words import to_text
 
 _KEYS: Final = numkeys_at(2)
 _CALL_FLAGS: Final = NOSCRIPT | STALE | NO_MONITOR | MOVABLE_KEYS
@@ -67,7 +67,7 @@ def function_load(call: Call, *words: bytes) -> bytes:
     *options, text = words
     for option in options:
         if option.upper() != b"REPLACE":
-            raise CommandError(f"ERR Unknown option given: {option.decode('utf-8', 'surrogateescape')}")
+            raise CommandError(f"ERR Unknown option given: {to_text(option)}")
     functions = functions_of(call)
     library = compiled(call, text, functions, replace=bool(options))
     functions.add(library)
@@ -113,7 +113,7 @@ def function_list(call: Call, *words: bytes) -> list[Reply]:
                 raise CommandError("ERR library name argument was not given")
             pattern = Glob(rest.pop(0).lower())
         else:
-            raise CommandError(f"ERR Unknown argument {word.decode('utf-8', 'surrogateescape')}")
+            raise CommandError(f"ERR Unknown argument {to_text(word)}")
     return [
         _described(library, with_code=with_code)
         for library in functions_of(call).libraries()
@@ -219,11 +219,7 @@ def _fcall(call: Call, name: bytes, numkeys: bytes, words: tuple[bytes, ...], *,
     found = functions_of(call).find(name)
     if found is None:
         raise CommandError("ERR Function not found")
-    count = integer_argument(numkeys, "ERR Bad number of keys provided")
-    if count > len(words):
-        raise CommandError(TOO_MANY_KEYS)
-    if count < 0:
-        raise CommandError(NEGATIVE_KEYS)
+    count = keys_count(numkeys, words, "ERR Bad number of keys provided")
     return execute_function(call, interpreting_functions(call), found, words, count, is_read_only=is_read_only)
 
 

@@ -117,3 +117,14 @@ def test_a_full_interpreter_is_replaced() -> None:
         or rig.node.scripts.interpreter is not first
     )
     assert rig.run("EVAL", "return 1", 0) == 1
+
+
+def test_other_scripts_outlive_a_full_interpreter() -> None:
+    """They are in the cache, so they run: the new interpreter compiles them when they are called."""
+    rig = Rig(lua_memory_limit=64 << 20)
+    short, long = (rig.run("SCRIPT", "LOAD", text) for text in ("return 'here'", "return #ARGV[1]"))
+    assert isinstance(short, bytes) and isinstance(long, bytes)
+    first = rig.node.scripts.interpreter
+    assert rig.run("EVALSHA", long, 0, b"x" * (20 << 20)) == 20 << 20
+    assert rig.node.scripts.interpreter is not first
+    assert rig.run("EVALSHA", short, 0) == b"here" and rig.run("SCRIPT", "EXISTS", short) == [1]
