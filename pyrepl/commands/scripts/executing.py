@@ -155,14 +155,12 @@ def execute_function(
     *,
     is_read_only: bool,
 ) -> Reply:
-    """As `execute`, for a function of a library."""
+    """As `execute`, for a function of a library that this interpreter has; it has room for the words."""
     node, client = call.node, call.client
     library, function = found
     refusal = why_not_begin(node, function.flags, is_read_only=is_read_only, from_master=client.is_master_link)
     if refusal is not None:
         raise CommandError(refusal)
-    if not engine.machine.make_room(sum(map(len, words))):
-        raise CommandError("ERR not enough memory")
     running = Running(
         function.name,
         node.process.now,

@@ -26,7 +26,7 @@ from pyrepl.commands.engine.table import (
 )
 from pyrepl.commands.scripts.evals import keys_count, show_to_monitors
 from pyrepl.commands.scripts.executing import execute_function
-from pyrepl.commands.scripts.libraries import compiled, functions_of, interpreting_functions
+from pyrepl.commands.scripts.libraries import compiled, functions_of, interpreting_functions, interpreting_with_room
 from pyrepl.commands.scripts.script_admin import kill
 from pyrepl.errors import CommandError
 from pyrepl.glob import Glob
@@ -216,11 +216,14 @@ def function_help(call: Call) -> list[Simple]:
 
 def _fcall(call: Call, name: bytes, numkeys: bytes, words: tuple[bytes, ...], *, is_read_only: bool) -> Reply:
     show_to_monitors(call)
-    found = functions_of(call).find(name)
-    if found is None:
+    if functions_of(call).find(name) is None:
         raise CommandError("ERR Function not found")
     count = keys_count(numkeys, words, "ERR Bad number of keys provided")
-    return execute_function(call, interpreting_functions(call), found, words, count, is_read_only=is_read_only)
+    engine = interpreting_with_room(call, sum(map(len, words)))
+    found = call.node.functions.find(name)
+    if found is None:
+        raise CommandError("ERR Function not found")
+    return execute_function(call, engine, found, words, count, is_read_only=is_read_only)
 
 
 @command("FCALL", arity=-3, flags=_CALL_FLAGS | MAY_REPLICATE, keys=_KEYS, group="scripting", since="7.0.0")

@@ -16,6 +16,7 @@ from pyrepl.words import split_words, to_text
 
 LOAD_TIMEOUT_MS: Final = 500
 """A library that takes longer to register its functions is refused (Redis, LOAD_TIMEOUT_MS)."""
+_WARNING: Final = 3
 _NAME_RULE: Final = (
     "Library names can only contain letters, numbers, or underscores(_) and must be at least one character long"
 )
@@ -114,3 +115,27 @@ def functions_of(call: Call) -> Functions:
             except CommandError:
                 functions.absent.append(text)
     return functions
+
+
+def interpreting_with_room(call: Call, more_bytes: int) -> Interpreting:
+    """The interpreter of functions, with room for so many bytes of arguments besides what a function may need.
+
+    Where its memory is full of what the libraries keep in variables, a new one takes its place and the libraries are
+    loaded there, as after a restart. Raises CommandError if they leave no room there either.
+    """
+    engine = interpreting_functions(call)
+    if engine.machine.make_room(more_bytes):
+        return engine
+    node = call.node
+    node.functions.take(node.functions.texts())
+    node.scripts.functions_interpreter = None
+    functions_of(call)
+    node.scripts.outside.log(
+        _WARNING,
+        b"The memory of the function libraries was full (lua-memory-limit). They were loaded again: what their "
+        b"functions had kept in variables is gone.",
+    )
+    engine = interpreting_functions(call)
+    if not engine.machine.make_room(more_bytes):
+        raise CommandError("ERR not enough memory")
+    return engine

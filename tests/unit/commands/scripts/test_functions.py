@@ -69,3 +69,24 @@ def test_list_and_stats(rig: Rig) -> None:
     assert stats[b"running_script"] is None
     assert stats[b"engines"] == {b"LUA": {b"libraries_count": 1, b"functions_count": 2}}
     assert isinstance(rig.say("FUNCTION HELP"), list) and "NOTBUSY" in rig.error("FUNCTION KILL")
+
+
+HOARD = b"""#!lua name=hoard
+local kept = {}
+redis.register_function('keep', function(keys, argv)
+  kept[#kept + 1] = string.rep(argv[1], 3000000)
+  return #kept
+end)
+"""
+
+
+def test_a_full_interpreter_is_replaced_and_has_all_libraries() -> None:
+    """What a function has kept is gone then, as after a restart; every library still answers."""
+    rig = Rig(lua_memory_limit=16 << 20)
+    rig.run("FUNCTION", "LOAD", LIBRARY)
+    rig.run("FUNCTION", "LOAD", HOARD)
+    first = rig.node.scripts.functions_interpreter
+    counts = [rig.run("FCALL", "keep", 0, f"{number}") for number in range(6)]
+    assert counts[:2] == [1, 2] and counts.count(1) > 1
+    assert rig.node.scripts.functions_interpreter is not first
+    assert rig.run("FCALL", "incr", 1, "a", 5) == 5
