@@ -98,7 +98,7 @@ class IoRedis(Client):
 
     def __init__(self, sentinels: list[Sentinel]) -> None:
         super().__init__()
-        executable, modules = finder.node_clients()
+        executable, modules = finder.node_packages()
         command = [str(executable), str(SCRIPT), *(str(sentinel.port) for sentinel in sentinels)]
         self._process = subprocess.Popen(
             command,

@@ -249,7 +249,7 @@ def test_redis_benchmark_defaults(node: Node, depth: int) -> None:
 
 def test_node_redis(node: Node, tmp_path: Path) -> None:
     """node-redis: RESP2 and RESP3, a pipeline, a transaction, pub/sub, a scan."""
-    executable, modules = finder.node_clients()
+    executable, modules = finder.node_packages()
     script = Path(__file__).with_name("node_redis_client.js")
     done = subprocess.run(
         [str(executable), str(script), str(node.port)],

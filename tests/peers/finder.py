@@ -68,8 +68,37 @@ PEERS: Final[dict[str, Peer]] = {
 TOOLS: Final = ("redis-cli", "redis-benchmark", "redis-check-rdb", "redis-check-aof")
 """Redis 7.0's tools: with every kind of server the same ones, so that a difference is the server's."""
 
-NODE_CLIENTS: Final = {"redis": "redis@5", "ioredis": "ioredis@5"}
-"""Client libraries for Node.js: folder in node_modules, and what npm installs."""
+NODE_PACKAGES: Final = {
+    "redis": "redis@5",
+    "ioredis": "ioredis@5",
+    "bullmq": "bullmq@6.7.0",
+    "@socket.io/redis-adapter": "@socket.io/redis-adapter@8.3.0",
+    "socket.io": "socket.io@4.8.4",
+    "socket.io-client": "socket.io-client@4.8.4",
+    "connect-redis": "connect-redis@9.0.0",
+    "express": "express@5.3.0",
+    "express-session": "express-session@1.19.0",
+}
+"""Client libraries and software for Node.js: folder in node_modules, and what npm installs."""
+
+SOFTWARE: Final = {
+    "software": (
+        "aiocache==0.12.3",
+        "celery[redis]==5.7.0",
+        "django-redis==7.0.0",
+        "django==5.2.19",
+        "dramatiq[redis]==2.2.1",
+        "flask-caching==2.5.1",
+        "flask==3.1.3",
+        "huey==3.5.4",
+        "packaging>=24",
+        "redis==8.1.0",
+        "rq-scheduler==0.14.0",
+        "rq==3.0.0",
+    ),
+    "arq": ("arq==0.28.0", "redis==5.3.1"),
+}
+"""Software in Python that lives on a Redis, by the environment it is installed into: arq takes an older redis-py."""
 
 LEAST_JAVA: Final = 17
 
@@ -105,8 +134,8 @@ def tool(name: str) -> Path:
 
 
 @functools.cache
-def node_clients() -> tuple[Path, Path]:
-    """The Node.js executable and the folder of node_modules that holds NODE_CLIENTS, from npm."""
+def node_packages() -> tuple[Path, Path]:
+    """The Node.js executable and the folder of node_modules that holds NODE_PACKAGES, from npm."""
     with _locked():
         if not (shutil.which("node") and shutil.which("npm")):
             debian.install(["nodejs", "npm"])
@@ -114,7 +143,7 @@ def node_clients() -> tuple[Path, Path]:
         if node is None or npm is None:
             raise PeerMissing("node and npm are installed, but not in PATH")
         modules = PEERS_DIR / "node" / "node_modules"
-        missing = [each for name, each in NODE_CLIENTS.items() if not (modules / name / "package.json").exists()]
+        missing = [each for name, each in NODE_PACKAGES.items() if not (modules / name / "package.json").exists()]
         if missing:
             modules.parent.mkdir(parents=True, exist_ok=True)
             command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(modules.parent), *missing]
@@ -122,6 +151,29 @@ def node_clients() -> tuple[Path, Path]:
             if done.returncode:
                 raise PeerMissing(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
         return Path(node), modules
+
+
+@functools.cache
+def software(environment: str) -> Path:
+    """The Python of an environment of its own that holds what SOFTWARE says, with pip's packages.
+
+    Raises PeerMissing when it cannot be had, KeyError for another environment.
+    """
+    wanted = SOFTWARE[environment]
+    folder = PEERS_DIR / environment
+    python, stamp = folder / "bin" / "python", folder / "installed"
+    with _locked():
+        if not (stamp.exists() and stamp.read_text() == "\n".join(wanted)):
+            shutil.rmtree(folder, ignore_errors=True)
+            for command in (
+                [sys.executable, "-m", "venv", str(folder)],
+                [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *wanted],
+            ):
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    raise PeerMissing(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+            stamp.write_text("\n".join(wanted))
+    return python
 
 
 @functools.cache
@@ -280,7 +332,8 @@ def main() -> None:
     wanted: dict[str, Callable[[], object]] = {
         **{kind: lambda kind=kind: f"{version(kind):10} {server(kind)}" for kind in PEERS},  # type: ignore[misc]
         **{name: lambda name=name: tool(name) for name in TOOLS},  # type: ignore[misc]
-        **{name: lambda name=name: node_clients()[1] / name for name in NODE_CLIENTS},  # type: ignore[misc]
+        **{name: lambda name=name: node_packages()[1] / name for name in NODE_PACKAGES},  # type: ignore[misc]
+        **{name: lambda name=name: software(name) for name in SOFTWARE},  # type: ignore[misc]
         "java": java,
         "postgresql": postgres,
     }
