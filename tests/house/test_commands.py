@@ -16,12 +16,8 @@ from pyrepl.commands.engine.table import Command
 from tests.peers.lab import Lab, Node
 from tests.unit.commands.rig import full_table
 
-UNUSED_FLAGS = {"allow_busy", "no_async_loading", "no_mandatory_keys", "asking"}
-"""Flags of Redis that decide nothing here: about scripts that run too long, loads that keep serving, key checks, slots
-of a cluster."""
-
-OWN_FLAGS = {"may_replicate"}
-"""Redis has it too, and does not show it."""
+SHOWN_ALONE = {"no_async_loading", "asking"}
+"""Flags that decide nothing here: `describe/shown.py` has them, and test_command_info compares them."""
 
 OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append", "position", "list")}
 """Commands that no real server has."""
@@ -88,7 +84,7 @@ def rows() -> list[Command]:
 
 
 def ours(row: Command) -> Real:
-    flags = frozenset(row.flag_names()) - OWN_FLAGS
+    flags = frozenset(row.flag_names())
     return Real(row.arity, flags, (row.keys.first, row.keys.last, row.keys.step), row.group, row.since)
 
 
@@ -105,7 +101,7 @@ def test_each_row_agrees_with_a_real_server(real: tuple[dict[str, Real], ...]) -
         for field in Real._fields:
             wanted = [getattr(other, field) for other in known]
             if field == "flags":
-                wanted = [flags - UNUSED_FLAGS for flags in wanted]
+                wanted = [flags - SHOWN_ALONE for flags in wanted]
             if getattr(ours(row), field) not in wanted:
                 differences.append(f"{row.wire_name}: {field} is {getattr(ours(row), field)}, theirs {wanted}")
     assert differences == []

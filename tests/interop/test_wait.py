@@ -106,3 +106,18 @@ def test_password_at_both_ends(lab: Lab, kind: str) -> None:
     assert not wrong.link_is_up()
     for node in (replica, wrong):
         assert not any(secret in node.log() for secret in ("correct-horse", "battery-staple", "another"))
+
+
+def test_in_a_script_and_in_a_transaction_nobody_waits(lab: Lab) -> None:
+    """Both answer at once what is acknowledged now, as in Redis 8.2; before 7.2 scripts were refused WAIT."""
+    replies = []
+    for node in (lab.start("pyrepl"), lab.start("redis8")):
+        script = (
+            "return {redis.call('WAIT', 5, 0), redis.call('WAITAOF', 0, 5, 0), redis.pcall('WAITAOF', 1, 0, 0).err}"
+        )
+        found = [node.call("EVAL", script, 0)]
+        node.call("MULTI")
+        node.call("WAIT", 5, 0)
+        node.call("WAITAOF", 0, 5, 0)
+        replies.append([*found, node.call("EXEC")])
+    assert replies[0] == replies[1]

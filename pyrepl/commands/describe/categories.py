@@ -72,8 +72,8 @@ _ADMIN: Final = frozenset({"LASTSAVE", "ROLE"})
 _KEYSPACE: Final = frozenset(
     {"DBSIZE", "FLUSHALL", "FLUSHDB", "SWAPDB", "RESTORE-ASKING", "TRIMSLOTS", "CLUSTERSCAN", "CLUSTER|FLUSHSLOT"}
 )
-_NOT_KEYSPACE: Final = frozenset({"WAIT", "SORT", "SORT_RO"})
-_CONNECTION: Final = frozenset({"COMMAND", "WAIT", "ASKING", "READONLY", "READWRITE"})
+_NOT_KEYSPACE: Final = frozenset({"WAIT", "WAITAOF", "SORT", "SORT_RO"})
+_CONNECTION: Final = frozenset({"COMMAND", "WAIT", "WAITAOF", "ASKING", "READONLY", "READWRITE"})
 _OF_SORT: Final = frozenset({"set", "sortedset", "list"})
 
 
@@ -85,7 +85,7 @@ def categories(row: Command, *, has_children: bool = False) -> list[str]:
     found = {"fast" if row.flags & FAST else "slow"}
     for flag, names in (
         (WRITE, ("write",)),
-        (READONLY, ("read",)),
+        (0 if row.group == "scripting" else READONLY, ("read",)),
         (ADMIN, ("admin", "dangerous")),
         (PUBSUB, ("pubsub",)),
         (BLOCKING, ("blocking",)),

@@ -12,6 +12,7 @@ from typing import Final, final
 
 from pyrepl.commands.describe.categories import categories
 from pyrepl.commands.describe.key_specs import KeySpec, named_specs, specs_of
+from pyrepl.commands.describe.shown import SHOWN_FLAGS, TIPS
 from pyrepl.commands.describe.syntax import SYNTAX
 from pyrepl.commands.describe.syntax_tree import Argument, parse_syntax
 from pyrepl.commands.engine.table import MOVABLE_KEYS, Command, Table
@@ -59,8 +60,9 @@ def info_of(row: Command, catalogue: Catalogue, proto: int) -> list[Reply]:
     """The ten elements that COMMAND INFO answers for a row; the last one holds those of its subcommands."""
     children = catalogue.children(row)
     words = row.flag_names()
-    if row.keys.of is not None and not row.flags & MOVABLE_KEYS:
+    if row.keys.of is not None and not row.keys.is_empty and not row.flags & MOVABLE_KEYS:
         words.append("movablekeys")
+    words += SHOWN_FLAGS.get(row.name, ())
     return [
         row.wire_name.encode(),
         row.arity,
@@ -69,7 +71,7 @@ def info_of(row: Command, catalogue: Catalogue, proto: int) -> list[Reply]:
         row.keys.last,
         row.keys.step,
         word_set([f"@{name}" for name in categories(row, has_children=bool(children))], proto),
-        word_set([], proto),
+        as_set([tip.encode() for tip in TIPS.get(row.name, ())], proto),
         key_specs(row, proto),
         as_set([info_of(child, catalogue, proto) for child in children], proto),
     ]

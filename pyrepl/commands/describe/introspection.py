@@ -18,7 +18,13 @@ from pyrepl.commands.describe.key_specs import ends_before_a_key, keys_with_flag
 from pyrepl.commands.engine.arguments import syntax_error
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.renaming import renamed_table
-from pyrepl.commands.engine.table import LOADING, STALE, Command, command
+from pyrepl.commands.engine.table import (
+    LOADING,
+    NO_MANDATORY_KEYS,
+    STALE,
+    Command,
+    command,
+)
 from pyrepl.commands.families import LISTED
 from pyrepl.commands.node import slowlog
 from pyrepl.errors import CommandError
@@ -118,9 +124,7 @@ def _key_positions(call: Call, argv: tuple[bytes, ...]) -> tuple[Command, list[i
     if row.why_not_arity(len(argv)) is not None:
         raise CommandError("ERR Invalid number of arguments specified for command")
     positions = row.keys.positions(list(argv))
-    # Scripts need no keys (no_mandatory_keys).
-    needs_keys = row.group != "scripting"
-    if (not positions and needs_keys) or ends_before_a_key(row, len(argv)):
+    if (not positions and not row.flags & NO_MANDATORY_KEYS) or ends_before_a_key(row, len(argv)):
         raise CommandError("ERR Invalid arguments specified for command")
     return row, positions
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from pyrepl.commands.engine.table import (
+    ALLOW_BUSY,
     DENYOOM,
     LOADING,
     MAY_REPLICATE,
@@ -40,11 +41,6 @@ MISCONF_AOF: Final = "MISCONF Errors writing to the AOF file: "
 REPLICA_NO_DATA: Final = "ERR Replica can't interact with the keyspace"
 BUSY_SCRIPT: Final = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
 BUSY_FUNCTION: Final = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
-_ALLOWED_WHILE_BUSY: Final = frozenset(
-    {"AUTH", "HELLO", "QUIT", "RESET", "MULTI", "DISCARD", "WATCH", "UNWATCH", "REPLCONF", "SHUTDOWN"}
-    | {"SCRIPT|KILL", "FUNCTION|KILL", "FUNCTION|STATS"}
-)
-"""Commands with Redis's flag allow_busy."""
 _SCRIPTS_BLOCKED: Final = (
     "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. Writable "
     "scripts are blocked. Use 'no-writes' flag for read only scripts."
@@ -93,7 +89,7 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
         if node.is_loading and not flags & LOADING:
             return LOADING_TEXT
         running = node.scripts.running
-        if running is not None and row.name not in _ALLOWED_WHILE_BUSY:
+        if running is not None and not flags & ALLOW_BUSY:
             return BUSY_SCRIPT if running.is_eval else BUSY_FUNCTION
         if running is not None and row.name == "SHUTDOWN" and [word.upper() for word in argv[1:]] != [b"NOSAVE"]:
             return BUSY_SCRIPT if running.is_eval else BUSY_FUNCTION

@@ -56,6 +56,10 @@ ARBITRARY_KEYS: Final = 1 << 17
 are propagated one by one (Redis 7.2, TOUCHES_ARBITRARY_KEYS, which COMMAND does not show)."""
 IN_STREAM: Final = 1 << 18
 """May stand in a master's stream although it writes no key (SELECT, PING, MULTI)."""
+ALLOW_BUSY: Final = 1 << 19
+"""Allowed while a script runs for longer than busy-reply-threshold."""
+NO_MANDATORY_KEYS: Final = 1 << 20
+"""It may be called without any key, so COMMAND GETKEYS answers an empty list and no error."""
 STREAM_HOLDS: Final = WRITE | MAY_REPLICATE | IN_STREAM
 """Commands that a replication stream and an append-only file may hold. No correct master sends other commands, so they
 are not executed."""
@@ -74,11 +78,13 @@ FLAG_NAMES: Final[tuple[tuple[int, str], ...]] = (
     (NO_SLOWLOG, "skip_slowlog"),
     (FAST, "fast"),
     (NO_AUTH, "no_auth"),
-    (MAY_REPLICATE, "may_replicate"),
+    (NO_MANDATORY_KEYS, "no_mandatory_keys"),
     (NO_MULTI, "no_multi"),
+    (ALLOW_BUSY, "allow_busy"),
     (MOVABLE_KEYS, "movablekeys"),
 )
-"""Redis's spelling of each flag, in the order COMMAND prints them."""
+"""Redis's spelling of each flag that COMMAND prints, in its order. Those that decide nothing here are in
+`describe/shown.py`."""
 
 KeysOf = Callable[[list[bytes]], list[int]]
 """Returns the positions of the keys in a whole command; for commands whose arguments decide where the keys stand."""

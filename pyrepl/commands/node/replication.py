@@ -17,7 +17,18 @@ from pyrepl.commands.engine.arguments import (
 )
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.effects import AbortFailover, Failover, HurryLink, Promote, Replconf, ReplicaOf, Sync, Wait
-from pyrepl.commands.engine.table import ADMIN, FAST, IN_STREAM, LOADING, NO_MULTI, NOSCRIPT, STALE, command
+from pyrepl.commands.engine.table import (
+    ADMIN,
+    ALLOW_BUSY,
+    BLOCKING,
+    FAST,
+    IN_STREAM,
+    LOADING,
+    NO_MULTI,
+    NOSCRIPT,
+    STALE,
+    command,
+)
 from pyrepl.errors import CommandError
 from pyrepl.replication.events import SessionState
 from pyrepl.replication.failover import ALREADY, FailoverState
@@ -93,7 +104,7 @@ def slaveof(call: Call, host: bytes, port: bytes) -> ReplicaOf | Promote | Hurry
     return _replicaof(call, host, port)
 
 
-@command("WAIT", arity=3, flags=NOSCRIPT, group="generic", since="3.0.0")
+@command("WAIT", arity=3, flags=BLOCKING, group="generic", since="3.0.0")
 def wait(call: Call, replicas: bytes, timeout: bytes) -> Wait | int:
     """Wait until so many replicas have what this connection wrote, for so many ms at most; how many have it"""
     replication = call.node.replication
@@ -107,7 +118,13 @@ def wait(call: Call, replicas: bytes, timeout: bytes) -> Wait | int:
     return Wait(wanted, timeout_ms)
 
 
-@command("REPLCONF", arity=-1, flags=ADMIN | NOSCRIPT | LOADING | STALE | IN_STREAM, group="server", since="3.0.0")
+@command(
+    "REPLCONF",
+    arity=-1,
+    flags=ADMIN | NOSCRIPT | LOADING | STALE | IN_STREAM | ALLOW_BUSY,
+    group="server",
+    since="3.0.0",
+)
 def replconf(call: Call, *words: bytes) -> Replconf | Simple:
     """Tell a master about the replica that sends it; for replicas alone"""
     if len(words) % 2:

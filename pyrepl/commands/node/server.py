@@ -11,7 +11,16 @@ from typing import Final
 from pyrepl.commands.engine.arguments import syntax_error
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.effects import AbortShutdown, BgSave, Save, SaveMode, ScheduleBgSave, Shutdown
-from pyrepl.commands.engine.table import ADMIN, FAST, LOADING, NO_MULTI, NOSCRIPT, STALE, command
+from pyrepl.commands.engine.table import (
+    ADMIN,
+    ALLOW_BUSY,
+    FAST,
+    LOADING,
+    NO_MULTI,
+    NOSCRIPT,
+    STALE,
+    command,
+)
 from pyrepl.errors import CommandError
 from pyrepl.observability.info.report import info_text
 from pyrepl.resp.reply import OK, Simple, Verbatim
@@ -56,7 +65,7 @@ def bgsave(call: Call, *options: bytes) -> BgSave | ScheduleBgSave:
     return ScheduleBgSave() if call.is_nested else BgSave()
 
 
-@command("SHUTDOWN", arity=-1, flags=_ADMIN | NO_MULTI, group="server")
+@command("SHUTDOWN", arity=-1, flags=_ADMIN | NO_MULTI | ALLOW_BUSY, group="server")
 def shutdown(call: Call, *options: bytes) -> Shutdown | AbortShutdown:
     """End the process, after the replicas have caught up and, if save points are set, a snapshot is written"""
     words = [word.upper() for word in options]

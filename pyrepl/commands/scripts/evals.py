@@ -14,6 +14,7 @@ from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.table import (
     MAY_REPLICATE,
     MOVABLE_KEYS,
+    NO_MANDATORY_KEYS,
     NO_MONITOR,
     NOSCRIPT,
     READONLY,
@@ -28,7 +29,7 @@ from pyrepl.resp.reply import Reply
 from pyrepl.scripting.shebang import ShebangError, read_script
 
 NOSCRIPT_TEXT: Final = "NOSCRIPT No matching script. Please use EVAL."
-_FLAGS: Final = NOSCRIPT | STALE | NO_MONITOR | MOVABLE_KEYS
+_FLAGS: Final = NOSCRIPT | STALE | NO_MONITOR | MOVABLE_KEYS | NO_MANDATORY_KEYS
 _KEYS: Final = numkeys_at(2)
 _SHA_BYTES: Final = 40
 

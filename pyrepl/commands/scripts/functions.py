@@ -11,10 +11,12 @@ from pyrepl.commands.describe.help import help_reply
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.gates import BUSY_SCRIPT
 from pyrepl.commands.engine.table import (
+    ALLOW_BUSY,
     DENYOOM,
     LOADING,
     MAY_REPLICATE,
     MOVABLE_KEYS,
+    NO_MANDATORY_KEYS,
     NO_MONITOR,
     NOSCRIPT,
     READONLY,
@@ -37,7 +39,7 @@ from pyrepl.scripting.shebang import FLAGS
 from pyrepl.words import to_text
 
 _KEYS: Final = numkeys_at(2)
-_CALL_FLAGS: Final = NOSCRIPT | STALE | NO_MONITOR | MOVABLE_KEYS
+_CALL_FLAGS: Final = NOSCRIPT | STALE | NO_MONITOR | MOVABLE_KEYS | NO_MANDATORY_KEYS
 _POLICIES: Final = (b"FLUSH", b"APPEND", b"REPLACE")
 _HELP: Final = (
     "DELETE <library-name>",
@@ -138,7 +140,7 @@ def _function(function: Function) -> dict[Reply, Reply]:
     return {b"name": function.name, b"description": function.description, b"flags": flags}
 
 
-@command("FUNCTION|STATS", arity=2, flags=NOSCRIPT, group="scripting", since="7.0.0")
+@command("FUNCTION|STATS", arity=2, flags=NOSCRIPT | ALLOW_BUSY, group="scripting", since="7.0.0")
 def function_stats(call: Call) -> dict[Reply, Reply]:
     """Describe the function that runs, and count libraries and functions"""
     running = call.node.scripts.running
@@ -158,7 +160,7 @@ def function_stats(call: Call) -> dict[Reply, Reply]:
     return {b"running_script": shown, b"engines": {b"LUA": counts}}
 
 
-@command("FUNCTION|KILL", arity=2, flags=NOSCRIPT, group="scripting", since="7.0.0")
+@command("FUNCTION|KILL", arity=2, flags=NOSCRIPT | ALLOW_BUSY, group="scripting", since="7.0.0")
 def function_kill(call: Call) -> Simple:
     """End the function that runs"""
     return kill(call.node, is_eval=False, busy_text=BUSY_SCRIPT)

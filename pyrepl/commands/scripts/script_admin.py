@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from pyrepl.commands.describe.help import help_reply
 from pyrepl.commands.engine.call import Call
-from pyrepl.commands.engine.table import LOADING, NOSCRIPT, STALE, command, container
+from pyrepl.commands.engine.table import (
+    ALLOW_BUSY,
+    LOADING,
+    NOSCRIPT,
+    STALE,
+    command,
+    container,
+)
 from pyrepl.commands.scripts.evals import NOSCRIPT_TEXT, script_of
 from pyrepl.errors import CommandError
 from pyrepl.node.node import Node
@@ -87,7 +94,7 @@ def script_flush(call: Call, *mode: bytes) -> Simple:
     return OK
 
 
-@command("SCRIPT|KILL", arity=2, flags=NOSCRIPT, group="scripting", since="2.6.0")
+@command("SCRIPT|KILL", arity=2, flags=NOSCRIPT | ALLOW_BUSY, group="scripting", since="2.6.0")
 def script_kill(call: Call) -> Simple:
     """End the Lua script that runs"""
     return kill(

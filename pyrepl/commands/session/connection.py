@@ -9,7 +9,17 @@ from typing import Final
 
 from pyrepl.commands.engine.arguments import database_argument, ranged_integer_argument
 from pyrepl.commands.engine.call import Call
-from pyrepl.commands.engine.table import FAST, IN_STREAM, LOADING, NO_AUTH, NOSCRIPT, NOW_IN_MULTI, STALE, command
+from pyrepl.commands.engine.table import (
+    ALLOW_BUSY,
+    FAST,
+    IN_STREAM,
+    LOADING,
+    NO_AUTH,
+    NOSCRIPT,
+    NOW_IN_MULTI,
+    STALE,
+    command,
+)
 from pyrepl.commands.session.transactions import discard_queue
 from pyrepl.errors import CommandError
 from pyrepl.identity import DEFAULT_USER
@@ -28,7 +38,7 @@ HELLO_NEEDS_AUTH: Final = (
     "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
     "option can be used to authenticate the client and select the RESP protocol version at the same time"
 )
-_BEFORE_AUTH: Final = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH
+_BEFORE_AUTH: Final = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY
 """The flags of commands that a client may send before it has authenticated."""
 
 

@@ -20,6 +20,7 @@ from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.nested import run_queue
 from pyrepl.commands.engine.table import (
     ALL_ARGS,
+    ALLOW_BUSY,
     FAST,
     IN_STREAM,
     LOADING,
@@ -158,7 +159,7 @@ def _missing_key_watch(client: Client, db: Database, key: bytes) -> MissingKeyWa
 @command(
     "MULTI",
     arity=1,
-    flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI | IN_STREAM,
+    flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI | IN_STREAM | ALLOW_BUSY,
     group="transactions",
     since="1.2.0",
 )
@@ -192,7 +193,11 @@ def exec_(call: Call) -> list[Reply] | NullArray:
 
 
 @command(
-    "DISCARD", arity=1, flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI, group="transactions", since="2.0.0"
+    "DISCARD",
+    arity=1,
+    flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI | ALLOW_BUSY,
+    group="transactions",
+    since="2.0.0",
 )
 def discard(call: Call) -> Simple:
     """Drop the commands queued since MULTI and the watched keys"""
@@ -205,7 +210,7 @@ def discard(call: Call) -> Simple:
 @command(
     "WATCH",
     arity=-2,
-    flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI,
+    flags=NOSCRIPT | LOADING | STALE | FAST | NOW_IN_MULTI | ALLOW_BUSY,
     keys=ALL_ARGS,
     group="transactions",
     since="2.2.0",
@@ -221,7 +226,7 @@ def watch_(call: Call, *keys: bytes) -> Simple:
     return OK
 
 
-@command("UNWATCH", arity=1, flags=NOSCRIPT | LOADING | STALE | FAST, group="transactions", since="2.2.0")
+@command("UNWATCH", arity=1, flags=NOSCRIPT | LOADING | STALE | FAST | ALLOW_BUSY, group="transactions", since="2.2.0")
 def unwatch_(call: Call) -> Simple:
     """Forget all watched keys"""
     unwatch(call.client, call.keyspace)

@@ -59,7 +59,7 @@ class TestInfo:
             ("client", ["@slow"]),
             ("info", ["@slow", "@dangerous"]),
             ("lastsave", ["@admin", "@fast", "@dangerous"]),
-            ("wait", ["@slow", "@connection"]),
+            ("wait", ["@slow", "@blocking", "@connection"]),
             ("command", ["@slow", "@connection"]),
             ("role", ["@admin", "@fast", "@dangerous"]),
             ("dbsize", ["@keyspace", "@read", "@fast"]),
@@ -70,7 +70,7 @@ class TestInfo:
         ],
     )
     def test_categories(self, rig: Rig, name: str, categories: list[str]) -> None:
-        """As COMMAND INFO of redis-server 7.0.15 shows them."""
+        """As COMMAND INFO of Redis 8.2 shows them."""
         assert words(info(rig, name)[6]) == categories
 
     def test_movable_keys(self, rig: Rig) -> None:
