@@ -60,7 +60,7 @@ class Pair(NamedTuple):
 def run(lab: Lab, pair: Pair, scale: int, dumps: Path) -> None:
     """The whole story above. Raises AssertionError (or a kind of it) at the first thing that is not so."""
     master = start_master(lab, pair, scale, dumps)
-    with load(master, scale, pair.field_ttl, newest=pair.newest) as writer:
+    with load(master, scale, pair.field_ttl, newest=pair.newest, scripts=True) as writer:
         replica = start_replica(lab, pair, master)
         replica.wait_link_up()
         assert master.stat("sync_full") == 1, "the first sync took more than one full resync"
@@ -68,7 +68,7 @@ def run(lab: Lab, pair: Pair, scale: int, dumps: Path) -> None:
     compare.settle(master, replica, field_ttl=pair.field_ttl)
     compare.assert_equal(master, replica)
 
-    with load(master, scale // 4, pair.field_ttl, seed=2, newest=pair.newest) as writer:
+    with load(master, scale // 4, pair.field_ttl, seed=2, newest=pair.newest, scripts=True) as writer:
         cut_and_heal(master, replica, at=master, kind="replica")
         cut_and_heal(master, replica, at=replica, kind="master")
         go_on(master, writer)
@@ -109,13 +109,14 @@ def load(
     seed: int = 1,
     without: frozenset[str] = frozenset(),
     newest: bool = False,
+    scripts: bool = False,
 ) -> Iterator[Writer]:
     """Within it, redis-benchmark and the mixed writer write to the master; after it, both have ended well."""
     command = [finder.tool("redis-benchmark"), "-h", HOST, "-p", master.port, "-t", BENCHMARK_TESTS]
     command += ["-n", scale // 4, "-r", 1000, "-P", 8, "-c", 10, "-d", 30, "-q"]
     benchmark = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        with Writer(master, seed, field_ttl=field_ttl, newest=newest, without=without) as writer:
+        with Writer(master, seed, field_ttl=field_ttl, newest=newest, scripts=scripts, without=without) as writer:
             yield writer
             output, _ = benchmark.communicate(timeout=300)
         assert benchmark.returncode == 0, output

@@ -78,13 +78,30 @@ def assert_equal(one: Node, other: Node) -> None:
     Equal contents with unequal digests are a difference too, where both digests follow one rule.
     """
     digests = digest(one), digest(other)
-    found = differences(one, other)
+    found = differences(one, other) + _function_differences(one, other)
     if found:
         raise AssertionError(
             f"{one.name} and {other.name} differ in {len(found)} keys (digests {digests}):\n" + "\n".join(found[:SHOWN])
         )
     if digests[0] != digests[1] and _same_rule(one, other):
         raise AssertionError(f"the walk finds {one.name} and {other.name} equal, their digests are not: {digests}")
+
+
+def _function_differences(one: Node, other: Node) -> list[str]:
+    """One line for every library that is not the same on both."""
+    first, second = _libraries(one), _libraries(other)
+    names = sorted(first.keys() | second.keys())
+    return [
+        f"library {name!r}: {first.get(name)!r} / {second.get(name)!r}"
+        for name in names
+        if first.get(name) != second.get(name)
+    ]
+
+
+def _libraries(node: Node) -> dict[bytes, bytes]:
+    """The text of each library, by its name."""
+    rows = [dict(zip(row[::2], row[1::2], strict=True)) for row in node.call("FUNCTION", "LIST", "WITHCODE")]
+    return {row[b"library_name"]: row[b"library_code"] for row in rows}
 
 
 def _same_rule(one: Node, other: Node) -> bool:

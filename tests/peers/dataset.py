@@ -4,7 +4,7 @@
 about that many keys; the shapes (what an encoding needs to appear) stay the same at any scale above 1,000. The
 encodings named here are those of Redis 7.0 and later: int, embstr, raw; quicklist and listpack; intset, listpack and
 hashtable sets; listpack and hashtable hashes; listpack and skiplist sorted sets; streams with groups, consumers and
-pending entries.
+pending entries; HyperLogLogs, sparse and dense; places (geo); two libraries of functions.
 
 Times to live are hours away, so that nothing expires between two looks at it.
 """
@@ -27,6 +27,8 @@ FULL: Final = 200_000
 BATCH: Final = 500
 HOURS_MS: Final = 3_600_000
 DATABASES: Final = (0, 1, 15)
+LIBRARIES: Final = ("counters", "queues")
+"""The libraries of functions. Each has a function of its own name, which adds its second argument to a number."""
 
 SHARES: Final[dict[str, float]] = {
     "strings": 0.60,
@@ -62,6 +64,9 @@ def commands(scale: int, seed: int = 1, field_ttl: bool = False, exact_scores: b
             if rng.random() < 0.15:
                 yield database, ("PEXPIRE", key, rng.randrange(1, 100) * HOURS_MS + rng.randrange(1000))
     yield from ((0, command) for command in _odd_ones(rng))
+    yield from ((0, command) for command in _hyperloglogs(rng, max(10, scale // 1000)))
+    yield from ((0, command) for command in _places(rng, max(10, scale // 1000)))
+    yield from ((0, ("FUNCTION", "LOAD", "REPLACE", library(name, 1))) for name in LIBRARIES)
     if field_ttl:
         yield from ((0, command) for command in _field_ttls(rng, max(10, scale // 500)))
     if not exact_scores:
@@ -227,6 +232,32 @@ def _odd_ones(rng: random.Random) -> Iterator[Command]:
     yield "XDEL", "stream:emptied", "5-1"
     yield "XGROUP", "CREATE", "stream:created", "g", "$", "MKSTREAM"
     yield "XGROUP", "CREATECONSUMER", "stream:created", "g", "nobody yet"
+
+
+def library(name: str, version: int) -> str:
+    """The text of a library: `FCALL name 1 key number`."""
+    return (
+        f"#!lua name={name}\n-- version {version}\n"
+        f"redis.register_function('{name}', function(keys, argv) return redis.call('INCRBY', keys[1], argv[1]) end)\n"
+    )
+
+
+def _hyperloglogs(rng: random.Random, count: int) -> Iterator[Command]:
+    """Of a few elements (sparse), of thousands (dense), with a cardinality that is kept and one that is not."""
+    for index in range(count):
+        key = f"hyperloglog:{index}"
+        for _ in range(12 if index % 5 == 0 else 1):
+            yield "PFADD", key, *[rng.randrange(10**9) for _ in range(rng.randrange(1, 400))]
+        if index % 2:
+            yield "PFCOUNT", key
+    yield "PFADD", "hyperloglog:empty"
+    yield "PFMERGE", "hyperloglog:merged", *[f"hyperloglog:{index}" for index in range(count)]
+
+
+def _places(rng: random.Random, count: int) -> Iterator[Command]:
+    for index in range(count):
+        places = [(rng.uniform(-180, 180), rng.uniform(-85, 85), f"place:{number}") for number in range(index % 20 + 1)]
+        yield "GEOADD", f"places:{index}", *[word for place in places for word in place]
 
 
 def _field_ttls(rng: random.Random, count: int) -> Iterator[Command]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Final, Self
 
+from tests.peers.dataset import LIBRARIES, library
 from tests.peers.lab import Node
 from tests.peers.wire import ErrorReply, Word
 
@@ -42,8 +43,8 @@ WRITTEN_GROUPS: Final = b"w:group:"
 class Writer:
     """A thread that writes until told to stop. Used as `with Writer(node): ...` or by start and stop.
 
-    `field_ttl` adds commands of Redis 7.4 and later on hashes, `newest` those of 8.4 and 8.6; `without` names commands
-    to leave out.
+    `field_ttl` adds commands of Redis 7.4 and later on hashes, `newest` those of 8.4 and 8.6, `scripts` those of
+    scripts, functions, HyperLogLogs and places, and blocking ones; `without` names commands to leave out.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Writer:
         per_second: int = 4000,
         field_ttl: bool = False,
         newest: bool = False,
+        scripts: bool = False,
         without: frozenset[str] = frozenset(),
     ) -> None:
         self.written = 0
@@ -61,6 +63,7 @@ class Writer:
         self._per_second = per_second
         self._without = without
         self._moves = [*_MOVES, *(_FIELD_TTL_MOVES if field_ttl else ()), *(_NEWEST_MOVES if newest else ())]
+        self._moves += _SCRIPT_MOVES if scripts else ()
         self._stopped = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
@@ -152,6 +155,16 @@ def _short(rng: random.Random) -> int:
 
 def _long(rng: random.Random) -> int:
     return rng.randrange(100_000, 1_000_000)
+
+
+def _function(rng: random.Random) -> Command:
+    """Load a library anew, with a text that is another each time."""
+    return "FUNCTION", "LOAD", "REPLACE", library(rng.choice(LIBRARIES), rng.randrange(1000))
+
+
+def _hyperloglog(rng: random.Random) -> str:
+    """A key that is never of another type: how a spoilt HyperLogLog is changed is not the same in all servers."""
+    return f"w:p:{rng.randrange(6)}"
 
 
 _MOVES: Final[tuple[Callable[[random.Random], Command], ...]] = (
@@ -269,4 +282,27 @@ _NEWEST_MOVES: Final[tuple[Callable[[random.Random], Command], ...]] = (
     lambda r: ("XADD", _key(r, "x", 8), "IDMP", r.choice("pq"), f"id:{r.randrange(200)}", "*", "field", _value(r)),
     lambda r: ("XADD", _key(r, "x", 8), "IDMPAUTO", "auto", "MAXLEN", 300, "*", "n", r.randrange(40)),
     lambda r: ("XCFGSET", _key(r, "x", 8), "IDMP-MAXSIZE", r.randrange(20, 90)),
+)
+
+_INCREMENT: Final = """local n = redis.call('INCR', KEYS[1])
+redis.call('RPUSH', KEYS[2], n)
+redis.call('PEXPIRE', KEYS[2], 500000)
+return n"""
+
+_SCRIPT_MOVES: Final[tuple[Callable[[random.Random], Command], ...]] = (
+    lambda r: ("EVAL", _INCREMENT, 2, f"w:count:{r.randrange(10)}", f"w:lua:{r.randrange(5)}"),
+    lambda r: ("EVAL", "return redis.call('SPOP', KEYS[1], 2)", 1, _key(r, "t")),
+    lambda r: ("FCALL", r.choice(LIBRARIES), 1, f"w:count:{r.randrange(10)}", r.randrange(-9, 99)),
+    _function,
+    lambda r: ("PFADD", _hyperloglog(r), *[r.randrange(10**6) for _ in range(r.randrange(1, 200))]),
+    lambda r: ("PFCOUNT", _hyperloglog(r)),
+    lambda r: ("PFMERGE", _hyperloglog(r), _hyperloglog(r), _hyperloglog(r)),
+    lambda r: ("GEOADD", _key(r, "z"), r.uniform(-180, 180), r.uniform(-85, 85), _field(r)),
+    lambda r: ("GEOSEARCHSTORE", "w:places", "w:z:1", "FROMLONLAT", 0, 0, "BYRADIUS", 20000, "km"),
+    lambda r: ("BLPOP", _key(r, "l"), _key(r, "l"), 0.001),
+    lambda r: ("BRPOP", _key(r, "l"), 0.001),
+    lambda r: ("BLMOVE", _key(r, "l"), _key(r, "l"), "LEFT", "RIGHT", 0.001),
+    lambda r: ("BLMPOP", 0.001, 1, _key(r, "l"), "LEFT", "COUNT", 3),
+    lambda r: ("BZPOPMIN", _key(r, "z"), 0.001),
+    lambda r: ("BZMPOP", 0.001, 1, _key(r, "z"), "MAX"),
 )
