@@ -1,4 +1,5 @@
-"""The usual commands by redis-benchmark, and elements handed over to clients that wait in BLPOP (`hand_over`).
+"""The usual commands by redis-benchmark, and elements handed over to clients that wait in BLPOP (`hand_over`),
+and reads of clients that cache, with the invalidations that follow (`tracked_reads`).
 
 One request at a time and sixteen, 50 clients, keys from a million, 100-byte values, without a replica. The servers
 take turns within each round, so that whatever else the machine does hits all; all are emptied before each group, and
@@ -8,17 +9,19 @@ have freed what they held.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Final
 
-from bench import hand_over, redis_benchmark
+from bench import hand_over, redis_benchmark, tracked_reads
 from bench.report import BESIDE, Row
 from tests.peers.lab import Lab, Node, wait_until
 
 RIVAL: Final = "redis8"
 REQUESTS: Final = {1: 50_000, 16: 400_000}
 HAND_OVERS: Final = 50_000
+TRACKED: Final = 200_000
 GROUPS: Final = (
     ("set", "get"),
     ("incr",),
@@ -32,13 +35,21 @@ GROUPS: Final = (
     ("pfadd",),
     ("pfadd_one",),
     ("geosearch",),
+    ("evalsha",),
+    ("fcall",),
 )
 """What is measured together, as one needs what the other leaves."""
 PLAIN_GOAL: Final = ">= 1x"
 GOALS: Final = {"SET": ">= 1x", "GET": ">= 1x"}
 """Pipelined; for all others PIPELINED_GOAL."""
 PIPELINED_GOAL: Final = ">= 0.8x"
-GOALS_AT_ANY_DEPTH: Final = {"PFADD": ">= 0.8x", "PFADD_ONE": ">= 0.8x", "GEOSEARCH": ">= 0.8x"}
+GOALS_AT_ANY_DEPTH: Final = {
+    "PFADD": ">= 0.8x",
+    "PFADD_ONE": ">= 0.8x",
+    "GEOSEARCH": ">= 0.8x",
+    "EVALSHA": ">= 0.7x",
+    "FCALL": ">= 0.8x",
+}
 """Commands that work on their value for longer than they take to come and go."""
 _SLOW: Final = 10
 """LRANGE, MSET and GEOSEARCH move so many keys or elements in one request that fewer do; not so few that a run is over
@@ -52,16 +63,19 @@ def measure(rounds: int, scale: float) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
         nodes = [lab.start(kind) for kind in ("pyrepl", RIVAL, BESIDE)]
         rows = [row for depth, requests in REQUESTS.items() for row in _depth(nodes, depth, rounds, requests * scale)]
-        return [*rows, _hand_over(nodes, rounds, int(HAND_OVERS * scale))]
+        rows.append(_by_clients("BLPOP hand-over", nodes, rounds, int(HAND_OVERS * scale), hand_over.run))
+        rows.append(_by_clients("TRACKING", nodes, rounds, int(TRACKED * scale), tracked_reads.run))
+        return rows
 
 
-def _hand_over(nodes: list[Node], rounds: int, elements: int) -> Row:
+def _by_clients(name: str, nodes: list[Node], rounds: int, count: int, run: Callable[[Node, int], float]) -> Row:
+    """A figure that clients of ours measure: `run` does about `count` things and returns how many a second."""
     figures: dict[str, list[float]] = {node.kind: [] for node in nodes}
     for _ in range(rounds):
         for node in nodes:
             _empty(node)
-            figures[node.kind].append(hand_over.run(node, elements))
-    return Row("BLPOP hand-over", "1/s", figures["pyrepl"], figures[RIVAL], PIPELINED_GOAL, figures[BESIDE])
+            figures[node.kind].append(run(node, count))
+    return Row(name, "1/s", figures["pyrepl"], figures[RIVAL], PIPELINED_GOAL, figures[BESIDE])
 
 
 def _depth(nodes: list[Node], depth: int, rounds: int, requests: float) -> list[Row]:
@@ -75,6 +89,10 @@ def _depth(nodes: list[Node], depth: int, rounds: int, requests: float) -> list[
                 _empty(node)
                 if "geosearch" in group:
                     _add_places(node)
+                elif "evalsha" in group:
+                    node.call("SCRIPT", "LOAD", redis_benchmark.SCRIPT)
+                elif "fcall" in group:
+                    node.call("FUNCTION", "LOAD", "REPLACE", redis_benchmark.LIBRARY)
                 for test, per_second in redis_benchmark.run(node, group, count, depth).items():
                     figures.setdefault(test, {}).setdefault(node.kind, []).append(per_second)
     return [

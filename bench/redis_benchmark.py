@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import subprocess
 from collections.abc import Sequence
 from typing import Final
@@ -16,9 +17,15 @@ VALUE_BYTES: Final = 100
 KEYS: Final = 1_000_000
 TIMEOUT_S: Final = 900
 
+SCRIPT: Final = "return redis.call('INCR', KEYS[1])"
+LIBRARY: Final = (
+    "#!lua name=counters\nredis.register_function('incr', function(keys) return redis.call('INCR', keys[1]) end)"
+)
 COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "pfadd": ("PFADD", "hll:__rand_int__", "element:__rand_int__"),
     "pfadd_one": ("PFADD", "hll", "element:__rand_int__"),
+    "evalsha": ("EVALSHA", hashlib.sha1(SCRIPT.encode()).hexdigest(), "1", "counter:__rand_int__"),
+    "fcall": ("FCALL", "incr", "1", "counter:__rand_int__"),
     "geosearch": ("GEOSEARCH", "geo", "FROMLONLAT", "5", "45", "BYRADIUS", "10", "km", "ASC"),
 }
 """Tests that redis-benchmark does not have, by names of ours: the command that it sends. `__rand_int__` are digits, of
