@@ -44,11 +44,14 @@ class CommandsJob:
     idmp_limits: IdmpLimits = DEFAULT_IDMP_LIMITS
     """The limits that a new stream gets at the node that reads the commands: stream-idmp-duration and
     stream-idmp-maxsize. A stream with these limits needs no XCFGSET."""
+    functions: tuple[bytes, ...] = ()
+    """The texts of the function libraries."""
 
     def blocks(self) -> Iterator[tuple[bytes, int]]:
         """Yields (bytes, keys written so far)."""
-        parts: list[bytes] = []
-        size = done = 0
+        parts = [encode_command([b"FUNCTION", b"LOAD", text]) for text in self.functions]
+        size = sum(map(len, parts))
+        done = 0
         for db in self.keyspace.databases:
             if db.key_count:
                 parts.append(encode_command([b"SELECT", b"%d" % db.index]))

@@ -72,11 +72,12 @@ def test_others_start_from_a_base_of_commands(lab: Lab, tmp_path: Path, reader: 
     assert len(list((ours.folder / "appendonlydir").glob("*.base.aof"))) == 1
     again = lab.start("pyrepl", directives=AOF, folder=ours.folder)
     again.wait_loaded()
-    before = compare.digest(again)
+    before = compare.digest(again), compare.libraries(again)
+    assert before[1].keys() == set(map(str.encode, dataset.LIBRARIES))
     again.kill()
     theirs = lab.start(reader, directives=AOF, folder=ours.folder)
     theirs.wait_loaded()
-    assert compare.digest(theirs) == before
+    assert (compare.digest(theirs), compare.libraries(theirs)) == before
 
 
 @pytest.mark.parametrize("writer", REAL)

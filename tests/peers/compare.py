@@ -89,7 +89,7 @@ def assert_equal(one: Node, other: Node) -> None:
 
 def _function_differences(one: Node, other: Node) -> list[str]:
     """One line for every library that is not the same on both."""
-    first, second = _libraries(one), _libraries(other)
+    first, second = libraries(one), libraries(other)
     names = sorted(first.keys() | second.keys())
     return [
         f"library {name!r}: {first.get(name)!r} / {second.get(name)!r}"
@@ -98,7 +98,7 @@ def _function_differences(one: Node, other: Node) -> list[str]:
     ]
 
 
-def _libraries(node: Node) -> dict[bytes, bytes]:
+def libraries(node: Node) -> dict[bytes, bytes]:
     """The text of each library, by its name."""
     rows = [dict(zip(row[::2], row[1::2], strict=True)) for row in node.call("FUNCTION", "LIST", "WITHCODE")]
     return {row[b"library_name"]: row[b"library_code"] for row in rows}

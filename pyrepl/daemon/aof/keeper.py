@@ -247,7 +247,7 @@ class AofKeeper(Service):
             raise OSError(EIO, self._state.write_error or "the file lacks what was written last")
         if not self._state.enabled:
             self.tail.files = AofFiles.opened(self._node.settings)
-        preamble = self._uses_preamble
+        preamble = self._node.settings.aof_use_rdb_preamble
         seq = self.tail.files.manifest.next_base_seq
         self._base = Entry(self.tail.files.names.base(seq, preamble=preamble), seq, FileType.BASE)
         try:
@@ -350,16 +350,10 @@ class AofKeeper(Service):
         """Write the first base in this process, before clients are served: a base from a child would come later, and
         writes that clients made until then would not be durable."""
         self.tail.files.make_folder()
-        preamble = self._uses_preamble
+        preamble = self._node.settings.aof_use_rdb_preamble
         base = Entry(self.tail.files.names.base(1, preamble=preamble), 1, FileType.BASE)
         self._rewrite.write_here(self.tail.files.path(base.name), preamble=preamble)
         return base
-
-    @property
-    def _uses_preamble(self) -> bool:
-        """Should the base be a snapshot, not commands? Always if there are functions: we keep them for replicas, and
-        cannot load them from commands."""
-        return self._node.settings.aof_use_rdb_preamble or bool(self._node.functions)
 
     def _new_load(self) -> AofLoad:
         return AofLoad(self._node, self._dispatcher, self.tail.files, self._clock, self._log)

@@ -58,7 +58,7 @@ class AofRewrite:
         it."""
         job = self._saver.job()
         if not preamble:
-            return CommandsJob(job.keyspace, job.key_save_delay_us, self._saver.idmp_limits)
+            return CommandsJob(job.keyspace, job.key_save_delay_us, self._saver.idmp_limits, job.functions)
         kept = tuple(field for field in job.aux if not field[0].startswith(b"repl-") and field[0] != b"aof-base")
         return replace(job, aux=(*kept, _MARK))
 

@@ -79,3 +79,11 @@ def test_blocks_are_bounded_and_count_the_keys() -> None:
     slow = [done for _, done in CommandsJob(keyspace, key_save_delay_us=5).blocks()]
     assert max(b - a for a, b in pairwise(slow)) == 1
     assert list(CommandsJob(Keyspace(3)).blocks()) == [(b"", 0)]
+
+
+def test_function_libraries_come_first() -> None:
+    keyspace = Keyspace(1)
+    keyspace.databases[0].put(b"k", b"v")
+    ((block, keys),) = CommandsJob(keyspace, functions=(b"#!lua name=a",)).blocks()
+    assert block.startswith(b"*3\r\n$8\r\nFUNCTION\r\n$4\r\nLOAD\r\n$12\r\n#!lua name=a\r\n*2\r\n$6\r\nSELECT\r\n")
+    assert keys == 1
