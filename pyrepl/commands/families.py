@@ -20,7 +20,7 @@ from pyrepl.commands.collections import (
     sets,
 )
 from pyrepl.commands.geo import places, searches
-from pyrepl.commands.keys import dump, expiry, keys, objects, scan, sort
+from pyrepl.commands.keys import dump, expiry, keys, migrate, objects, scan, sort
 from pyrepl.commands.node import (
     aof,
     change_streams,
@@ -73,6 +73,7 @@ LISTED: Final[tuple[ModuleType, ...]] = (
     expiry,
     objects,
     dump,
+    migrate,
     sort,
     databases,
     strings,

@@ -57,6 +57,7 @@ from pyrepl.daemon.service import Services
 from pyrepl.daemon.settings_in_force import SettingsInForce
 from pyrepl.daemon.signals import Signals
 from pyrepl.daemon.supervision import Supervision
+from pyrepl.daemon.wires.migrating import MigrateTarget
 from pyrepl.node.node import Node
 from pyrepl.node.replication import Replication
 from pyrepl.replication.roster import RosterOptions
@@ -94,18 +95,7 @@ class App:
         pauses = ReplPauses(log)
         self.replicas = replicas = Replicas(node, clients, saver, pauses, signals, clock, randomness, log, event_log)
         self.roles = roles = Roles(
-            node,
-            clients,
-            replicas,
-            pauses,
-            dispatcher,
-            files,
-            signals,
-            faults,
-            clock,
-            randomness,
-            log,
-            event_log,
+            node, clients, replicas, pauses, dispatcher, files, signals, faults, clock, randomness, log, event_log
         )
         self.failovers = failovers = Failovers(node, clients, replicas, roles, clock, log, event_log)
         self.aof = aof = AofKeeper(node, dispatcher, clients, saver, files, signals, faults, clock, log)
@@ -140,6 +130,7 @@ class App:
         self.cron = Cron(node, self.services, faults, clock)
         settings_in_force = SettingsInForce(node, self.services, config_file, log, event_log)
         self.ending = Ending(node, clients, replicas, roles, saver, log)
+        node.target = MigrateTarget()
         node.scripts.outside = BusyScripts(node, clients, ports, self.turns, self.ending, self.clock, log)
         self.life = Life(
             node,

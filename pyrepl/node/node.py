@@ -19,6 +19,7 @@ from pyrepl.node.event_log import EventLogUse
 from pyrepl.node.functions import Functions
 from pyrepl.node.latency_monitor import COMMAND, FAST_COMMAND, LatencyMonitor
 from pyrepl.node.memory_limit import MemoryLimit
+from pyrepl.node.migrating import NoTarget, Target
 from pyrepl.node.notifications import Notifications
 from pyrepl.node.pause import Pause
 from pyrepl.node.persistence import Persistence
@@ -108,6 +109,8 @@ class Node:
         self.deliveries: list[tuple[int, Reply]] = []
         """(client id, message) for other clients than the one served; the daemon sends them after each batch."""
         self.functions = Functions()
+        self.target: Target = NoTarget()
+        """The way to the servers that MIGRATE moves keys to."""
         self.tracking = Tracking(self.keyspace, self.clients, self.deliveries)
         self.active_expire = True
         """Are expired keys deleted although no command asks for them (DEBUG SET-ACTIVE-EXPIRE)?"""

@@ -2,7 +2,7 @@
 
 8.2.3: that is the server whose commands, replies and rules ours are compared with, so whoever decides by this number
 what to use finds times to live of hash fields (7.4), HGETEX and HSETEX (8.0) and `XREAD +` (7.4). A lower number would
-keep clients from what is there. It promises nothing about what README lists as missing (ACL, MIGRATE, vector sets),
+keep clients from what is there. It promises nothing about what README lists as missing (ACL, vector sets),
 which no such version of Redis lacks. Nodes do not look at it: replicas and Sentinel ask for capabilities and roles.
 Our own version stands beside it in INFO (pyrepl_version).
 """

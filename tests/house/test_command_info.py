@@ -24,13 +24,11 @@ ABSENT: Final[dict[str, dict[str, str]]] = {
         _VECTORS: "vector sets are not built yet",
         _ACL: "users are not built yet",
         "hotkeys hotkeys|get hotkeys|help hotkeys|reset hotkeys|start hotkeys|stop": "not built yet",
-        "migrate": "not built yet",
     },
     "valkey91": {
         _ACL: "users are not built yet",
         "client|capa client|import-source": "not built yet",
         "commandlog commandlog|get commandlog|help commandlog|len commandlog|reset": "not built yet",
-        "migrate": "not built yet",
     },
 }
 """Commands of a server that we have not, by the reason."""

@@ -26,7 +26,6 @@ NOT_YET_GROUPS: set[str] = set()
 NOT_YET = {
     "acl", "acl|cat", "acl|deluser", "acl|dryrun", "acl|genpass", "acl|getuser", "acl|help", "acl|list", "acl|load",
     "acl|log", "acl|save", "acl|setuser", "acl|users", "acl|whoami",
-    "migrate",
 }  # fmt: skip
 
 

@@ -59,6 +59,7 @@ _DANGEROUS: Final = frozenset(
         "INFO",
         "KEYS",
         "LASTSAVE",
+        "MIGRATE",
         "RESTORE",
         "RESTORE-ASKING",
         "ROLE",

@@ -138,7 +138,7 @@ def _argument(argument: Argument, spec_indexes: Iterator[int], proto: int) -> Re
         docs[b"display_text"] = argument.name.encode()
     if argument.type == "key":
         docs[b"key_spec_index"] = next(spec_indexes)
-    if argument.token:
+    if argument.token or argument.type == "pure-token":
         docs[b"token"] = argument.token.encode()
     flags = [word for word, is_set in zip(_ARGUMENT_FLAGS, argument[4:]) if is_set]
     if flags:

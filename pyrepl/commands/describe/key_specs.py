@@ -8,11 +8,13 @@ A spec is written as a place and some flags, such as `1 RW update`. The places:
 | `1..-1`, `1..-1/2` | from word 1 to the last, each or every second |
 | `#1`, `#1/2` | word 1 says how many follow, the next ones or every second |
 | `STORE=5` | one, behind this word, which is looked for from word 5 on |
+| `KEYS*-2` | all that follow this word, which is looked for from the last word but one back |
 | `STREAMS+1` | the first half of what follows this word, looked for from word 1 on |
 | `?` | only code that knows the command can find these keys |
 
 The flags RO (reads), RW (reads and writes), OW (overwrites) and RM (removes) say what happens to the value as a whole;
-access, update, insert and delete say what happens to its contents; not_key stands for a shard channel. For a few
+access, update, insert and delete say what happens to its contents; not_key stands for a shard channel, incomplete for a
+spec that misses keys in some calls. For a few
 commands the options decide, see `_flags_by_options`. A command without a row in SPECS only reads its keys; its row in
 the command table says where they stand.
 """
@@ -80,14 +82,19 @@ _SPECS: Final[tuple[tuple[str, str], ...]] = (
     ("2 RW update", "XGROUP|SETID"),
     ("1 not_key", "SPUBLISH CLUSTERSCAN"),
     ("1..-1 not_key", "SSUBSCRIBE SUNSUBSCRIBE"),
+    ("3 RW access delete; KEYS*-2 RW access delete incomplete", "MIGRATE"),
     ("STREAMS+1 RO access", "XREAD"),
     ("STREAMS+4 RO access", "XREADGROUP"),
 )
 SPECS: Final[dict[str, str]] = {name: spec for spec, names in _SPECS for name in names.split()}
 
 _PLACE: Final = re.compile(
-    r"(?P<count>#)?(?P<first>\d+)(\.\.(?P<last>-?\d+))?(/(?P<step>\d+))?|(?P<word>[A-Z]+)(?P<half>[+=])(?P<start>\d+)"
+    r"(?P<count>#)?(?P<first>\d+)(\.\.(?P<last>-?\d+))?(/(?P<step>\d+))?|(?P<word>[A-Z]+)(?P<reach>[+=*])(?P<start>-?\d+)"
 )
+
+
+_REACHES: Final = {"+": (-1, 2), "*": (-1, 0), "=": (0, 0)}
+"""The sign behind a word -> `lastkey` and `limit` of the keys that follow it."""
 
 
 class Search(NamedTuple):
@@ -136,7 +143,7 @@ def _spec(words: list[str]) -> KeySpec:
     step = int(found["step"] or 1)
     if found["word"]:
         begin = Search("keyword", (("keyword", found["word"].encode()), ("startfrom", int(found["start"]))))
-        last, limit = (-1, 2) if found["half"] == "+" else (0, 0)
+        last, limit = _REACHES[found["reach"]]
         return KeySpec(tuple(flags), begin, Search("range", (("lastkey", last), ("keystep", step), ("limit", limit))))
     first = int(found["first"])
     begin = Search("index", (("index", first),))

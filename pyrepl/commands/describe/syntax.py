@@ -57,6 +57,10 @@ SYNTAX: Final[dict[str, str]] = {
     "OBJECT|FREQ": "key",
     "DUMP": "key",
     "RESTORE": "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+    "MIGRATE": (
+        'host port (key | "") destination-db timeout [COPY] [REPLACE] '
+        "[AUTH password | AUTH2 (username password)] [KEYS key...]"
+    ),
     "SORT": "key [BY pattern] [LIMIT (offset count)] [GET pattern+...] [ASC | DESC] [ALPHA] [STORE destination]",
     "SORT_RO": "key [BY pattern] [LIMIT (offset count)] [GET pattern+...] [ASC | DESC] [ALPHA]",
     # server

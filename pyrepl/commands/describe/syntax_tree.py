@@ -6,6 +6,7 @@ The notation of such a line:
 |---|---|
 | `count` | an argument; `count/string` one of another type than its name stands for |
 | `NX` | a word that stands for itself, a token; anything without a lower-case letter is one |
+| `""` | the empty word, a token too |
 | `EX seconds`, `LIMIT (offset count)` | a token and what must follow it; `(NX) value` is a token that stands alone |
 | `[a]`, `[a b]` | optional: one argument, or a block of them |
 | `a | b` | one of them |
@@ -100,6 +101,8 @@ class _Parser:
             if argument.type in ("block", "oneof"):
                 argument = argument._replace(name=word.lower())
             return argument._replace(token=word)
+        if word == '""':
+            return Argument("empty-string", "pure-token")
         return self._repeated(Argument(word.lower(), "pure-token", word))
 
     def _group(self) -> Argument:

@@ -15,7 +15,7 @@ from pyrepl.errors import CommandError
 from pyrepl.keyspace.access import Tracking
 from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.packed import kept_plain
-from pyrepl.keyspace.values import from_plain
+from pyrepl.keyspace.values import Value, from_plain
 from pyrepl.rdb.payload import decode_payload, encode_payload, version_of
 from pyrepl.rdb.reader import RdbLimits
 from pyrepl.rdb.settings import PackingSettings
@@ -38,8 +38,11 @@ def dump(call: Call, key: bytes) -> bytes | None:
     That is the lowest one that holds the value, or `rdb-version`.
     """
     kept = call.db.read_kept(key)
-    if kept is None:
-        return None
+    return None if kept is None else payload_of(call, kept)
+
+
+def payload_of(call: Call, kept: Value) -> bytes:
+    """A stored value as DUMP gives it. Raises CommandError if `rdb-version` is one that cannot hold it."""
     plain = kept_plain(kept)
     try:
         return encode_payload(plain, _form(plain, call.node.settings))

@@ -70,7 +70,7 @@ STATS: Final = Section(
         ),
         gauge("latest_fork_usec", _of(lambda s: s.latest_fork_usec), "How long the last fork took.", "us"),
         counter("total_forks", _of(lambda s: s.total_forks), "Children made."),
-        constant("migrate_cached_sockets", 0, "There is no MIGRATE."),
+        constant("migrate_cached_sockets", 0, "MIGRATE keeps no connection."),
         gauge(
             "slave_expires_tracked_keys",
             lambda node: sum(len(db.own_ttls) for db in node.keyspace.databases),
