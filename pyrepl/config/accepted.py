@@ -71,6 +71,10 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
         "files are written and removed in pyrepl's own way",
         "aof-disable-auto-gc aof-rewrite-incremental-fsync aof-timestamp-enabled rdb-save-incremental-fsync",
     ),
+    (
+        "the log shows no values: it names keys that cannot be read, and shows the first bytes of what is no protocol",
+        "hide-user-data-from-log",
+    ),
     ("every payload is checked in full, as with yes", "sanitize-dump-payload"),
     ("a replica does as its master says whether its disk works or not", "replica-ignore-disk-write-errors"),
     ("pyrepl compares texts byte by byte", "locale-collate"),
@@ -79,7 +83,7 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     (
         "pyrepl does that in its own way",
         "always-show-logo crash-log-enabled crash-memcheck-enabled dynamic-hz extended-redis-compatibility"
-        " hide-user-data-from-log ignore-warnings max-new-connections-per-cycle maxmemory-eviction-tenacity"
+        " ignore-warnings max-new-connections-per-cycle maxmemory-eviction-tenacity"
         " proc-title-template set-proc-title watchdog-period",
     ),
 )

@@ -148,24 +148,45 @@ def wall_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Listener:
-    """Hears the keyspace notifications of both sides, all classes of them."""
+_EVENT_CLASSES: Final = b"AKEmnoc"
+_EVENT_CHANNELS: Final = b"__key*__:*"
 
-    CLASSES: Final = b"AKEmnoc"
-    PATTERN: Final = b"__key*__:*"
 
-    def __init__(self, theirs: lab.Node, ours: Ours) -> None:
+class Events:
+    """Hears the keyspace notifications of a server, all classes of them."""
+
+    def __init__(self, node: lab.Node) -> None:
         for _ in range(2):
             # Redis 8.2 forgets n, o and c where the same words give A; asked twice, it has them.
-            theirs.call("CONFIG", "SET", "notify-keyspace-events", self.CLASSES)
-        self._theirs = theirs
-        self._wire = theirs.connect()
-        self._wire.call("PSUBSCRIBE", self.PATTERN)
+            node.call("CONFIG", "SET", "notify-keyspace-events", _EVENT_CLASSES)
+        self._node = node
+        self._wire = node.connect()
+        self._wire.call("PSUBSCRIBE", _EVENT_CHANNELS)
+
+    def take(self) -> list[tuple[bytes, bytes]]:
+        """(channel, message) of what came since the last time."""
+        self._node.call("PUBLISH", "__keys__:end", "")
+        taken: list[tuple[bytes, bytes]] = []
+        while True:
+            _, _, channel, message = self._wire.read()
+            if channel == b"__keys__:end":
+                return taken
+            taken.append((channel, message))
+
+    def close(self) -> None:
+        self._wire.close()
+
+
+class Listener:
+    """Hears the keyspace notifications of both sides."""
+
+    def __init__(self, theirs: lab.Node, ours: Ours) -> None:
+        self._theirs = Events(theirs)
         self._ours = ours.node
-        self._ours.notifications.follow(self.CLASSES.decode())
+        self._ours.notifications.follow(_EVENT_CLASSES.decode())
         client = Client(2, "127.0.0.1:3", "127.0.0.1:2", 0.0, UNASKED)
         self._ours.clients[client.id] = client
-        self._ours.pubsub.psubscribe(client, self.PATTERN)
+        self._ours.pubsub.psubscribe(client, _EVENT_CHANNELS)
 
     def take(self) -> tuple[list[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]:
         """(channel, message) since the last time, ours and theirs."""
@@ -176,16 +197,10 @@ class Listener:
             assert isinstance(channel, bytes) and isinstance(message, bytes)
             ours.append((channel, message))
         self._ours.deliveries.clear()
-        self._theirs.call("PUBLISH", "__keys__:end", "")
-        theirs: list[tuple[bytes, bytes]] = []
-        while True:
-            _, _, channel, message = self._wire.read()
-            if channel == b"__keys__:end":
-                return ours, theirs
-            theirs.append((channel, message))
+        return ours, self._theirs.take()
 
     def close(self) -> None:
-        self._wire.close()
+        self._theirs.close()
 
 
 class Ours:
