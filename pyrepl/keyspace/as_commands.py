@@ -17,6 +17,8 @@ from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.snapshot import SnapshotJob
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
+from pyrepl.rdb.payload import encode_payload
+from pyrepl.rdb.types.row import Form
 from pyrepl.rdb.values import (
     DEFAULT_IDMP_LIMITS,
     ENTRIES_READ_UNKNOWN,
@@ -26,6 +28,7 @@ from pyrepl.rdb.values import (
     StreamId,
     StreamValue,
 )
+from pyrepl.rdb.vectors import VectorSetValue
 from pyrepl.resp.doubles import format_double
 from pyrepl.resp.encoder import encode_command
 
@@ -89,6 +92,9 @@ def commands_of(
         yield from _in_parts([b"ZADD", key], pairs)
     elif isinstance(value, HashValue):
         yield from _hash(key, value)
+    elif isinstance(value, VectorSetValue):
+        # No command makes vectors and links as they are.
+        yield [b"RESTORE", key, b"0", encode_payload(value, Form())]
     else:
         yield from _stream(key, value)
         yield from _idmp(key, value, value.idmp or IdmpState(), idmp_limits)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pyrepl.errors import CommandError
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.values import IdmpState, PendingEntry, StreamConsumer, StreamGroup, StreamValue
+from pyrepl.rdb.vectors import VectorSetValue
 
 
 def copied(value: Value) -> Value:
-    """An independent value with the same contents, times to live of fields, groups and idempotency ids included."""
+    """An independent value with the same contents, times to live of fields, groups and idempotency ids included.
+
+    Raises CommandError for a vector set: Redis copies none, so no replica could follow.
+    """
     if isinstance(value, bytes):
         return value
     if isinstance(value, ListValue):
@@ -18,6 +23,8 @@ def copied(value: Value) -> Value:
         return HashValue(value.fields.copy(), None if value.expires is None else value.expires.copy())
     if isinstance(value, ZsetValue):
         return ZsetValue(value.scores.copy())
+    if isinstance(value, VectorSetValue):
+        raise CommandError("ERR not supported for this module key")
     return _copied_stream(value)
 
 

@@ -9,6 +9,7 @@ The rule is Redis's (`debug.c`), built on two operations on a digest of 20 bytes
 |---|---|
 | value | mix(type number); string: mix it; list: mix each; set: xor each; hash, sorted set: xor a digest of each pair |
 | stream | for each entry mix `ms.seq`, then each field and each value |
+| vector set | xor one digest of all: xor mixed counts of elements and dimensions, xor each mixed element |
 | pair | mix field, mix content (a score as text); a field with a time to live (Redis 7.4): xor `!!hexpire!!` |
 | time to live | xor `!!expire!!`, whenever it is |
 | key | mix its name, then its value's operations; the database's digest xors the key's digest |
@@ -27,13 +28,22 @@ from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.values import StreamValue
+from pyrepl.rdb.vectors import VectorSetValue
 from pyrepl.resp.doubles import format_double
 from pyrepl.store.key_round import KeyRound
 
 _EMPTY: Final = hashlib.sha1(usedforsecurity=False)
 _SIZE: Final = 20
 _ORDER: Final = "big"
-_TYPE_NUMBERS: Final = {bytes: 0, ListValue: 1, SetValue: 2, ZsetValue: 3, HashValue: 4, StreamValue: 6}
+_TYPE_NUMBERS: Final = {
+    bytes: 0,
+    ListValue: 1,
+    SetValue: 2,
+    ZsetValue: 3,
+    HashValue: 4,
+    VectorSetValue: 5,
+    StreamValue: 6,
+}
 _PLAIN_ZEROS: Final = 7
 """An integral score that ends in more zeros is written with an exponent."""
 
@@ -94,6 +104,8 @@ def value_digest(value: Value, *, expires: bool, digest: int = 0, score: ScoreTe
     elif isinstance(value, ZsetValue):
         for member, number in value.scores.items():
             digest ^= _pair_digest(member, score(number))
+    elif isinstance(value, VectorSetValue):
+        digest ^= _vector_set_digest(value)
     else:
         digest = _stream_digest(value, digest)
     return digest ^ _sha1(b"!!expire!!") if expires else digest
@@ -121,6 +133,21 @@ def _stream_digest(value: StreamValue, digest: int) -> int:
         for part in parts:
             digest = _mix(digest, part)
     return digest
+
+
+def _vector_set_digest(value: VectorSetValue) -> int:
+    """As the module API has it: a mixed sequence is xored into a digest of its own, and that into the value's."""
+    digest = _xored(_mix(_mix(0, b"%d" % len(value)), b"%d" % value.dim))
+    for node in value.nodes.values():
+        mixed = _mix(_mix(0, node.vector), node.name)
+        if node.attributes is not None:
+            mixed = _mix(mixed, node.attributes)
+        digest ^= _xored(mixed)
+    return _xored(digest)
+
+
+def _xored(digest: int) -> int:
+    return _sha1(digest.to_bytes(_SIZE, _ORDER))
 
 
 def key_digest(db: Database, key: bytes) -> str:

@@ -13,6 +13,7 @@ from sortedcontainers import SortedList
 
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.values import StreamValue
+from pyrepl.rdb.vectors import VectorSetValue
 
 SMALL: Final = 5000
 """Collections of up to so many elements are freed at once, which takes well below a millisecond."""
@@ -20,7 +21,7 @@ SMALL: Final = 5000
 _EACH: Final = -1
 """Each element of such a collection is a value: the keys of a database."""
 
-Collection: TypeAlias = dict[bytes, Any] | set[bytes] | deque[bytes] | list[Any] | SortedList
+Collection: TypeAlias = dict[bytes, Any] | dict[int, Any] | set[bytes] | deque[bytes] | list[Any] | SortedList
 
 
 @final
@@ -113,4 +114,6 @@ def _parts(value: Value) -> tuple[Collection, ...]:
         return (value.members,) if value.order is None else (value.members, value.order, value.gone)
     if type(value) is ZsetValue:
         return (value.scores, value.order) if value.has_order else (value.scores,)
+    if type(value) is VectorSetValue:
+        return (value.nodes, value.by_id)
     return (value.held,) if type(value) is StreamValue else ()

@@ -12,6 +12,7 @@ from pyrepl.config.settings import Settings
 from pyrepl.keyspace.packed import unpacked
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.settings import list_node_bytes, list_node_entries
+from pyrepl.rdb.values import StreamValue
 from pyrepl.resp.numbers import parse_integer
 
 EMBSTR_MAX_BYTES: Final = 44
@@ -36,7 +37,7 @@ def encoding(value: Value, settings: Settings) -> str:
     if isinstance(value, ZsetValue):
         compact = _fits(value.scores, settings.zset_max_listpack_entries, settings.zset_max_listpack_value)
         return "listpack" if compact else "skiplist"
-    return "stream"
+    return "stream" if isinstance(value, StreamValue) else "raw"
 
 
 def _list_encoding(value: ListValue, settings: Settings) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.values import IdmpState, StreamGroup, StreamValue
+from pyrepl.rdb.vectors import VectorNode, VectorSetValue
 
 SAMPLES: Final = 5
 """How many elements MEMORY USAGE looks at without the option SAMPLES (Redis 7.0)."""
@@ -45,6 +46,8 @@ def value_bytes(value: Value, samples: int) -> int:
         size = len(value.scores)
         scores = size * sys.getsizeof(0.0)
         return frame + sys.getsizeof(value.scores) + scores + _strings(value.scores, size, samples)
+    if isinstance(value, VectorSetValue):
+        return frame + _vector_set_bytes(value, samples)
     return frame + _stream_bytes(value, samples)
 
 
@@ -64,6 +67,20 @@ def _stream_bytes(value: StreamValue, samples: int) -> int:
     groups = sum(sys.getsizeof(name) + _group_bytes(group) for name, group in value.groups.items())
     remembered = 0 if value.idmp is None else _idmp_bytes(value.idmp, samples)
     return sys.getsizeof(entries) + held + groups + remembered
+
+
+def _vector_set_bytes(value: VectorSetValue, samples: int) -> int:
+    """The bytes of elements, links and projection; what a search keeps of the vectors is left out."""
+    sizes = [_vector_node_bytes(node) for node in islice(value.nodes.values(), samples or None)]
+    held = sum(sizes) * len(value) // len(sizes) if sizes else 0
+    projection = 0 if value.projection is None else sys.getsizeof(value.projection.matrix)
+    return sys.getsizeof(value.nodes) + sys.getsizeof(value.by_id) + held + projection
+
+
+def _vector_node_bytes(node: VectorNode) -> int:
+    links = sum(sys.getsizeof(ids) for ids in node.links)
+    parts = (node, node.name, node.vector, node.attributes, node.links, node.id, node.l2, node.range)
+    return links + sum(map(sys.getsizeof, parts))
 
 
 def _idmp_bytes(idmp: IdmpState, samples: int) -> int:

@@ -1,7 +1,8 @@
 """The values that a database stores: a string is a plain `bytes` object, and every other type is a small class here.
 
-A stream is a `pyrepl.rdb.values.StreamValue`, used as it is. The encoder of snapshots needs the plain form of a value
-(`plain_value`); `from_plain` makes a value of the plain form. Neither copies the strings.
+A stream is a `pyrepl.rdb.values.StreamValue`, a vector set a `pyrepl.rdb.vectors.VectorSetValue`; both are used as they
+are. The encoder of snapshots needs the plain form of a value (`plain_value`); `from_plain` makes a value of the plain
+form. Neither copies the strings.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sortedcontainers import SortedList
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.sampling import Below, distinct_positions
 from pyrepl.rdb.values import HashWithTtls, StreamValue
+from pyrepl.rdb.vectors import VectorSetValue
 from pyrepl.store.prefetch import draw_last, prefetch_members
 
 WRONG_TYPE: Final = "WRONGTYPE Operation against a key holding the wrong kind of value"
@@ -356,7 +358,7 @@ class ZsetValue:
         del order[start:end]
 
 
-Value: TypeAlias = bytes | ListValue | SetValue | HashValue | ZsetValue | StreamValue
+Value: TypeAlias = bytes | ListValue | SetValue | HashValue | ZsetValue | StreamValue | VectorSetValue
 """A value that a database stores under a key."""
 
 
@@ -378,7 +380,7 @@ def type_name(value: Value) -> str:
         return "hash"
     if kind is ZsetValue:
         return "zset"
-    return "stream"
+    return "stream" if kind is StreamValue else "vectorset"
 
 
 def plain_value(value: Value) -> object:
@@ -399,7 +401,7 @@ def from_plain(plain: object) -> Value:
 
     Raises TypeError for anything that rdb does not produce.
     """
-    if isinstance(plain, bytes | StreamValue):
+    if isinstance(plain, bytes | StreamValue | VectorSetValue):
         return plain
     if isinstance(plain, list | deque):
         return ListValue(deque(plain))

@@ -1,11 +1,6 @@
-"""Values of modules. We cannot understand them, but we can step over them: a module's id, then tagged items to an end.
+"""Values of modules: a module's id, then tagged items to an end (items.py).
 
-| tag | item |
-|---|---|
-| 0 | end |
-| 1, 2 | a length (signed, unsigned) |
-| 3, 4 | 4 bytes, 8 bytes (float, double) |
-| 5 | a string |
+Vector sets are understood (vectorset.py). Others we cannot understand, but we can step over them.
 
 What modules keep of a key beside its value (Redis 8.6) is stepped over too: it has the same items, behind the class's
 id in 4 bytes, least significant first, whose upper 24 bits are four characters.
@@ -21,18 +16,12 @@ from typing import Final, NamedTuple, final
 from pyrepl.rdb.cursor import Cursor, Malformed
 from pyrepl.rdb.length import decode_length
 from pyrepl.rdb.strings import skip_string
+from pyrepl.rdb.types.items import DOUBLE, END, FLOAT, SIGNED, STRING, UNSIGNED
 from pyrepl.rdb.types.row import Decode, ValueType
+from pyrepl.rdb.types.vectorset import MODULE, MODULE_ID, VectorSetDecoder
 from pyrepl.rdb.versions import both
 
 MODULE_PRE_GA: Final = 6
-MODULE: Final = 7
-
-_END: Final = 0
-_SIGNED: Final = 1
-_UNSIGNED: Final = 2
-_FLOAT: Final = 3
-_DOUBLE: Final = 4
-_STRING: Final = 5
 
 _ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _NAME_CHARS: Final = 9
@@ -59,21 +48,26 @@ class KeyMetadata(NamedTuple):
 @final
 class _ModuleDecoder:
     """Steps over one value, item by item. `aux`: the bytes are data outside the keys, which say first when the
-    module has to load them."""
+    module has to load them. `known` decodes the value, if it is of a module that we understand."""
 
-    __slots__ = ("aux", "module")
+    __slots__ = ("aux", "known", "module")
 
     def __init__(self, aux: bool) -> None:
         self.aux = aux
         self.module: str | None = None
+        self.known: Decode | None = None
 
     def decode(self, cursor: Cursor) -> object:
         if self.module is None:
-            module = module_name(decode_length(cursor))
+            module_id = decode_length(cursor)
             if self.aux:
                 _skip_when(cursor)
-            self.module = module
+            elif module_id == MODULE_ID:
+                self.known = VectorSetDecoder().decode
+            self.module = module_name(module_id)
             cursor.commit()
+        if self.known is not None:
+            return self.known(cursor)
         while self._skip_item(cursor):
             cursor.commit()
         return ModuleValue(self.module)
@@ -81,15 +75,15 @@ class _ModuleDecoder:
     def _skip_item(self, cursor: Cursor) -> bool:
         """Step over an item; False at the end."""
         tag = decode_length(cursor)
-        if tag == _END:
+        if tag == END:
             return False
-        if tag in (_SIGNED, _UNSIGNED):
+        if tag in (SIGNED, UNSIGNED):
             decode_length(cursor)
-        elif tag == _FLOAT:
+        elif tag == FLOAT:
             cursor.advance(4)
-        elif tag == _DOUBLE:
+        elif tag == DOUBLE:
             cursor.advance(8)
-        elif tag == _STRING:
+        elif tag == STRING:
             skip_string(cursor)
         else:
             raise Malformed(f"Unknown module opcode {tag} in data of module {self.module}")
@@ -130,7 +124,7 @@ class _KeyMetaDecoder:
 
 def _skip_when(cursor: Cursor) -> None:
     tag = decode_length(cursor)
-    if tag != _UNSIGNED:
+    if tag != UNSIGNED:
         raise Malformed(f"Module aux: tag {tag} where its time of loading belongs, expected 2")
     decode_length(cursor)
 

@@ -11,9 +11,11 @@ from pyrepl.rdb.types import module as modules
 from pyrepl.rdb.types import set as sets
 from pyrepl.rdb.types import stream as streams
 from pyrepl.rdb.types import string as strings
+from pyrepl.rdb.types import vectorset
 from pyrepl.rdb.types import zset as zsets
 from pyrepl.rdb.types.row import Encoded, Form, ValueType
 from pyrepl.rdb.values import HashWithTtls, StreamValue
+from pyrepl.rdb.vectors import VectorSetValue
 from pyrepl.rdb.versions import Version
 
 VALUE_TYPES: Final[tuple[ValueType, ...]] = (
@@ -50,4 +52,6 @@ def encode_value(value: object, form: Form) -> Encoded:
         return hashes.encode_hash_with_ttls(value, form)
     if isinstance(value, StreamValue):
         return streams.encode_stream(value, form)
+    if isinstance(value, VectorSetValue):
+        return vectorset.encode_vector_set(value, form)
     raise TypeError(f"the snapshot format has no {type(value).__name__}")

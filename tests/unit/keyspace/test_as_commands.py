@@ -10,7 +10,9 @@ from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.packed import PackedList
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.packed.listpack import encode_listpack
+from pyrepl.rdb.payload import decode_payload
 from pyrepl.rdb.values import IdmpState, PendingEntry, StreamConsumer, StreamEntry, StreamGroup, StreamValue
+from pyrepl.rdb.vectors import Q8, VectorNode, VectorSetValue
 
 
 def shown(value: Value, expires_ms: int | None = None) -> list[str]:
@@ -28,6 +30,14 @@ def test_each_type() -> None:
         "HSET k f v g w",
         "HPEXPIREAT k 5 FIELDS 1 g",
     ]
+
+
+def test_a_vector_set_as_its_payload() -> None:
+    value = VectorSetValue(1, Q8)
+    value.add(VectorNode(b"e", 1, b"x", 1.0, 1.0, [[]]))
+    ((name, key, ttl, payload),) = commands_of(b"k", value, None)
+    assert (name, key, ttl) == (b"RESTORE", b"k", b"0")
+    assert decode_payload(payload) == value
 
 
 def test_a_stream_with_its_groups() -> None:

@@ -6,9 +6,11 @@ from collections import deque
 
 import pytest
 
+from pyrepl.errors import CommandError
 from pyrepl.keyspace.copying import copied
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue, plain_value
 from pyrepl.rdb.values import IdmpState, PendingEntry, StreamConsumer, StreamGroup, StreamValue
+from pyrepl.rdb.vectors import Q8, VectorSetValue
 
 
 def stream() -> StreamValue:
@@ -51,3 +53,8 @@ def test_a_copy_is_equal_and_independent(value: Value) -> None:
     assert plain_value(copy) != plain_value(value)
     if isinstance(value, StreamValue):
         assert value == stream()
+
+
+def test_a_vector_set_is_not_copied() -> None:
+    with pytest.raises(CommandError, match="not supported for this module key"):
+        copied(VectorSetValue(3, Q8))

@@ -6,7 +6,8 @@ import pytest
 
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.digest import KeyspaceDigest, key_digest, keyspace_digest, old_score_text, score_text
-from pyrepl.keyspace.values import ZsetValue
+from pyrepl.keyspace.values import ZsetValue, from_plain
+from pyrepl.rdb.vectors import Q8, VectorNode, VectorSetValue
 
 DIGESTS_OF_REDIS_82 = {
     1e17: "865dfe692ba47395ddd673188be31a88f4f3a760",
@@ -71,3 +72,13 @@ def test_the_number_of_the_database_and_a_time_to_live_count_but_not_its_value()
         digests.append(keyspace_digest(keyspace))
     assert digests[2] == digests[3]
     assert len(set(digests)) == 3
+
+
+def test_a_vector_set() -> None:
+    """What Redis 8.6 prints for two elements, one of them with attributes; links and lengths do not count."""
+    value = VectorSetValue(3, Q8)
+    value.add(VectorNode(b"a", 2, b"\x7fU*", 1.0, 1.0, [[3]], b'{"x":1}'))
+    value.add(VectorNode(b"b", 3, b"*U\x7f", 2.0, 1.0, [[2]]))
+    db = Keyspace(1).databases[0]
+    db.put(b"k", from_plain(value))
+    assert key_digest(db, b"k") == "8ca898ab668ac83590830dc1baf1122642bc519f"

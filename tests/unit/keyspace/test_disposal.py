@@ -8,6 +8,7 @@ from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.disposal import SMALL, Disposal
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.values import StreamValue
+from pyrepl.rdb.vectors import Q8, VectorNode, VectorSetValue
 
 
 def test_slices_are_bounded() -> None:
@@ -74,11 +75,14 @@ def test_what_is_kept_beside_the_elements_is_sliced_too() -> None:
     zset, members = ZsetValue(dict.fromkeys(texts, 1.0)), SetValue(set(texts))
     assert len(zset.order) == len(texts) and members.pick(lambda n: 0) in members.members
     stream = StreamValue([((1, number), (b"f", b"v")) for number in range(SMALL + 1)])
+    vectors = VectorSetValue(1, Q8)
+    for number, text in enumerate(texts, 1):
+        vectors.add(VectorNode(text, number, b"x", 1.0, 1.0, [[]]))
     disposal = Disposal()
-    for value in (zset, members, stream):
+    for value in (zset, members, stream, vectors):
         disposal.take_value(value)
-    assert disposal.elements == (2 + 2 + 1) * len(texts)
-    assert disposal.run(4 * len(texts)) and not disposal.run(len(texts)) and disposal.is_empty
+    assert disposal.elements == (2 + 2 + 1 + 2) * len(texts)
+    assert disposal.run(6 * len(texts)) and not disposal.run(len(texts)) and disposal.is_empty
 
 
 def test_what_has_gone_from_a_set_is_sliced_too() -> None:

@@ -10,6 +10,8 @@ from pyrepl.keyspace.packed import PackedHash, PackedIntset, PackedList, PackedS
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.packed.intset import encode_intset
 from pyrepl.rdb.packed.listpack import encode_listpack
+from pyrepl.rdb.values import StreamValue
+from pyrepl.rdb.vectors import Q8, VectorSetValue
 
 PAIR = encode_listpack([b"a", b"1"])
 
@@ -29,6 +31,8 @@ PAIR = encode_listpack([b"a", b"1"])
         (SetValue({b"x" * 65}), "hashtable"),
         (HashValue({b"a": b"1"}, {b"a": 5}), "listpackex"),
         (ZsetValue({b"x" * 65: 1.0}), "skiplist"),
+        (StreamValue(), "stream"),
+        (VectorSetValue(3, Q8), "raw"),
     ],
 )
 def test_encodings(value: Value, word: str) -> None:

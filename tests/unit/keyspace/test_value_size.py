@@ -10,9 +10,17 @@ import pytest
 from pyrepl.keyspace.value_size import key_bytes, value_bytes
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, Value, ZsetValue
 from pyrepl.rdb.values import StreamValue
+from pyrepl.rdb.vectors import Q8, Projection, VectorNode, VectorSetValue
 
 ITEMS = [b"%0100d" % number for number in range(50)]
 WEIGHT = sum(map(sys.getsizeof, ITEMS))
+
+
+def vector_set() -> VectorSetValue:
+    value = VectorSetValue(3, Q8, 16, Projection(4, bytes(48)))
+    for number, item in enumerate(ITEMS, 1):
+        value.add(VectorNode(item, number, b"", 1.0, 1.0, []))
+    return value
 
 
 @pytest.mark.parametrize(
@@ -23,13 +31,14 @@ WEIGHT = sum(map(sys.getsizeof, ITEMS))
         HashValue(dict.fromkeys(ITEMS, b"")),
         ZsetValue(dict.fromkeys(ITEMS, 1.0)),
         StreamValue([((number, 0), (b"f", item)) for number, item in enumerate(ITEMS)]),
+        vector_set(),
     ],
     ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize("samples", [0, 5, 1000])
 def test_collections(value: Value, samples: int) -> None:
-    """More than the elements alone, less than three times that; elements of one size need no more samples."""
-    assert WEIGHT < value_bytes(value, samples) < 3 * WEIGHT
+    """More than the elements alone, less than four times that; elements of one size need no more samples."""
+    assert WEIGHT < value_bytes(value, samples) < 4 * WEIGHT
 
 
 def test_string_and_key() -> None:

@@ -22,6 +22,7 @@ from pyrepl.keyspace.values import (
     type_name,
 )
 from pyrepl.rdb.values import HashWithTtls, StreamValue
+from pyrepl.rdb.vectors import Q8, VectorSetValue
 
 MEMBERS = st.sampled_from([b"a", b"b", b"c", b"d", b"e"])
 
@@ -240,6 +241,7 @@ EXAMPLES: list[tuple[Value, str, object]] = [
     (HashValue({b"f": b"v"}, {b"f": 5}), "hash", HashWithTtls({b"f": b"v"}, {b"f": 5})),
     (ZsetValue({b"m": 1.5}), "zset", {b"m": 1.5}),
     (StreamValue(), "stream", StreamValue()),
+    (VectorSetValue(3, Q8), "vectorset", VectorSetValue(3, Q8)),
 ]
 
 
