@@ -41,6 +41,8 @@ def run_node(settings: Settings, config_file: Path | None, loaded: Loaded) -> in
     gc.set_threshold(*GC_THRESHOLDS)
     if settings.huge_pages:
         arenas.install()
+    # Vector sets load numpy, whose threads would wait busily between two commands.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     notices = [*_notices(config_file, loaded), *_allow_descriptors(settings)]
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

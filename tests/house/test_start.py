@@ -26,6 +26,7 @@ UNWANTED = {
     "pyspark",
     "pyarrow",
     "pandas",
+    "numpy",
     "jinja2",
     "prometheus_client",
     # Slow parts of the standard library, wanted once something is wrong or looked at.
