@@ -39,6 +39,7 @@ from pyrepl.commands.node import (
 from pyrepl.commands.scripts import evals, functions, script_admin
 from pyrepl.commands.session import client_admin, connection, pubsub, tracking, transactions
 from pyrepl.commands.strings import bitfields, bits, comparisons, hyperloglogs, lcs, strings
+from pyrepl.commands.vectors import vector_searches, vector_sets
 from pyrepl.commands.xstreams import (
     claims as stream_claims,
 )
@@ -97,6 +98,8 @@ LISTED: Final[tuple[ModuleType, ...]] = (
     collection_scans,
     places,
     searches,
+    vector_sets,
+    vector_searches,
     streams,
     stream_idmp,
     stream_references,

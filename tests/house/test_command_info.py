@@ -13,7 +13,6 @@ import pytest
 from tests.peers.lab import Lab, Node
 
 _FIELDS: Final = ("name", "arity", "flags", "first key", "last key", "step", "categories", "tips", "key specs")
-_VECTORS: Final = "VADD VCARD VDIM VEMB VGETATTR VINFO VISMEMBER VLINKS VRANDMEMBER VRANGE VREM VSETATTR VSIM".lower()
 _ACL: Final = (
     "acl acl|cat acl|deluser acl|dryrun acl|genpass acl|getuser acl|help acl|list acl|load acl|log acl|save"
     " acl|setuser acl|users acl|whoami"
@@ -21,7 +20,6 @@ _ACL: Final = (
 
 ABSENT: Final[dict[str, dict[str, str]]] = {
     "redis86": {
-        _VECTORS: "vector sets are not built yet",
         _ACL: "users are not built yet",
         "hotkeys hotkeys|get hotkeys|help hotkeys|reset hotkeys|start hotkeys|stop": "not built yet",
     },

@@ -24,6 +24,8 @@ OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append",
 UNSAID = {"replconf", "debug", "quit", "sync"}
 """Rows with an open arity and no line: words between nodes, for testers, or that nobody looks at."""
 
+DIFFERING = {"VADD": "Redis puts the one argument of REDUCE into a block"}
+
 NO_NAMES = ("block", "oneof", "pure-token")
 """Kinds of arguments whose names no usage line shows."""
 
@@ -117,7 +119,7 @@ def test_every_tree_is_that_of_a_real_server(servers: tuple[Node, ...]) -> None:
         trees = [[tree_of(node) for node in nodes] for nodes in known]
         if [tree_of(node) for node in mine] not in trees or key_places(mine) not in map(key_places, known):
             differing.add(row.wire_name)
-    assert differing == set()
+    assert differing == DIFFERING.keys()
 
 
 def docs_of_rig() -> dict[str, list[dict[bytes, Any]]]:

@@ -16,7 +16,7 @@ from pyrepl.commands.engine.table import Command
 from tests.peers.lab import Lab, Node
 from tests.unit.commands.rig import full_table
 
-SHOWN_ALONE = {"no_async_loading", "asking"}
+SHOWN_ALONE = {"no_async_loading", "asking", "module"}
 """Flags that decide nothing here: `describe/shown.py` has them, and test_command_info compares them."""
 
 OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append", "position", "list")}

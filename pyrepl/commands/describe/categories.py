@@ -82,7 +82,10 @@ def categories(row: Command, *, has_children: bool = False) -> list[str]:
     """The categories of a command or subcommand, without the `@`, in Redis's order.
 
     A container of subcommands (`has_children`, and an arity that demands a subcommand) has only those of its flags.
+    Vector sets have none: Redis gives none to the commands of their module.
     """
+    if row.group == "module":
+        return []
     found = {"fast" if row.flags & FAST else "slow"}
     for flag, names in (
         (WRITE, ("write",)),

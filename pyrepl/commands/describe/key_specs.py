@@ -38,7 +38,9 @@ _SPECS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "1 RW access update",
-        "MOVE GETSET GETEX INCR DECR INCRBY DECRBY INCRBYFLOAT SETBIT HINCRBY HINCRBYFLOAT HGETEX ZINCRBY",
+        "MOVE GETSET GETEX INCR DECR INCRBY DECRBY INCRBYFLOAT SETBIT HINCRBY HINCRBYFLOAT HGETEX ZINCRBY"
+        # Redis says so of all commands of its module.
+        " VADD VCARD VDIM VEMB VGETATTR VINFO VISMEMBER VLINKS VRANDMEMBER VRANGE VREM VSETATTR VSIM",
     ),
     ("1..-1 RW access", "PFCOUNT"),
     ("1 RW access insert; 2..-1 RO access", "PFMERGE"),

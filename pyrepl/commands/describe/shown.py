@@ -2,7 +2,8 @@
 
 Tips tell a client of many servers how to send a command and how to join the replies (Redis 7.0, command tips; the rows
 are those of Redis 8.6, and of Valkey 9.1 for what only it has). The flags concern loads during which a server still
-serves, and clusters: pyrepl has neither. Flags with an effect stand in the row itself.
+serves, clusters, and modules: pyrepl has none of them. Vector sets are a module in Redis 8, so their commands say so
+here too. Flags with an effect stand in the row itself.
 """
 
 from __future__ import annotations
@@ -106,6 +107,10 @@ _FLAGS: Final[tuple[tuple[str, str], ...]] = (
         " MODULE|LOAD MODULE|LOADEX MODULE|UNLOAD PSYNC REPLICAOF SAVE SLAVEOF SYNC",
     ),
     ("asking", "RESTORE-ASKING"),
+    (
+        "module",
+        "VADD VCARD VDIM VEMB VGETATTR VINFO VISMEMBER VLINKS VRANDMEMBER VRANGE VREM VSETATTR VSIM",
+    ),
 )
 SHOWN_FLAGS: Final[dict[str, tuple[str, ...]]] = {name: (flag,) for flag, names in _FLAGS for name in names.split()}
 """The flags of a command that are shown alone, by its name in upper case. No command has two of them."""

@@ -100,6 +100,27 @@ SYNTAX: Final[dict[str, str]] = {
     "DIGEST": "key",
     "DELEX": "key [IFEQ ifeq-value | IFNE ifne-value | IFDEQ ifdeq-digest/integer | IFDNE ifdne-digest/integer]",
     "DELIFEQ": "key value",
+    # vector set
+    "VADD": (
+        "key [REDUCE dim/integer] (FP32 | VALUES) vector element [CAS] [NOQUANT | BIN | Q8] "
+        "[EF build-exploration-factor/integer] [SETATTR attributes] [M numlinks/integer]"
+    ),
+    "VREM": "key element",
+    "VSETATTR": "key element json",
+    "VGETATTR": "key element",
+    "VCARD": "key",
+    "VDIM": "key",
+    "VISMEMBER": "key element",
+    "VEMB": "key element [RAW]",
+    "VLINKS": "key element [WITHSCORES]",
+    "VINFO": "key",
+    "VRANDMEMBER": "key [count]",
+    "VRANGE": "key start/string end/string [count]",
+    "VSIM": (
+        "key (ELE | FP32 | VALUES) vector_or_element [WITHSCORES] [WITHATTRIBS] [COUNT count] "
+        "[EPSILON max_distance/double] [EF search-exploration-factor/integer] [FILTER expression] "
+        "[FILTER-EF max-filtering-effort/integer] [TRUTH] [NOTHREAD]"
+    ),
     # bitmap
     "SETBIT": "key offset value/integer",
     "GETBIT": "key offset",

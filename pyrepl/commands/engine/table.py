@@ -211,8 +211,8 @@ class Command:
 
     @property
     def wire_name(self) -> str:
-        """As errors and commandstats print it: lower case, `client|list`."""
-        return self.name.lower()
+        """As errors and commandstats print it: `client|list`; in upper case for what is a module's command in Redis."""
+        return self.name if self.group == "module" else self.name.lower()
 
     def flag_names(self) -> list[str]:
         return [word for bit, word in FLAG_NAMES if self.flags & bit]

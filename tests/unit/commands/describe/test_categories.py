@@ -32,10 +32,14 @@ def test_a_mere_container_has_none_of_its_group() -> None:
     assert categories(row("BOX", 0, "connection", -2), has_children=True) == ["slow"]
 
 
+def test_what_is_a_module_in_redis_has_none() -> None:
+    assert categories(row("TRY", WRITE | FAST, "module")) == []
+
+
 def test_each_command_is_either_fast_or_slow() -> None:
     for module in FAMILIES:
         for found in vars(module).values():
-            if isinstance(found, Command):
+            if isinstance(found, Command) and found.group != "module":
                 names = categories(found)
                 assert ("fast" in names) is not ("slow" in names)
                 assert set(names) <= set(CATEGORIES)

@@ -34,7 +34,9 @@ NAMELESS = frozenset(
     | {"XGROUP|DESTROY", "XGROUP|CREATECONSUMER", "XGROUP|DELCONSUMER"}
 )
 """Writes whose facts say all."""
-SILENT = frozenset({"PFDEBUG", "XACK", "XCLAIM", "XAUTOCLAIM", "XREADGROUP", "XCFGSET", "XIDMPRECORD"})
+SILENT = frozenset(
+    {"PFDEBUG", "XACK", "XCLAIM", "XAUTOCLAIM", "XREADGROUP", "XCFGSET", "XIDMPRECORD"} | {"VADD", "VREM", "VSETATTR"}
+)
 """Writes that Redis has no event for, but for a consumer that is made on the way."""
 
 

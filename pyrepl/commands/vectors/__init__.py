@@ -1,0 +1,1 @@
+"""Commands on vector sets (Redis 8)."""
