@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from pyrepl.keyspace.database import Database, Keyspace
 
@@ -33,6 +33,29 @@ class Tracking(Enum):
     NONE = "none"
     LRU = "lru"
     LFU = "lfu"
+
+
+class Clocks(NamedTuple):
+    """The numbers of one database at one moment, for a snapshot."""
+
+    tracking: Tracking
+    """LRU or LFU."""
+    numbers: Mapping[bytes, int]
+    untouched: int
+    """The number of a key that has none."""
+    now: int
+    """Unix seconds with LRU, Unix minutes with LFU."""
+    decay_minutes: int
+
+    def of(self, key: bytes) -> int:
+        """Seconds since the last access with LRU; the counter after its decay, in [0, 255], with LFU."""
+        number = self.numbers.get(key, self.untouched)
+        if self.tracking is Tracking.LRU:
+            return max(0, self.now - number)
+        counter = number & 0xFF
+        if not self.decay_minutes:
+            return counter
+        return max(0, counter - max(0, self.now - (number >> 8)) // self.decay_minutes)
 
 
 @final
@@ -81,25 +104,32 @@ class AccessTracker:
         the policy needs is kept (Redis 7.0 `objectSetLRUOrLFU`)."""
         if self.tracking is Tracking.LRU:
             second = self._keyspace.now_ms // 1000
-            db.accesses.update((key, second - idle) for key, idle in idle_s.items())
+            db.accesses.update(zip(idle_s, [second - idle for idle in idle_s.values()]))
         elif self.tracking is Tracking.LFU:
-            minute = self._keyspace.now_ms // 60_000
-            db.accesses.update((key, minute << 8 | counter) for key, counter in frequencies.items())
+            row = self._row_of_now()
+            db.accesses.update(zip(frequencies, [row[counter] for counter in frequencies.values()]))
+
+    def clocks(self, db: Database) -> Clocks | None:
+        """The numbers of a database as they are now; None while none are kept."""
+        if self.tracking is Tracking.NONE:
+            return None
+        if self.tracking is Tracking.LRU:
+            return Clocks(Tracking.LRU, db.accesses, self._since_s, self._keyspace.now_ms // 1000, 0)
+        untouched = self._since_s // 60 << 8 | INITIAL_FREQUENCY
+        return Clocks(Tracking.LFU, db.accesses, untouched, self._keyspace.now_ms // 60_000, self.decay_minutes)
 
     def idle_s(self, db: Database, key: bytes) -> int:
-        """Seconds since the last access, with LRU."""
-        return max(0, self._keyspace.now_ms // 1000 - db.accesses.get(key, self._since_s))
+        """Seconds since the last access, while `tracking` is LRU."""
+        return self._number(Tracking.LRU, db, key)
 
     def frequency(self, db: Database, key: bytes) -> int:
-        """The counter, in [0, 255], after its decay, with LFU."""
-        number = db.accesses.get(key)
-        if number is None:
-            minute, counter = self._since_s // 60, INITIAL_FREQUENCY
-        else:
-            minute, counter = number >> 8, number & 0xFF
-        if not self.decay_minutes:
-            return counter
-        return max(0, counter - max(0, self._keyspace.now_ms // 60_000 - minute) // self.decay_minutes)
+        """The counter, in [0, 255], after its decay, while `tracking` is LFU."""
+        return self._number(Tracking.LFU, db, key)
+
+    def _number(self, tracking: Tracking, db: Database, key: bytes) -> int:
+        clocks = self.clocks(db)
+        assert clocks is not None and clocks.tracking is tracking
+        return clocks.of(key)
 
     def prune(self) -> None:
         """Drop numbers of keys that are gone, where there are many. O(keys) when there are, else O(databases)."""
@@ -116,8 +146,12 @@ class AccessTracker:
             base = max(0, counter - INITIAL_FREQUENCY)
             if counter < MAX_FREQUENCY and below(base * self.log_factor + 1) == 0:
                 counter += 1
+        return self._row_of_now()[counter]
+
+    def _row_of_now(self) -> list[int]:
+        """The number of each counter in this minute."""
         minute = self._keyspace.now_ms // 60_000
         if minute != self._minute:
             self._minute = minute
             self._row = [minute << 8 | value for value in range(MAX_FREQUENCY + 1)]
-        return self._row[counter]
+        return self._row

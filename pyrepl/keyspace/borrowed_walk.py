@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyrepl.keyspace.access import Tracking
 from pyrepl.keyspace.packed import Packed, PackedHash, PackedIntset, PackedList, PackedSet, PackedZset
 from pyrepl.keyspace.values import HashValue, ListValue, SetValue, ZsetValue, plain_value
 from pyrepl.rdb import opcodes
@@ -36,6 +37,7 @@ if cython.compiled:
         NONE,
         Ref,
         Type,
+        dict_get,
         dict_size,
         double_of,
         longlong_of,
@@ -57,12 +59,15 @@ if cython.compiled:
     from cython.cimports.pyrepl.store.borrowed_keys import Frozen
 
 if TYPE_CHECKING:
+    from pyrepl.keyspace.access import Clocks
     from pyrepl.rdb.writer import RdbWriter
 
 COMPILED = cython.compiled
 
 if cython.compiled:
     EXPIRETIME_MS = cython.declare(cython.int, opcodes.EXPIRETIME_MS.number)
+    IDLE = cython.declare(cython.int, opcodes.IDLE.number)
+    FREQ = cython.declare(cython.int, opcodes.FREQ.number)
     HASH = cython.declare(cython.int, hashes.HASH)
     HASH_LISTPACK = cython.declare(cython.int, hashes.HASH_LISTPACK)
     LIST_QUICKLIST2 = cython.declare(cython.int, lists.LIST_QUICKLIST2)
@@ -131,9 +136,19 @@ class BorrowedWalk:
     _set_value: cython.Py_ssize_t
     _node_bytes: cython.Py_ssize_t
     _node_entries: cython.Py_ssize_t
+    _numbers: dict
+    """The clocks' numbers; None if no clocks are written."""
+    _is_lfu: cython.bint
+    _untouched: cython.longlong
+    _now: cython.longlong
+    _decay: cython.longlong
 
-    def __init__(self, frozen: Frozen, writer: RdbWriter, max_bytes: int, max_keys: int) -> None:
+    def __init__(self, frozen: Frozen, writer: RdbWriter, max_bytes: int, max_keys: int, clocks: Clocks | None) -> None:
         self.keys = 0
+        if clocks is not None:
+            self._numbers = clocks.numbers
+            self._is_lfu = clocks.tracking is Tracking.LFU
+            self._untouched, self._now, self._decay = clocks.untouched, clocks.now, clocks.decay_minutes
         self._frozen = frozen
         self._writer = writer
         self._max_bytes = max_bytes
@@ -175,6 +190,8 @@ class BorrowedWalk:
                 out.data[out.size] = EXPIRETIME_MS
                 put_little_endian(out.data + out.size + 1, longlong_of(at), 8)
                 out.size += 9
+            if self._numbers is not None:
+                self._put_clock(key)
             self._put(key, value)
             self.keys += 1
         return self._writer.counted(PyBytes_FromStringAndSize(cython.cast(cython.p_char, out.data), out.size))
@@ -211,6 +228,25 @@ class BorrowedWalk:
         elif kind is _PACKED_SET and self._set_entries >= 0:
             return self._put_packed(SET_LISTPACK, key, value)
         return self._put_plainly(cython.cast(object, key), cython.cast(object, value))
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _put_clock(self, key: cython.pointer[Ref]) -> cython.int:
+        """Write what `access.Clocks.of` says of a key."""
+        out: Sink = self._out
+        found: cython.pointer[Ref] = dict_get(cython.cast(cython.pointer[Ref], self._numbers), key)
+        number: cython.longlong = self._untouched if found is cython.NULL else longlong_of(found)
+        out.reserve(2)
+        if not self._is_lfu:
+            out.data[out.size] = IDLE
+            out.size += 1
+            return put_length(out, max(0, self._now - number))
+        minutes: cython.longlong = max(0, self._now - (number >> 8))
+        counter: cython.longlong = (number & 0xFF) - (minutes // self._decay if self._decay > 0 else 0)
+        out.data[out.size] = FREQ
+        out.data[out.size + 1] = max(0, counter)
+        out.size += 2
+        return 0
 
     @cython.cfunc
     @cython.exceptval(-1)

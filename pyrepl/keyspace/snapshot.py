@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from pyrepl.keyspace.access import AccessTracker
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.walk import walk
 from pyrepl.rdb.settings import PackingSettings
@@ -39,6 +40,8 @@ class SnapshotJob:
     functions: tuple[bytes, ...] = ()
     has_keys: bool = True
     """False: the keys are left out."""
+    access: AccessTracker | None = None
+    """Idle times or frequencies are written too while it keeps them."""
     key_save_delay_us: int = 0
     """rdb-key-save-delay: the writer of the blocks sleeps so long for each key; to make a short snapshot long."""
 
@@ -65,7 +68,8 @@ class SnapshotJob:
             if not db.key_count:
                 continue
             ready += writer.select_db(db.index, db.key_count, db.timed_count)
-            walking = walk(db, writer, _BLOCK_BYTES, self._block_keys())
+            clocks = None if self.access is None else self.access.clocks(db)
+            walking = walk(db, writer, _BLOCK_BYTES, self._block_keys(), clocks)
             while block := walking.block():
                 # A small database goes out together with the next one.
                 ready += block

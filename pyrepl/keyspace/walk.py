@@ -12,12 +12,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from pyrepl.keyspace import borrowed_walk
+from pyrepl.keyspace.access import Tracking
 from pyrepl.keyspace.packed import Packed
 from pyrepl.keyspace.values import plain_value
 from pyrepl.rdb.versions import LISTPACKS
-from pyrepl.rdb.writer import RdbWriter
+from pyrepl.rdb.writer import EMPTY, RdbWriter
 
 if TYPE_CHECKING:
+    from pyrepl.keyspace.access import Clocks
     from pyrepl.keyspace.database import Database
 
 _BATCH_KEYS: Final = 2048
@@ -33,25 +35,30 @@ class Walk(Protocol):
         """The bytes of the next keys; empty at the end. Raises CannotHold for a value that the version cannot hold."""
 
 
-def walk(db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> Walk:
+def walk(db: Database, writer: RdbWriter, max_bytes: int, max_keys: int, clocks: Clocks | None = None) -> Walk:
     """Begin a walk over `db`, whose keys are encoded as `writer` would encode them.
 
-    A block ends once it has at least `max_bytes` bytes or `max_keys` keys; it may be longer than `max_bytes`. Both
-    limits are above 0.
+    `clocks`: write these idle times or frequencies too, if the version has places for them. A block ends once it has at
+    least `max_bytes` bytes or `max_keys` keys; it may be longer than `max_bytes`. Both limits are above 0.
     """
     assert max_bytes > 0 and max_keys > 0
+    if not writer.has_clocks:
+        clocks = None
     if borrowed_walk.COMPILED and writer.version in LISTPACKS:
-        return borrowed_walk.BorrowedWalk(db.store.freeze(), writer, max_bytes, max_keys)
-    return PlainWalk(db, writer, max_bytes, max_keys)
+        return borrowed_walk.BorrowedWalk(db.store.freeze(), writer, max_bytes, max_keys, clocks)
+    return PlainWalk(db, writer, max_bytes, max_keys, clocks)
 
 
 @final
 class PlainWalk:
-    """See Walk. Strings without a time to live are handed to the writer in batches, which is faster than one by one."""
+    """See Walk. Strings with nothing before them are handed to the writer in batches, the faster way."""
 
-    def __init__(self, db: Database, writer: RdbWriter, max_bytes: int, max_keys: int) -> None:
+    def __init__(
+        self, db: Database, writer: RdbWriter, max_bytes: int, max_keys: int, clocks: Clocks | None = None
+    ) -> None:
         self._max_bytes = max_bytes
         self._max_keys = max_keys
+        self._clocks = clocks
         self._pieces = self._encode(db, writer)
         self.keys = 0
 
@@ -73,7 +80,10 @@ class PlainWalk:
         while batch := list(islice(pairs, min(_BATCH_KEYS, self._max_keys))):
             self.keys += len(batch)
             expires = _expiries(db, batch) if db.timed_count else {}
-            strings = [(key, value) for key, value in batch if type(value) is bytes and key not in expires]
+            marks = EMPTY if self._clocks is None else _marks(self._clocks, writer, batch)
+            strings = []
+            if not marks:
+                strings = [(key, value) for key, value in batch if type(value) is bytes and key not in expires]
             plain = iter(strings)
             while encoded := writer.encode_strings(plain, self._max_bytes):
                 yield encoded
@@ -82,11 +92,17 @@ class PlainWalk:
                     [
                         (key, plain_value(value.unpack() if isinstance(value, Packed) else value))
                         for key, value in batch
-                        if type(value) is not bytes or key in expires
+                        if type(value) is not bytes or key in expires or marks
                     ]
                 )
-                while encoded := writer.encode_keys(others, expires, self._max_bytes):
+                while encoded := writer.encode_keys(others, expires, self._max_bytes, marks):
                     yield encoded
+
+
+def _marks(clocks: Clocks, writer: RdbWriter, batch: list[tuple[bytes, Any]]) -> dict[bytes, bytes]:
+    """What stands before the keys of a batch to say when or how often they were accessed."""
+    encode = writer.idle if clocks.tracking is Tracking.LRU else writer.frequency
+    return {key: encode(clocks.of(key)) for key, _ in batch}
 
 
 def _expiries(db: Database, batch: list[tuple[bytes, Any]]) -> dict[bytes, int]:

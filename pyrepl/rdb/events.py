@@ -49,6 +49,17 @@ class SlotImport(NamedTuple):
     ranges: tuple[tuple[int, int], ...]
 
 
+class Noted(NamedTuple):
+    """What a snapshot says of keys beside their values, by key."""
+
+    expires: dict[bytes, int]
+    """Unix ms."""
+    idles: dict[bytes, int]
+    """Seconds since the last access."""
+    frequencies: dict[bytes, int]
+    """Counters, 0 to 255."""
+
+
 class LoadedKeys(NamedTuple):
     """Keys of one database, as many as the bytes at hand held.
 

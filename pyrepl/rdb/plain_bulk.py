@@ -13,6 +13,7 @@ from typing import Final, final
 
 from pyrepl.rdb import opcodes
 from pyrepl.rdb.cursor import Cursor, Malformed, ShortInput
+from pyrepl.rdb.events import Noted
 from pyrepl.rdb.soundness import is_sound
 from pyrepl.rdb.strings import decode_string
 from pyrepl.rdb.taker import Taker
@@ -23,6 +24,9 @@ _FREQ: Final = opcodes.FREQ.number
 _IDLE: Final = opcodes.IDLE.number
 
 _I64: Final = Struct("<q")
+_U32: Final = Struct(">I")
+_LONG_LENGTH: Final = 128
+"""The first byte of a length in four bytes more."""
 
 
 @final
@@ -31,9 +35,6 @@ class PlainBulk:
 
     `classes`: RDB type -> the class of bytes that collections of this type are kept in, as they stand in the file.
     `known`: the numbers of the opcodes that the snapshot's version has.
-
-    Where `compiled.bulk` takes expiries alone, this one takes idle times and frequencies of strings as well: the reader
-    would need three turns for such a key, which in plain Python costs more than the key itself.
     """
 
     __slots__ = ("_classes", "_expiry_ms", "_freq", "_idle_s", "_known")
@@ -51,15 +52,13 @@ class PlainBulk:
         cursor: Cursor,
         taker: Taker,
         also: Collection[bytes],
-        expires: dict[bytes, int],
-        idles: dict[bytes, int],
-        freqs: dict[bytes, int],
+        noted: Noted,
     ) -> int:
         """Give the keys that stand at the cursor to `taker`, as long as they are strings or packed; how many they were.
 
         The run ends before a key that the taker holds or that is in `also`, before one that is cut or broken, and
-        before anything that is not of these kinds; the cursor's position and mark are set to that place. Expiries
-        (Unix ms), idle times (seconds) and frequencies (0 to 255) go to the three dictionaries.
+        before anything that is not of these kinds; the cursor's position and mark are set to that place. What stands
+        before the keys goes to `noted`.
         """
         buf = cursor.buf
         end = cursor.end
@@ -74,15 +73,12 @@ class PlainBulk:
                 if first:
                     pos = self._decode_attributes(buf, pos)
                     if buf[pos]:
-                        if self._idle_s is not None or self._freq is not None:
-                            break
                         cursor.pos = pos
                         found = decode_packed(cursor, self._classes)
                         if found is None or holds(found[0]) or found[0] in also:
                             break
                         add(found[0], found[1])
-                        if self._expiry_ms is not None:
-                            expires[found[0]] = self._expiry_ms
+                        self._note(found[0], noted)
                         taken += 1
                         mark = pos = cursor.pos
                         continue
@@ -113,17 +109,20 @@ class PlainBulk:
                 add(key, value)
                 taken += 1
                 if first:
-                    if self._expiry_ms is not None:
-                        expires[key] = self._expiry_ms
-                    if self._idle_s is not None:
-                        idles[key] = self._idle_s
-                    if self._freq is not None:
-                        freqs[key] = self._freq
+                    self._note(key, noted)
                 mark = pos
         except (IndexError, struct_error, ShortInput, Malformed):
             pass
         cursor.pos = cursor.mark = mark
         return taken
+
+    def _note(self, key: bytes, noted: Noted) -> None:
+        if self._expiry_ms is not None:
+            noted.expires[key] = self._expiry_ms
+        if self._idle_s is not None:
+            noted.idles[key] = self._idle_s
+        if self._freq is not None:
+            noted.frequencies[key] = self._freq
 
     def _decode_attributes(self, buf: bytes, pos: int) -> int:
         """Note the expiry, idle time and frequency that stand at `pos`; the position of what follows them.
@@ -142,13 +141,16 @@ class PlainBulk:
             elif kind == _FREQ:
                 self._freq = buf[pos + 1]
                 pos += 2
-            elif kind == _IDLE and buf[pos + 1] < 128:
+            elif kind == _IDLE and buf[pos + 1] <= _LONG_LENGTH:
                 if buf[pos + 1] < 64:
                     self._idle_s = buf[pos + 1]
                     pos += 2
-                else:
+                elif buf[pos + 1] < _LONG_LENGTH:
                     self._idle_s = (buf[pos + 1] & 63) << 8 | buf[pos + 2]
                     pos += 3
+                else:
+                    self._idle_s = _U32.unpack_from(buf, pos + 2)[0]
+                    pos += 6
             else:
                 return pos
 

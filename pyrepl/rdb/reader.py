@@ -29,6 +29,7 @@ from pyrepl.rdb.events import (
     FunctionLibrary,
     Header,
     LoadedKeys,
+    Noted,
     RdbEvent,
     ResizeDb,
     SkippedEmpty,
@@ -117,14 +118,12 @@ class RdbReader:
         "_db",
         "_decode",
         "_events",
-        "_expires",
         "_expiry_ms",
         "_failure",
         "_freq",
-        "_freqs",
         "_held",
         "_idle_s",
-        "_idles",
+        "_noted",
         "_into",
         "_is_aux",
         "_key",
@@ -186,9 +185,7 @@ class RdbReader:
         self._taker: Taker = DictTaker(self._strings) if into is None else into(0)
         self._taken = 0
         self._others: dict[bytes, object] = {}
-        self._expires: dict[bytes, int] = {}
-        self._idles: dict[bytes, int] = {}
-        self._freqs: dict[bytes, int] = {}
+        self._noted = Noted({}, {}, {})
         self._events: list[RdbEvent] = []
 
     @property
@@ -275,7 +272,8 @@ class RdbReader:
         self._packed = {number: kind for number, kind in self._packed.items() if number in self._types}
         if bulk.COMPILED:
             reads_ms = opcodes.EXPIRETIME_MS.number in self._opcodes
-            self._bulk = bulk.Bulk(self._packed, self._limits.max_string_bytes, reads_ms)
+            reads_clocks = opcodes.IDLE.number in self._opcodes
+            self._bulk = bulk.Bulk(self._packed, self._limits.max_string_bytes, reads_ms, reads_clocks)
         else:
             self._plain = PlainBulk(self._packed, self._opcodes)
         self.version = version
@@ -291,12 +289,12 @@ class RdbReader:
         if self._expiry_ms != _NO_EXPIRY or self._idle_s != _NONE or self._freq != _NONE:
             return
         if self._bulk is not None:
-            self._taker.run(self._bulk, cursor.buf, cursor.pos, self._others, self._expires)
+            self._taker.run(self._bulk, cursor.buf, cursor.pos, self._others, self._noted)
             cursor.pos = cursor.mark = self._bulk.position
             self._taken += self._bulk.keys
             return
         assert self._plain is not None
-        self._taken += self._plain.run(cursor, self._taker, self._others, self._expires, self._idles, self._freqs)
+        self._taken += self._plain.run(cursor, self._taker, self._others, self._noted)
 
     def _decode_item(self, cursor: Cursor) -> None:
         """Decode one opcode with its data, a key with a string, or any other key up to its value."""
@@ -363,11 +361,11 @@ class RdbReader:
     def _finish_key(self, key: bytes) -> None:
         """Note the attributes of the key just decoded."""
         if self._expiry_ms != _NO_EXPIRY:
-            self._expires[key] = self._expiry_ms
+            self._noted.expires[key] = self._expiry_ms
         if self._idle_s != _NONE:
-            self._idles[key] = self._idle_s
+            self._noted.idles[key] = self._idle_s
         if self._freq != _NONE:
-            self._freqs[key] = self._freq
+            self._noted.frequencies[key] = self._freq
         self._drop_key()
 
     def _drop_key(self) -> None:
@@ -450,19 +448,13 @@ class RdbReader:
         if not self._taken and not self._others:
             return
         others = list(self._others.items())
-        self._events.append(
-            LoadedKeys(
-                self._db, self._strings, others, self._expires, self._idles, self._freqs, self._taken + len(others)
-            )
-        )
+        self._events.append(LoadedKeys(self._db, self._strings, others, *self._noted, self._taken + len(others)))
         self._strings = {}
         if self._into is None:
             self._taker = DictTaker(self._strings)
         self._taken = 0
         self._others = {}
-        self._expires = {}
-        self._idles = {}
-        self._freqs = {}
+        self._noted = Noted({}, {}, {})
 
     def _explain(self, message: str) -> str:
         """An error's text with the type and the key that were being decoded; the broken item begins at `consumed`."""

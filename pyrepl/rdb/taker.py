@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, final
 
 from pyrepl.rdb.compiled.bulk import Bulk
+from pyrepl.rdb.events import Noted
 
 
 class Taker(Protocol):
@@ -23,11 +24,11 @@ class Taker(Protocol):
     def add(self) -> Callable[[bytes, bytes], None]:
         """(key, value): take in a key that is not there yet."""
 
-    def run(self, decoder: Bulk, data: bytes, start: int, also: dict[bytes, object], expires: dict[bytes, int]) -> None:
+    def run(self, decoder: Bulk, data: bytes, start: int, also: dict[bytes, object], noted: Noted) -> None:
         """Take in the keys that `decoder` decodes from `start` on (see `Bulk.run`); the decoder then tells how far it
         came.
 
-        It stops before a key that is there already or is in `also`. Times to live (Unix ms) go to `expires`.
+        It stops before a key that is there already or is in `also`. What stands before the keys goes to `noted`.
         """
 
     def foresee(self, decoder: Bulk, count: int) -> None:
@@ -53,8 +54,8 @@ class DictTaker:
         self.holds: Callable[[bytes], bool] = table.__contains__
         self.add: Callable[[bytes, bytes], None] = table.__setitem__
 
-    def run(self, decoder: Bulk, data: bytes, start: int, also: dict[bytes, object], expires: dict[bytes, int]) -> None:
-        decoder.run(data, start, self._table, also, expires)
+    def run(self, decoder: Bulk, data: bytes, start: int, also: dict[bytes, object], noted: Noted) -> None:
+        decoder.run(data, start, self._table, also, noted)
 
     def foresee(self, decoder: Bulk, count: int) -> None:
         decoder.foresee(self._table, count)

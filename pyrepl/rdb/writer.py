@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from struct import Struct
+from types import MappingProxyType
 from typing import Final, final
 
 from pyrepl.rdb import opcodes
@@ -39,6 +40,8 @@ _RESIZEDB: Final = bytes((opcodes.RESIZEDB.number,))
 _SELECTDB: Final = bytes((opcodes.SELECTDB.number,))
 _FUNCTION2: Final = bytes((opcodes.FUNCTION2.number,))
 _EXPIRETIME_MS: Final = opcodes.EXPIRETIME_MS.number
+_IDLE: Final = bytes((opcodes.IDLE.number,))
+_FREQ: Final = opcodes.FREQ.number
 _EOF: Final = bytes((opcodes.EOF.number,))
 
 _MS_EXPIRY: Final = Struct("<Bq")
@@ -56,6 +59,7 @@ _NINE: Final = 0x39
 _SHORT: Final = len(SHORT_LENGTHS)
 
 UNBOUNDED: Final = 1 << 62
+EMPTY: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 
 
 @final
@@ -143,9 +147,14 @@ class RdbWriter:
         return self.counted(b"".join(parts))
 
     def encode_keys(
-        self, items: Iterable[tuple[bytes, object]], expires: Mapping[bytes, int], max_bytes: int = UNBOUNDED
+        self,
+        items: Iterable[tuple[bytes, object]],
+        expires: Mapping[bytes, int],
+        max_bytes: int = UNBOUNDED,
+        clocks: Mapping[bytes, bytes] = EMPTY,
     ) -> bytes:
-        """Encode keys with plain values of any type (values.py). `expires` (key -> Unix ms) may hold other keys too.
+        """Encode keys with plain values of any type (values.py). `expires` (key -> Unix ms) may hold other keys too, as
+        may `clocks` (key -> bytes of `idle` or `frequency`).
 
         Once `max_bytes` of values are encoded, nothing more is taken from `items`. Empty bytes: `items` was at its end.
         Raises CannotHold, naming the key, for a value that the version cannot hold; TypeError for no plain value.
@@ -155,6 +164,9 @@ class RdbWriter:
             at_ms = expires.get(key)
             if at_ms is not None:
                 parts.append(self._expiry(key, at_ms))
+            clock = clocks.get(key)
+            if clock is not None:
+                parts.append(clock)
             encoded = self.encode_key(key, value)
             parts.append(encoded)
             max_bytes -= len(encoded)
@@ -179,6 +191,19 @@ class RdbWriter:
         if self.version not in CHECKSUMS:
             return tail
         return tail + _CHECKSUM.pack(self._crc)
+
+    @property
+    def has_clocks(self) -> bool:
+        """Does the version have places for idle times and frequencies?"""
+        return self.version in opcodes.IDLE.versions
+
+    def idle(self, seconds: int) -> bytes:
+        """The mark before a key that nobody accessed for so long; for `encode_keys`."""
+        return _IDLE + encode_length(seconds)
+
+    def frequency(self, counter: int) -> bytes:
+        """The mark before a key that says how often it was accessed (0..255, LFU); for `encode_keys`."""
+        return bytes((_FREQ, counter))
 
     def _expiry(self, key: bytes, at_ms: int) -> bytes:
         if self._has_ms_expiry:

@@ -231,6 +231,7 @@ class Saver(Service):
             compress=settings.rdbcompression and compressed,
             functions=() if Exclusion.FUNCTIONS in excluded else node.functions.texts(),
             has_keys=Exclusion.DATA not in excluded,
+            access=node.memory.tracker,
             key_save_delay_us=settings.rdb_key_save_delay,
         )
 

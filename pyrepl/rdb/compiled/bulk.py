@@ -10,6 +10,8 @@ A packed collection is checked as its decoder would check it (`checks`) and then
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyrepl.rdb import opcodes
 from pyrepl.rdb.types import list as lists
 from pyrepl.rdb.types import string as strings
@@ -44,8 +46,13 @@ if cython.compiled:
     from cython.cimports.pyrepl.rdb.compiled.table import Found, Handful, foresee
 
     EXPIRETIME_MS = cython.declare(cython.int, opcodes.EXPIRETIME_MS.number)
+    IDLE = cython.declare(cython.int, opcodes.IDLE.number)
+    FREQ = cython.declare(cython.int, opcodes.FREQ.number)
     STRING = cython.declare(cython.int, strings.STRING)
     LIST_QUICKLIST2 = cython.declare(cython.int, lists.LIST_QUICKLIST2)
+
+if TYPE_CHECKING:
+    from pyrepl.rdb.events import Noted
 
 COMPILED = cython.compiled
 
@@ -63,38 +70,45 @@ class Bulk:
     """RDB type -> class of bytes, None for those that the reader decodes."""
     _max_string_bytes: cython.Py_ssize_t
     _reads_ms: cython.bint
+    _reads_clocks: cython.bint
+    _expires: dict
+    _idles: dict
+    _frequencies: dict
     _data: cython.p_uchar
     _end: cython.Py_ssize_t
     _checks: Checks
 
-    def __init__(self, classes: dict, max_string_bytes: int, reads_ms: bool) -> None:
-        """`classes`: RDB type number -> class; `reads_ms`: the version has expiries in ms."""
+    def __init__(self, classes: dict, max_string_bytes: int, reads_ms: bool, reads_clocks: bool) -> None:
+        """`classes`: RDB type number -> class; `reads_ms`: the version has expiries in ms; `reads_clocks`: it has idle
+        times and frequencies."""
         self._classes = [classes.get(number) for number in range(32)]
         self._max_string_bytes = min(max_string_bytes, 1 << 30)
         self._reads_ms = reads_ms
+        self._reads_clocks = reads_clocks
         self._checks = Checks()
 
     def foresee(self, table: dict, count: int) -> None:
         """So many keys are to come into `table`, which the caller believes. Raises MemoryError."""
         foresee(table, count)
 
-    def run(self, buf: bytes, start: int, values: dict, also: dict, expires: dict) -> None:
+    def run(self, buf: bytes, start: int, values: dict, also: dict, noted: Noted) -> None:
         """Decode from `start` on into `values`, which gets keys that neither it nor `also` has.
 
-        The times to live, Unix ms, go to `expires`. Sets `position` and `keys`.
+        What stands before the keys goes to `noted`. Sets `position` and `keys`.
         """
         self._data = text_of(cython.cast(cython.pointer[Ref], buf))
         self._end = size_of(cython.cast(cython.pointer[Ref], buf))
         self.position = start
         self.keys = 0
-        while self._some(values, also, expires):
+        self._expires, self._idles, self._frequencies = noted
+        while self._some(values, also):
             pass
         if error_at_work() is not cython.NULL:
             raise MemoryError
 
     @cython.cfunc
     @cython.exceptval(-1)
-    def _some(self, values: dict, also: dict, expires: dict) -> cython.int:
+    def _some(self, values: dict, also: dict) -> cython.int:
         """A handful of keys; 0 when the run ends with them. While the last are decoded, the first ones' places in the
         table are on their way from memory."""
         table: cython.pointer[Ref] = cython.cast(cython.pointer[Ref], values)
@@ -109,7 +123,7 @@ class Bulk:
         for index in range(count):
             ask_for_rival(table, found.items[index].key)
         index = 0
-        while index < count and self._store(cython.address(found.items[index]), table, also, expires):
+        while index < count and self._store(cython.address(found.items[index]), table, also):
             self.position = found.items[index].end
             index += 1
         self.keys += index
@@ -122,7 +136,7 @@ class Bulk:
 
     @cython.cfunc
     @cython.exceptval(-1)
-    def _store(self, found: cython.pointer[Found], table: cython.pointer[Ref], also: dict, expires: dict) -> cython.int:
+    def _store(self, found: cython.pointer[Found], table: cython.pointer[Ref], also: dict) -> cython.int:
         """Put one key into the table; 0, and it stays the caller's, if it is there already or memory is out."""
         if also and cython.cast(object, found.key) in also:
             return 0
@@ -132,12 +146,22 @@ class Bulk:
         if cython.cast(cython.pointer[DictObject], table).ma_used == size:
             return 0
         if found.expiring:
-            at: cython.pointer[Ref] = new_int(found.at_ms)
-            dict_set(cython.cast(cython.pointer[Ref], expires), found.key, at)
-            release(at)
+            self._note(self._expires, found.key, found.at_ms)
+        if found.idle_s >= 0:
+            self._note(self._idles, found.key, found.idle_s)
+        if found.frequency >= 0:
+            self._note(self._frequencies, found.key, found.frequency)
         release(found.key)
         release(found.value)
         return 1
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _note(self, numbers: dict, key: cython.pointer[Ref], number: cython.longlong) -> cython.int:
+        noted: cython.pointer[Ref] = new_int(number)
+        dict_set(cython.cast(cython.pointer[Ref], numbers), key, noted)
+        release(noted)
+        return 0
 
     @cython.cfunc
     @cython.exceptval(-1)
@@ -146,17 +170,9 @@ class Bulk:
         pos: cython.Py_ssize_t = place[0]
         key: cython.pointer[Ref]
         value: cython.pointer[Ref]
-        if pos >= self._end:
+        if not self._attributes(cython.address(pos), found):
             return 0
         kind: cython.int = self._data[pos]
-        found.expiring = False
-        if kind == EXPIRETIME_MS and self._reads_ms:
-            if pos + 10 > self._end:
-                return 0
-            memcpy(cython.address(found.at_ms), self._data + pos + 1, 8)
-            found.expiring = True
-            pos += 9
-            kind = self._data[pos]
         if kind >= 32 or (kind != STRING and self._classes[kind] is None):
             return 0
         pos += 1
@@ -183,6 +199,37 @@ class Bulk:
         found.value = value
         found.end = place[0] = pos
         return 1
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def _attributes(self, place: cython.pointer[cython.Py_ssize_t], found: cython.pointer[Found]) -> cython.int:
+        """What stands before a key, in any order; 0 if it is cut. The place is then at the key's type."""
+        pos: cython.Py_ssize_t = place[0]
+        kind: cython.int
+        found.expiring = False
+        found.idle_s = found.frequency = -1
+        while pos < self._end:
+            kind = self._data[pos]
+            if kind == EXPIRETIME_MS and self._reads_ms:
+                if pos + 9 > self._end:
+                    return 0
+                memcpy(cython.address(found.at_ms), self._data + pos + 1, 8)
+                found.expiring = True
+                pos += 9
+            elif kind == FREQ and self._reads_clocks:
+                if pos + 2 > self._end:
+                    return 0
+                found.frequency = self._data[pos + 1]
+                pos += 2
+            elif kind == IDLE and self._reads_clocks:
+                pos += 1
+                found.idle_s = self._length(cython.address(pos))
+                if found.idle_s < 0:
+                    return 0
+            else:
+                place[0] = pos
+                return 1
+        return 0
 
     @cython.cfunc
     @cython.exceptval(check=False)

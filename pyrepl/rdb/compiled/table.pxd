@@ -8,6 +8,9 @@ ctypedef struct Found:
     Py_ssize_t end
     long long at_ms
     bint expiring
+    # Seconds, and a counter; -1 where none stands before the key.
+    long long idle_s
+    int frequency
 
 ctypedef struct Handful:
     Found items[AT_ONCE]

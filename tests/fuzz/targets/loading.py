@@ -10,6 +10,7 @@ from random import Random
 from typing import Final
 
 from pyrepl.errors import CommandError, CorruptData
+from pyrepl.keyspace.access import AccessTracker, Tracking
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.keyspace.digest import keyspace_digest
 from pyrepl.keyspace.loader import Loader
@@ -127,5 +128,12 @@ def decoded(data: bytes) -> Keyspace | None:
 
 def saved(rng: Random, keyspace: Keyspace) -> bytes:
     version = numbered(rng.choice((12, 13)))
-    job = SnapshotJob(keyspace, (), version, rng.choice(PACKINGS), rng.random() < 0.5, rng.random() < 0.5)
+    access = AccessTracker(keyspace)
+    access.track(rng.choice(list(Tracking)))
+    for db in keyspace.databases:
+        db.accesses = {
+            key: rng.choice((0, 5, 255, -(1 << 62), 1 << 62)) for key in db.store.values if rng.random() < 0.5
+        }
+    packing, checksum, compress = rng.choice(PACKINGS), rng.random() < 0.5, rng.random() < 0.5
+    job = SnapshotJob(keyspace, (), version, packing, checksum, compress, access=access)
     return b"".join(block for block, _ in job.blocks())

@@ -158,3 +158,22 @@ def test_what_a_snapshot_says_is_kept_if_the_policy_goes_by_it() -> None:
         keyspace, tracker = tracker_of(tracking, b"a", b"b")
         tracker.take_loaded(keyspace.databases[0], {b"a": 7}, {b"a": 9})
         assert keyspace.databases[0].accesses == kept
+
+
+def test_a_snapshot_gets_the_numbers_of_now() -> None:
+    keyspace, tracker = tracker_of(Tracking.NONE, b"a", b"b")
+    db = keyspace.databases[0]
+    assert tracker.clocks(db) is None
+    tracker.track(Tracking.LRU)
+    keyspace.now_ms += 5000
+    tracker.touch(db, b"a", always)
+    clocks = tracker.clocks(db)
+    keyspace.now_ms += 5000
+    assert clocks is not None
+    assert [(clocks.of(key), tracker.idle_s(db, key)) for key in (b"a", b"b")] == [(0, 5), (5, 10)]
+    tracker.track(Tracking.LFU)
+    tracker.touch(db, b"a", always)
+    keyspace.now_ms += 2 * MINUTE_MS
+    clocks = tracker.clocks(db)
+    assert clocks is not None
+    assert [clocks.of(key) for key in (b"a", b"b")] == [tracker.frequency(db, key) for key in (b"a", b"b")]

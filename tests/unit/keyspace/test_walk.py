@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from pyrepl.keyspace import borrowed_walk
+from pyrepl.keyspace.access import AccessTracker, Clocks, Tracking
 from pyrepl.keyspace.database import Database, Keyspace
 from pyrepl.keyspace.digest import keyspace_digest
 from pyrepl.keyspace.loader import Loader
@@ -100,6 +101,49 @@ def test_both_forms_write_the_same(keyspace: Keyspace, version: int, compress: b
     plain = _encode(PlainWalk, db, RdbWriter(numbered(version), compress=compress))
     assert len(plain) == len(db.store.values)
     assert _encode(walk, db, RdbWriter(numbered(version), compress=compress)) == plain
+
+
+CLOCKS = [
+    Clocks(Tracking.LRU, {b"%d" % number: 10_000_000 - 7**number for number in range(10)}, 9_000_000, 10_000_000, 0),
+    Clocks(Tracking.LRU, {b"1": 99}, 50, 40, 0),
+    Clocks(
+        Tracking.LFU, {b"%d" % number: (1000 - number) << 8 | 25 * number for number in range(10)}, 256_005, 1000, 1
+    ),
+    Clocks(Tracking.LFU, {b"3": 1000 << 8 | 200}, 990 << 8 | 5, 1000, 3),
+    Clocks(Tracking.LFU, {b"3": 2000 << 8 | 200}, 990 << 8 | 5, 1000, 0),
+]
+
+
+@pytest.mark.parametrize("version", [8, 9, 10])
+@pytest.mark.parametrize("clocks", CLOCKS)
+def test_clocks_are_written_by_both_forms_and_read(version: int, clocks: Clocks) -> None:
+    db = Keyspace(1).databases[0]
+    db.store.values = {
+        b"%d" % number: value
+        for number, value in enumerate(
+            [b"v", b"5", ListValue(deque([b"a"])), SetValue({b"a"}), ZsetValue({b"a": 1.0}), HashValue({b"f": b"v"})]
+            * 2
+        )
+    }
+    db.store.expires = {b"1": 7, b"3": 8}
+    blocks = []
+    for walker in (PlainWalk, walk) if version > 8 else (walk,):
+        writer = RdbWriter(numbered(version))
+        head = writer.begin() + writer.select_db(0, 1, 1)
+        walking = walker(db, writer, 1 << 30, 1 << 20, clocks)
+        blocks.append(head + walking.block() + walking.block() + writer.end())
+    assert blocks[0] == blocks[-1]
+    fresh = Keyspace(1)
+    tracker = AccessTracker(fresh)
+    tracker.track(clocks.tracking)
+    loader = Loader(RdbLimits(), fresh, tracker=tracker)
+    loader.feed(blocks[0])
+    loader.end()
+    found = tracker.clocks(fresh.databases[0])
+    assert found is not None
+    kept = clocks if version > 8 else found
+    assert {key: found.of(key) for key in db.store.values} == {key: kept.of(key) for key in db.store.values}
+    assert len(found.numbers) == (len(db.store.values) if version > 8 else 0)
 
 
 @pytest.mark.parametrize("version", [10, 11])

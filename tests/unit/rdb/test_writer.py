@@ -34,6 +34,14 @@ def test_a_whole_file_spelled_out() -> None:
     assert loaded.expires == {3: {b"12": 258}}
 
 
+def test_clocks_stand_between_the_time_to_live_and_the_type() -> None:
+    writer = RdbWriter(numbered(9))
+    assert writer.has_clocks and not RdbWriter(numbered(8)).has_clocks
+    clocks = {b"k": writer.idle(70_000), b"l": writer.frequency(255), b"other": b"x"}
+    data = writer.encode_keys([(b"k", b"v"), (b"l", b"w"), (b"m", b"x")], {b"k": 1}, clocks=clocks)
+    assert data == (b"\xfc\x01\0\0\0\0\0\0\0\xf8\x80\x00\x01\x11\x70\x00\x01k\x01v\xf9\xff\x00\x01l\x01w\x00\x01m\x01x")
+
+
 @pytest.mark.parametrize("version", WRITABLE_VERSIONS)
 def test_head_and_end_by_version(version: Version) -> None:
     writer = RdbWriter(version)
