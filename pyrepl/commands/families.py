@@ -37,7 +37,7 @@ from pyrepl.commands.node import (
     slowlog,
 )
 from pyrepl.commands.scripts import evals, functions, script_admin
-from pyrepl.commands.session import client_admin, connection, pubsub, tracking, transactions
+from pyrepl.commands.session import capabilities, client_admin, connection, pubsub, tracking, transactions
 from pyrepl.commands.strings import bitfields, bits, comparisons, hyperloglogs, lcs, strings
 from pyrepl.commands.vectors import vector_searches, vector_sets
 from pyrepl.commands.xstreams import (
@@ -68,6 +68,7 @@ from pyrepl.commands.zsets import store as zset_store
 LISTED: Final[tuple[ModuleType, ...]] = (
     connection,
     client_admin,
+    capabilities,
     tracking,
     keys,
     scan,

@@ -155,6 +155,12 @@ class General:
         Integer(), 10, "Seconds that a shutdown waits for replicas to get the rest of the stream."
     )
     active_expire_effort = Directive(Integer(1, 10), 1, "How hard to look for expired keys nobody reads.")
+    import_mode = Directive(
+        YesNo(),
+        False,
+        "On a master: keep what has expired, out of sight, until it is overwritten; clients that copy data here say so"
+        " (CLIENT IMPORT-SOURCE ON) and see it. As in Valkey 8.1. Set it back to no when the copy is complete.",
+    )
     lazyfree_lazy_expire = Directive(YesNo(), False, "Propagate expired keys as UNLINK instead of DEL.")
     lazyfree_lazy_eviction = Directive(YesNo(), False, "Propagate evicted keys as UNLINK instead of DEL.")
     lazyfree_lazy_server_del = Directive(

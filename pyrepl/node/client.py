@@ -26,9 +26,9 @@ class Client:
 
     Invariants: `queue` is None outside MULTI; `dirty_cas` and `dirty_exec` are only looked at by EXEC.
     `guarded` is True exactly while one of these holds: not authenticated, in MULTI, subscribed under RESP2, closing,
-    the link to our master, a replica, tracking, replies switched off or the next one skipped. While `guarded` is False,
-    the dispatcher looks at none of these fields. `subscribed` is True exactly while one of `channels`, `patterns` and
-    `shard_channels` is not empty.
+    the link to our master, a replica, tracking, following redirects, replies switched off or the next one skipped.
+    While `guarded` is False, the dispatcher looks at none of these fields. `subscribed` is True exactly while one of
+    `channels`, `patterns` and `shard_channels` is not empty.
     """
 
     __slots__ = (
@@ -42,9 +42,11 @@ class Client:
         "dirty_cas",
         "dirty_exec",
         "fd",
+        "follows_redirects",
         "guarded",
         "id",
         "identity",
+        "imports",
         "in_slices",
         "is_blocked",
         "is_master_link",
@@ -66,6 +68,7 @@ class Client:
         "queue",
         "queue_grows",
         "queue_writes",
+        "reads_replica",
         "reply_mode",
         "reply_room",
         "shard_channels",
@@ -114,6 +117,12 @@ class Client:
         """Has the client a subscription of any kind: to a channel, a pattern or a shard channel?"""
         self.tracking: TrackingMode | None = None
         """How the client is told of keys that change (CLIENT TRACKING); None while it is not."""
+        self.follows_redirects: bool = False
+        """Does the client go where -REDIRECT sends it (CLIENT CAPA REDIRECT)? Then a replica refuses it data."""
+        self.reads_replica: bool = False
+        """READONLY: a client that follows redirects wants to read from a replica all the same."""
+        self.imports: bool = False
+        """CLIENT IMPORT-SOURCE: in import-mode, what has expired is there for this client."""
         self.is_monitor: bool = False
         self.is_replica: bool = False
         self.is_rdb_channel: bool = False
@@ -167,7 +176,7 @@ class Client:
         self.name = b""
         self.reply_mode = "on"
         self.skip_next_reply = False
-        self.no_evict = self.no_touch = False
+        self.no_evict = self.no_touch = self.reads_replica = False
         self.identify(identity)
 
     def speak(self, proto: int) -> None:
@@ -252,6 +261,11 @@ class Client:
         self.is_master_link = True
         self.guarded = True
 
+    def follow_redirects(self) -> None:
+        """CLIENT CAPA REDIRECT; not taken back by anything."""
+        self.follows_redirects = True
+        self.guarded = True
+
     def close_after_reply(self) -> None:
         """Execute no more commands of this client; its connection is closed once the replies so far are out."""
         self.closing = True
@@ -269,4 +283,5 @@ class Client:
             or self.is_replica
             or self.reply_mode != "on"
             or self.skip_next_reply
+            or self.follows_redirects
         )

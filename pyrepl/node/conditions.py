@@ -34,6 +34,8 @@ class Condition(enum.Enum):
     """The node, of its settings."""
     PAUSED = "commands of clients wait (CLIENT PAUSE, a failover, the end of the process)"
     """`Pause`."""
+    IMPORTING = "what has expired stays until it is overwritten (import-mode)"
+    """The node, of its settings."""
     BUSY = "a script runs for longer than busy-reply-threshold"
     """`Scripts`."""
     TRACKED = "the memory limit has to hear of each command"

@@ -174,7 +174,22 @@ class Node:
     @property
     def expiry(self) -> Expiry:
         """What a client's lookup does with a key whose time has passed."""
-        return Expiry.DELETE if self.replication.role.deletes_expired else Expiry.HIDE
+        deletes = self.replication.role.deletes_expired and not self.settings.import_mode
+        return Expiry.DELETE if deletes else Expiry.HIDE
+
+    def expiry_for(self, client: Client, *, writes: bool) -> Expiry:
+        """What a lookup of this client's command does with a key whose time has passed.
+
+        A client that writes must not find an expired key in its way. A replica removes it without a word; a master in
+        import-mode tells its replicas.
+        """
+        if self.settings.import_mode and client.imports:
+            return Expiry.IGNORE
+        if not writes or self.keyspace.expiry is not Expiry.HIDE:
+            return self.keyspace.expiry
+        if not self.conditions.propagates:
+            return Expiry.REMOVE
+        return Expiry.DELETE if self.settings.import_mode else Expiry.HIDE
 
     @property
     def stream_end(self) -> int:
@@ -218,6 +233,8 @@ class Node:
         self.lazy_expire = settings.lazyfree_lazy_expire
         self.tracks_latencies = settings.latency_tracking
         self.conditions.note(Condition.WANTS_REPLICAS, settings.min_replicas_to_write > 0)
+        self.conditions.note(Condition.IMPORTING, settings.import_mode)
+        self.keyspace.expiry = self.expiry
         self.notifications.follow(settings.notify_keyspace_events)
         self.tracking.resize(settings.tracking_table_max_keys)
 

@@ -25,7 +25,6 @@ ABSENT: Final[dict[str, dict[str, str]]] = {
     },
     "valkey91": {
         _ACL: "users are not built yet",
-        "client|capa client|import-source": "not built yet",
         "commandlog commandlog|get commandlog|help commandlog|len commandlog|reset": "not built yet",
     },
 }

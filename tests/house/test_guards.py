@@ -25,7 +25,7 @@ OWNERS: Final = {
             "closing",
             "reply_mode",
         }
-        | {"is_master_link", "is_replica", "skip_next_reply"}
+        | {"is_master_link", "is_replica", "skip_next_reply", "follows_redirects"}
     ),
     "pyrepl/node/conditions.py": frozenset({"guarded", "checked", "tracked", "keys_ready", "notified", "propagates"}),
     "pyrepl/node/node.py": frozenset({"monitors", "slow_limit_s", "lazy_expire", "tracks_latencies", "threshold_us"}),
@@ -34,7 +34,7 @@ OWNERS: Final = {
 TELLERS: Final = {
     "pyrepl/daemon/aof/load.py": {"REPLAYING"},
     "pyrepl/node/memory_limit.py": {"TRACKED"},
-    "pyrepl/node/node.py": {"REPLICA", "MONITORED", "WANTS_REPLICAS"},
+    "pyrepl/node/node.py": {"REPLICA", "MONITORED", "WANTS_REPLICAS", "IMPORTING"},
     "pyrepl/node/notifications.py": {"NOTIFIED"},
     "pyrepl/node/pause.py": {"PAUSED"},
     "pyrepl/node/scripts.py": {"BUSY"},

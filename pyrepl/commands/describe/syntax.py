@@ -29,6 +29,8 @@ SYNTAX: Final[dict[str, str]] = {
     "CLIENT|NO-TOUCH": "(ON | OFF)",
     "CLIENT|TRACKING": ("(ON | OFF) [REDIRECT client-id] [PREFIX prefix+...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]"),
     "CLIENT|CACHING": "(YES | NO)",
+    "CLIENT|CAPA": "capability...",
+    "CLIENT|IMPORT-SOURCE": "(ON | OFF)",
     "CLIENT|UNBLOCK": "client-id [TIMEOUT | ERROR]",
     # generic
     "DEL": "key...",

@@ -42,7 +42,6 @@ from pyrepl.commands.engine.table import (
 )
 from pyrepl.commands.session.transactions import discard_queue
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.database import Expiry
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability.events import SecurityAttack
@@ -381,20 +380,19 @@ class Dispatcher(Runner):
         return reply
 
     def _run_checked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
-        """As `_run`, on a node with conditions: the memory limit measures, and a client's write on a replica removes
-        the keys that it finds expired."""
+        """As `_run`, on a node with conditions: the memory limit measures, and what has expired may be seen otherwise
+        (`Node.expiry_for`)."""
         keyspace = self._keyspace
         before = keyspace.expiry
         self._node.tracking.writer = call.client
-        if entry.flags & WRITE and before is Expiry.HIDE and not self._conditions.propagates:
-            keyspace.expiry = Expiry.REMOVE
+        during = keyspace.expiry = self._node.expiry_for(call.client, writes=bool(entry.flags & WRITE))
         try:
             if self._conditions.tracked:
                 return self._run_tracked(call, entry, argv, raw)
             return self._run(call, entry, argv, raw)
         finally:
             self._node.tracking.writer = None
-            if keyspace.expiry is Expiry.REMOVE:
+            if during is not before and keyspace.expiry is during:
                 keyspace.expiry = before
 
     def _run_tracked(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:

@@ -70,14 +70,17 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
         return None
     if client.is_replica and flags & (WRITE | READONLY):
         return REPLICA_NO_DATA
+    writes = bool(flags & WRITE) or (row.name == "EXEC" and client.queue_writes)
+    if client.follows_redirects and (writes or (flags & READONLY and not client.reads_replica)):
+        master = node.replication.role.master
+        if master is not None:
+            return f"REDIRECT {master.host}:{master.port}"
     if conditions.tracked and node.memory.full and _needs_memory(client, row):
         return OOM
-    if conditions.guarded:
-        writes = bool(flags & WRITE) or (row.name == "EXEC" and client.queue_writes)
-        if writes or row.name == "PING":
-            refusal = _why_not_write(node) if writes else _why_not_saved(node)
-            if refusal is not None:
-                return refusal
+    if conditions.guarded and (writes or row.name == "PING"):
+        refusal = _why_not_write(node) if writes else _why_not_saved(node)
+        if refusal is not None:
+            return refusal
     if client.proto == 2 and client.subscribed and row.name not in _IN_SUBSCRIPTION:
         return (
             f"ERR Can't execute '{row.wire_name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "

@@ -13,6 +13,7 @@ from pyrepl.commands.engine.table import DENYOOM, FIRST_ARG, READONLY, WRITE, co
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.access import Tracking
+from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.packed import kept_plain
 from pyrepl.keyspace.values import Value, from_plain
@@ -100,7 +101,7 @@ def _restored(call: Call, name: bytes, key: bytes, ttl: bytes, payload: bytes, a
     if at_ms and not options.absolute:
         # Redis 7.0 does not bound the sum: it overflows, and drops a key that was meant to live very long.
         at_ms = min(at_ms + call.now_ms, INT64_MAX)
-    if at_ms and at_ms <= call.now_ms and call.node.replication.role.deletes_expired:
+    if at_ms and at_ms <= call.now_ms and db.keyspace.expiry is Expiry.DELETE:
         if old is not None:
             db.delete(key)
             db.changed(key)

@@ -13,6 +13,7 @@ from pyrepl.commands.engine.arguments import expire_point_argument
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.table import FAST, FIRST_ARG, READONLY, WRITE, command
 from pyrepl.errors import CommandError
+from pyrepl.keyspace.database import Expiry
 from pyrepl.words import to_text
 
 _SECOND_MS: Final = 1000
@@ -96,7 +97,7 @@ def _expire(call: Call, key: bytes, at_ms: int, condition: Condition, options: t
     db = call.db
     if db.find_kept(key) is None or not condition.allows(at_ms, db.expiry_of(key)):
         return 0
-    if at_ms <= call.now_ms and call.node.replication.role.deletes_expired:
+    if at_ms <= call.now_ms and db.keyspace.expiry is Expiry.DELETE:
         db.drop(key)
         call.rewrite(deletions.of_expired(call.node.settings), key)
     else:

@@ -25,6 +25,7 @@ from pyrepl.commands.engine.table import (
     container,
 )
 from pyrepl.errors import CommandError
+from pyrepl.resp.reply import OK, Simple
 
 NO_CLUSTER: Final = "ERR This instance has cluster support disabled"
 _ADMIN: Final = ADMIN | STALE
@@ -89,15 +90,23 @@ def asking(call: Call) -> NoReturn:
 
 
 @command("READONLY", arity=1, flags=LOADING | STALE | FAST, group="cluster", since="3.0.0")
-def readonly(call: Call) -> NoReturn:
-    """Read from a replica of a cluster; refused: this is no cluster"""
-    raise CommandError(NO_CLUSTER)
+def readonly(call: Call) -> Simple:
+    """Read from a replica; for clients that go where -REDIRECT sends them (CLIENT CAPA)"""
+    return _read_replica(call, wanted=True)
+
+
+def _read_replica(call: Call, *, wanted: bool) -> Simple:
+    """Raises CommandError for other clients, as Redis does without a cluster: they may read anyway."""
+    if not call.client.follows_redirects:
+        raise CommandError(NO_CLUSTER)
+    call.client.reads_replica = wanted
+    return OK
 
 
 @command("READWRITE", arity=1, flags=LOADING | STALE | FAST, group="cluster", since="3.0.0")
-def readwrite(call: Call) -> NoReturn:
-    """End READONLY; refused: this is no cluster"""
-    raise CommandError(NO_CLUSTER)
+def readwrite(call: Call) -> Simple:
+    """End READONLY"""
+    return _read_replica(call, wanted=False)
 
 
 @command("CLUSTERSCAN", arity=-2, flags=READONLY, keys=SHARD_CHANNEL, group="cluster", since="9.1.0")

@@ -186,6 +186,10 @@ def client_help(call: Call) -> list[Simple]:
 _HELP: Final = (
     "CACHING (YES|NO)",
     "    Enable/disable tracking of the keys for next command in OPTIN/OPTOUT modes.",
+    "CAPA <option> [options...]",
+    "    Tell what this client can do. Options are:",
+    "    * REDIRECT",
+    "      Go to the master where a replica sends it.",
     "GETREDIR",
     "    Return the client ID we are redirecting to when tracking is enabled.",
     "GETNAME",
@@ -241,4 +245,6 @@ _HELP: Final = (
     "    Protect current client connection from eviction.",
     "NO-TOUCH (ON|OFF)",
     "    Will not touch LRU/LFU stats when this mode is on.",
+    "IMPORT-SOURCE (ON|OFF)",
+    "    See what has expired, while import-mode is yes: for tools that copy data.",
 )

@@ -34,7 +34,7 @@ from pyrepl.commands.engine.table import (
 )
 from pyrepl.commands.strings.comparisons import CONDITIONS, Condition
 from pyrepl.errors import CommandError
-from pyrepl.keyspace.database import Database
+from pyrepl.keyspace.database import Database, Expiry
 from pyrepl.keyspace.values import is_string
 from pyrepl.resp.doubles import format_long_double, parse_long_double
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN, format_integer, parse_integer
@@ -268,7 +268,7 @@ def getex(call: Call, key: bytes, *options: bytes) -> bytes | None:
     if value is None:
         return None
     at_ms = parsed.expire_at_ms(call, "getex")
-    if at_ms is not None and at_ms <= call.now_ms and call.node.replication.role.deletes_expired:
+    if at_ms is not None and at_ms <= call.now_ms and db.keyspace.expiry is Expiry.DELETE:
         db.delete(key)
         db.changed(key)
         call.rewrite(deletions.of_expired(call.node.settings), key)
