@@ -1,8 +1,9 @@
 """Every directive that pyrepl acts on, one row each: kind and range, default, what it means to an operator.
 
 Names, ranges and defaults are those of Redis 7.0 and 8.2 unless the help says otherwise; the names that Redis and
-Valkey have beyond these stand in accepted.py. The rows about the process stand in process.py. Derived from the rows:
-Settings, parsing, CONFIG GET/SET/REWRITE, `--directive value`, the commented sample.
+Valkey have beyond these stand in accepted.py. The rows about the process stand in process.py, those about logs of
+commands and latencies in watching.py. Derived from the rows: Settings, parsing, CONFIG GET/SET/REWRITE,
+`--directive value`, the commented sample.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from pyrepl.config.kinds import (
     Memory,
     OctalMode,
     OutputBufferLimits,
-    Percentiles,
     RdbVersion,
     Renames,
     ReplicaOf,
@@ -35,6 +35,7 @@ from pyrepl.config.kinds import (
     YesNo,
 )
 from pyrepl.config.process import Process
+from pyrepl.config.watching import Watching
 
 KB: Final = 1024
 MB: Final = 1024 * 1024
@@ -169,19 +170,6 @@ class General:
     lazyfree_lazy_user_del = Directive(YesNo(), False, "DEL behaves like UNLINK.", inert=_ALWAYS_LAZY)
     lazyfree_lazy_user_flush = Directive(
         YesNo(), False, "FLUSHALL and FLUSHDB behave like their ASYNC forms.", inert=_ALWAYS_LAZY
-    )
-    slowlog_log_slower_than = Directive(
-        Integer(-1, LONG_MAX), 10000, "Microseconds from which on a command enters the slow log; -1: never, 0: all."
-    )
-    slowlog_max_len = Directive(Integer(0, LONG_MAX), 128, "Entries that the slow log keeps.")
-    latency_monitor_threshold = Directive(
-        Integer(0, LONG_MAX), 0, "Milliseconds from which on an event becomes a sample of LATENCY; 0: none does."
-    )
-    latency_tracking = Directive(
-        YesNo(), True, "Note how long each command takes: INFO latencystats, LATENCY HISTOGRAM."
-    )
-    latency_tracking_info_percentiles = Directive(
-        Percentiles(), (50.0, 99.0, 99.9), "Percentiles that INFO latencystats prints; empty: none."
     )
     huge_pages = Directive(
         YesNo(),
@@ -520,13 +508,13 @@ class Encodings:
     )
 
 
-class Directives(Network, General, Process, Snapshots, Replication, Streams, Encodings):
+class Directives(Network, General, Watching, Process, Snapshots, Replication, Streams, Encodings):
     """All rows, as attributes."""
 
 
 GROUPS: Final[tuple[tuple[str, tuple[Directive[Any], ...]], ...]] = tuple(
     (group.__doc__ or "", tuple(row for row in vars(group).values() if isinstance(row, Directive)))
-    for group in (Network, General, Process, Snapshots, Replication, Streams, Encodings)
+    for group in (Network, General, Watching, Process, Snapshots, Replication, Streams, Encodings)
 )
 """(title, rows) in the order of this file."""
 

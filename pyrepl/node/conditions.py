@@ -36,6 +36,8 @@ class Condition(enum.Enum):
     """`Pause`."""
     IMPORTING = "what has expired stays until it is overwritten (import-mode)"
     """The node, of its settings."""
+    MEASURED = "the sizes of requests and replies are logged (COMMANDLOG)"
+    """The node, of its settings."""
     BUSY = "a script runs for longer than busy-reply-threshold"
     """`Scripts`."""
     TRACKED = "the memory limit has to hear of each command"
@@ -54,10 +56,10 @@ class Conditions:
 
     Invariants: `guarded` is True exactly while any condition but TRACKED and NOTIFIED holds, `checked` while any
     holds or `keys_ready` is True; `propagates` is False exactly while REPLICA or REPLAYING holds; `tracked` is True
-    exactly while TRACKED holds, `notified` while NOTIFIED does.
+    exactly while TRACKED holds, `notified` while NOTIFIED does, `measured` while MEASURED does.
     """
 
-    __slots__ = ("_holding", "checked", "guarded", "keys_ready", "notified", "propagates", "tracked")
+    __slots__ = ("_holding", "checked", "guarded", "keys_ready", "measured", "notified", "propagates", "tracked")
 
     def __init__(self) -> None:
         self._holding: set[Condition] = set()
@@ -71,6 +73,8 @@ class Conditions:
         """Must the memory limit hear of each command?"""
         self.notified = False
         """Must what each command did to keys be told?"""
+        self.measured = False
+        """Must the sizes of each command's request and reply be noted?"""
         self.propagates = True
         """Do our own writes go into the stream? They do on a master that replays no file."""
 
@@ -84,6 +88,7 @@ class Conditions:
         self.tracked = Condition.TRACKED in self._holding
         self.checked = bool(self._holding) or self.keys_ready
         self.notified = Condition.NOTIFIED in self._holding
+        self.measured = Condition.MEASURED in self._holding
         self.guarded = not self._holding <= _FORBID_NOTHING
         self.propagates = self._holding.isdisjoint(_NOT_OURS)
 

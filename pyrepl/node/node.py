@@ -14,6 +14,7 @@ from pyrepl.config.settings import Settings
 from pyrepl.identity import Access
 from pyrepl.keyspace.database import Expiry, Keyspace
 from pyrepl.node.client import Client
+from pyrepl.node.command_log import CommandLog
 from pyrepl.node.conditions import Condition, Conditions
 from pyrepl.node.event_log import EventLogUse
 from pyrepl.node.functions import Functions
@@ -26,7 +27,6 @@ from pyrepl.node.persistence import Persistence
 from pyrepl.node.pubsub import PubSub
 from pyrepl.node.replication import Replication
 from pyrepl.node.scripts import Scripts
-from pyrepl.node.slowlog import Slowlog
 from pyrepl.node.stats import Stats
 from pyrepl.node.streams import StreamState
 from pyrepl.node.tracking import Tracking
@@ -94,7 +94,9 @@ class Node:
         self.replication = replication
         self.stats = Stats()
         self.scripts = Scripts(self.conditions)
-        self.slowlog = Slowlog(settings.slowlog_log_slower_than, settings.slowlog_max_len)
+        self.slowlog = CommandLog(settings.slowlog_log_slower_than, settings.slowlog_max_len)
+        self.large_requests = CommandLog(-1, 0)
+        self.large_replies = CommandLog(-1, 0)
         self.latency_monitor = LatencyMonitor()
         self.persistence = Persistence(process.started_unix_s, self.conditions)
         self.event_log = EventLogUse()
@@ -225,8 +227,11 @@ class Node:
         """Bring the fields up to date that follow from settings alone."""
         settings = self.settings
         threshold_us = settings.slowlog_log_slower_than
-        self.slowlog.threshold_us = threshold_us
-        self.slowlog.resize(settings.slowlog_max_len)
+        self.slowlog.follow(threshold_us, settings.slowlog_max_len)
+        requests, replies = self.large_requests, self.large_replies
+        requests.follow(settings.commandlog_request_larger_than, settings.commandlog_large_request_max_len)
+        replies.follow(settings.commandlog_reply_larger_than, settings.commandlog_large_reply_max_len)
+        self.conditions.note(Condition.MEASURED, max(requests.threshold, replies.threshold) >= 0)
         self._slowlog_limit_s = threshold_us / 1e6 if threshold_us >= 0 else float("inf")
         self.latency_monitor.follow(settings.latency_monitor_threshold)
         self.slow_limit_s = min(self._slowlog_limit_s, self.latency_monitor.limit_s)
@@ -253,6 +258,12 @@ class Node:
         if is_logged and elapsed_s >= self._slowlog_limit_s:
             self.slowlog.add(argv, now_ms // 1000, int(elapsed_s * 1e6), client.addr, client.name)
         self.latency_monitor.note(FAST_COMMAND if is_fast else COMMAND, elapsed_s, now_ms)
+
+    def note_sizes(self, client: Client, argv: list[bytes], now_ms: int, request_bytes: int, reply_bytes: int) -> None:
+        """A command was executed whose request and reply had so many bytes on the wire: note what is large."""
+        for log, size in ((self.large_requests, request_bytes), (self.large_replies, reply_bytes)):
+            if log.wants(size):
+                log.add(argv, now_ms // 1000, size, client.addr, client.name)
 
     def count_slices(self, client: Client, wire_name: str, argv: list[bytes], elapsed_s: float) -> None:
         """A command that was executed in slices is done: count the `elapsed_s` of all its slices together."""

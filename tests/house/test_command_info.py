@@ -25,7 +25,6 @@ ABSENT: Final[dict[str, dict[str, str]]] = {
     },
     "valkey91": {
         _ACL: "users are not built yet",
-        "commandlog commandlog|get commandlog|help commandlog|len commandlog|reset": "not built yet",
     },
 }
 """Commands of a server that we have not, by the reason."""

@@ -27,14 +27,16 @@ OWNERS: Final = {
         }
         | {"is_master_link", "is_replica", "skip_next_reply", "follows_redirects"}
     ),
-    "pyrepl/node/conditions.py": frozenset({"guarded", "checked", "tracked", "keys_ready", "notified", "propagates"}),
-    "pyrepl/node/node.py": frozenset({"monitors", "slow_limit_s", "lazy_expire", "tracks_latencies", "threshold_us"}),
+    "pyrepl/node/conditions.py": frozenset(
+        {"guarded", "checked", "tracked", "keys_ready", "measured", "notified", "propagates"}
+    ),
+    "pyrepl/node/node.py": frozenset({"monitors", "slow_limit_s", "lazy_expire", "tracks_latencies"}),
 }
 """File of the owner -> the facts that it sums up, and the sums."""
 TELLERS: Final = {
     "pyrepl/daemon/aof/load.py": {"REPLAYING"},
     "pyrepl/node/memory_limit.py": {"TRACKED"},
-    "pyrepl/node/node.py": {"REPLICA", "MONITORED", "WANTS_REPLICAS", "IMPORTING"},
+    "pyrepl/node/node.py": {"REPLICA", "MONITORED", "WANTS_REPLICAS", "IMPORTING", "MEASURED"},
     "pyrepl/node/notifications.py": {"NOTIFIED"},
     "pyrepl/node/pause.py": {"PAUSED"},
     "pyrepl/node/scripts.py": {"BUSY"},

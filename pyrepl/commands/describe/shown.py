@@ -21,11 +21,11 @@ _TIPS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "nondeterministic_output request_policy:all_nodes",
-        "SLOWLOG|GET",
+        "SLOWLOG|GET COMMANDLOG|GET",
     ),
     (
         "nondeterministic_output request_policy:all_nodes response_policy:agg_sum",
-        "SLOWLOG|LEN",
+        "SLOWLOG|LEN COMMANDLOG|LEN",
     ),
     (
         "nondeterministic_output request_policy:all_nodes response_policy:special",
@@ -59,7 +59,7 @@ _TIPS: Final[tuple[tuple[str, str], ...]] = (
     (
         "request_policy:all_nodes response_policy:all_succeeded",
         "CLIENT|SETINFO CLIENT|SETNAME CONFIG|RESETSTAT CONFIG|REWRITE CONFIG|SET SCRIPT|FLUSH SCRIPT|LOAD"
-        " SLOWLOG|RESET",
+        " SLOWLOG|RESET COMMANDLOG|RESET",
     ),
     (
         "request_policy:all_shards response_policy:agg_logical_and",

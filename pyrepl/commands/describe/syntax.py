@@ -415,6 +415,9 @@ SYNTAX: Final[dict[str, str]] = {
     "COMMAND|GETKEYS": "command [arg...]",
     "COMMAND|GETKEYSANDFLAGS": "command [arg...]",
     "SLOWLOG|GET": "[count]",
+    "COMMANDLOG|GET": "count (SLOW | LARGE-REQUEST | LARGE-REPLY)",
+    "COMMANDLOG|LEN": "(SLOW | LARGE-REQUEST | LARGE-REPLY)",
+    "COMMANDLOG|RESET": "(SLOW | LARGE-REQUEST | LARGE-REPLY)",
     "MEMORY|USAGE": "key [SAMPLES count]",
 }
 """Name of a command, or of a subcommand (`CLIENT|LIST`) -> the words after it."""

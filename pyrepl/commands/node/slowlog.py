@@ -1,4 +1,4 @@
-"""SLOWLOG: shows and clears the log of slow commands. `dispatch` and `node.slowlog` decide what is logged."""
+"""SLOWLOG: shows and clears the log of slow commands. `dispatch` and `node.Node` decide what is logged."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pyrepl.commands.describe.help import help_reply, subcommand_syntax_error
 from pyrepl.commands.engine.arguments import ranged_integer_argument
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.table import ADMIN, LOADING, STALE, command, container
+from pyrepl.node.command_log import CommandLog
 from pyrepl.resp.numbers import INT64_MAX
 from pyrepl.resp.reply import OK, Reply, Simple
 
@@ -24,13 +25,22 @@ def slowlog_get(call: Call, *count: bytes) -> list[Reply]:
     """Answer the newest entries of the slow log: 10, so many, or all with -1"""
     if len(count) > 1:
         raise subcommand_syntax_error("SLOWLOG", call.argv[1])
-    complaint = "ERR count should be greater than or equal to -1"
-    wanted = ranged_integer_argument(count[0], -1, INT64_MAX, complaint) if count else _SHOWN
-    entries = call.node.slowlog.entries
+    wanted = entries_argument(count[0]) if count else _SHOWN
+    return shown_entries(call.node.slowlog, wanted)
+
+
+def shown_entries(log: CommandLog, wanted: int) -> list[Reply]:
+    """The newest `wanted` entries of a log, or all of them with -1, as clients see them."""
+    entries = log.entries
     return [
-        [entry.number, entry.at_s, entry.duration_us, list(entry.argv), entry.addr.encode(), entry.client_name]
+        [entry.number, entry.at_s, entry.amount, list(entry.argv), entry.addr.encode(), entry.client_name]
         for entry in islice(entries, len(entries) if wanted == -1 else min(wanted, len(entries)))
     ]
+
+
+def entries_argument(text: bytes) -> int:
+    """How many entries are asked for; -1 for all. Raises CommandError."""
+    return ranged_integer_argument(text, -1, INT64_MAX, "ERR count should be greater than or equal to -1")
 
 
 @command("SLOWLOG|LEN", arity=2, flags=_FLAGS, group="server", since="2.2.12")

@@ -312,7 +312,11 @@ class ClientConn(Receiver):
         if has_stream:
             self._refuse_to_answer(reply, batch.commands[index])
         else:
+            before = len(out)
             self._encode(reply, out)
+            if self._node.conditions.measured and client.queue is None and not isinstance(reply, CommandError):
+                request, sent = len(batch.wire(index)), sum(map(len, out[before:]))
+                self._node.note_sizes(client, batch.commands[index], self._call.now_ms, request, sent)
 
     def _refuse_to_answer(self, reply: Reply, argv: list[bytes]) -> None:
         """Tell the replica's side that this command has a reply: the stream flows on this connection or is about to, so

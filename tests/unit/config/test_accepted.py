@@ -15,6 +15,13 @@ CAPTURED = sorted((Path(__file__).parent / "captured").glob("*.txt"))
 OURS = {
     "enable-debug-command": "local, as DEBUG DIGEST is how two ends are compared",
     "lua-memory-limit": "not in Redis",
+    "commandlog-request-larger-than": "Valkey 8.1's, but off, as measuring costs speed",
+    "commandlog-reply-larger-than": "Valkey 8.1's, but off, as measuring costs speed",
+    "commandlog-large-request-max-len": "Valkey 8.1's",
+    "commandlog-large-reply-max-len": "Valkey 8.1's",
+    "commandlog-execution-slower-than": "Valkey 8.1's",
+    "commandlog-slow-execution-max-len": "Valkey 8.1's",
+    "import-mode": "Valkey 8.1's",
     "rdb-version": "not in Redis",
     "replica-ignore-unknown-commands": "not in Redis",
     "repl-rdb-channel": "hidden in Redis",

@@ -1,12 +1,12 @@
-"""The slow log: newest first, bounded in entries, words and bytes."""
+"""Logs of commands: newest first, bounded in entries, words and bytes."""
 
 from __future__ import annotations
 
-from pyrepl.node.slowlog import Slowlog, shortened
+from pyrepl.node.command_log import CommandLog, shortened
 
 
-def filled(max_len: int, entries: int) -> Slowlog:
-    log = Slowlog(10, max_len)
+def filled(max_len: int, entries: int) -> CommandLog:
+    log = CommandLog(10, max_len)
     for number in range(entries):
         log.add([b"SET", b"%d" % number], 100 + number, 20, "127.0.0.1:1", b"app")
     return log
@@ -16,7 +16,7 @@ def test_newest_first_with_running_numbers() -> None:
     log = filled(10, 3)
     assert [entry.number for entry in log.entries] == [2, 1, 0]
     newest = log.entries[0]
-    assert (newest.at_s, newest.duration_us, newest.argv) == (102, 20, [b"SET", b"2"])
+    assert (newest.at_s, newest.amount, newest.argv) == (102, 20, [b"SET", b"2"])
     assert (newest.addr, newest.client_name) == ("127.0.0.1:1", b"app")
 
 
@@ -55,3 +55,12 @@ def test_many_words_are_cut() -> None:
     cut = shortened([b"a"] * 33)
     assert len(cut) == 32
     assert cut[-1] == b"... (2 more arguments)"
+
+
+def test_what_is_wanted() -> None:
+    log = CommandLog(10, 5)
+    assert [log.wants(amount) for amount in (9, 10, 11)] == [False, True, True]
+    log.follow(-1, 2)
+    assert not log.wants(1 << 60) and log.entries.maxlen == 2
+    log.follow(0, 2)
+    assert log.wants(0)
