@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyrepl.keyspace.vector_numbers import Floats
     from pyrepl.keyspace.vector_scan import Near, VectorScan
 
+MOST_PROJECTED: Final = 1 << 24
+"""How many numbers the matrix of REDUCE may have: 64 MB, enough to make 4096 dimensions of 4096. Redis has no limit."""
 NEEDS_NUMPY: Final = "ERR vector sets need numpy on this node: pip install 'pyrepl-server[vectors]'"
 
 
@@ -82,6 +84,8 @@ def _new_set(dim: int, shape: Shape) -> VectorSetValue:
 
     if not shape.reduce:
         return VectorSetValue(dim, shape.quant, shape.m)
+    if dim * shape.reduce > MOST_PROJECTED:
+        raise CommandError(f"ERR REDUCE of {dim} dimensions to {shape.reduce} needs too large a matrix")
     return VectorSetValue(shape.reduce, shape.quant, shape.m, projection(dim, shape.reduce))
 
 

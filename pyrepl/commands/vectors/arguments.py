@@ -125,7 +125,7 @@ class Search:
                 continue  # pyrepl uses no thread for it anyway
             else:
                 effort = self._valued(option, next(left, None)) or effort
-        self.effort = None if is_exact else effort or self.count * _EFFORT
+        self.effort = None if is_exact else effort or min(self.count * _EFFORT, INT64_MAX)
 
     def _valued(self, option: bytes, argument: bytes | None) -> int:
         """An option with an argument; what FILTER-EF says, and 0 for others. EF is checked alone: a search is exact."""

@@ -87,6 +87,12 @@ def test_a_set_that_makes_vectors_shorter(db: Database) -> None:
         put(db, b"b", 1, 2, 3, 4, shape=shape)
 
 
+def test_the_matrix_of_a_projection_is_bounded(db: Database) -> None:
+    with pytest.raises(CommandError, match="REDUCE of 65536 dimensions to 257 needs too large a matrix"):
+        vector_verbs.add(db, KEY, b"a", floats_of_doubles([1.0] * 65536), Shape(Q8, 16, 257), None, 200)
+    assert not db.holds(KEY)
+
+
 def test_the_key_goes_with_the_last_element(db: Database) -> None:
     put(db, b"a", 1)
     assert not vector_verbs.remove(db, KEY, b"nosuch")

@@ -25,6 +25,13 @@ def test_names_alone(desk: Desk) -> None:
     assert desk.say("VSIM nosuch VALUES x") == []
 
 
+def test_any_count_is_taken(desk: Desk) -> None:
+    most = 2**63 - 1
+    assert len(desk.say(f"VSIM k VALUES 2 10 0 COUNT {most}")) == 5  # type: ignore[arg-type]
+    assert desk.say(f"VSIM k VALUES 2 10 0 COUNT {most} FILTER .n>3") == [b"e4"]
+    assert desk.say(f"VSIM k VALUES 2 10 0 FILTER .n>3 FILTER-EF {most}") == [b"e4"]
+
+
 def test_scores_and_attributes(desk: Desk) -> None:
     flat = desk.say("VSIM k VALUES 2 10 0 COUNT 1 WITHSCORES WITHATTRIBS")
     assert flat == [b"e0", 1.0, b'{"n":0}']
