@@ -11,7 +11,8 @@ import pytest
 from tests.fault import fake_master
 from tests.fault.fake_master import EMPTY_RDB, REPLID, FakeMaster, Talk
 from tests.fault.test_bad_master import SELECT_0, follow
-from tests.peers.lab import Lab, wait_until
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.wire import ErrorReply
 
 CONVERSATIONS = 120
 MARK = b"0123456789" * 4
@@ -65,6 +66,20 @@ def conversation(rng: random.Random) -> Talk:
     return talk
 
 
+def name_again(replica: Node, port: int) -> None:
+    """REPLICAOF, so that the replica does not wait for its pause to end. While it loads, it takes none."""
+
+    def is_taken() -> bool:
+        try:
+            replica.call("REPLICAOF", "127.0.0.1", port)
+        except ErrorReply as error:
+            assert str(error).startswith("LOADING "), error
+            return False
+        return True
+
+    wait_until("the replica takes REPLICAOF", is_taken)
+
+
 @pytest.mark.parametrize("load", ["disabled", "on-empty-db", "swapdb"])
 def test_a_master_that_says_anything(lab: Lab, load: str) -> None:
     with FakeMaster(conversation(random.Random(f"hostile {load}"))) as master:
@@ -72,11 +87,10 @@ def test_a_master_that_says_anything(lab: Lab, load: str) -> None:
             lab, master, repl_diskless_load=load, repl_rdb_channel="yes", dual_channel_replication_enabled="yes"
         )
         for turn in range(1, CONVERSATIONS + 1):
-            # An operator who names the master again need not wait for the pauses to end.
-            replica.call("REPLICAOF", "127.0.0.1", master.port)
+            name_again(replica, master.port)
             wait_until(f"conversation {turn}", lambda turn=turn: len(master.asked) >= turn)  # type: ignore[misc]
         master.talk = fake_master.snapshot(EMPTY_RDB, WRITE)
-        replica.call("REPLICAOF", "127.0.0.1", master.port)
+        name_again(replica, master.port)
         wait_until("it follows an honest one", lambda: replica.link_is_up() and replica.offset() == len(WRITE))
         assert replica.call("GET", "a") == b"1"
         assert "Internal error" not in replica.log()
