@@ -12,7 +12,7 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     analysis                              neighbour of daemon: the process around the metrics, with Java and Spark
     capture                               neighbour of daemon: a change stream in files
     commands | metrics                    one row per command, rooms: engine (table, dispatcher), keys, strings,
-                                          collections, zsets, xstreams, scripts, session, node, describe
+                                          collections, zsets, geo, vectors, xstreams, scripts, session, node, describe
                                           | what syncs cost, by Spark from logs
     observability | topology              events and their words, INFO and its fields | many nodes, as INFO shows them
     node                                  the state of one node, put together
@@ -35,7 +35,7 @@ Where do I add ...?
     a command          one @command function in its family, in a room of commands/: it parses, calls a verb and shapes
                        the reply
     a verb             one function in keyspace/list_verbs.py and its like, which alone know how a value is kept
-    a directive        one row in config/directives.py
+    a directive        one row in config/directives.py, or in the files of rows beside it
     an INFO field      one row in observability/info/<section>.py
     an RDB type        one pair in rdb/types/
     an RDB version     one row in rdb/versions.py, and its number in the directive rdb-version
