@@ -18,6 +18,7 @@ from pyrepl.node.command_log import CommandLog
 from pyrepl.node.conditions import Condition, Conditions
 from pyrepl.node.event_log import EventLogUse
 from pyrepl.node.functions import Functions
+from pyrepl.node.hotkeys import Below, CpuTimes, HotKeys, Plan
 from pyrepl.node.latency_monitor import COMMAND, FAST_COMMAND, LatencyMonitor
 from pyrepl.node.memory_limit import MemoryLimit
 from pyrepl.node.migrating import NoTarget, Target
@@ -97,6 +98,8 @@ class Node:
         self.slowlog = CommandLog(settings.slowlog_log_slower_than, settings.slowlog_max_len)
         self.large_requests = CommandLog(-1, 0)
         self.large_replies = CommandLog(-1, 0)
+        self.hotkeys: HotKeys | None = None
+        """What HOTKEYS collects, or has collected."""
         self.latency_monitor = LatencyMonitor()
         self.persistence = Persistence(process.started_unix_s, self.conditions)
         self.event_log = EventLogUse()
@@ -231,10 +234,9 @@ class Node:
         requests, replies = self.large_requests, self.large_replies
         requests.follow(settings.commandlog_request_larger_than, settings.commandlog_large_request_max_len)
         replies.follow(settings.commandlog_reply_larger_than, settings.commandlog_large_reply_max_len)
-        self.conditions.note(Condition.MEASURED, max(requests.threshold, replies.threshold) >= 0)
         self._slowlog_limit_s = threshold_us / 1e6 if threshold_us >= 0 else float("inf")
         self.latency_monitor.follow(settings.latency_monitor_threshold)
-        self.slow_limit_s = min(self._slowlog_limit_s, self.latency_monitor.limit_s)
+        self._derive_measures()
         self.lazy_expire = settings.lazyfree_lazy_expire
         self.tracks_latencies = settings.latency_tracking
         self.conditions.note(Condition.WANTS_REPLICAS, settings.min_replicas_to_write > 0)
@@ -251,13 +253,69 @@ class Node:
         self.memory.follow(self.settings, evicts=role.evicts)
 
     def note_slow(
-        self, client: Client, argv: list[bytes], now_ms: int, elapsed_s: float, *, is_fast: bool, is_logged: bool
+        self,
+        client: Client,
+        argv: list[bytes],
+        keys: list[bytes],
+        now_ms: int,
+        elapsed_s: float,
+        *,
+        is_fast: bool,
+        is_logged: bool,
     ) -> None:
         """A command took `slow_limit_s` or longer: put it into the slow log, if it `is_logged`, and tell the latency
-        monitor, as far as it took longer than either asks for."""
+        monitor and HOTKEYS, as far as it took longer than each asks for."""
+        hotkeys = self._collects(now_ms)
+        if hotkeys is not None:
+            hotkeys.note_time(keys, elapsed_s * 1e6)
         if is_logged and elapsed_s >= self._slowlog_limit_s:
             self.slowlog.add(argv, now_ms // 1000, int(elapsed_s * 1e6), client.addr, client.name)
         self.latency_monitor.note(FAST_COMMAND if is_fast else COMMAND, elapsed_s, now_ms)
+
+    def _derive_measures(self) -> None:
+        """Bring up to date how long a command may take without being told, and whether sizes are measured."""
+        is_collecting = self.hotkeys is not None and self.hotkeys.is_running
+        self.slow_limit_s = 0.0 if is_collecting else min(self._slowlog_limit_s, self.latency_monitor.limit_s)
+        logs_sizes = max(self.large_requests.threshold, self.large_replies.threshold) >= 0
+        self.conditions.note(Condition.MEASURED, is_collecting or logs_sizes)
+
+    def begin_hotkeys(self, plan: Plan, now_ms: int, below: Below) -> bool:
+        """HOTKEYS START: from now on `note_slow` and `note_sizes` hear of every command. False while one runs."""
+        if self.hotkeys is not None and not self.hotkeys.has_ended(now_ms):
+            return False
+        self.hotkeys = HotKeys(plan, now_ms, CpuTimes(self.process.cpu_user_s, self.process.cpu_sys_s), below)
+        self._derive_measures()
+        return True
+
+    def end_hotkeys(self, now_ms: int) -> bool:
+        """HOTKEYS STOP. False if nothing runs."""
+        if self.hotkeys is None or self.hotkeys.has_ended(now_ms):
+            self._derive_measures()
+            return False
+        self.hotkeys.stop(now_ms)
+        self._derive_measures()
+        return True
+
+    def forget_hotkeys(self) -> None:
+        """HOTKEYS RESET."""
+        self.hotkeys = None
+        self._derive_measures()
+
+    def _collects(self, now_ms: int) -> HotKeys | None:
+        """What HOTKEYS collects now; what has reached its end is not told any more."""
+        hotkeys = self.hotkeys
+        if hotkeys is None:
+            return None
+        if hotkeys.has_ended(now_ms):
+            self._derive_measures()
+            return None
+        return hotkeys
+
+    def note_bytes(self, keys: list[bytes], now_ms: int, size: int) -> None:
+        """A command with these keys had so many bytes on the wire, its reply included: tell HOTKEYS."""
+        hotkeys = self._collects(now_ms)
+        if hotkeys is not None:
+            hotkeys.note_bytes(keys, size)
 
     def note_sizes(self, client: Client, argv: list[bytes], now_ms: int, request_bytes: int, reply_bytes: int) -> None:
         """A command was executed whose request and reply had so many bytes on the wire: note what is large."""
@@ -272,7 +330,7 @@ class Node:
         if self.tracks_latencies:
             row.latencies.note(elapsed_s)
         if elapsed_s >= self.slow_limit_s:
-            self.note_slow(client, argv, self.keyspace.now_ms, elapsed_s, is_fast=False, is_logged=True)
+            self.note_slow(client, argv, [], self.keyspace.now_ms, elapsed_s, is_fast=False, is_logged=True)
 
     def show_monitors(self, client: Client, argv: list[bytes], *, secret: bool) -> None:
         """Queue the line that MONITOR prints for a command. `secret` hides the arguments, which may be a password."""

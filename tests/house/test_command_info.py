@@ -21,7 +21,6 @@ _ACL: Final = (
 ABSENT: Final[dict[str, dict[str, str]]] = {
     "redis86": {
         _ACL: "users are not built yet",
-        "hotkeys hotkeys|get hotkeys|help hotkeys|reset hotkeys|start hotkeys|stop": "not built yet",
     },
     "valkey91": {
         _ACL: "users are not built yet",

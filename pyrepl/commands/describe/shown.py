@@ -41,7 +41,7 @@ _TIPS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "nondeterministic_output request_policy:special response_policy:special",
-        "CLUSTERSCAN SCAN",
+        "CLUSTERSCAN HOTKEYS|GET SCAN",
     ),
     (
         "nondeterministic_output_order",
@@ -81,6 +81,7 @@ _TIPS: Final[tuple[tuple[str, str], ...]] = (
         "request_policy:all_shards response_policy:one_succeeded",
         "FUNCTION|KILL SCRIPT|KILL",
     ),
+    ("request_policy:special", "HOTKEYS|START HOTKEYS|STOP HOTKEYS|RESET"),
     (
         "request_policy:multi_shard",
         "MGET",

@@ -415,6 +415,10 @@ SYNTAX: Final[dict[str, str]] = {
     "COMMAND|GETKEYS": "command [arg...]",
     "COMMAND|GETKEYSANDFLAGS": "command [arg...]",
     "SLOWLOG|GET": "[count]",
+    "HOTKEYS|START": (
+        "METRICS (count [CPU] [NET]) [COUNT k/integer] [DURATION seconds] [SAMPLE ratio/integer] "
+        "[SLOTS (count slot...)]"
+    ),
     "COMMANDLOG|GET": "count (SLOW | LARGE-REQUEST | LARGE-REPLY)",
     "COMMANDLOG|LEN": "(SLOW | LARGE-REQUEST | LARGE-REPLY)",
     "COMMANDLOG|RESET": "(SLOW | LARGE-REQUEST | LARGE-REPLY)",

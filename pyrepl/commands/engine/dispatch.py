@@ -120,6 +120,13 @@ class Dispatcher(Runner):
         entry.stats.calls -= 1
         return reply
 
+    def keys_of(self, argv: list[bytes]) -> list[bytes]:
+        """The keys that a whole command names; none for one that is unknown or has too few words."""
+        try:
+            return _keys_of(self._resolve(argv), argv)
+        except CommandError:
+            return []
+
     def runs_queue(self, name: bytes) -> bool:
         """Is `name`, in any case, the name by which clients call EXEC?"""
         entry = self._by_name.get(name) or self._by_name.get(name.upper())
@@ -237,7 +244,8 @@ class Dispatcher(Runner):
             stats.latencies.note(elapsed_s)
         if elapsed_s >= self._node.slow_limit_s:
             is_fast, is_logged = bool(entry.flags & FAST), not entry.flags & NO_SLOWLOG
-            self._node.note_slow(call.client, argv, call.now_ms, elapsed_s, is_fast=is_fast, is_logged=is_logged)
+            keys = [] if self._node.hotkeys is None else _keys_of(entry, argv)
+            self._node.note_slow(call.client, argv, keys, call.now_ms, elapsed_s, is_fast=is_fast, is_logged=is_logged)
 
     def _feed(self, call: Call, batch: Batch, start: int, end: int) -> None:
         """Put the bytes of commands [start, end) of a batch, all of them writes that changed something, into the
@@ -535,3 +543,7 @@ def _is_effect(reply: Any) -> bool:
     """Is this an Effect, which must be performed? The usual replies are recognized by their type, which is quicker."""
     kind = type(reply)
     return kind is not int and kind is not Simple and kind is not bytes and isinstance(reply, Effect)
+
+
+def _keys_of(entry: Entry, argv: list[bytes]) -> list[bytes]:
+    return [argv[position] for position in entry.row.keys.positions(argv)]

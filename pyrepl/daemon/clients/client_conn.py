@@ -314,9 +314,17 @@ class ClientConn(Receiver):
         else:
             before = len(out)
             self._encode(reply, out)
-            if self._node.conditions.measured and client.queue is None and not isinstance(reply, CommandError):
-                request, sent = len(batch.wire(index)), sum(map(len, out[before:]))
-                self._node.note_sizes(client, batch.commands[index], self._call.now_ms, request, sent)
+            if self._node.conditions.measured and client.queue is None:
+                self._measure(batch, index, reply, sum(map(len, out[before:])))
+
+    def _measure(self, batch: Batch, index: int, reply: Reply, sent: int) -> None:
+        """Note the sizes of a command that was executed and of its reply, `sent` bytes."""
+        node, argv, now_ms = self._node, batch.commands[index], self._call.now_ms
+        request = len(batch.wire(index))
+        if not isinstance(reply, CommandError):
+            node.note_sizes(self.client, argv, now_ms, request, sent)
+        if node.hotkeys is not None:
+            node.note_bytes(self._dispatcher.keys_of(argv), now_ms, request + sent)
 
     def _refuse_to_answer(self, reply: Reply, argv: list[bytes]) -> None:
         """Tell the replica's side that this command has a reply: the stream flows on this connection or is about to, so
