@@ -6,6 +6,9 @@ cdef double _TO_RADIANS
 cdef double _EARTH_M
 cdef double _HALF_MERCATOR_M
 cdef double _EXACT
+cdef double _OUTSIDE
+cdef double _SURELY
+cdef double _SPARE
 cdef int[::1] _RIGHT
 cdef int[::1] _UP
 cdef unsigned long long _ONE
@@ -15,6 +18,27 @@ cdef unsigned long long _MASK_4
 cdef unsigned long long _MASK_8
 cdef unsigned long long _MASK_16
 cdef unsigned long long _MASK_32
+
+@cython.final
+cdef class Cells:
+    cdef readonly double width
+    cdef int _at
+    cdef double _last
+    cdef int _west
+    cdef int _east
+    cdef int _south
+    cdef int _north
+    cdef int _steps
+    cdef unsigned long long _cell
+
+    @cython.locals(at=int, right=int, up=int, low=double, is_new=bint)
+    cpdef double next_low(self) noexcept
+
+    @cython.locals(
+        steps=int, cell="unsigned long long", north_span=double, edge=double, east_span=double, south=double,
+        north=double, west=double, east=double,
+    )
+    cdef _fit(self, double longitude, double latitude, double half_width_m, double half_height_m)
 
 @cython.locals(bits="unsigned long long")
 cdef unsigned long long _spread(unsigned long long number) noexcept
@@ -45,28 +69,33 @@ cpdef double distance(
     double longitude, double latitude, double other_longitude, double other_latitude
 ) noexcept
 
-@cython.locals(entry=tuple, score=double, cell="unsigned long long", away_m=double)
-cpdef in_circle(
-    list entries, double longitude, double latitude, double radius_m, Py_ssize_t most, list found
+@cython.locals(
+    found=list, cells=Cells, up=double, across=double, low=double, high=double, at=Py_ssize_t, index=Py_ssize_t, piece=list,
+    entry=tuple, score=double, cell="unsigned long long", other_latitude=double, other_longitude=double, away_m=double,
+)
+cpdef list inside(
+    list pieces, double longitude, double latitude, double east_m, double north_m, double far_m, bint is_box,
+    Py_ssize_t most
 )
 
-@cython.locals(
-    entry=tuple, score=double, cell="unsigned long long", other_longitude=double, other_latitude=double, away_m=double,
-)
-cpdef in_box(
-    list entries, double longitude, double latitude, double width_m, double height_m, Py_ssize_t most, list found
-)
+@cython.locals(entry=tuple)
+cpdef list members_of(list found)
+
+@cython.locals(edge=double, part=double)
+cdef double _degrees_across(double latitude, double up, double east_m) noexcept
+
+@cython.locals(start=Py_ssize_t, end=Py_ssize_t, middle=Py_ssize_t, piece=list, entry=tuple, score=double)
+cdef Py_ssize_t _first_piece(list pieces, double low) except -1
+
+@cython.locals(start=Py_ssize_t, end=Py_ssize_t, middle=Py_ssize_t, entry=tuple, score=double)
+cdef Py_ssize_t _first_entry(list piece, double low) except -1
+
+cdef double _away_in_box(
+    double longitude, double latitude, double other_longitude, double other_latitude, double east_m, double north_m
+) noexcept
 
 @cython.locals(steps=int)
 cpdef int steps_for(double radius_m, double latitude) noexcept
-
-@cython.locals(
-    steps=int, cell="unsigned long long", north_span=double, edge=double, east_span=double, south=double,
-    north=double, west=double, east=double,
-)
-cpdef list ranges_around(
-    double longitude, double latitude, double half_width_m, double half_height_m, double radius_m
-)
 
 @cython.locals(scale=double)
 cdef double _south_end(unsigned long long cell, int steps) noexcept
@@ -82,9 +111,6 @@ cdef double _east_end(unsigned long long cell, int steps) noexcept
 
 @cython.locals(side="unsigned long long", right="unsigned long long", up="unsigned long long")
 cdef unsigned long long _beside(unsigned long long cell, int steps, int east, int north) noexcept
-
-@cython.locals(found=list, unit=double, last=double, at=int, right=int, up=int, low=double)
-cdef list _ranges(unsigned long long cell, int steps, int west, int east, int south, int north)
 
 @cython.locals(cell="unsigned long long", number="unsigned long long")
 cpdef bytes text_of(double score)

@@ -37,6 +37,13 @@ _HALF_MERCATOR_M = 20037726.37
 _EXACT = 4503599627370496.0
 """2**52: a score from 0 to here is a cell, or that of the utmost edge."""
 
+_OUTSIDE = -1.0
+"""Stands for the distance of what is not in the area; distances are 0 or more, or nan."""
+_SURELY = 1.000001
+_SPARE = 1e-9
+"""What is so many times, and so many degrees, farther away than the edge is outside, whatever the last digits of its
+distance."""
+
 _RIGHT = array("i", [0, 0, 0, 1, -1, 1, -1, 1, -1])
 _UP = array("i", [0, 1, -1, 0, 0, 1, 1, -1, -1])
 """The cell and its neighbours, in the order in which they are searched."""
@@ -139,49 +146,123 @@ def distance(longitude: float, latitude: float, other_longitude: float, other_la
     return _distance(longitude, latitude, other_longitude, other_latitude)
 
 
-def in_circle(
-    entries: list[tuple[float, bytes]],
+def inside(
+    pieces: list[list[tuple[float, bytes]]],
     longitude: float,
     latitude: float,
-    radius_m: float,
+    east_m: float,
+    north_m: float,
+    far_m: float,
+    is_box: bool,
     most: int,
-    found: list[tuple[float, float, bytes]],
-) -> None:
-    """Append (distance in metres, score, member) to `found` for each of `entries`, as (score, member), that is at most
-    `radius_m` away; as soon as `found` has `most`, if that is not 0, the rest is left out."""
-    for entry in entries:
-        score = entry[0]
-        cell = bits_of(score)
-        away_m = _distance(longitude, latitude, _longitude(cell), _latitude(cell))
-        if not away_m > radius_m:
-            found.append((away_m, score, entry[1]))
-            if most and len(found) >= most:
-                return
+) -> list[tuple[float, float, bytes]]:
+    """(distance in metres, score, member) of what lies in an area around a place, in the order of `Cells`.
+
+    `pieces` are the (score, member) of a sorted set in ascending order, in lists that follow each other, none of which
+    is empty. The area reaches so far east and west, north and south; its farthest point is `far_m` away; of a circle
+    (`is_box` False) all three are the radius. At most `most` are found; 0: all.
+    """
+    found: list[tuple[float, float, bytes]] = []
+    # What is outside of these degrees, with some to spare, is not looked at more closely.
+    up = north_m / _EARTH_M / _TO_RADIANS * _SURELY + _SPARE
+    across = _degrees_across(latitude, up, east_m) * _SURELY + _SPARE
+    cells = Cells(longitude, latitude, east_m, north_m, far_m)
+    while True:
+        low = cells.next_low()
+        if low < 0.0:
+            return found
+        high = low + cells.width
+        at = _first_piece(pieces, low)
+        index = 0
+        if at < len(pieces):
+            index = _first_entry(pieces[at], low)
+        while at < len(pieces):
+            piece = pieces[at]
+            while index < len(piece):
+                entry = piece[index]
+                score = entry[0]
+                if not score < high:
+                    break
+                index += 1
+                cell = bits_of(score)
+                other_latitude = _latitude(cell)
+                if abs(other_latitude - latitude) > up:
+                    continue
+                other_longitude = _longitude(cell)
+                if across < abs(other_longitude - longitude) < 360.0 - across:
+                    continue
+                if is_box:
+                    away_m = _away_in_box(longitude, latitude, other_longitude, other_latitude, east_m, north_m)
+                else:
+                    away_m = _distance(longitude, latitude, other_longitude, other_latitude)
+                    if away_m > east_m:
+                        continue
+                if away_m == _OUTSIDE:
+                    continue
+                found.append((away_m, score, entry[1]))
+                if len(found) == most:
+                    return found
+            if index < len(piece):
+                break
+            at += 1
+            index = 0
 
 
-def in_box(
-    entries: list[tuple[float, bytes]],
-    longitude: float,
-    latitude: float,
-    width_m: float,
-    height_m: float,
-    most: int,
-    found: list[tuple[float, float, bytes]],
-) -> None:
-    """As `in_circle`, for those that are at most half the width and half the height away, in these directions."""
-    for entry in entries:
+def members_of(found: list[tuple[float, float, bytes]]) -> list[bytes]:
+    """The members of what `inside` found."""
+    return [entry[2] for entry in found]
+
+
+def _degrees_across(latitude: float, up: float, east_m: float) -> float:
+    """How many degrees of longitude an area of `up` degrees to each side of a latitude may reach east and west, when no
+    point of it is farther than `east_m` from the middle of its own latitude, or from the middle of all."""
+    if latitude + up >= 90.0 or latitude - up <= -90.0 or east_m >= _HALF_MERCATOR_M / 2.0:
+        return 360.0
+    edge = max(abs(latitude + up), abs(latitude - up))
+    part = sin(east_m / _EARTH_M / 2.0) / cos(edge * _TO_RADIANS)
+    return 2.0 * asin(part) / _TO_RADIANS if part < 1.0 else 360.0
+
+
+def _first_piece(pieces: list[list[tuple[float, bytes]]], low: float) -> int:
+    """The index of the first list that has a score of at least `low`; their number if none has."""
+    start = 0
+    end = len(pieces)
+    while start < end:
+        middle = (start + end) >> 1
+        piece = pieces[middle]
+        entry = piece[len(piece) - 1]
         score = entry[0]
-        cell = bits_of(score)
-        other_latitude = _latitude(cell)
-        if _EARTH_M * abs(other_latitude * _TO_RADIANS - latitude * _TO_RADIANS) > height_m / 2.0:
-            continue
-        other_longitude = _longitude(cell)
-        if _distance(other_longitude, other_latitude, longitude, other_latitude) > width_m / 2.0:
-            continue
-        away_m = _distance(longitude, latitude, other_longitude, other_latitude)
-        found.append((away_m, score, entry[1]))
-        if most and len(found) >= most:
-            return
+        if score < low:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+def _first_entry(piece: list[tuple[float, bytes]], low: float) -> int:
+    """The index of the first entry whose score is at least `low`; their number if there is none."""
+    start = 0
+    end = len(piece)
+    while start < end:
+        middle = (start + end) >> 1
+        entry = piece[middle]
+        score = entry[0]
+        if score < low:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+def _away_in_box(
+    longitude: float, latitude: float, other_longitude: float, other_latitude: float, east_m: float, north_m: float
+) -> float:
+    """The distance of another place in metres; _OUTSIDE if it is not in a box that reaches so far in each direction."""
+    if _EARTH_M * abs(other_latitude * _TO_RADIANS - latitude * _TO_RADIANS) > north_m:
+        return _OUTSIDE
+    if _distance(other_longitude, other_latitude, longitude, other_latitude) > east_m:
+        return _OUTSIDE
+    return _distance(longitude, latitude, other_longitude, other_latitude)
 
 
 def steps_for(radius_m: float, latitude: float) -> int:
@@ -201,45 +282,76 @@ def steps_for(radius_m: float, latitude: float) -> int:
     return 26 if steps > 26 else steps
 
 
-def ranges_around(
-    longitude: float, latitude: float, half_width_m: float, half_height_m: float, radius_m: float
-) -> list[tuple[float, float]]:
-    """The ranges of scores, [low, high), that hold all members of an area: its cell and up to eight around it.
+class Cells:
+    """The cell of an area and up to eight around it, which hold all its members, in the order in which Redis searches
+    them: members are found in that order.
 
-    The area reaches so far east and west, north and south; `radius_m` is how far its farthest point is away. The cells
-    and their order are Redis's, since members are found in that order.
+    The area reaches so far east and west, north and south; `radius_m` is how far its farthest point is away. A cell's
+    scores are [low, low + width).
     """
-    steps = steps_for(radius_m, latitude)
-    cell = cell_of(longitude, latitude, steps, _MAX_LATITUDE)
-    if steps == 1:
+
+    def __init__(
+        self, longitude: float, latitude: float, half_width_m: float, half_height_m: float, radius_m: float
+    ) -> None:
+        self._at = 0
+        self._last = -1.0
+        self._west = self._south = -1
+        self._east = self._north = 1
+        self._steps = steps_for(radius_m, latitude)
         # A quarter of the earth and its neighbours are all of it.
-        return _ranges(cell, 1, -1, 1, -1, 1)
-    north_span = half_height_m / _EARTH_M / _TO_RADIANS
-    # The edge that is farther from the equator is the wider one, in degrees.
-    edge = latitude - north_span if latitude < 0.0 else latitude + north_span
-    east_span = half_width_m / _EARTH_M / cos(edge * _TO_RADIANS) / _TO_RADIANS
-    south = latitude - north_span
-    north = latitude + north_span
-    west = longitude - east_span
-    east = longitude + east_span
-    if (
-        _north_end(_beside(cell, steps, 0, 1), steps) < north
-        or _south_end(_beside(cell, steps, 0, -1), steps) > south
-        or _east_end(_beside(cell, steps, 1, 0), steps) < east
-        or _west_end(_beside(cell, steps, -1, 0), steps) > west
-    ):
-        steps -= 1
+        if self._steps > 1:
+            self._fit(longitude, latitude, half_width_m, half_height_m)
+        else:
+            self._cell = cell_of(longitude, latitude, 1, _MAX_LATITUDE)
+        self.width = float(_ONE << 52 - 2 * self._steps)
+
+    def next_low(self) -> float:
+        """The lowest score of the next cell; -1 if there is none."""
+        while self._at < 9:
+            at = self._at
+            self._at += 1
+            right = _RIGHT[at]
+            up = _UP[at]
+            if right < self._west or right > self._east or up < self._south or up > self._north:
+                continue
+            low = float(_beside(self._cell, self._steps, right, up)) * self.width
+            is_new = low != self._last
+            # Where cells are huge, neighbours may be the same; Redis compares each with the one before, but not with
+            # the first.
+            if at:
+                self._last = low
+            if is_new:
+                return low
+        return -1.0
+
+    def _fit(self, longitude: float, latitude: float, half_width_m: float, half_height_m: float) -> None:
+        """Choose the cells: larger ones if nine are not enough, and none beyond the area."""
+        north_span = half_height_m / _EARTH_M / _TO_RADIANS
+        # The edge that is farther from the equator is the wider one, in degrees.
+        edge = latitude - north_span if latitude < 0.0 else latitude + north_span
+        east_span = half_width_m / _EARTH_M / cos(edge * _TO_RADIANS) / _TO_RADIANS
+        south = latitude - north_span
+        north = latitude + north_span
+        west = longitude - east_span
+        east = longitude + east_span
+        steps = self._steps
         cell = cell_of(longitude, latitude, steps, _MAX_LATITUDE)
-    if steps == 1:
-        return _ranges(cell, 1, -1, 1, -1, 1)
-    return _ranges(
-        cell,
-        steps,
-        0 if _west_end(cell, steps) < west else -1,
-        0 if _east_end(cell, steps) > east else 1,
-        0 if _south_end(cell, steps) < south else -1,
-        0 if _north_end(cell, steps) > north else 1,
-    )
+        if (
+            _north_end(_beside(cell, steps, 0, 1), steps) < north
+            or _south_end(_beside(cell, steps, 0, -1), steps) > south
+            or _east_end(_beside(cell, steps, 1, 0), steps) < east
+            or _west_end(_beside(cell, steps, -1, 0), steps) > west
+        ):
+            steps -= 1
+            cell = cell_of(longitude, latitude, steps, _MAX_LATITUDE)
+        self._steps = steps
+        self._cell = cell
+        if steps == 1:
+            return
+        self._west = 0 if _west_end(cell, steps) < west else -1
+        self._east = 0 if _east_end(cell, steps) > east else 1
+        self._south = 0 if _south_end(cell, steps) < south else -1
+        self._north = 0 if _north_end(cell, steps) > north else 1
 
 
 def _south_end(cell: int, steps: int) -> float:
@@ -272,26 +384,6 @@ def _beside(cell: int, steps: int, east: int, north: int) -> int:
     if north:
         up = (up + side + north) & (side - 1)
     return _spread(up) | _spread(right) << 1
-
-
-def _ranges(cell: int, steps: int, west: int, east: int, south: int, north: int) -> list[tuple[float, float]]:
-    """The ranges of a cell and its neighbours, which reach so many cells in each direction."""
-    found: list[tuple[float, float]] = []
-    unit = _ONE << 52 - 2 * steps
-    last = -1.0
-    for at in range(9):
-        right = _RIGHT[at]
-        up = _UP[at]
-        if right < west or right > east or up < south or up > north:
-            continue
-        low = float(_beside(cell, steps, right, up) * unit)
-        if low != last:
-            found.append((low, low + unit))
-        # Where cells are huge, neighbours may be the same; Redis compares each with the one before, but not with the
-        # first.
-        if at:
-            last = low
-    return found
 
 
 def text_of(score: float) -> bytes:

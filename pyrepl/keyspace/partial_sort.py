@@ -8,13 +8,13 @@ stores the first entries is executed by each replica anew.
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Final, TypeAlias, final
 
 Entry: TypeAlias = tuple[float, float, bytes]
 """What is compared, and what goes with it."""
 
-_FEW = 7
-_MANY = 40
+_FEW: Final = 7
+_MANY: Final = 40
 
 
 def first_in_order(entries: list[Entry], count: int, descending: bool) -> list[Entry]:
@@ -32,6 +32,7 @@ def first_in_order(entries: list[Entry], count: int, descending: bool) -> list[E
     return entries[:count]
 
 
+@final
 class _Sorting:
     """Sorts so far that the entries up to the index `last` are right. `sign` -1 sorts the highest to the front."""
 

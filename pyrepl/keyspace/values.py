@@ -311,6 +311,13 @@ class ZsetValue:
             order = self._order = SortedList([(score, member) for member, score in self.scores.items()])
         return order
 
+    @property
+    def pieces(self) -> list[list[tuple[float, bytes]]]:
+        """The entries of `order` as it holds them: in lists that follow each other, none of them empty (what
+        sortedcontainers 2 documents under Implementation Details). For walks that are too hot for its own."""
+        pieces: list[list[tuple[float, bytes]]] = self.order._lists
+        return pieces
+
     def put(self, member: bytes, score: float) -> None:
         """Add a member or change its score. `score` is not nan.
 

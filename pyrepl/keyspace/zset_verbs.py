@@ -219,10 +219,9 @@ class ScoreReader:
         """The score of a member, None if there is no such member."""
         return self._value.scores.get(member)
 
-    def entries(self, low: float, high: float) -> list[tuple[float, bytes]]:
-        """The (score, member) with scores in [low, high), in order."""
-        # A tuple sorts before every longer one that it begins.
-        return list(self._value.order.irange((low,), (high,)))
+    def pieces(self) -> list[list[tuple[float, bytes]]]:
+        """All (score, member) in order, in lists that follow each other, none of them empty; do not change them."""
+        return self._value.pieces
 
 
 def reader(db: Database, key: bytes) -> ScoreReader | None:

@@ -26,7 +26,8 @@ class Client:
 
     Invariants: `queue` is None outside MULTI; `dirty_cas` and `dirty_exec` are only looked at by EXEC.
     `guarded` is True exactly while one of these holds: not authenticated, in MULTI, subscribed under RESP2, closing,
-    the link to our master, a replica, tracking, following redirects, replies switched off or the next one skipped.
+    the link to our master, a replica, tracking with OPTIN or OPTOUT, following redirects, replies switched off or the
+    next one skipped.
     While `guarded` is False, the dispatcher looks at none of these fields. `subscribed` is True exactly while one of
     `channels`, `patterns` and `shard_channels` is not empty.
     """
@@ -277,7 +278,7 @@ class Client:
             not self.authenticated
             or self.queue is not None
             or (self.subscribed and self.proto == 2)
-            or self.tracking is not None
+            or (self.tracking is not None and self.tracking.is_asked)
             or self.closing
             or self.is_master_link
             or self.is_replica

@@ -110,14 +110,19 @@ class Tracking(Follower):
 
     def remember(self, client: Client, keys: Iterable[bytes]) -> None:
         """The client has read these keys, and may keep what it read, if its mode says so."""
-        if client.tracking is None or not client.tracking.remembers:
+        mode = client.tracking
+        if mode is None or not mode.remembers:
             return
         for key in keys:
-            readers = self._readers.setdefault(key, set())
-            if client.id not in readers:
+            readers = self._readers.get(key)
+            if readers is None:
+                self._readers[key] = {client.id}
+                self.items_count += 1
+            elif client.id not in readers:
                 readers.add(client.id)
                 self.items_count += 1
-        self._limit()
+        if self._max_keys:
+            self._limit()
 
     def resize(self, max_keys: int) -> None:
         """Remember `max_keys` at most from now on (tracking-table-max-keys); 0: no limit. Whoever has read the keys
@@ -141,9 +146,10 @@ class Tracking(Follower):
     def keys_flushed(self) -> None:
         """See Follower."""
         self._forget()
+        message = _invalidation(None)
         for client in self._clients.values():
             if client.tracking is not None:
-                self._send(client, client.tracking, None)
+                self._send(client, client.tracking, message)
 
     def tell_prefixes(self) -> None:
         """Tell the BCAST clients of all keys that have changed since the last time."""
@@ -155,21 +161,22 @@ class Tracking(Follower):
                 assert mode is not None
                 told: list[Reply] = [key for key, by in sorted(keys.items()) if not (mode.noloop and by == client_id)]
                 if told:
-                    self._send(client, mode, told)
+                    self._send(client, mode, _invalidation(told))
 
     def _tell_readers(self, key: bytes) -> None:
         readers = self._readers.pop(key)
         self.items_count -= len(readers)
+        message = _invalidation([key])
         for client_id in sorted(readers):
             client = self._clients.get(client_id)
             mode = None if client is None else client.tracking
             if client is None or mode is None or mode.bcast or (mode.noloop and client is self.writer):
                 continue
-            self._send(client, mode, [key])
+            self._send(client, mode, message)
 
-    def _send(self, client: Client, mode: TrackingMode, keys: list[Reply] | None) -> None:
-        """Tell a client, or the one that hears in its place, that `keys` are not valid any more; None: no key is. Who
-        speaks RESP2 hears it as a message, and only for another client and if it has a subscription."""
+    def _send(self, client: Client, mode: TrackingMode, message: Push) -> None:
+        """Tell a client, or the one that hears in its place, of an `_invalidation`. Who speaks RESP2 hears it as a
+        published message, and only for another client and if it has a subscription."""
         target: Client | None = client
         if mode.redirect:
             target = self._clients.get(mode.redirect)
@@ -180,10 +187,16 @@ class Tracking(Follower):
                 return
         assert target is not None
         if target.proto > 2:
-            self._deliveries.append((target.id, Push((b"invalidate", keys))))
+            self._deliveries.append((target.id, message))
         elif mode.redirect and target.subscribed:
-            self._deliveries.append((target.id, Push((b"message", CHANNEL, keys))))
+            self._deliveries.append((target.id, Push((b"message", CHANNEL, message.items[1]))))
 
     def _forget(self) -> None:
         self._readers.clear()
         self.items_count = 0
+
+
+def _invalidation(keys: list[Reply] | None) -> Push:
+    """The message that `keys` are not valid any more; None: no key is. One object for all who hear it, so that it is
+    encoded once."""
+    return Push((b"invalidate", keys))

@@ -28,6 +28,11 @@ class TrackingMode:
         """With `bcast`: what keys must begin with, in the order of the calls; b"" stands for all keys."""
 
     @property
+    def is_asked(self) -> bool:
+        """May CLIENT CACHING say whether the next command counts?"""
+        return self.optin or self.optout
+
+    @property
     def remembers(self) -> bool:
         """Are the keys of the next reading command remembered?"""
         if self.bcast:

@@ -25,6 +25,13 @@ _LARGEST_EXPONENT: Final = 16384
 _SMALLEST_EXPONENT: Final = -16445
 """The spacing of the subnormal long doubles is 2**_SMALLEST_EXPONENT."""
 _DECIMALS: Final = 17
+_MINUS: Final = 0x2D
+_POINT: Final = 0x2E
+_ZERO: Final = 0x30
+_NINE: Final = 0x39
+_EXACT_DIGITS: Final = 15
+_POWERS: Final = [10.0**exponent for exponent in range(_EXACT_DIGITS + 1)]
+"""Integers of so many digits and these powers of ten are exact doubles, so their quotient is the nearest double."""
 
 
 def format_double(number: float) -> bytes:
@@ -66,6 +73,11 @@ def parse_double(text: bytes) -> float | None:
     Decimal and hexadecimal forms, `inf` and `infinity` in any case, a leading `+`: accepted. Spaces, underscores, nan,
     and finite texts that overflow to infinity or underflow to zero: refused.
     """
+    if len(text) <= _EXACT_DIGITS:
+        # Nearly all are short and plain, and need none of the checks of the general rule.
+        plain = _parse_plain(text)
+        if plain == plain:
+            return plain
     lowered = text.lower()
     if not lowered or b"_" in lowered or lowered[0] <= 32 or lowered[-1] <= 32:
         return None
@@ -80,6 +92,30 @@ def parse_double(text: bytes) -> float | None:
     if number == 0.0 and _has_nonzero_digit(lowered):
         return None
     return number
+
+
+def _parse_plain(text: bytes) -> float:
+    """The double that digits, with a point among them or a minus before them, spell; nan for any other text. `text` has
+    _EXACT_DIGITS at most (Clinger's fast path)."""
+    size = len(text)
+    start = 1 if size > 0 and text[0] == _MINUS else 0
+    point = -1
+    number = 0
+    at = start
+    while at < size:
+        char = text[at]
+        if _ZERO <= char <= _NINE:
+            number = number * 10 + (char - _ZERO)
+        elif char == _POINT and point < 0:
+            point = at
+        else:
+            return math.nan
+        at += 1
+    digits = size - start - (0 if point < 0 else 1)
+    if digits <= 0:
+        return math.nan
+    value = float(number) if point < 0 else float(number) / _POWERS[size - 1 - point]
+    return -value if start else value
 
 
 def _has_nonzero_digit(lowered: bytes) -> bool:

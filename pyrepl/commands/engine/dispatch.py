@@ -17,7 +17,7 @@ from typing import Any, Final, final
 from pyrepl.commands.engine.call import Call, RandomSource, Runner
 from pyrepl.commands.engine.effect import Effect
 from pyrepl.commands.engine.effects import Log
-from pyrepl.commands.engine.entry import Entry
+from pyrepl.commands.engine.entry import Entries, Entry
 from pyrepl.commands.engine.eviction import make_room
 from pyrepl.commands.engine.gates import why_not_now
 from pyrepl.commands.engine.key_events import tell_events
@@ -35,10 +35,7 @@ from pyrepl.commands.engine.table import (
     NOW_IN_MULTI,
     READONLY,
     WRITE,
-    Command,
     Table,
-    unknown_command,
-    unknown_subcommand,
 )
 from pyrepl.commands.session.transactions import discard_queue
 from pyrepl.errors import CommandError
@@ -70,9 +67,9 @@ class Dispatcher(Runner):
     __slots__ = (
         "_backlog",
         "_by_name",
-        "_by_old_name",
         "_clock",
         "_conditions",
+        "_entries",
         "_keyspace",
         "_node",
         "_perform",
@@ -96,11 +93,8 @@ class Dispatcher(Runner):
         self._backlog = node.replication.backlog
         self._perform = perform
         self._clock = clock
-        self._by_name: dict[bytes, Entry] = {}
-        for name, row in table.rows.items():
-            self._by_name[name] = self._by_name[name.lower()] = self._entry(row, 1)
-        self._by_old_name = {name: self._entry(row, 1) for name, row in table.renamed.items()}
-        """The commands that rename-command has taken from clients, by their old names, which streams may still use."""
+        self._entries = Entries(table, node.stats)
+        self._by_name = self._entries.by_name
 
     def call_for(self, client: Client) -> Call:
         """The Call that all commands of one client share."""
@@ -112,7 +106,7 @@ class Dispatcher(Runner):
         The gates are asked again (Redis 7.2). The first execution was counted and shown to monitors, so this one is
         not. What is changed must be told in other words (`Call.rewrite`) than the client's.
         """
-        entry = self._resolve(argv)
+        entry = self._entries.resolve(argv)
         refusal = why_not_now(self._node, call.client, entry.row, argv)
         if refusal is not None:
             return self._rejected(call.client, entry, CommandError(refusal))
@@ -123,7 +117,7 @@ class Dispatcher(Runner):
     def keys_of(self, argv: list[bytes]) -> list[bytes]:
         """The keys that a whole command names; none for one that is unknown or has too few words."""
         try:
-            return _keys_of(self._resolve(argv), argv)
+            return self._entries.resolve(argv).keys_of(argv)
         except CommandError:
             return []
 
@@ -137,7 +131,7 @@ class Dispatcher(Runner):
         entry = self._by_name.get(argv[0])
         if entry is None or entry.children or not entry.fits(len(argv)):
             try:
-                entry = self._resolve(argv)
+                entry = self._entries.resolve(argv)
             except CommandError as error:
                 return self._refused(call, argv, error)
         if call.client.guarded or self._conditions.checked:
@@ -152,6 +146,17 @@ class Dispatcher(Runner):
         which may hold the client. Returns the index of the first command that was not executed.
         The bytes of consecutive writes go into the stream as one piece, exactly as they came.
         """
+        if call.client.tracking is None:
+            return self._execute_plain(call, batch, start, end, out)
+        tracking = self._node.tracking
+        tracking.writer = call.client
+        try:
+            return self._execute_plain(call, batch, start, end, out)
+        finally:
+            tracking.writer = None
+
+    def _execute_plain(self, call: Call, batch: Batch, start: int, end: int, out: list[bytes]) -> int:
+        """See `execute_plain`."""
         client = call.client
         conditions = self._conditions
         keyspace = self._keyspace
@@ -190,6 +195,8 @@ class Dispatcher(Runner):
             is_effect = _is_effect(reply)
             if is_effect:
                 reply = self._performed(call, entry, reply)
+            if client.tracking is not None and flags & READONLY:
+                self._node.tracking.remember(client, entry.keys_of(argv))
             now = clock()
             self._count(call, entry, argv, now - started)
             started = now
@@ -244,7 +251,7 @@ class Dispatcher(Runner):
             stats.latencies.note(elapsed_s)
         if elapsed_s >= self._node.slow_limit_s:
             is_fast, is_logged = bool(entry.flags & FAST), not entry.flags & NO_SLOWLOG
-            keys = [] if self._node.hotkeys is None else _keys_of(entry, argv)
+            keys = [] if self._node.hotkeys is None else entry.keys_of(argv)
             self._node.note_slow(call.client, argv, keys, call.now_ms, elapsed_s, is_fast=is_fast, is_logged=is_logged)
 
     def _feed(self, call: Call, batch: Batch, start: int, end: int) -> None:
@@ -295,7 +302,7 @@ class Dispatcher(Runner):
                 argv = commands[index]
                 entry = by_name.get(argv[0])
                 if entry is None or entry.children or not entry.fits(len(argv)):
-                    entry = self._resolve(argv, in_stream=True)
+                    entry = self._entries.resolve(argv, in_stream=True)
                 if not entry.applies:
                     if not entry.frames:
                         return index, CommandError(f"ERR '{entry.wire_name}' is no command of a replication stream")
@@ -332,33 +339,6 @@ class Dispatcher(Runner):
         """Evict for `slice_s` at most, and put the deletions into the stream. Returns whether the time was too short.
         See `eviction.make_room`."""
         return make_room(self._node, self.random, self._clock, slice_s)
-
-    def _entry(self, row: Command, skip: int) -> Entry:
-        """The entry of a row, with those of its subcommands; the row's name has `skip` words."""
-        entry = Entry(row, self._node.stats.of(row.wire_name), skip)
-        for name, child in row.subcommands.items():
-            entry.children[name] = self._entry(child, skip + 1)
-        return entry
-
-    def _resolve(self, argv: list[bytes], in_stream: bool = False) -> Entry:
-        """Find the entry of a command in the slow way: any case, subcommands, arity. Raises CommandError if there is
-        none."""
-        name = argv[0]
-        entry = self._by_name.get(name) or self._by_name.get(name.upper())
-        if entry is None and in_stream:
-            entry = self._by_old_name.get(name.upper())
-        if entry is None:
-            raise unknown_command(argv)
-        if entry.children and len(argv) > 1:
-            child = entry.children.get(argv[1].upper())
-            if child is None:
-                raise unknown_subcommand(argv)
-            entry = child
-        complaint = entry.row.why_not_arity(len(argv))
-        if complaint is not None:
-            entry.stats.rejected_calls += 1
-            raise CommandError(complaint)
-        return entry
 
     def _execute_guarded(self, call: Call, entry: Entry, argv: list[bytes], raw: bytes) -> Reply:
         """As `execute`, while the client is guarded or the node has conditions: check the gates, and queue in MULTI."""
@@ -407,7 +387,7 @@ class Dispatcher(Runner):
         """As `_run`, and tell the memory limit by how much the command's keys grew, and that they were accessed."""
         memory = self._node.memory
         db = call.db
-        keys = [argv[position] for position in entry.row.keys.positions(argv)]
+        keys = entry.keys_of(argv)
         if not keys:
             return self._run(call, entry, argv, raw)
         if len(keys) > 1:
@@ -433,7 +413,7 @@ class Dispatcher(Runner):
             reply = self._performed(call, entry, reply)
         self._count(call, entry, argv, self._clock() - started)
         if call.client.tracking is not None and entry.flags & READONLY:
-            self._node.tracking.remember(call.client, [argv[at] for at in entry.row.keys.positions(argv)])
+            self._node.tracking.remember(call.client, entry.keys_of(argv))
         if keyspace.facts:
             tell_events(self._node, entry.row.name, argv)
         if keyspace.dirty != dirty or call.propagated is not None or keyspace.expired or keyspace.expired_fields:
@@ -480,7 +460,7 @@ class Dispatcher(Runner):
         Raises CommandError if there is no such command, or if it takes another number of words."""
         entry = self._by_name.get(argv[0])
         if entry is None or entry.children or not entry.fits(len(argv)):
-            entry = self._resolve(argv)
+            entry = self._entries.resolve(argv)
         return self.run_entry(call, entry, argv, raw)
 
     def find_entry(self, argv: list[bytes]) -> Any:
@@ -543,7 +523,3 @@ def _is_effect(reply: Any) -> bool:
     """Is this an Effect, which must be performed? The usual replies are recognized by their type, which is quicker."""
     kind = type(reply)
     return kind is not int and kind is not Simple and kind is not bytes and isinstance(reply, Effect)
-
-
-def _keys_of(entry: Entry, argv: list[bytes]) -> list[bytes]:
-    return [argv[position] for position in entry.row.keys.positions(argv)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Final, final
 
 from pyrepl.commands.engine.arguments import integer_argument, syntax_error
@@ -13,28 +12,29 @@ from pyrepl.keyspace.zset_verbs import ScoreReader
 from pyrepl.words import to_text
 
 
-class Kind(enum.Enum):
-    """Which command it is."""
+@final
+class Kind:
+    """Which command it is: GEOSEARCH or an older one, what the older one searches around, and whether it can store."""
 
-    SEARCH = "search"
-    SEARCH_STORE = "search and store"
-    RADIUS = "around a place"
-    RADIUS_RO = "around a place, without storing"
-    MEMBER = "around a member"
-    MEMBER_RO = "around a member, without storing"
+    __slots__ = ("around_member", "is_geosearch", "may_store")
 
-
-class Order(enum.Enum):
-    """By distance, or as members are found."""
-
-    NONE = "none"
-    ASCENDING = "ascending"
-    DESCENDING = "descending"
+    def __init__(self, *, is_geosearch: bool = False, around_member: bool = False, may_store: bool = False) -> None:
+        self.is_geosearch = is_geosearch
+        self.around_member = around_member
+        self.may_store = may_store
 
 
-_SEARCHES: Final = frozenset({Kind.SEARCH, Kind.SEARCH_STORE})
-_MAY_STORE: Final = frozenset({Kind.RADIUS, Kind.MEMBER})
-_FLAGS: Final = frozenset({b"WITHDIST", b"WITHHASH", b"WITHCOORD", b"ANY", b"ASC", b"DESC"})
+SEARCH: Final = Kind(is_geosearch=True)
+SEARCH_STORE: Final = Kind(is_geosearch=True, may_store=True)
+RADIUS: Final = Kind(may_store=True)
+RADIUS_RO: Final = Kind()
+MEMBER: Final = Kind(around_member=True, may_store=True)
+MEMBER_RO: Final = Kind(around_member=True)
+
+AS_FOUND: Final = 0
+ASCENDING: Final = 1
+DESCENDING: Final = -1
+"""The order of what is found: by distance, or as it is met."""
 
 
 @final
@@ -77,13 +77,13 @@ class Search:
         self.height: float = 0.0
         self.count: int = 0
         self.any: bool = False
-        self.order: Order = Order.NONE
+        self.order: int = AS_FOUND
         self.with_distance: bool = False
         self.with_hash: bool = False
         self.with_place: bool = False
 
     def set_flag(self, word: bytes) -> None:
-        """One of _FLAGS; of ASC and DESC the last one counts."""
+        """Of ASC and DESC the last one counts. Raises CommandError for any other word."""
         if word == b"WITHDIST":
             self.with_distance = True
         elif word == b"WITHHASH":
@@ -92,8 +92,24 @@ class Search:
             self.with_place = True
         elif word == b"ANY":
             self.any = True
+        elif word == b"ASC":
+            self.order = ASCENDING
+        elif word == b"DESC":
+            self.order = DESCENDING
         else:
-            self.order = Order.ASCENDING if word == b"ASC" else Order.DESCENDING
+            raise syntax_error()
+
+    def note_center(self, word: bytes) -> None:
+        """FROMMEMBER or FROMLONLAT: any number of times, but not both."""
+        if self.has_center not in (b"", word):
+            raise syntax_error()
+        self.has_center = word
+
+    def note_area(self, word: bytes) -> None:
+        """BYRADIUS or BYBOX, in the same way."""
+        if self.has_area not in (b"", word):
+            raise syntax_error()
+        self.has_area = word
 
     def set_radius(self, radius: bytes, unit: bytes) -> None:
         """A circle."""
@@ -123,83 +139,80 @@ def parse_search(
 ) -> Search:
     """Parse what follows the keys. `name` is the command's as the client wrote it, `source` reads its sorted set."""
     search = Search(destination)
-    options = arguments
-    if kind in (Kind.RADIUS, Kind.RADIUS_RO):
-        search.set_place(arguments[0], arguments[1])
-        search.set_radius(arguments[2], arguments[3])
-        options = arguments[4:]
-    elif kind not in _SEARCHES:
+    at = 0
+    if kind.is_geosearch:
+        pass
+    elif kind.around_member:
         search.set_member(source, arguments[0])
         if source is not None:
             search.set_radius(arguments[1], arguments[2])
-        options = arguments[3:]
-    at = 0
-    while at < len(options):
-        at += _take_option(search, kind, options[at:], source)
+        at = 3
+    else:
+        search.set_place(arguments[0], arguments[1])
+        search.set_radius(arguments[2], arguments[3])
+        at = 4
+    while at < len(arguments):
+        at += _take_option(search, kind, arguments, at, source)
     _check(search, kind, name)
     return search
 
 
-def _take_option(search: Search, kind: Kind, options: tuple[bytes, ...], source: ScoreReader | None) -> int:
-    """Parse the first option; how many words it has."""
-    word = options[0].upper()
-    more = len(options) - 1
-    if word in _FLAGS:
-        search.set_flag(word)
-        return 1
+def _take_option(search: Search, kind: Kind, arguments: tuple[bytes, ...], at: int, source: ScoreReader | None) -> int:
+    """Parse the option that begins at `at`; how many words it has."""
+    word = arguments[at].upper()
+    more = len(arguments) - at - 1
+    if kind.is_geosearch:
+        size = _take_area(search, word, arguments, at, source)
+        if size:
+            return size
     if word == b"COUNT" and more:
-        search.count = integer_argument(options[1])
+        search.count = integer_argument(arguments[at + 1])
         if search.count <= 0:
             raise CommandError("ERR COUNT must be > 0")
         return 2
-    if word == b"STOREDIST" and kind is Kind.SEARCH_STORE:
-        search.stores_distances = True
-        return 1
-    if word in (b"STORE", b"STOREDIST") and more and kind in _MAY_STORE:
-        search.destination = options[1]
-        search.stores_distances = word == b"STOREDIST"
-        return 2
-    return _take_area(search, options, source) if kind in _SEARCHES else _refuse()
-
-
-def _take_area(search: Search, options: tuple[bytes, ...], source: ScoreReader | None) -> int:
-    """As `_take_option`, for the options that only GEOSEARCH has."""
-    word = options[0].upper()
-    more = len(options) - 1
-    if word in (b"FROMMEMBER", b"FROMLONLAT") and search.has_center in (b"", word):
-        if word == b"FROMMEMBER" and more:
-            search.set_member(source, options[1])
-            search.has_center = word
+    if word in (b"STORE", b"STOREDIST") and kind.may_store:
+        if not kind.is_geosearch and more:
+            search.destination = arguments[at + 1]
+            search.stores_distances = word == b"STOREDIST"
             return 2
-        if word == b"FROMLONLAT" and more > 1:
-            search.set_place(options[1], options[2])
-            search.has_center = word
-            return 3
-    elif word in (b"BYRADIUS", b"BYBOX") and search.has_area in (b"", word):
-        if word == b"BYRADIUS" and more > 1:
-            search.set_radius(options[1], options[2])
-            search.has_area = word
-            return 3
-        if word == b"BYBOX" and more > 2:
-            search.set_box(options[1], options[2], options[3])
-            search.has_area = word
-            return 4
-    return _refuse()
+        if kind.is_geosearch and word == b"STOREDIST":
+            search.stores_distances = True
+            return 1
+    search.set_flag(word)
+    return 1
 
 
-def _refuse() -> int:
-    raise syntax_error()
+def _take_area(search: Search, word: bytes, arguments: tuple[bytes, ...], at: int, source: ScoreReader | None) -> int:
+    """As `_take_option`, for the options that only GEOSEARCH has; 0 if it is none of them."""
+    more = len(arguments) - at - 1
+    if word == b"FROMMEMBER" and more > 0:
+        search.note_center(word)
+        search.set_member(source, arguments[at + 1])
+        return 2
+    if word == b"FROMLONLAT" and more > 1:
+        search.note_center(word)
+        search.set_place(arguments[at + 1], arguments[at + 2])
+        return 3
+    if word == b"BYRADIUS" and more > 1:
+        search.note_area(word)
+        search.set_radius(arguments[at + 1], arguments[at + 2])
+        return 3
+    if word == b"BYBOX" and more > 2:
+        search.note_area(word)
+        search.set_box(arguments[at + 1], arguments[at + 2], arguments[at + 3])
+        return 4
+    return 0
 
 
 def _check(search: Search, kind: Kind, name: bytes) -> None:
     """Are the options complete, and do they go together?"""
     if search.destination is not None and (search.with_distance or search.with_hash or search.with_place):
-        what = "GEOSEARCHSTORE" if kind is Kind.SEARCH_STORE else "STORE option in GEORADIUS"
+        what = "GEOSEARCHSTORE" if kind.is_geosearch else "STORE option in GEORADIUS"
         raise CommandError(f"ERR {what} is not compatible with WITHDIST, WITHHASH and WITHCOORD options")
     shown = to_text(name)
-    if kind in _SEARCHES and not search.has_center:
+    if kind.is_geosearch and not search.has_center:
         raise CommandError(f"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for {shown}")
-    if kind in _SEARCHES and not search.has_area:
+    if kind.is_geosearch and not search.has_area:
         raise CommandError(f"ERR exactly one of BYRADIUS and BYBOX can be specified for {shown}")
     if search.any and not search.count:
         raise CommandError("ERR the ANY argument requires COUNT argument")

@@ -21,7 +21,20 @@ from pyrepl.commands.engine.table import (
     command,
 )
 from pyrepl.commands.geo.arguments import distance_text
-from pyrepl.commands.geo.search_arguments import Kind, Order, Search, parse_search
+from pyrepl.commands.geo.search_arguments import (
+    AS_FOUND,
+    ASCENDING,
+    DESCENDING,
+    MEMBER,
+    MEMBER_RO,
+    RADIUS,
+    RADIUS_RO,
+    SEARCH,
+    SEARCH_STORE,
+    Kind,
+    Search,
+    parse_search,
+)
 from pyrepl.keyspace import geo_cells, zset_verbs
 from pyrepl.keyspace.partial_sort import Entry, first_in_order
 from pyrepl.keyspace.zset_verbs import ScoreReader
@@ -47,13 +60,13 @@ def _stored_keys(start: int) -> KeysOf:
 @command("GEOSEARCH", arity=-7, flags=READONLY, keys=FIRST_ARG, group="geo", since="6.2.0")
 def geosearch(call: Call, key: bytes, *arguments: bytes) -> Reply:
     """The members inside a circle or box around a place or a member."""
-    return _search(call, Kind.SEARCH, key, arguments)
+    return _search(call, SEARCH, key, arguments)
 
 
 @command("GEOSEARCHSTORE", arity=-8, flags=WRITE | DENYOOM, keys=FIRST_TWO, group="geo", since="6.2.0")
 def geosearchstore(call: Call, destination: bytes, source: bytes, *arguments: bytes) -> Reply:
     """Store the members inside a circle or box around a place or a member; how many they are."""
-    return _search(call, Kind.SEARCH_STORE, source, arguments, destination)
+    return _search(call, SEARCH_STORE, source, arguments, destination)
 
 
 @command(
@@ -66,13 +79,13 @@ def geosearchstore(call: Call, destination: bytes, source: bytes, *arguments: by
 )
 def georadius(call: Call, key: bytes, *arguments: bytes) -> Reply:
     """The members inside a circle around a place, answered or stored."""
-    return _search(call, Kind.RADIUS, key, arguments)
+    return _search(call, RADIUS, key, arguments)
 
 
 @command("GEORADIUS_RO", arity=-6, flags=READONLY, keys=FIRST_ARG, group="geo", since="3.2.10")
 def georadius_ro(call: Call, key: bytes, *arguments: bytes) -> Reply:
     """The members inside a circle around a place."""
-    return _search(call, Kind.RADIUS_RO, key, arguments)
+    return _search(call, RADIUS_RO, key, arguments)
 
 
 @command(
@@ -85,13 +98,13 @@ def georadius_ro(call: Call, key: bytes, *arguments: bytes) -> Reply:
 )
 def georadiusbymember(call: Call, key: bytes, *arguments: bytes) -> Reply:
     """The members inside a circle around a member, answered or stored."""
-    return _search(call, Kind.MEMBER, key, arguments)
+    return _search(call, MEMBER, key, arguments)
 
 
 @command("GEORADIUSBYMEMBER_RO", arity=-5, flags=READONLY, keys=FIRST_ARG, group="geo", since="3.2.10")
 def georadiusbymember_ro(call: Call, key: bytes, *arguments: bytes) -> Reply:
     """The members inside a circle around a member."""
-    return _search(call, Kind.MEMBER_RO, key, arguments)
+    return _search(call, MEMBER_RO, key, arguments)
 
 
 def _search(
@@ -109,45 +122,31 @@ def _search(
 
 def _found(search: Search, source: ScoreReader) -> list[Entry]:
     """(distance in metres, score, member) of what lies inside, in the order of cells."""
-    unit_m = search.unit_m
-    x, y = search.longitude, search.latitude
-    most = search.count if search.any else 0
-    found: list[Entry] = []
+    x, y, unit_m = search.longitude, search.latitude, search.unit_m
+    half_width = half_height = far = search.radius
     if search.is_box:
-        half = search.width / 2, search.height / 2
-        corner = math.sqrt(half[0] * half[0] + half[1] * half[1]) * unit_m
-        ranges = geo_cells.ranges_around(x, y, unit_m * half[0], unit_m * half[1], corner)
-    else:
-        reach = unit_m * search.radius
-        ranges = geo_cells.ranges_around(x, y, reach, reach, reach)
-    for low, high in ranges:
-        entries = source.entries(low, high)
-        if not entries:
-            continue
-        if search.is_box:
-            geo_cells.in_box(entries, x, y, search.width * unit_m, search.height * unit_m, most, found)
-        else:
-            geo_cells.in_circle(entries, x, y, search.radius * unit_m, most, found)
-        if most and len(found) >= most:
-            break
-    return found
+        half_width, half_height = search.width / 2.0, search.height / 2.0
+        far = math.sqrt(half_width * half_width + half_height * half_height)
+    east_m, north_m = half_width * unit_m, half_height * unit_m
+    most = search.count if search.any else 0
+    return geo_cells.inside(source.pieces(), x, y, east_m, north_m, far * unit_m, search.is_box, most)
 
 
 def _ordered(search: Search, found: list[Entry]) -> list[Entry]:
     """As many as are asked for, in the order that is asked for."""
     count = search.count or len(found)
     order = search.order
-    if order is Order.NONE:
+    if order == AS_FOUND:
         # The nearest ones are wanted, unless any will do.
         if not search.count or search.any:
             return found[:count]
-        order = Order.ASCENDING
-    return first_in_order(found, count, order is Order.DESCENDING)
+        order = ASCENDING
+    return first_in_order(found, count, order == DESCENDING)
 
 
 def _answer(search: Search, entries: list[Entry]) -> Reply:
     if not (search.with_distance or search.with_hash or search.with_place):
-        return [entry[2] for entry in entries]
+        return geo_cells.members_of(entries)
     unit_m = search.unit_m
     items: list[Reply] = []
     for entry in entries:

@@ -171,13 +171,13 @@ class ClientConn(Receiver):
         if unparsed:
             self._serve(self.parser.feed(unparsed), 0)
 
-    def send(self, message: Reply) -> None:
-        """Write a message that answers no command of this client (a published message, a line of MONITOR). CLIENT REPLY
-        OFF does not silence such messages."""
+    def send(self, message: Reply, encoded: bytes) -> None:
+        """Write a message that answers no command of this client (a published message, a line of MONITOR), `encoded`
+        for the client's protocol. CLIENT REPLY OFF does not silence such messages."""
         if self.client.is_replica:
             self._refuse_to_answer(message, [])
             return
-        self._write([encode_reply(message, self.client.proto)], limited=self._is_limited())
+        self._write([encoded], limited=self._is_limited())
 
     def answer(self, reply: Reply) -> None:
         """Write the reply that a held client waits for, and let the client go on."""

@@ -26,7 +26,9 @@ from pyrepl.node.node import Node
 from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
 from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
+from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.parser import Parser
+from pyrepl.resp.reply import NO_REPLY, Reply
 
 MAX_CLIENTS_TEXT: Final = b"-ERR max number of clients reached\r\n"
 DENIED_TEXT: Final = (
@@ -135,10 +137,16 @@ class Clients:
         while deliveries:
             pending = deliveries[:]
             deliveries.clear()
+            message: Reply = NO_REPLY
+            proto, encoded = 0, b""
             for client_id, reply in pending:
                 conn = self.conns.get(client_id)
-                if conn is not None:
-                    conn.send(reply)
+                if conn is None:
+                    continue
+                if reply is not message or conn.client.proto != proto:
+                    message, proto = reply, conn.client.proto
+                    encoded = encode_reply(message, proto)
+                conn.send(message, encoded)
 
     def kill(self, client_ids: tuple[int, ...]) -> None:
         """CLIENT KILL: cut these clients; ids without a connection are passed over."""

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from pyrepl.keyspace.geo_cells import (
     MAX_LATITUDE,
     STEPS,
+    Cells,
     bits_of,
     cell_of,
     distance,
-    in_box,
-    in_circle,
+    inside,
+    members_of,
     place_of,
-    ranges_around,
     steps_for,
     text_of,
 )
@@ -26,6 +26,15 @@ longitudes = st.floats(-180, 180)
 latitudes = st.floats(-MAX_LATITUDE, MAX_LATITUDE)
 PALERMO = (13.361389, 38.115556)
 CATANIA = (15.087269, 37.502669)
+
+
+def ranges_around(x: float, y: float, east_m: float, north_m: float, far_m: float) -> list[tuple[float, float]]:
+    """The scores [low, high) of each cell."""
+    cells = Cells(x, y, east_m, north_m, far_m)
+    ranges = []
+    while (low := cells.next_low()) >= 0:
+        ranges.append((low, low + cells.width))
+    return ranges
 
 
 def score(longitude: float, latitude: float) -> float:
@@ -95,9 +104,9 @@ def test_ranges_hold_what_is_inside(x: float, y: float, radius_m: float, angle: 
     other = score(x + east, y + north)
     ranges = ranges_around(x, y, radius_m, radius_m, radius_m)
     assert len(ranges) <= 9
-    found: list[tuple[float, float, bytes]] = []
-    in_circle([(other, b"m")], x, y, radius_m, 0, found)
-    assert not found or any(low <= other < high for low, high in ranges)
+    if distance(x, y, *place_of(other)) <= radius_m:
+        assert any(low <= other < high for low, high in ranges)
+        assert members_of(inside([[(other, b"m")]], x, y, radius_m, radius_m, radius_m, False, 0)) == [b"m"]
 
 
 @pytest.mark.parametrize("radius_m", [0.0, 1.0, 1e5, 1e7, 1e300, math.inf])
@@ -108,19 +117,53 @@ def test_the_edges_of_the_map(x: float, y: float, radius_m: float) -> None:
     assert any(low <= score(x, y) < high for low, high in ranges) or radius_m > 1e6
 
 
+def found_around(
+    entries: list[tuple[float, bytes]], east_m: float, north_m: float, is_box: bool = True, most: int = 0
+) -> bytes:
+    """The members, of one letter, that lie around (10, 50); each entry is a piece of its own."""
+    far_m = math.hypot(east_m, north_m) if is_box else east_m
+    pieces = [[entry] for entry in sorted(entries)]
+    return b"".join(sorted(members_of(inside(pieces, 10.0, 50.0, east_m, north_m, far_m, is_box, most))))
+
+
 def test_boxes_and_limits() -> None:
     entries = [(score(10.0, 50.0), b"a"), (score(10.1, 50.0), b"b"), (score(10.0, 50.1), b"c")]
-    for width, height, most, names in (
-        (20_000, 2_000, 0, b"ab"),
-        (2_000, 25_000, 0, b"ac"),
-        (20_000, 25_000, 0, b"abc"),
-        (20_000, 25_000, 2, b"ab"),
-    ):
-        found: list[tuple[float, float, bytes]] = []
-        in_box(entries, 10.0, 50.0, width, height, most, found)
-        assert b"".join(name for _, _, name in found) == names
-    circle: list[tuple[float, float, bytes]] = []
-    in_circle(entries, 10.0, 50.0, 7_500.0, 0, circle)
-    assert [name for _, _, name in circle] == [b"a", b"b"]
-    in_circle(entries, 10.0, 50.0, 7_500.0, 3, circle)
-    assert len(circle) == 3
+    assert found_around(entries, 10_000, 1_000) == b"ab"
+    assert found_around(entries, 1_000, 12_500) == b"ac"
+    assert found_around(entries, 10_000, 12_500) == b"abc"
+    assert len(found_around(entries, 10_000, 12_500, most=2)) == 2
+    assert found_around(entries, 7_500, 7_500, is_box=False) == b"ab"
+    assert len(found_around(entries, 7_500, 7_500, is_box=False, most=1)) == 1
+    assert found_around([], 7_500, 7_500, is_box=False) == b""
+
+
+@settings(max_examples=300)
+@given(
+    longitudes,
+    latitudes,
+    st.lists(st.tuples(longitudes, latitudes), max_size=40),
+    st.lists(st.floats(-0.2, 0.2), min_size=8, max_size=40),
+    st.floats(0, 20_000) | st.floats(0, 21_000_000),
+    st.integers(1, 7),
+)
+def test_what_is_found_is_what_is_near(
+    x: float,
+    y: float,
+    far: list[tuple[float, float]],
+    near: list[float],
+    radius_m: float,
+    size: int,
+) -> None:
+    """The walk leaves out what it can tell to be outside without its distance; the answer is that of all distances."""
+    close = [(x + right, y + up) for right, up in zip(near[::2], near[1::2], strict=False)]
+    places = [place for place in far + close if abs(place[0]) <= 180 and abs(place[1]) <= MAX_LATITUDE]
+    entries = sorted((score(*place), b"%d" % number) for number, place in enumerate(places))
+    pieces = [entries[at : at + size] for at in range(0, len(entries), size)]
+    ranges = ranges_around(x, y, radius_m, radius_m, radius_m)
+    expected = [
+        member
+        for low, high in ranges
+        for number, member in entries
+        if low <= number < high and not distance(x, y, *place_of(number)) > radius_m
+    ]
+    assert members_of(inside(pieces, x, y, radius_m, radius_m, radius_m, False, 0)) == expected

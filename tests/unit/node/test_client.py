@@ -8,6 +8,7 @@ import pytest
 
 from pyrepl.identity import STRANGER, UNASKED, Identity
 from pyrepl.node.client import MASTER, NORMAL, PUBSUB, REPLICA, Client
+from pyrepl.node.tracking_mode import TrackingMode
 
 
 def client(identity: Identity = UNASKED) -> Client:
@@ -88,6 +89,12 @@ class TestGuard:
         subject.switch_replies("off")
         subject.skip_reply()
         assert not subject.take_skip()
+
+    def test_tracking_binds_where_each_command_may_be_asked_about(self) -> None:
+        for optin, optout in ((False, False), (True, False), (False, True)):
+            subject = client()
+            subject.track(TrackingMode(redirect=0, bcast=False, optin=optin, optout=optout, noloop=False))
+            assert subject.guarded == (optin or optout)
 
     def test_subscriptions_bind_in_resp2_alone(self) -> None:
         subject = client()

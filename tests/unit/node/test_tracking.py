@@ -50,7 +50,7 @@ def test_who_has_read_a_key_is_told_once() -> None:
     one, two = place.client(), place.client()
     for client in (one, two):
         place.tracking.begin(client, mode(), ())
-        assert client.guarded
+        assert client.tracking is not None
     place.tracking.remember(one, [b"a", b"b"])
     place.tracking.remember(two, [b"a"])
     assert (place.tracking.keys_count, place.tracking.items_count, place.tracking.clients_count) == (2, 3, 2)

@@ -4,42 +4,42 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.commands.geo.search_arguments import Kind, Order, parse_search
+from pyrepl.commands.geo.search_arguments import DESCENDING, RADIUS, RADIUS_RO, SEARCH, Kind, parse_search
 from pyrepl.errors import CommandError
 
 
-def parsed(line: str, kind: Kind = Kind.SEARCH, destination: bytes | None = None) -> object:
+def parsed(line: str, kind: Kind = SEARCH, destination: bytes | None = None) -> object:
     return parse_search(kind, b"GeoSearch", tuple(line.encode().split()), None, destination)
 
 
 def test_a_search() -> None:
     arguments = tuple(b"FROMLONLAT 1 2 BYBOX 3 4 km WITHDIST COUNT 5 ANY DESC".split())
-    search = parse_search(Kind.SEARCH, b"GEOSEARCH", arguments, None, None)
+    search = parse_search(SEARCH, b"GEOSEARCH", arguments, None, None)
     assert (search.longitude, search.latitude, search.width, search.height, search.unit_m) == (1, 2, 3, 4, 1000)
     assert search.is_box and search.with_distance and search.any and search.count == 5
-    assert search.order is Order.DESCENDING and search.destination is None
+    assert search.order == DESCENDING and search.destination is None
 
 
 def test_where_results_go() -> None:
     arguments = tuple(b"1 2 3 m STORE a STOREDIST b".split())
-    search = parse_search(Kind.RADIUS, b"GEORADIUS", arguments, None, None)
+    search = parse_search(RADIUS, b"GEORADIUS", arguments, None, None)
     assert search.destination == b"b" and search.stores_distances
 
 
 @pytest.mark.parametrize(
     ("line", "kind", "text"),
     [
-        ("FROMMEMBER a", Kind.SEARCH, "exactly one of BYRADIUS and BYBOX can be specified for GeoSearch"),
-        ("BYRADIUS 1 m", Kind.SEARCH, "exactly one of FROMMEMBER or FROMLONLAT can be specified for GeoSearch"),
-        ("FROMMEMBER a FROMLONLAT 1 1 BYRADIUS 1 m", Kind.SEARCH, "syntax error"),
-        ("FROMMEMBER a BYRADIUS 1 m BYBOX 1 1 m", Kind.SEARCH, "syntax error"),
-        ("FROMMEMBER a BYRADIUS 1 m ANY", Kind.SEARCH, "the ANY argument requires COUNT argument"),
-        ("FROMMEMBER a BYRADIUS 1 m COUNT 0", Kind.SEARCH, "COUNT must be > 0"),
-        ("FROMMEMBER a BYRADIUS 1 m STOREDIST", Kind.SEARCH, "syntax error"),
-        ("1 1 1 m STORE a", Kind.RADIUS_RO, "syntax error"),
+        ("FROMMEMBER a", SEARCH, "exactly one of BYRADIUS and BYBOX can be specified for GeoSearch"),
+        ("BYRADIUS 1 m", SEARCH, "exactly one of FROMMEMBER or FROMLONLAT can be specified for GeoSearch"),
+        ("FROMMEMBER a FROMLONLAT 1 1 BYRADIUS 1 m", SEARCH, "syntax error"),
+        ("FROMMEMBER a BYRADIUS 1 m BYBOX 1 1 m", SEARCH, "syntax error"),
+        ("FROMMEMBER a BYRADIUS 1 m ANY", SEARCH, "the ANY argument requires COUNT argument"),
+        ("FROMMEMBER a BYRADIUS 1 m COUNT 0", SEARCH, "COUNT must be > 0"),
+        ("FROMMEMBER a BYRADIUS 1 m STOREDIST", SEARCH, "syntax error"),
+        ("1 1 1 m STORE a", RADIUS_RO, "syntax error"),
         (
             "1 1 1 m STORE a WITHDIST",
-            Kind.RADIUS,
+            RADIUS,
             "STORE option in GEORADIUS is not compatible with WITHDIST, WITHHASH and WITHCOORD options",
         ),
     ],
