@@ -29,6 +29,7 @@ from pyrepl.scripting.values import (
     ERROR,
     NESTED,
     STATUS,
+    ScriptFailed,
     Tokens,
     ToLua,
     flat_items,
@@ -79,18 +80,6 @@ class Door(Protocol):
         """Seconds of processor time."""
 
 
-class ScriptFailed(Exception):
-    """A script ended by an error. `text` goes to the client; `source` and `line` say where it was raised, if known.
-    `is_counted`: the command that failed has counted its error already."""
-
-    def __init__(self, text: bytes, source: bytes = b"", line: bytes = b"", *, is_counted: bool = False) -> None:
-        super().__init__(text)
-        self.text = text
-        self.source = source
-        self.line = line
-        self.is_counted = is_counted
-
-
 class Registered(NamedTuple):
     """A function that a library has registered; `flags` as in shebang.py."""
 
@@ -130,6 +119,7 @@ class Machine:
             attribute_handlers=(_refuse_attribute, _refuse_attribute),
             max_memory=most_bytes,
         )
+        self._memory_used = self._lua.get_memory_used
         self._host = host = self._lua.table()
         for name, function in self._functions().items():
             host[name] = self._lua.globals()[b"python"][b"as_function"](_shielded(self, function))
@@ -138,6 +128,7 @@ class Machine:
         self._load()
         self._run = host[b"run"]
         self._compile = host[b"compile"]
+        self._call_function = host[b"call_function"]
 
     def _load(self) -> None:
         """Run the files of the sandbox, then leave the interpreter's own globals empty."""
@@ -155,7 +146,7 @@ class Machine:
     @property
     def used_bytes(self) -> int:
         """The memory that Lua has taken."""
-        used: int = self._lua.get_memory_used(total=True)
+        used: int = self._memory_used(True)
         return used
 
     def compile(self, script_id: bytes, code: bytes, name: bytes) -> str | None:
@@ -222,7 +213,7 @@ class Machine:
 
     def call_function(self, library: bytes, name: bytes, words: Sequence[bytes], keys: int, proto: int) -> Reply:
         """As `run`, for a function of a library that is kept."""
-        return self._settled(self._host[b"call_function"], (library, name, proto, keys), words)
+        return self._settled(self._call_function, (library, name, proto, keys), words)
 
     def _settled(self, function: Callable[..., Any], head: tuple[object, ...], words: Sequence[bytes]) -> Reply:
         """Call a function of the sandbox, with `head` and the words of a command. Returns what the script has returned

@@ -40,6 +40,18 @@ ToLua: TypeAlias = Any
 """bytes, int, float, bool, None, or a tuple of these, which become several values."""
 
 
+class ScriptFailed(Exception):
+    """A script ended by an error. `text` goes to the client; `source` and `line` say where it was raised, if known.
+    `is_counted`: the command that failed has counted its error already."""
+
+    def __init__(self, text: bytes, source: bytes = b"", line: bytes = b"", *, is_counted: bool = False) -> None:
+        super().__init__(text)
+        self.text = text
+        self.source = source
+        self.line = line
+        self.is_counted = is_counted
+
+
 def word_of(value: object) -> bytes | None:
     """An argument of redis.call as a word; None for what is neither string nor number."""
     if type(value) is bytes:

@@ -464,7 +464,7 @@ class Dispatcher(Runner):
         return self.run_entry(call, entry, argv, raw)
 
     def find_entry(self, argv: list[bytes]) -> Any:
-        entry = self._by_name.get(argv[0].upper())
+        entry = self._by_name.get(argv[0]) or self._by_name.get(argv[0].upper())
         return None if entry is None else entry.named_by(argv)
 
     def run_entry(self, call: Call, entry: Any, argv: list[bytes], raw: bytes) -> Reply:

@@ -100,17 +100,21 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
 
 
 def why_not_from_script(node: Node, running: Running, row: Command) -> str | None:
-    """The error text when the script that runs must not call `row`, or None (Redis's scriptCall)."""
+    """The error text when the script that runs must not call `row`, or None (Redis's scriptCall).
+
+    Here too the checks of the node's conditions are skipped while none of them holds.
+    """
     flags = row.flags
+    guarded = node.conditions.guarded
     if flags & NOSCRIPT:
         return "ERR This Redis command is not allowed from script"
-    if node.link_is_stale and not flags & STALE:
+    if guarded and node.link_is_stale and not flags & STALE:
         return "ERR Can not execute the command on a stale replica"
     if running.is_read_only and flags & (WRITE | MAY_REPLICATE):
         return "ERR Write commands are not allowed from read-only scripts."
     if running.wrote or running.from_master:
         return None
-    if flags & WRITE:
+    if guarded and flags & WRITE:
         refusal = READONLY_TEXT if node.refuses_writes else _why_not_saved(node)
         if refusal is None and node.too_few_replicas:
             refusal = NOREPLICAS
@@ -126,22 +130,23 @@ def why_not_begin(node: Node, flags: int, *, is_read_only: bool, from_master: bo
 
     `is_read_only`: it came by EVAL_RO, EVALSHA_RO or FCALL_RO.
     """
+    guarded = node.conditions.guarded
     if flags & COMPATIBLE:
-        return MASTERDOWN if node.link_is_stale else None
-    if node.link_is_stale and not flags & ALLOW_STALE:
+        return MASTERDOWN if guarded and node.link_is_stale else None
+    if guarded and node.link_is_stale and not flags & ALLOW_STALE:
         return (
             "MASTERDOWN Link with MASTER is down, replica-serve-stale-data is set to 'no' and 'allow-stale' flag is "
             "not set on the script."
         )
     if not flags & NO_WRITES:
-        if node.refuses_writes and not from_master:
+        if guarded and node.refuses_writes and not from_master:
             return "READONLY Can not run script with write flag on readonly replica"
-        refusal = None if from_master else _why_not_saved(node)
+        refusal = _why_not_saved(node) if guarded and not from_master else None
         if refusal is not None:
             return _SCRIPTS_BLOCKED_AOF if refusal.startswith(MISCONF_AOF) else _SCRIPTS_BLOCKED
         if is_read_only:
             return "ERR Can not execute a script with write flag using *_ro command."
-        if node.too_few_replicas:
+        if guarded and node.too_few_replicas:
             return NOREPLICAS
     if not flags & (ALLOW_OOM | NO_WRITES) and node.conditions.tracked and node.memory.full:
         return "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"

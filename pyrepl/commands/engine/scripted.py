@@ -6,7 +6,6 @@ RESP; and it is told why a command may not run.
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Final, final
 
 from pyrepl.commands.engine.call import Call
@@ -26,7 +25,7 @@ WRONG_NUMBER: Final = "ERR Wrong number of args calling Redis command from scrip
 
 @final
 class Scripted:
-    """The commands of one script, as a context manager: at its end their unit goes out, after an exception too."""
+    """The commands of one script. Whoever makes it calls `end` when the script is over."""
 
     __slots__ = ("_call", "_outer", "_running")
 
@@ -37,16 +36,6 @@ class Scripted:
         self._outer = outer
         self._running = running
         self._call = outer.nested_for(client)
-
-    def __enter__(self) -> Scripted:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        unit = self._call.unit
-        assert unit is not None
-        if self._running.is_discarded:
-            unit.clear()
-        self._outer.runner.end_unit(self._outer, unit)
 
     def run(self, argv: list[bytes]) -> Reply:
         """Execute one command, and return its reply; an error, of a gate as well, is returned as the reply."""
@@ -71,3 +60,11 @@ class Scripted:
         if not running.repl_flags:
             del unit[before:]
         return reply
+
+    def end(self) -> None:
+        """The script is over, by an exception or without: its unit goes out, unless it is discarded."""
+        unit = self._call.unit
+        assert unit is not None
+        if self._running.is_discarded:
+            unit.clear()
+        self._outer.runner.end_unit(self._outer, unit)

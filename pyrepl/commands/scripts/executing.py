@@ -21,10 +21,11 @@ from pyrepl.node.scripts import CachedScript, Running
 from pyrepl.observability.version import REDIS_VERSION
 from pyrepl.resp.reply import Reply
 from pyrepl.scripting.shebang import ALLOW_OOM, COMPATIBLE, NO_WRITES, Script, read_script
+from pyrepl.scripting.values import ScriptFailed
 from pyrepl.words import to_text
 
 if TYPE_CHECKING:
-    from pyrepl.scripting.machine import Machine, ScriptFailed
+    from pyrepl.scripting.machine import Machine
 
 NAME: Final = b"@user_script"
 """What Lua calls the text of a script, and its errors name."""
@@ -182,19 +183,17 @@ def execute_function(
 
 def guarded_run(call: Call, engine: Interpreting, running: Running, run: Callable[[], Reply]) -> Reply:
     """Run something of the interpreter as `running`: its commands are one unit, and its error is the reply."""
-    from pyrepl.scripting.machine import ScriptFailed
-
     scripts, door = call.node.scripts, engine.door
     call.propagate_nothing()
     scripts.begin(running)
     door.running = running
+    scripted = door.scripted = Scripted(call, door.client, running)
     try:
-        with Scripted(call, door.client, running) as scripted:
-            door.scripted = scripted
-            return run()
+        return run()
     except ScriptFailed as failure:
         return _failed(call, running, failure)
     finally:
+        scripted.end()
         door.scripted = door.running = None
         scripts.end()
 

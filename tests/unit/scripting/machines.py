@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pyrepl.errors import CommandError
 from pyrepl.resp.reply import OK, Raw, Reply
-from pyrepl.scripting.machine import Machine, ScriptFailed
+from pyrepl.scripting.machine import Machine
 from pyrepl.scripting.numbers import Drand48
+from pyrepl.scripting.values import ScriptFailed
 
 MEMORY = 64 << 20
 

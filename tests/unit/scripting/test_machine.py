@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.resp.reply import NULL_ARRAY, Reply, Simple, Verbatim
-from pyrepl.scripting.machine import KILLED, ScriptFailed
+from pyrepl.scripting.machine import KILLED
+from pyrepl.scripting.values import ScriptFailed
 from tests.unit.scripting.machines import Lua
 
 

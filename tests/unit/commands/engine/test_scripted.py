@@ -14,8 +14,9 @@ from tests.unit.commands.rig import Rig
 def scripted(rig: Rig, *commands: bytes, discarded: bool = False) -> list[Reply]:
     running = Running(b"sha", 0.0, 1, is_eval=True, is_read_only=False, allows_oom=False, from_master=False)
     running.is_discarded = discarded
-    with Scripted(rig.call(), Client(0, "lua", "", 0.0, UNASKED), running) as unit:
-        replies = [unit.run(line.split()) for line in commands]
+    unit = Scripted(rig.call(), Client(0, "lua", "", 0.0, UNASKED), running)
+    replies = [unit.run(line.split()) for line in commands]
+    unit.end()
     assert running.wrote is any(line.startswith(b"SET") for line in commands)
     return replies
 
