@@ -79,7 +79,7 @@ class Sessions:
 
     def _ours(self, speaker: int, argv: list[bytes]) -> list[list[str]]:
         heard = [b""] * CLIENTS
-        heard[speaker] = self.desk.encoded(*argv, client=self.ours[speaker])
+        heard[speaker] = self.desk.served(*argv, client=self.ours[speaker])
         self.desk.node.tracking.tell_prefixes()
         for client_id, reply in self.desk.node.deliveries:
             index = next(i for i, client in enumerate(self.ours) if client.id == client_id)

@@ -134,7 +134,8 @@ class Dispatcher(Runner):
                 entry = self._entries.resolve(argv)
             except CommandError as error:
                 return self._refused(call, argv, error)
-        if call.client.guarded or self._conditions.checked:
+        client = call.client
+        if client.guarded or self._conditions.checked or client.tracking is not None:
             return self._execute_guarded(call, entry, argv, raw)
         return self._run(call, entry, argv, raw)
 

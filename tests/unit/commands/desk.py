@@ -23,6 +23,7 @@ from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
 from pyrepl.replication.roster import RosterOptions
 from pyrepl.resp.encoder import encode_command, encode_reply
+from pyrepl.resp.parser import Parser
 from pyrepl.resp.reply import NO_REPLY, Reply
 from pyrepl.units import ReplId
 from tests.unit.commands.rig import commands_in
@@ -87,6 +88,17 @@ class Desk:
     def say(self, line: str, client: Client | None = None) -> Reply:
         """`run` on words separated by spaces."""
         return self.run(*line.split(), client=client)
+
+    def served(self, *words: bytes, client: Client) -> bytes:
+        """As `encoded`, in the way of a connection: by `execute_plain` where that may be."""
+        raw = encode_command(list(words))
+        if not client.guarded and not self.node.conditions.guarded:
+            call = self._calls[client.id]
+            call.now_ms = self.keyspace.now_ms
+            out: list[bytes] = []
+            if self.dispatcher.execute_plain(call, Parser().feed(raw), 0, 1, out):
+                return b"".join(out)
+        return self.encoded(*words, client=client)
 
     def encoded(self, *words: str | bytes | int, client: Client | None = None) -> bytes:
         """The reply as it goes over the wire."""
