@@ -1,10 +1,11 @@
 """Where an append-only file stands in a replication stream: the small file beside it, text to record and back.
 
-Theory. What we append is the stream itself, byte for byte. So one pair (byte `at` of a file, cut `offset` of stream
-`replid`) places every later byte: a file whose last whole unit ends at byte e holds the stream up to
-`offset + e - at`, however it was cut. This is exact as long as nobody else appends. Redis does, when it is started on
-our folder, so the place file stands in the manifest as history: Redis deletes such files when it opens a manifest, and
-what it leaves has no place. Neither Redis nor Valkey keeps one (Redis 8 notes offsets of its own in the manifest).
+Theory. What we append is the stream itself, byte for byte, and what is aside says how long it is (own_block.py). So one
+pair (byte `at` of a file, cut `offset` of stream `replid`) places every later byte: a file whose last whole unit ends
+at byte e, with s bytes aside behind `at`, holds the stream up to `offset + e - at - s`, however it was cut. This is
+exact as long as nobody else appends. Redis does, when it is started on our folder, so the place file stands in the
+manifest as history: Redis deletes such files when it opens a manifest, and what it leaves has no place. Neither Redis
+nor Valkey keeps one (Redis 8 notes offsets of its own in the manifest).
 
     replid <40 hex> offset <cut> file <name of the incr> at <byte>
 """
@@ -29,7 +30,8 @@ class Place(Frozen):
     at: int
 
     def cut_at(self, byte: int) -> int | None:
-        """The cut of the stream at `byte` of the file; None left of the place, of which nothing is known."""
+        """The cut of the stream at `byte` of the file, if nothing between is aside; None left of the place, of which
+        nothing is known."""
         return self.offset + byte - self.at if byte >= self.at else None
 
 

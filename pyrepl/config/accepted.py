@@ -69,7 +69,7 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "files are written and removed in pyrepl's own way",
-        "aof-disable-auto-gc aof-rewrite-incremental-fsync aof-timestamp-enabled rdb-save-incremental-fsync",
+        "aof-disable-auto-gc aof-rewrite-incremental-fsync rdb-save-incremental-fsync",
     ),
     (
         "the log shows no values: it names keys that cannot be read, and shows the first bytes of what is no protocol",
@@ -102,7 +102,6 @@ REFUSED: Final[dict[str, str]] = {
     "loadmodule": "pyrepl has no modules; remove the line",
     "maxmemory-clients": "pyrepl has no common limit on the memory of clients yet; remove the line and set"
     " client-output-buffer-limit and client-query-buffer-limit, which hold for each client, and maxclients",
-    "aof-timestamp-enabled": "pyrepl writes no times into the append-only file; remove the line",
 }
 """Name -> why, and what to do. A value that switches the thing off (`is_off`) is accepted as without effect."""
 
@@ -121,7 +120,6 @@ DEFAULTS: Final[dict[str, str]] = {
     "always-show-logo": "no",
     "aof-rewrite-cpulist": "",
     "aof-rewrite-incremental-fsync": "yes",
-    "aof-timestamp-enabled": "no",
     "aof_rewrite_cpulist": "",
     "bgsave-cpulist": "",
     "bgsave_cpulist": "",

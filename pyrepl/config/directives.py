@@ -294,6 +294,12 @@ class Snapshots:
     aof_load_truncated = Directive(
         YesNo(), True, "Start with a file that was cut by a crash: up to its last whole command. no: refuse to start."
     )
+    aof_timestamp_enabled = Directive(
+        YesNo(),
+        False,
+        "Write into the append-only file what time it is, each second in which it grows: redis-check-aof "
+        "--truncate-to-timestamp can then cut it there.",
+    )
 
 
 class Replication:

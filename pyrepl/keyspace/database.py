@@ -38,8 +38,8 @@ class Expiry(Enum):
     HIDE = "hide"
     """For a replica's clients: as if the key were not there."""
     REMOVE = "remove"
-    """For a client that writes to a replica: a key that the command writes to is deleted, without a DEL; a key that it
-    only reads is hidden. Times to live that are set are noted in `Database.own_ttls`."""
+    """For a client that writes to a replica: a key that the command writes to is deleted, and no DEL goes to replicas;
+    a key that it only reads is hidden. Times to live that are set are noted in `Database.own_ttls`."""
     IGNORE = "ignore"
     """For a command from our master: the key is there."""
 
@@ -512,18 +512,17 @@ class Database:
         self.accesses.pop(key, None)
 
     def expire(self, key: bytes) -> None:
-        """Delete a key because it has expired; on a master it is recorded for the replicas."""
+        """Delete a key because it has expired; that is recorded."""
         self.drop(key, events.EXPIRED)
         self._note_expired(key)
         self.touched(key)
 
     def _note_expired(self, key: bytes) -> None:
-        """An expired key is deleted or overwritten: count it, and on a master record it, so that replicas get its DEL
-        before the command."""
+        """An expired key is deleted or overwritten: count it and record it, so that replicas get its DEL before the
+        command, or the append-only file of a writable replica does."""
         keyspace = self.keyspace
         if keyspace.expiry is not Expiry.IGNORE:
             keyspace.expired_keys_count += 1
-        if keyspace.expiry is Expiry.DELETE:
             keyspace.expired.append((self.index, key))
 
     def _unpacked(self, key: bytes, packed: bytes) -> Value:

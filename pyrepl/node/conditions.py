@@ -28,6 +28,8 @@ class Condition(enum.Enum):
     """`Persistence`."""
     AOF_FAILED = "the append-only file could not be written"
     """`AofState`."""
+    FOLLOWED = "an append-only file is written"
+    """`AofState`."""
     MONITORED = "a client wants to see all commands"
     """The node, of MONITOR."""
     WANTS_REPLICAS = "writes need so many replicas (min-replicas-to-write)"
@@ -47,22 +49,38 @@ class Condition(enum.Enum):
 
 
 _NOT_OURS: Final = frozenset({Condition.REPLICA, Condition.REPLAYING})
-_FORBID_NOTHING: Final = frozenset({Condition.TRACKED, Condition.NOTIFIED})
+_KEEP_OWN: Final = frozenset({Condition.REPLICA, Condition.FOLLOWED})
+_FORBID_NOTHING: Final = frozenset({Condition.TRACKED, Condition.NOTIFIED, Condition.FOLLOWED})
+_UNHEEDED: Final = frozenset({Condition.FOLLOWED})
+"""What commands need not look out for: it says only where their writes go."""
 
 
 @final
 class Conditions:
     """The conditions that hold, and their sums.
 
-    Invariants: `guarded` is True exactly while any condition but TRACKED and NOTIFIED holds, `checked` while any
-    holds or `keys_ready` is True; `propagates` is False exactly while REPLICA or REPLAYING holds; `tracked` is True
-    exactly while TRACKED holds, `notified` while NOTIFIED does, `measured` while MEASURED does.
+    Invariants: `guarded` is True exactly while any condition but TRACKED, NOTIFIED and FOLLOWED holds, `checked` while
+    any but FOLLOWED holds or `keys_ready` is True; `propagates` is False exactly while REPLICA or REPLAYING holds;
+    `keeps_own` is True exactly while REPLICA and FOLLOWED hold and REPLAYING does not; `tracked` is True exactly while
+    TRACKED holds, `notified` while NOTIFIED does, `measured` while MEASURED does.
     """
 
-    __slots__ = ("_holding", "checked", "guarded", "keys_ready", "measured", "notified", "propagates", "tracked")
+    __slots__ = (
+        "_heeded",
+        "_holding",
+        "checked",
+        "guarded",
+        "keeps_own",
+        "keys_ready",
+        "measured",
+        "notified",
+        "propagates",
+        "tracked",
+    )
 
     def __init__(self) -> None:
         self._holding: set[Condition] = set()
+        self._heeded = False
         self.guarded = False
         """May a condition forbid a command, or change what happens to its reply?"""
         self.checked = False
@@ -77,6 +95,8 @@ class Conditions:
         """Must the sizes of each command's request and reply be noted?"""
         self.propagates = True
         """Do our own writes go into the stream? They do on a master that replays no file."""
+        self.keeps_own = False
+        """Do our own writes go into the append-only file alone? They do on a writable replica that has one."""
 
     def note(self, condition: Condition, holds: bool) -> None:
         """To be called by the owner of `condition`: it holds from now on, or does not any more. Harmless if nothing has
@@ -86,14 +106,16 @@ class Conditions:
         else:
             self._holding.discard(condition)
         self.tracked = Condition.TRACKED in self._holding
-        self.checked = bool(self._holding) or self.keys_ready
+        self._heeded = not self._holding <= _UNHEEDED
+        self.checked = self._heeded or self.keys_ready
         self.notified = Condition.NOTIFIED in self._holding
         self.measured = Condition.MEASURED in self._holding
         self.guarded = not self._holding <= _FORBID_NOTHING
         self.propagates = self._holding.isdisjoint(_NOT_OURS)
+        self.keeps_own = self._holding >= _KEEP_OWN and Condition.REPLAYING not in self._holding
 
     def note_keys_ready(self, is_ready: bool) -> None:
         """Keys have become ready for clients that wait for them, or all such clients were served. `Waiting` tells this
         for each element that is handed over, so it is no member of the set."""
         self.keys_ready = is_ready
-        self.checked = is_ready or bool(self._holding)
+        self.checked = is_ready or self._heeded

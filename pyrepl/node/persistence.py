@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, final
 
 from pyrepl.node.conditions import Condition, Conditions
+from pyrepl.node.own_writes import OwnWrites
 
 
 @final
@@ -61,6 +62,7 @@ class AofState:
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
         self._write_error = ""
+        self.own_writes = OwnWrites()
         self.enabled = False
         """appendonly is yes; a rewrite may still have to finish before the file follows the data."""
         self.rewrite_started_at: float | None = None
@@ -89,6 +91,11 @@ class AofState:
     def write_error(self, reason: str) -> None:
         self._write_error = reason
         self._conditions.note(Condition.AOF_FAILED, bool(reason))
+
+    def follow(self, follows: bool) -> None:
+        """An append-only file is written from now on, which has all data of this moment; or none is any more."""
+        self.own_writes.keep(follows)
+        self._conditions.note(Condition.FOLLOWED, follows)
 
     @property
     def is_rewriting(self) -> bool:

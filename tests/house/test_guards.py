@@ -28,7 +28,7 @@ OWNERS: Final = {
         | {"is_master_link", "is_replica", "skip_next_reply", "follows_redirects"}
     ),
     "pyrepl/node/conditions.py": frozenset(
-        {"guarded", "checked", "tracked", "keys_ready", "measured", "notified", "propagates"}
+        {"guarded", "checked", "tracked", "keys_ready", "measured", "notified", "propagates", "keeps_own"}
     ),
     "pyrepl/node/node.py": frozenset({"monitors", "slow_limit_s", "lazy_expire", "tracks_latencies"}),
 }
@@ -40,7 +40,7 @@ TELLERS: Final = {
     "pyrepl/node/notifications.py": {"NOTIFIED"},
     "pyrepl/node/pause.py": {"PAUSED"},
     "pyrepl/node/scripts.py": {"BUSY"},
-    "pyrepl/node/persistence.py": {"LOADING", "SAVE_FAILED", "AOF_FAILED"},
+    "pyrepl/node/persistence.py": {"LOADING", "SAVE_FAILED", "AOF_FAILED", "FOLLOWED"},
 }
 """Who tells `Conditions` of what; each condition has one owner."""
 NAMESAKES: Final = frozenset({"parser"})

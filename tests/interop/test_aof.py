@@ -104,6 +104,29 @@ def test_redis_check_aof_accepts_it(lab: Lab, tmp_path: Path) -> None:
     assert "All AOF files and manifest are valid" in done.stdout
 
 
+def _seconds(node: Node) -> int:
+    reply = node.call("TIME")
+    assert isinstance(reply, list)
+    return int(reply[0])
+
+
+def test_their_tool_cuts_our_file_at_a_time(lab: Lab, tmp_path: Path) -> None:
+    directives = {**AOF, "aof-timestamp-enabled": "yes"}
+    ours = lab.start("pyrepl", directives=directives, folder=tmp_path / "node")
+    ours.call("SET", "early", "1")
+    until = _seconds(ours) + 1
+    wait_until("it is later", lambda: _seconds(ours) > until)
+    ours.call("SET", "late", "1")
+    ours.kill()
+    manifest = ours.folder / "appendonlydir" / "appendonly.aof.manifest"
+    words = [str(finder.tool("redis-check-aof")), "--truncate-to-timestamp", str(until), str(manifest)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+    again = lab.start("pyrepl", directives=directives, folder=ours.folder)
+    again.wait_loaded()
+    assert again.call("MGET", "early", "late") == [b"1", None]
+
+
 @pytest.mark.parametrize("master", KINDS)
 def test_a_killed_replica_continues_from_its_file_alone(lab: Lab, tmp_path: Path, master: str) -> None:
     one = lab.start(master, directives=BACKLOG)

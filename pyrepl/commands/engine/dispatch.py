@@ -258,7 +258,11 @@ class Dispatcher(Runner):
     def _feed(self, call: Call, batch: Batch, start: int, end: int) -> None:
         """Put the bytes of commands [start, end) of a batch, all of them writes that changed something, into the
         stream."""
-        if start == end or not self._conditions.propagates:
+        if start == end:
+            return
+        if not self._conditions.propagates:
+            if self._conditions.keeps_own:
+                send(self._node, [(call.db.index, batch.wires(start, end))])
             return
         if self._backlog.active:
             self._node.replication.feed_one(call.db.index, batch.wires(start, end))
@@ -432,14 +436,23 @@ class Dispatcher(Runner):
         unit = call.unit
         keyspace = self._keyspace
         node = self._node
-        if not self._conditions.propagates or (unit is None and not self._backlog.active):
+        conditions = self._conditions
+        # What our master sends is in its stream already.
+        keeps_own = conditions.keeps_own and not call.client.is_master_link
+        if not keeps_own and (not conditions.propagates or (unit is None and not self._backlog.active)):
             # Without an active backlog nobody follows the stream, and its end does not move.
             keyspace.expired.clear()
             keyspace.expired_fields.clear()
-            if self._conditions.propagates:
+            if conditions.propagates:
                 call.client.write_cut = self._backlog.end
             return
-        if unit is None and rewritten is None and not keyspace.expired and not keyspace.expired_fields:
+        if (
+            unit is None
+            and rewritten is None
+            and not keyspace.expired
+            and not keyspace.expired_fields
+            and conditions.propagates
+        ):
             if entry.flags & _PROPAGATES:
                 call.client.write_cut = node.replication.feed_one(call.db.index, raw)
             return

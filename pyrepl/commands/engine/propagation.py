@@ -23,16 +23,20 @@ def collect_expired(node: Node, unit: list[tuple[int, bytes]]) -> None:
 
 
 def send(node: Node, unit: list[tuple[int, bytes]]) -> None:
-    """Put commands that take effect together into the stream, if this node makes the stream."""
-    if unit and node.conditions.propagates:
+    """Put commands that take effect together into the stream, if this node makes the stream, or into the append-only
+    file alone, if this is a writable replica that has one."""
+    if not unit:
+        return
+    if node.conditions.propagates:
         node.replication.feed_unit(unit)
+    elif node.conditions.keeps_own:
+        node.persistence.aof.own_writes.add(node.stream_end, node.replication.stream_db, unit)
 
 
 def send_each(node: Node, commands: list[tuple[int, bytes]]) -> None:
     """As `send`, for commands that do not depend on each other: each is a unit of its own."""
-    if node.conditions.propagates:
-        for index, raw in commands:
-            node.replication.feed_one(index, raw)
+    for command in commands:
+        send(node, [command])
 
 
 def send_evicted(node: Node) -> None:

@@ -2,8 +2,9 @@
 
 The append-only file is a base (a snapshot) and the files behind it that the stream is appended to, called incrs. `tail`
 writes the last incr; this module decides when a rewrite makes a new base and a new incr. What is appended is the
-replication stream itself, read from the backlog as a replica reads it. So a place in the file is a place in the stream
-(aof/place.py), and the pings of the stream stand in the file too, where they do nothing. `beginning` calls
+replication stream itself, read from the backlog as a replica reads it, and aside from it what clients wrote to a
+writable replica. So a place in the file is a place in the stream (aof/place.py), and the pings of the stream stand in
+the file too, where they do nothing. `beginning` calls
 `load_at_start` and `begin`; App subscribes `stream_ends` and `stream_begins` to the signals. The states:
 
     off      appendonly no
@@ -27,7 +28,7 @@ from pyrepl.aof.manifest import Entry, FileType, Manifest
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.daemon.aof.files import AofFiles
 from pyrepl.daemon.aof.load import AofLoad
-from pyrepl.daemon.aof.place import FoundPlace, find_place
+from pyrepl.daemon.aof.place import FoundPlace, find_place, noted_place
 from pyrepl.daemon.aof.rewrite import AofRewrite
 from pyrepl.daemon.aof.tail import AofTail
 from pyrepl.daemon.clients.clients import Clients
@@ -110,14 +111,15 @@ class AofKeeper(Service):
         loading = self._loads.begin_loading(total, asynchronous=False)
         load = self._new_load()
         try:
-            for _ in load.steps(manifest):
+            place = noted_place(self.tail.files, manifest)
+            for _ in load.steps(manifest, place):
                 loading.loaded_bytes = load.loaded_bytes
                 await asyncio.sleep(0)
         finally:
             self._loads.end_loading(None)
         node.persistence.dirty_at_last_save = node.keyspace.dirty
         self._log(events.AofLoaded(self._clock.now() - started_at))
-        found = self._found = find_place(self.tail.files, manifest, load.end)
+        found = self._found = find_place(place, load.end, load.aside) if place is not None else None
         if found is None:
             return {}
         self._log(events.AofPlaceFound(found.place.replid, found.cut))
@@ -172,8 +174,7 @@ class AofKeeper(Service):
         if not self._started or self._is_over:
             return
         self.tail.flush()
-        cursor = self.tail.cursor
-        self._state.buffer_bytes = self._backlog.end - cursor.at if cursor is not None else 0
+        self._state.buffer_bytes = self.tail.missing_bytes
         self.tail.sync_if_due()
         self._rewrite_if_due()
         self._signals.fsynced.tell()
@@ -184,8 +185,7 @@ class AofKeeper(Service):
         A master refuses writes then, but a replica's stream goes on, and the backlog cannot keep all of it. The files
         stay as they are, and a rewrite is tried from time to time until the disk has room. (Redis ends such a replica.)
         """
-        assert self.tail.cursor is not None
-        self._log(events.AofFellBehind(self._backlog.end - self.tail.cursor.at))
+        self._log(events.AofFellBehind(self.tail.missing_bytes))
         self._let_go()
         self._state.write_error = error
         self._rewrite_at = self._clock.now() + RETRY_S
@@ -242,7 +242,7 @@ class AofKeeper(Service):
         # the new one, behind a base that holds their effects already: a later load would execute them twice.
         self.tail.flush(at_once=True)
         self._rewrite_at = self._clock.now() + RETRY_S
-        if self.tail.cursor is not None and self.tail.cursor.at != self._backlog.end:
+        if self.tail.missing_bytes:
             self._state.last_rewrite_ok = False
             raise OSError(EIO, self._state.write_error or "the file lacks what was written last")
         if not self._state.enabled:

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import BinaryIO, Final, final
 
 from pyrepl.aof.manifest import Manifest
+from pyrepl.aof.own_block import Aside
+from pyrepl.aof.place import Place
 from pyrepl.aof.reader import UnitReader
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.dispatch import Dispatcher
@@ -50,11 +52,14 @@ class AofLoad:
         self._log = log
         self.db = 0
         self.end = 0
+        self.aside = Aside()
+        """What of the last file is no part of the stream."""
         self.loaded_bytes = 0
 
-    def steps(self, manifest: Manifest) -> Iterator[None]:
+    def steps(self, manifest: Manifest, place: Place | None = None) -> Iterator[None]:
         """Load all files of the manifest in order; yields after each slice of 128 KB. Raises ConfigError, whose text
-        ends with what the operator can do."""
+        ends with what the operator can do. `place` is the one noted for the last file."""
+        self.aside = Aside(0 if place is None else place.at)
         for entry in manifest.loaded:
             path = self._files.path(entry.name)
             try:
@@ -76,10 +81,11 @@ class AofLoad:
         client.become_master_link()
         call = self._dispatcher.call_for(client)
         data = file.read(SLICE_BYTES)
-        reader = UnitReader()
+        aside = self.aside if is_last else Aside()
+        reader = UnitReader(0, aside)
         if data.startswith(_MAGICS):
             start, data = yield from self._preamble(file, data)
-            reader = UnitReader(start)
+            reader = UnitReader(start, aside)
         while data:
             self._apply(call, reader, data, path)
             self.loaded_bytes += len(data)

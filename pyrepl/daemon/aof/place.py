@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import final
 
 from pyrepl.aof.manifest import Entry, Manifest
+from pyrepl.aof.own_block import Aside
 from pyrepl.aof.place import Place
 from pyrepl.daemon.aof.files import AofFiles
 from pyrepl.frozen import Frozen
@@ -25,10 +26,10 @@ from pyrepl.units import Offset, ReplId
 
 @final
 class AofPlace:
-    """The place of one incr. Invariant: `place` is equal to the place on disk."""
+    """The place of one incr. Invariant: `place` says of every byte behind it what the place on disk says."""
 
     def __init__(self, files: AofFiles, incr: Entry, place: Place) -> None:
-        """`place` is on disk already."""
+        """`place`, or one that it follows from, is on disk already."""
         self._files = files
         self._incr = incr
         self.place = place
@@ -51,11 +52,12 @@ class AofPlace:
 @final
 class FoundPlace(Frozen):
     """What a start found out: the last incr was loaded up to byte `end`, which is the cut `cut` of the stream
-    `place.replid`."""
+    `place.replid`. `aside` is what is no part of the stream; none of it is behind `place`."""
 
     place: Place
     end: int
     cut: int
+    aside: Aside
 
     def fields(self, db: int) -> dict[bytes, bytes]:
         """The same place in the form of a snapshot's aux fields; `db` is the database that the stream has selected."""
@@ -64,18 +66,28 @@ class FoundPlace(Frozen):
     def tail(self, path: Path, most_bytes: int) -> bytes:
         """The last bytes of the stream up to `cut`, `most_bytes` at most, as the file at `path` holds them. Raises
         OSError."""
-        start = max(self.place.at, self.end - most_bytes)
+        start = max(self.aside.known_from, self.end - most_bytes)
+        for begin, end in self.aside.spans:
+            start = end if begin < start < end else start
         with path.open("rb") as file:
             file.seek(start)
-            return file.read(self.end - start)
+            return self.aside.without(file.read(self.end - start), start)
 
 
-def find_place(files: AofFiles, manifest: Manifest, end: int) -> FoundPlace | None:
-    """The place at byte `end` of the manifest's last incr. None if it is not known exactly, which is so after another
-    program has written to these files."""
+def noted_place(files: AofFiles, manifest: Manifest) -> Place | None:
+    """The place that is noted for the manifest's last incr. None if there is none that can be trusted, which is so
+    after another program has written to these files."""
     incr = manifest.incrs[-1] if manifest.incrs else None
     if incr is None or files.names.place(incr.seq) not in {entry.name for entry in manifest.history}:
         return None
-    place = files.read_place(incr)
-    cut = place.cut_at(end) if place is not None else None
-    return FoundPlace(place, end, cut) if place is not None and cut is not None else None
+    return files.read_place(incr)
+
+
+def find_place(place: Place, end: int, aside: Aside) -> FoundPlace | None:
+    """The place at byte `end` of an incr for which `place` is noted, and which has `aside` behind that place. None left
+    of it."""
+    if aside.spans:
+        last = aside.spans[-1][1]
+        place = Place(place.replid, place.offset + last - place.at - aside.size, place.file, last)
+    cut = place.cut_at(end)
+    return None if cut is None else FoundPlace(place, end, cut, aside)

@@ -1,8 +1,9 @@
 """The tail of the append-only file: the last incr, to which the stream is written, and its way to the disk.
 
-The tail reads the backlog as a replica does, with a cursor. `keeper` opens and closes the tail, and decides when a new
-incr begins. Signals call `plan` when the stream has grown, and `flush` before replies and stream bytes go out. Source
-of the times and of what happens when the disk fails: Redis 7.0 aof.c.
+The tail reads the backlog as a replica does, with a cursor, and puts between the stream's bytes what clients wrote to a
+writable replica (node/own_writes.py) and, with aof-timestamp-enabled, the time. `keeper` opens and closes the tail, and
+decides when a new incr begins. Signals call `plan` when the stream has grown, and `flush` before replies and stream
+bytes go out. Source of the times and of what happens when the disk fails: Redis 7.0 aof.c.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, final
 
 from pyrepl.aof.manifest import Entry, FileType
+from pyrepl.aof.own_block import own_block, timestamp
 from pyrepl.aof.place import Place
 from pyrepl.commands.engine.gates import MISCONF_AOF
 from pyrepl.daemon.aof.files import AofFiles
@@ -43,7 +45,7 @@ class AofTail:
     """The incr being written.
 
     Invariants: `_writer` and `cursor` are set together, and then `incr` is the file that is written; `cursor.at` is the
-    cut behind the last byte written.
+    cut behind the last byte written. `_is_whole`: the file ends with a whole unit.
     """
 
     def __init__(
@@ -76,6 +78,10 @@ class AofTail:
         self.cursor: Cursor | None = None
         self._writer: AofWriter | None = None
         self._place: AofPlace | None = None
+        self._own = node.persistence.aof.own_writes
+        self._is_whole = True
+        self._stamped_s = 0
+        """The last time that was written into the file, in Unix seconds."""
         self._other_bytes = 0
         """The size of all files that the manifest names, without the incr being written."""
         self._planned = False
@@ -89,6 +95,11 @@ class AofTail:
     def is_on(self) -> bool:
         """Do the files on disk follow the data? Not while a first base for the incr is still being written."""
         return self.cursor is not None and self.incr in self.files.manifest.incrs
+
+    @property
+    def missing_bytes(self) -> int:
+        """How many bytes are not in the file yet; 0 while no file is written."""
+        return 0 if self.cursor is None else self._backlog.end - self.cursor.at + self._own.waiting_bytes
 
     # ------------------------------------------------------------------ opening and closing
 
@@ -110,7 +121,7 @@ class AofTail:
             self._place = AofPlace.note(self.files, incr, stands)
             writer.append(select)
         self.files.persist(base, (*self.files.manifest.incrs[:-1], incr))
-        self.cursor = self._backlog.attach(Offset(self._backlog.end))
+        self._begin()
         self._state.synced_cut = self._backlog.end
 
     def _takes_up(self, incr: Entry, found: FoundPlace | None) -> bool:
@@ -149,7 +160,14 @@ class AofTail:
             self._writer.close()
         self._writer, self.incr, self._place = writer, incr, place
         if self.cursor is None:
-            self.cursor = self._backlog.attach(Offset(self._backlog.end))
+            self._begin()
+
+    def _begin(self) -> None:
+        """The file is written from this cut of the stream on."""
+        self.cursor = self._backlog.attach(Offset(self._backlog.end))
+        self._is_whole = True
+        self._stamped_s = 0
+        self._state.follow(True)
 
     def let_go(self) -> None:
         """Stop following the stream, and close the file."""
@@ -157,6 +175,7 @@ class AofTail:
         cursor, self.cursor = self.cursor, None
         if cursor is not None:
             self._backlog.detach(cursor)
+            self._state.follow(False)
         self.incr = self._place = None
         if writer is not None:
             try:
@@ -194,7 +213,7 @@ class AofTail:
         cursor, writer = self.cursor, self._writer
         if cursor is None or writer is None:
             return
-        if cursor.at == self._backlog.end and not self._is_name_told():
+        if not self.missing_bytes and not self._is_name_told():
             return
         try:
             assert self._place is not None
@@ -202,21 +221,43 @@ class AofTail:
             if not at_once and self._must_postpone(writer):
                 return
             with self._timed(AOF_WRITE):
-                while cursor.at < self._backlog.end:
-                    data = b"".join(self._backlog.read(cursor.at, _CHUNK_BYTES))
-                    writer.append(data)
-                    cursor.advance(len(data))
+                self._stamp(writer)
+                while self._own.blocks:
+                    block = self._own.blocks[0]
+                    self._write_stream(writer, cursor, block.cut)
+                    writer.append(own_block(block.commands()))
+                    self._own.take(block)
                     self._unsynced = True
+                self._write_stream(writer, cursor, self._backlog.end)
             if self._node.settings.appendfsync == "always":
                 with self._timed(AOF_FSYNC_ALWAYS):
                     writer.sync()
-                self._note_synced(cursor.at)
+                self._note_synced(cursor.at, writer.size)
         except OSError as error:
             self._failed(error.strerror or str(error))
             self._clients.take_back(cursor.at, MISCONF_AOF + self._state.write_error)
             return
         self._state.current_bytes = self._other_bytes + writer.size
         self.recovered()
+
+    def _write_stream(self, writer: AofWriter, cursor: Cursor, end: int) -> None:
+        """Write the stream up to the cut `end`, where a unit ends. Raises OSError."""
+        while cursor.at < end:
+            data = b"".join(self._backlog.read(cursor.at, min(_CHUNK_BYTES, end - cursor.at)))
+            writer.append(data)
+            cursor.advance(len(data))
+            self._unsynced = True
+            self._is_whole = cursor.at == end
+
+    def _stamp(self, writer: AofWriter) -> None:
+        """With aof-timestamp-enabled, write what time it is before what is written next: each second once, and never
+        inside a unit that the disk has refused the rest of. Raises OSError."""
+        if not self._node.settings.aof_timestamp_enabled or not self.missing_bytes or not self._is_whole:
+            return
+        now_s = self._clock.unix_ms() // 1000
+        if now_s != self._stamped_s:
+            writer.append(timestamp(now_s))
+            self._stamped_s = now_s
 
     def _timed(self, event: str) -> AbstractContextManager[None]:
         """Tells the latency monitor how long what runs inside took, while the monitor is on."""
@@ -257,7 +298,7 @@ class AofTail:
             return
         self._synced_at = now
         self._unsynced = False
-        cut = cursor.at
+        cut, size = cursor.at, writer.size
         self._state.is_syncing = True
 
         def done(error: str) -> None:
@@ -266,18 +307,18 @@ class AofTail:
                 self._unsynced = True
                 self._failed(error)
             elif self._writer is writer:
-                self._note_synced(cut)
+                self._note_synced(cut, size)
                 self.flush()
                 self._signals.fsynced.tell()
 
         writer.sync_aside(done)
 
-    def _note_synced(self, cut: int) -> None:
-        """The file is on disk up to `cut`. This counts as durable only if the manifest names the file: before its base
-        is whole, a start after a crash would not load it."""
+    def _note_synced(self, cut: int, size: int) -> None:
+        """The file is on disk up to `cut`, its first `size` bytes. This counts as durable only if the manifest names
+        the file: before its base is whole, a start after a crash would not load it."""
         if self.is_on:
             self._state.synced_cut = max(cut, self._state.synced_cut)
-        if self.cursor is not None and self.cursor.at == cut:
+        if self._writer is not None and self._writer.size == size:
             self._unsynced = False
 
     def _failed(self, error: str) -> None:
@@ -288,7 +329,7 @@ class AofTail:
         if not self._state.write_error:
             self._log(events.AofWriteFailed(error))
         self._state.write_error = error
-        if self.cursor is not None and self._backlog.end - self.cursor.at > MOST_BEHIND_BYTES:
+        if self.missing_bytes > MOST_BEHIND_BYTES:
             self._fell_behind(error)
 
     def sync_soon(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.aof.own_block import Aside, own_block, timestamp
 from pyrepl.aof.reader import UnitReader
 from pyrepl.errors import CorruptData
 from pyrepl.resp.encoder import encode_command
@@ -47,3 +48,25 @@ def test_junk_is_refused_with_its_byte(junk: bytes) -> None:
     with pytest.raises(CorruptData) as caught:
         UnitReader(100).feed(SET + junk + SET)
     assert caught.value.offset == 100 + len(SET)
+
+
+def test_an_own_block_is_one_unit() -> None:
+    block = own_block(SET + MULTI + SET + EXEC)
+    for cut in range(1, len(block)):
+        reader = UnitReader()
+        assert reader.feed(SET + block[:cut]) == [[b"SET", b"k", b"v"]]
+        assert (reader.end, reader.aside.size) == (len(SET), 0)
+        assert len(reader.feed(block[cut:] + SET)) == 5
+        assert reader.end == reader.read and list(reader.aside.spans) == [(len(SET), len(SET) + len(block))]
+
+
+def test_times_are_aside_from_a_byte_on() -> None:
+    line = timestamp(1700000000)
+    reader = UnitReader(0, Aside(len(line)))
+    reader.feed(line + SET + line + own_block(b"") + SET)
+    assert reader.aside.size == len(line) + len(own_block(b""))
+
+
+def test_an_own_block_ends_between_commands() -> None:
+    with pytest.raises(CorruptData, match="inside a command"):
+        UnitReader().feed(b"#OWN:5\r\n" + SET)

@@ -68,7 +68,6 @@ REFUSALS = [
     (b"cluster-enabled yes", None),
     (b"loadmodule /usr/lib/x.so", None),
     (b"maxmemory-clients 10mb", None),
-    (b"aof-timestamp-enabled yes", None),
     (b"supervised upstart", None),
     (b"rename-command CONFIG", None),
 ]

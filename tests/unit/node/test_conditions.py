@@ -6,7 +6,7 @@ import pytest
 
 from pyrepl.node.conditions import Condition, Conditions
 
-HARMLESS = (Condition.TRACKED, Condition.NOTIFIED)
+HARMLESS = (Condition.TRACKED, Condition.NOTIFIED, Condition.FOLLOWED)
 
 
 def test_nothing_is_in_the_way_to_begin_with() -> None:
@@ -31,6 +31,27 @@ def test_the_memory_limit_hears_of_commands_that_nothing_else_is_in_the_way_of()
     assert conditions.checked and conditions.tracked and not conditions.guarded
     conditions.note(Condition.PAUSED, True)
     assert conditions.guarded
+
+
+def test_a_file_that_is_written_is_in_nobodys_way() -> None:
+    conditions = Conditions()
+    conditions.note(Condition.FOLLOWED, True)
+    assert not conditions.guarded and not conditions.checked and not conditions.keeps_own
+    conditions.note_keys_ready(True)
+    conditions.note_keys_ready(False)
+    assert not conditions.checked and conditions.propagates
+
+
+def test_writes_that_are_no_part_of_the_stream_go_into_the_file() -> None:
+    conditions = Conditions()
+    conditions.note(Condition.FOLLOWED, True)
+    conditions.note(Condition.REPLICA, True)
+    assert conditions.keeps_own
+    conditions.note(Condition.REPLAYING, True)
+    assert not conditions.keeps_own
+    conditions.note(Condition.REPLAYING, False)
+    conditions.note(Condition.FOLLOWED, False)
+    assert not conditions.keeps_own
 
 
 def test_clients_that_are_to_be_served_stop_the_quick_way_and_forbid_nothing() -> None:
