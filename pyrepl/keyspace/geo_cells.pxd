@@ -2,6 +2,7 @@
 cimport cython
 
 cdef double _MAX_LATITUDE
+cdef double _MAX_LONGITUDE
 cdef double _TO_RADIANS
 cdef double _EARTH_M
 cdef double _HALF_MERCATOR_M
@@ -20,6 +21,39 @@ cdef unsigned long long _MASK_16
 cdef unsigned long long _MASK_32
 
 @cython.final
+cdef class Area:
+    cdef readonly double longitude
+    cdef readonly double latitude
+    cdef readonly double west
+    cdef readonly double east
+    cdef readonly double south
+    cdef readonly double north
+    cdef readonly double far_m
+    cdef bint _is_box
+    cdef list _vertices
+    cdef double _east_m
+    cdef double _north_m
+    cdef double _up
+    cdef double _across
+
+    @cython.locals(latitude=double, north_span=double, edge=double, east_span=double)
+    cdef _reach(self, double east_m, double north_m, double far_m)
+
+    @cython.locals(
+        vertex=tuple, longitude=double, latitude=double, x=double, y=double, z=double, right=double, up=double,
+        middle=double, edge=double,
+    )
+    cdef _span(self, list vertices)
+
+    @cython.locals(away_m=double)
+    cdef double _away(self, double longitude, double latitude) except? -2.0
+
+    @cython.locals(
+        is_inside=bint, vertex=tuple, last=tuple, right=double, up=double, last_right=double, last_up=double,
+    )
+    cdef bint _surrounds(self, double longitude, double latitude) except -1
+
+@cython.final
 cdef class Cells:
     cdef readonly double width
     cdef int _at
@@ -34,11 +68,8 @@ cdef class Cells:
     @cython.locals(at=int, right=int, up=int, low=double, is_new=bint)
     cpdef double next_low(self) noexcept
 
-    @cython.locals(
-        steps=int, cell="unsigned long long", north_span=double, edge=double, east_span=double, south=double,
-        north=double, west=double, east=double,
-    )
-    cdef _fit(self, double longitude, double latitude, double half_width_m, double half_height_m)
+    @cython.locals(steps=int, cell="unsigned long long")
+    cdef _fit(self, Area area)
 
 @cython.locals(bits="unsigned long long")
 cdef unsigned long long _spread(unsigned long long number) noexcept
@@ -69,14 +100,20 @@ cpdef double distance(
     double longitude, double latitude, double other_longitude, double other_latitude
 ) noexcept
 
+@cython.locals(area=Area)
+cpdef Area circle(double longitude, double latitude, double radius_m)
+
+@cython.locals(area=Area)
+cpdef Area box(double longitude, double latitude, double east_m, double north_m, double far_m)
+
+@cython.locals(area=Area)
+cpdef Area polygon(list vertices)
+
 @cython.locals(
-    found=list, cells=Cells, up=double, across=double, low=double, high=double, at=Py_ssize_t, index=Py_ssize_t, piece=list,
-    entry=tuple, score=double, cell="unsigned long long", other_latitude=double, other_longitude=double, away_m=double,
+    found=list, cells=Cells, low=double, high=double, at=Py_ssize_t, index=Py_ssize_t, piece=list, entry=tuple,
+    score=double, cell="unsigned long long", away_m=double,
 )
-cpdef list inside(
-    list pieces, double longitude, double latitude, double east_m, double north_m, double far_m, bint is_box,
-    Py_ssize_t most
-)
+cpdef list inside(list pieces, Area area, Py_ssize_t most)
 
 @cython.locals(entry=tuple)
 cpdef list members_of(list found)
@@ -89,10 +126,6 @@ cdef Py_ssize_t _first_piece(list pieces, double low) except -1
 
 @cython.locals(start=Py_ssize_t, end=Py_ssize_t, middle=Py_ssize_t, entry=tuple, score=double)
 cdef Py_ssize_t _first_entry(list piece, double low) except -1
-
-cdef double _away_in_box(
-    double longitude, double latitude, double other_longitude, double other_latitude, double east_m, double north_m
-) noexcept
 
 @cython.locals(steps=int)
 cpdef int steps_for(double radius_m, double latitude) noexcept

@@ -19,9 +19,9 @@ except ImportError:
     from pyrepl import plain as cython
 
 if cython.compiled:
-    from cython.cimports.libc.math import asin, cos, sin, sqrt
+    from cython.cimports.libc.math import asin, atan2, cos, sin, sqrt
 else:
-    from math import asin, cos, sin, sqrt
+    from math import asin, atan2, cos, sin, sqrt
 
 from math import nan
 
@@ -30,6 +30,7 @@ MAX_LONGITUDE = 180.0
 STEPS = 26
 
 _MAX_LATITUDE = 85.05112878
+_MAX_LONGITUDE = 180.0
 _TO_RADIANS = 0.017453292519943295
 _EARTH_M = 6372797.560856
 _HALF_MERCATOR_M = 20037726.37
@@ -146,27 +147,131 @@ def distance(longitude: float, latitude: float, other_longitude: float, other_la
     return _distance(longitude, latitude, other_longitude, other_latitude)
 
 
-def inside(
-    pieces: list[list[tuple[float, bytes]]],
-    longitude: float,
-    latitude: float,
-    east_m: float,
-    north_m: float,
-    far_m: float,
-    is_box: bool,
-    most: int,
-) -> list[tuple[float, float, bytes]]:
-    """(distance in metres, score, member) of what lies in an area around a place, in the order of `Cells`.
+class Area:
+    """What is searched: a circle or a box around a place, or a polygon; made by `circle`, `box` and `polygon`.
+
+    (`longitude`, `latitude`) is the place that distances are counted from. In degrees, the area reaches from `west` to
+    `east` and from `south` to `north`, as the cells are chosen by; `far_m` is how far its farthest point is away.
+    """
+
+    def __init__(self, longitude: float, latitude: float) -> None:
+        self.longitude = longitude
+        self.latitude = latitude
+        self.far_m = 0.0
+        self._is_box = False
+        self._vertices: list[tuple[float, float]] = []
+
+    def _reach(self, east_m: float, north_m: float, far_m: float) -> None:
+        """The area reaches so far east and west, north and south."""
+        latitude = self.latitude
+        north_span = north_m / _EARTH_M / _TO_RADIANS
+        # The edge that is farther from the equator is the wider one, in degrees.
+        edge = latitude - north_span if latitude < 0.0 else latitude + north_span
+        east_span = east_m / _EARTH_M / cos(edge * _TO_RADIANS) / _TO_RADIANS
+        self.south = latitude - north_span
+        self.north = latitude + north_span
+        self.west = self.longitude - east_span
+        self.east = self.longitude + east_span
+        self.far_m = far_m
+        self._east_m = east_m
+        self._north_m = north_m
+        # What is outside of these degrees, with some to spare, is not looked at more closely.
+        self._up = north_span * _SURELY + _SPARE
+        self._across = _degrees_across(latitude, self._up, east_m) * _SURELY + _SPARE
+
+    def _span(self, vertices: list[tuple[float, float]]) -> None:
+        """The area is the polygon with these (longitude, latitude); distances are counted from their middle."""
+        self._vertices = vertices
+        self.west = _MAX_LONGITUDE
+        self.east = -_MAX_LONGITUDE
+        self.south = _MAX_LATITUDE
+        self.north = -_MAX_LATITUDE
+        x = y = z = 0.0
+        for vertex in vertices:
+            longitude, latitude = vertex
+            self.west = min(self.west, longitude)
+            self.east = max(self.east, longitude)
+            self.south = min(self.south, latitude)
+            self.north = max(self.north, latitude)
+            right = longitude * _TO_RADIANS
+            up = latitude * _TO_RADIANS
+            x += cos(up) * cos(right)
+            y += cos(up) * sin(right)
+            z += sin(up)
+        self.longitude = atan2(y, x) / _TO_RADIANS
+        # Where cells end: a polygon around a pole has its middle beyond.
+        middle = atan2(z, sqrt(x * x + y * y)) / _TO_RADIANS
+        self.latitude = max(-_MAX_LATITUDE, min(_MAX_LATITUDE, middle))
+        for edge in (self.west, self.east):
+            self.far_m = max(self.far_m, _distance(self.longitude, self.latitude, edge, self.north))
+            self.far_m = max(self.far_m, _distance(self.longitude, self.latitude, edge, self.south))
+
+    def _away(self, longitude: float, latitude: float) -> float:
+        """How far a place is away from the middle, in metres; _OUTSIDE if it is not in the area."""
+        if self._vertices:
+            if not self._surrounds(longitude, latitude):
+                return _OUTSIDE
+            return _distance(self.longitude, self.latitude, longitude, latitude)
+        if abs(latitude - self.latitude) > self._up:
+            return _OUTSIDE
+        if self._across < abs(longitude - self.longitude) < 360.0 - self._across:
+            return _OUTSIDE
+        if self._is_box:
+            if _EARTH_M * abs(latitude * _TO_RADIANS - self.latitude * _TO_RADIANS) > self._north_m:
+                return _OUTSIDE
+            if _distance(longitude, latitude, self.longitude, latitude) > self._east_m:
+                return _OUTSIDE
+            return _distance(self.longitude, self.latitude, longitude, latitude)
+        away_m = _distance(self.longitude, self.latitude, longitude, latitude)
+        return _OUTSIDE if away_m > self._east_m else away_m
+
+    def _surrounds(self, longitude: float, latitude: float) -> bool:
+        """Is a place inside the polygon? A line from it to the east then crosses an odd number of edges. Edges are
+        straight in degrees, and none goes over 180 degrees."""
+        is_inside = False
+        last = self._vertices[len(self._vertices) - 1]
+        for vertex in self._vertices:
+            right, up = vertex
+            last_right, last_up = last
+            last = vertex
+            if (up > latitude) == (last_up > latitude):
+                continue
+            if longitude < (last_right - right) * (latitude - up) / (last_up - up) + right:
+                is_inside = not is_inside
+        return is_inside
+
+
+def circle(longitude: float, latitude: float, radius_m: float) -> Area:
+    """What is at most `radius_m` away from a place."""
+    area = Area(longitude, latitude)
+    area._reach(radius_m, radius_m, radius_m)
+    return area
+
+
+def box(longitude: float, latitude: float, east_m: float, north_m: float, far_m: float) -> Area:
+    """What is at most so far away from a place to the east and west, to the north and south; its corners are `far_m`
+    away."""
+    area = Area(longitude, latitude)
+    area._reach(east_m, north_m, far_m)
+    area._is_box = True
+    return area
+
+
+def polygon(vertices: list[tuple[float, float]]) -> Area:
+    """What is between at least three (longitude, latitude), by the rules of Valkey 9.1."""
+    area = Area(0.0, 0.0)
+    area._span(vertices)
+    return area
+
+
+def inside(pieces: list[list[tuple[float, bytes]]], area: Area, most: int) -> list[tuple[float, float, bytes]]:
+    """(distance in metres, score, member) of what lies in an area, in the order of `Cells`.
 
     `pieces` are the (score, member) of a sorted set in ascending order, in lists that follow each other, none of which
-    is empty. The area reaches so far east and west, north and south; its farthest point is `far_m` away; of a circle
-    (`is_box` False) all three are the radius. At most `most` are found; 0: all.
+    is empty. At most `most` are found; 0: all.
     """
     found: list[tuple[float, float, bytes]] = []
-    # What is outside of these degrees, with some to spare, is not looked at more closely.
-    up = north_m / _EARTH_M / _TO_RADIANS * _SURELY + _SPARE
-    across = _degrees_across(latitude, up, east_m) * _SURELY + _SPARE
-    cells = Cells(longitude, latitude, east_m, north_m, far_m)
+    cells = Cells(area)
     while True:
         low = cells.next_low()
         if low < 0.0:
@@ -185,18 +290,7 @@ def inside(
                     break
                 index += 1
                 cell = bits_of(score)
-                other_latitude = _latitude(cell)
-                if abs(other_latitude - latitude) > up:
-                    continue
-                other_longitude = _longitude(cell)
-                if across < abs(other_longitude - longitude) < 360.0 - across:
-                    continue
-                if is_box:
-                    away_m = _away_in_box(longitude, latitude, other_longitude, other_latitude, east_m, north_m)
-                else:
-                    away_m = _distance(longitude, latitude, other_longitude, other_latitude)
-                    if away_m > east_m:
-                        continue
+                away_m = area._away(_longitude(cell), _latitude(cell))
                 if away_m == _OUTSIDE:
                     continue
                 found.append((away_m, score, entry[1]))
@@ -254,17 +348,6 @@ def _first_entry(piece: list[tuple[float, bytes]], low: float) -> int:
     return start
 
 
-def _away_in_box(
-    longitude: float, latitude: float, other_longitude: float, other_latitude: float, east_m: float, north_m: float
-) -> float:
-    """The distance of another place in metres; _OUTSIDE if it is not in a box that reaches so far in each direction."""
-    if _EARTH_M * abs(other_latitude * _TO_RADIANS - latitude * _TO_RADIANS) > north_m:
-        return _OUTSIDE
-    if _distance(other_longitude, other_latitude, longitude, other_latitude) > east_m:
-        return _OUTSIDE
-    return _distance(longitude, latitude, other_longitude, other_latitude)
-
-
 def steps_for(radius_m: float, latitude: float) -> int:
     """The steps of cells that are about as large as an area, in 1..26: fewer near the poles, where cells are narrow."""
     if radius_m == 0.0:
@@ -283,26 +366,20 @@ def steps_for(radius_m: float, latitude: float) -> int:
 
 
 class Cells:
-    """The cell of an area and up to eight around it, which hold all its members, in the order in which Redis searches
-    them: members are found in that order.
+    """The cell of an area's middle and up to eight around it, which hold all its members, in the order in which Redis
+    searches them: members are found in that order. A cell's scores are [low, low + width)."""
 
-    The area reaches so far east and west, north and south; `radius_m` is how far its farthest point is away. A cell's
-    scores are [low, low + width).
-    """
-
-    def __init__(
-        self, longitude: float, latitude: float, half_width_m: float, half_height_m: float, radius_m: float
-    ) -> None:
+    def __init__(self, area: Area) -> None:
         self._at = 0
         self._last = -1.0
         self._west = self._south = -1
         self._east = self._north = 1
-        self._steps = steps_for(radius_m, latitude)
+        self._steps = steps_for(area.far_m, area.latitude)
         # A quarter of the earth and its neighbours are all of it.
         if self._steps > 1:
-            self._fit(longitude, latitude, half_width_m, half_height_m)
+            self._fit(area)
         else:
-            self._cell = cell_of(longitude, latitude, 1, _MAX_LATITUDE)
+            self._cell = cell_of(area.longitude, area.latitude, 1, _MAX_LATITUDE)
         self.width = float(_ONE << 52 - 2 * self._steps)
 
     def next_low(self) -> float:
@@ -324,34 +401,26 @@ class Cells:
                 return low
         return -1.0
 
-    def _fit(self, longitude: float, latitude: float, half_width_m: float, half_height_m: float) -> None:
+    def _fit(self, area: Area) -> None:
         """Choose the cells: larger ones if nine are not enough, and none beyond the area."""
-        north_span = half_height_m / _EARTH_M / _TO_RADIANS
-        # The edge that is farther from the equator is the wider one, in degrees.
-        edge = latitude - north_span if latitude < 0.0 else latitude + north_span
-        east_span = half_width_m / _EARTH_M / cos(edge * _TO_RADIANS) / _TO_RADIANS
-        south = latitude - north_span
-        north = latitude + north_span
-        west = longitude - east_span
-        east = longitude + east_span
         steps = self._steps
-        cell = cell_of(longitude, latitude, steps, _MAX_LATITUDE)
+        cell = cell_of(area.longitude, area.latitude, steps, _MAX_LATITUDE)
         if (
-            _north_end(_beside(cell, steps, 0, 1), steps) < north
-            or _south_end(_beside(cell, steps, 0, -1), steps) > south
-            or _east_end(_beside(cell, steps, 1, 0), steps) < east
-            or _west_end(_beside(cell, steps, -1, 0), steps) > west
+            _north_end(_beside(cell, steps, 0, 1), steps) < area.north
+            or _south_end(_beside(cell, steps, 0, -1), steps) > area.south
+            or _east_end(_beside(cell, steps, 1, 0), steps) < area.east
+            or _west_end(_beside(cell, steps, -1, 0), steps) > area.west
         ):
             steps -= 1
-            cell = cell_of(longitude, latitude, steps, _MAX_LATITUDE)
+            cell = cell_of(area.longitude, area.latitude, steps, _MAX_LATITUDE)
         self._steps = steps
         self._cell = cell
         if steps == 1:
             return
-        self._west = 0 if _west_end(cell, steps) < west else -1
-        self._east = 0 if _east_end(cell, steps) > east else 1
-        self._south = 0 if _south_end(cell, steps) < south else -1
-        self._north = 0 if _north_end(cell, steps) > north else 1
+        self._west = 0 if _west_end(cell, steps) < area.west else -1
+        self._east = 0 if _east_end(cell, steps) > area.east else 1
+        self._south = 0 if _south_end(cell, steps) < area.south else -1
+        self._north = 0 if _north_end(cell, steps) > area.north else 1
 
 
 def _south_end(cell: int, steps: int) -> float:

@@ -1,10 +1,11 @@
-"""The arguments of GEOSEARCH, GEORADIUS and their relatives. Which error comes first, and its text, is Redis 8.2's."""
+"""The arguments of GEOSEARCH, GEORADIUS and their relatives. Which error comes first, and its text, is Redis 8.2's; for
+BYPOLYGON Valkey 9.1's."""
 
 from __future__ import annotations
 
 from typing import Final, final
 
-from pyrepl.commands.engine.arguments import integer_argument, syntax_error
+from pyrepl.commands.engine.arguments import int32_argument, integer_argument, syntax_error
 from pyrepl.commands.geo.arguments import box_argument, place_argument, radius_argument
 from pyrepl.errors import CommandError
 from pyrepl.keyspace import geo_cells
@@ -55,6 +56,7 @@ class Search:
         "radius",
         "stores_distances",
         "unit_m",
+        "vertices",
         "width",
         "with_distance",
         "with_hash",
@@ -69,7 +71,8 @@ class Search:
         self.has_center: bytes = b""
         """FROMMEMBER or FROMLONLAT, once one of them was given."""
         self.has_area: bytes = b""
-        """BYRADIUS or BYBOX, once one of them was given."""
+        """BYRADIUS, BYBOX or BYPOLYGON, once one of them was given."""
+        self.vertices: list[tuple[float, float]] = []
         self.unit_m: float = 1.0
         self.is_box: bool = False
         self.radius: float = 0.0
@@ -100,14 +103,14 @@ class Search:
             raise syntax_error()
 
     def note_center(self, word: bytes) -> None:
-        """FROMMEMBER or FROMLONLAT: any number of times, but not both."""
-        if self.has_center not in (b"", word):
+        """FROMMEMBER or FROMLONLAT: any number of times, but not both, and not for a polygon."""
+        if self.has_center not in (b"", word) or self.has_area == b"BYPOLYGON":
             raise syntax_error()
         self.has_center = word
 
     def note_area(self, word: bytes) -> None:
-        """BYRADIUS or BYBOX, in the same way."""
-        if self.has_area not in (b"", word):
+        """BYRADIUS, BYBOX or BYPOLYGON, in the same way."""
+        if self.has_area not in (b"", word) or (word == b"BYPOLYGON" and self.has_center):
             raise syntax_error()
         self.has_area = word
 
@@ -119,6 +122,11 @@ class Search:
         """A box."""
         self.width, self.height, self.unit_m = box_argument(width, height, unit)
         self.is_box = True
+
+    def set_polygon(self, numbers: tuple[bytes, ...]) -> None:
+        """A polygon with these longitudes and latitudes."""
+        self.vertices = [place_argument(numbers[at], numbers[at + 1]) for at in range(0, len(numbers), 2)]
+        self.unit_m = 1.0
 
     def set_place(self, longitude: bytes, latitude: bytes) -> None:
         """The place around which is searched."""
@@ -201,6 +209,13 @@ def _take_area(search: Search, word: bytes, arguments: tuple[bytes, ...], at: in
         search.note_area(word)
         search.set_box(arguments[at + 1], arguments[at + 2], arguments[at + 3])
         return 4
+    if word == b"BYPOLYGON" and more > 1:
+        search.note_area(word)
+        count = int32_argument(arguments[at + 1], "ERR invalid number of vertices")
+        if count < 3 or count > (more - 1) // 2:
+            raise CommandError("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices")
+        search.set_polygon(arguments[at + 2 : at + 2 + 2 * count])
+        return 2 + 2 * count
     return 0
 
 
@@ -210,7 +225,7 @@ def _check(search: Search, kind: Kind, name: bytes) -> None:
         what = "GEOSEARCHSTORE" if kind.is_geosearch else "STORE option in GEORADIUS"
         raise CommandError(f"ERR {what} is not compatible with WITHDIST, WITHHASH and WITHCOORD options")
     shown = to_text(name)
-    if kind.is_geosearch and not search.has_center:
+    if kind.is_geosearch and not search.has_center and not search.vertices:
         raise CommandError(f"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for {shown}")
     if kind.is_geosearch and not search.has_area:
         raise CommandError(f"ERR exactly one of BYRADIUS and BYBOX can be specified for {shown}")

@@ -1,7 +1,7 @@
 """Searches for members around a place: GEOSEARCH, GEORADIUS and their relatives.
 
 Parsing them is `search_arguments`; which scores are looked at, and what lies inside, is `keyspace.geo_cells`. Replies,
-their order, and texts are Redis 8.2's.
+their order, and texts are Redis 8.2's; polygons are Valkey's.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from pyrepl.commands.geo.search_arguments import (
     parse_search,
 )
 from pyrepl.keyspace import geo_cells, zset_verbs
+from pyrepl.keyspace.geo_cells import Area
 from pyrepl.keyspace.partial_sort import Entry, first_in_order
 from pyrepl.keyspace.zset_verbs import ScoreReader
 from pyrepl.resp.reply import Reply
@@ -59,13 +60,13 @@ def _stored_keys(start: int) -> KeysOf:
 
 @command("GEOSEARCH", arity=-7, flags=READONLY, keys=FIRST_ARG, group="geo", since="6.2.0")
 def geosearch(call: Call, key: bytes, *arguments: bytes) -> Reply:
-    """The members inside a circle or box around a place or a member."""
+    """The members inside a circle or box around a place or a member, or inside a polygon."""
     return _search(call, SEARCH, key, arguments)
 
 
 @command("GEOSEARCHSTORE", arity=-8, flags=WRITE | DENYOOM, keys=FIRST_TWO, group="geo", since="6.2.0")
 def geosearchstore(call: Call, destination: bytes, source: bytes, *arguments: bytes) -> Reply:
-    """Store the members inside a circle or box around a place or a member; how many they are."""
+    """Store the members inside a circle or box around a place or a member, or inside a polygon; how many they are."""
     return _search(call, SEARCH_STORE, source, arguments, destination)
 
 
@@ -122,14 +123,19 @@ def _search(
 
 def _found(search: Search, source: ScoreReader) -> list[Entry]:
     """(distance in metres, score, member) of what lies inside, in the order of cells."""
-    x, y, unit_m = search.longitude, search.latitude, search.unit_m
-    half_width = half_height = far = search.radius
-    if search.is_box:
-        half_width, half_height = search.width / 2.0, search.height / 2.0
-        far = math.sqrt(half_width * half_width + half_height * half_height)
-    east_m, north_m = half_width * unit_m, half_height * unit_m
     most = search.count if search.any else 0
-    return geo_cells.inside(source.pieces(), x, y, east_m, north_m, far * unit_m, search.is_box, most)
+    return geo_cells.inside(source.pieces(), _area(search), most)
+
+
+def _area(search: Search) -> Area:
+    x, y, unit_m = search.longitude, search.latitude, search.unit_m
+    if search.vertices:
+        return geo_cells.polygon(search.vertices)
+    if not search.is_box:
+        return geo_cells.circle(x, y, search.radius * unit_m)
+    half_width, half_height = search.width / 2.0, search.height / 2.0
+    corner = math.sqrt(half_width * half_width + half_height * half_height)
+    return geo_cells.box(x, y, half_width * unit_m, half_height * unit_m, corner * unit_m)
 
 
 def _ordered(search: Search, found: list[Entry]) -> list[Entry]:

@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 from pyrepl.keyspace.geo_cells import (
     MAX_LATITUDE,
     STEPS,
+    Area,
     Cells,
     bits_of,
+    box,
     cell_of,
+    circle,
     distance,
     inside,
     members_of,
     place_of,
+    polygon,
     steps_for,
     text_of,
 )
@@ -28,9 +32,9 @@ PALERMO = (13.361389, 38.115556)
 CATANIA = (15.087269, 37.502669)
 
 
-def ranges_around(x: float, y: float, east_m: float, north_m: float, far_m: float) -> list[tuple[float, float]]:
+def ranges_of(area: Area) -> list[tuple[float, float]]:
     """The scores [low, high) of each cell."""
-    cells = Cells(x, y, east_m, north_m, far_m)
+    cells = Cells(area)
     ranges = []
     while (low := cells.next_low()) >= 0:
         ranges.append((low, low + cells.width))
@@ -102,18 +106,18 @@ def test_ranges_hold_what_is_inside(x: float, y: float, radius_m: float, angle: 
     if abs(x + east) > 180 or abs(x) + radius_m / 111_000 / math.cos(math.radians(min(89.0, abs(y) + 27))) > 180:
         return
     other = score(x + east, y + north)
-    ranges = ranges_around(x, y, radius_m, radius_m, radius_m)
+    ranges = ranges_of(circle(x, y, radius_m))
     assert len(ranges) <= 9
     if distance(x, y, *place_of(other)) <= radius_m:
         assert any(low <= other < high for low, high in ranges)
-        assert members_of(inside([[(other, b"m")]], x, y, radius_m, radius_m, radius_m, False, 0)) == [b"m"]
+        assert members_of(inside([[(other, b"m")]], circle(x, y, radius_m), 0)) == [b"m"]
 
 
 @pytest.mark.parametrize("radius_m", [0.0, 1.0, 1e5, 1e7, 1e300, math.inf])
 @pytest.mark.parametrize("x", [-180.0, 0.0, 180.0])
 @pytest.mark.parametrize("y", [-MAX_LATITUDE, 0.0, MAX_LATITUDE])
 def test_the_edges_of_the_map(x: float, y: float, radius_m: float) -> None:
-    ranges = ranges_around(x, y, radius_m, radius_m, radius_m)
+    ranges = ranges_of(circle(x, y, radius_m))
     assert any(low <= score(x, y) < high for low, high in ranges) or radius_m > 1e6
 
 
@@ -121,9 +125,27 @@ def found_around(
     entries: list[tuple[float, bytes]], east_m: float, north_m: float, is_box: bool = True, most: int = 0
 ) -> bytes:
     """The members, of one letter, that lie around (10, 50); each entry is a piece of its own."""
-    far_m = math.hypot(east_m, north_m) if is_box else east_m
+    area = box(10.0, 50.0, east_m, north_m, math.hypot(east_m, north_m)) if is_box else circle(10.0, 50.0, east_m)
     pieces = [[entry] for entry in sorted(entries)]
-    return b"".join(sorted(members_of(inside(pieces, 10.0, 50.0, east_m, north_m, far_m, is_box, most))))
+    return b"".join(sorted(members_of(inside(pieces, area, most))))
+
+
+def test_polygons() -> None:
+    places = {b"a": (10.0, 50.0), b"b": (10.1, 50.05), b"c": (10.9, 50.9), b"d": (10.2, 50.9), b"e": (9.9, 50.5)}
+    pieces = [sorted((score(*place), name) for name, place in places.items())]
+
+    def names(*vertices: tuple[float, float]) -> bytes:
+        return b"".join(sorted(members_of(inside(pieces, polygon(list(vertices)), 0))))
+
+    assert names((9.95, 49.9), (11.1, 49.9), (9.95, 51.1)) == b"ab"
+    assert names((9.95, 49.9), (11.1, 49.9), (11.1, 51.1), (9.95, 51.1)) == b"abcd"
+    assert names((11.1, 51.1), (9.95, 51.1), (9.95, 49.9), (11.1, 49.9)) == b"abcd"
+    notched = ((9.95, 49.9), (11.1, 49.9), (11.1, 51.1), (10.15, 50.2), (9.95, 51.1))
+    assert names(*notched) == b"abc"
+    assert names((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)) == b""
+    assert names((10.0, 49.0), (10.0, 50.0), (10.0, 51.0)) == b"", "it has no inside"
+    assert names((-180.0, 40.0), (0.0, 40.0), (180.0, 40.0), (180.0, 85.0), (-180.0, 85.0)) == b"abcde"
+    assert names((-180.0, 84.0), (-60.0, 85.0), (60.0, 84.0), (180.0, 85.0)) == b"", "around the pole"
 
 
 def test_boxes_and_limits() -> None:
@@ -159,11 +181,11 @@ def test_what_is_found_is_what_is_near(
     places = [place for place in far + close if abs(place[0]) <= 180 and abs(place[1]) <= MAX_LATITUDE]
     entries = sorted((score(*place), b"%d" % number) for number, place in enumerate(places))
     pieces = [entries[at : at + size] for at in range(0, len(entries), size)]
-    ranges = ranges_around(x, y, radius_m, radius_m, radius_m)
+    ranges = ranges_of(circle(x, y, radius_m))
     expected = [
         member
         for low, high in ranges
         for number, member in entries
         if low <= number < high and not distance(x, y, *place_of(number)) > radius_m
     ]
-    assert members_of(inside(pieces, x, y, radius_m, radius_m, radius_m, False, 0)) == expected
+    assert members_of(inside(pieces, circle(x, y, radius_m), 0)) == expected
