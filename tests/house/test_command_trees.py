@@ -96,6 +96,44 @@ def docs_of(node: Node) -> dict[str, list[dict[bytes, Any]]]:
     return found
 
 
+UNLIKE = {
+    "summary": "in words of ours",
+    "replaced_by": "in words of ours",
+    "complexity": "the texts of Redis; the orders are those of other structures",
+    "history": "the texts of Redis, about its own versions",
+    "module": "vector sets are no module here",
+    "arguments": "compared as trees",
+    "subcommands": "compared one by one",
+}
+"""Fields of COMMAND DOCS that are not Redis's to the letter, and why."""
+
+
+def fields_of(node: Node) -> dict[str, dict[str, Any]]:
+    """The other fields of COMMAND DOCS, of every command by its name."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def note(flat: list[Any]) -> None:
+        for name, doc in zip(flat[::2], flat[1::2]):
+            fields = pairs(doc)
+            found[name.decode().lower()] = {
+                word.decode(): sorted(map(str, said)) if isinstance(said, list) else said
+                for word, said in fields.items()
+                if word.decode() not in UNLIKE
+            }
+            note(fields.get(b"subcommands", []))
+
+    note(node.call("COMMAND", "DOCS"))
+    return found
+
+
+def test_since_when_and_whether_to_use_it_is_what_redis_says(lab: Lab) -> None:
+    ours, theirs = fields_of(lab.start("pyrepl")), fields_of(lab.start("redis86"))
+    assert len(ours.keys() & theirs.keys()) > 350
+    assert {
+        name: (ours[name], theirs[name]) for name in ours.keys() & theirs.keys() if ours[name] != theirs[name]
+    } == {}
+
+
 def key_places(nodes: list[dict[bytes, Any]]) -> list[int]:
     """Which spec each argument that is a key says it belongs to."""
     found = []

@@ -11,6 +11,7 @@ from itertools import chain, repeat
 from typing import Final, final
 
 from pyrepl.commands.describe.categories import categories
+from pyrepl.commands.describe.deprecated import DEPRECATED, OF_THE_SYSTEM
 from pyrepl.commands.describe.key_specs import KeySpec, named_specs, specs_of
 from pyrepl.commands.describe.shown import SHOWN_FLAGS, TIPS
 from pyrepl.commands.describe.syntax import SYNTAX
@@ -113,6 +114,12 @@ def docs_of(row: Command, catalogue: Catalogue, proto: int) -> dict[Reply, Reply
         b"since": row.since.encode(),
         b"group": row.group.encode(),
     }
+    if row.name in OF_THE_SYSTEM:
+        docs[b"doc_flags"] = word_set(["syscmd"], proto)
+    if row.name in DEPRECATED:
+        since, in_place = DEPRECATED[row.name]
+        docs[b"doc_flags"] = word_set(["deprecated"], proto)
+        docs[b"deprecated_since"], docs[b"replaced_by"] = since.encode(), in_place.encode()
     children = catalogue.children(row)
     if children:
         docs[b"subcommands"] = {child.wire_name.encode(): docs_of(child, catalogue, proto) for child in children}

@@ -109,7 +109,7 @@ def _killed(call: Call, chosen: list[Client], reply: Simple | int) -> KillClient
     return KillClients(others, reply) if others else reply
 
 
-@command("CLIENT|PAUSE", arity=-3, flags=_ADMIN, group="connection", since="2.9.50")
+@command("CLIENT|PAUSE", arity=-3, flags=_ADMIN, group="connection", since="3.0.0")
 def client_pause(call: Call, timeout: bytes, *mode: bytes) -> PauseChanged:
     """Hold all commands of clients, or those that write, for so many ms"""
     if len(mode) > 1:
