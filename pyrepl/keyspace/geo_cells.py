@@ -157,7 +157,7 @@ class Area:
     def __init__(self, longitude: float, latitude: float) -> None:
         self.longitude = longitude
         self.latitude = latitude
-        self.far_m = 0.0
+        self.far_m = self.west = self.east = self.south = self.north = 0.0
         self._is_box = False
         self._vertices: list[tuple[float, float]] = []
 
@@ -165,6 +165,15 @@ class Area:
         """The area reaches so far east and west, north and south."""
         latitude = self.latitude
         north_span = north_m / _EARTH_M / _TO_RADIANS
+        self.far_m = far_m
+        self._east_m = east_m
+        self._north_m = north_m
+        # What is outside of these degrees, with some to spare, is not looked at more closely.
+        self._up = north_span * _SURELY + _SPARE
+        self._across = _degrees_across(latitude, self._up, east_m) * _SURELY + _SPARE
+        if far_m >= _HALF_MERCATOR_M:
+            # All cells are searched, and the area may be without end.
+            return
         # The edge that is farther from the equator is the wider one, in degrees.
         edge = latitude - north_span if latitude < 0.0 else latitude + north_span
         east_span = east_m / _EARTH_M / cos(edge * _TO_RADIANS) / _TO_RADIANS
@@ -172,12 +181,6 @@ class Area:
         self.north = latitude + north_span
         self.west = self.longitude - east_span
         self.east = self.longitude + east_span
-        self.far_m = far_m
-        self._east_m = east_m
-        self._north_m = north_m
-        # What is outside of these degrees, with some to spare, is not looked at more closely.
-        self._up = north_span * _SURELY + _SPARE
-        self._across = _degrees_across(latitude, self._up, east_m) * _SURELY + _SPARE
 
     def _span(self, vertices: list[tuple[float, float]]) -> None:
         """The area is the polygon with these (longitude, latitude); distances are counted from their middle."""
