@@ -21,8 +21,8 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
                                           | Lua: the interpreter, its sandbox and libraries
     store                                 tables of keys: what one must do, and the plain one, of dictionaries
     resp | rdb | config                   the wire, the snapshot format, the directives
-    units | glob | identity | kernels | frozen | machines | temporary
-                                          identity: where a connection comes from, and who it is |
+    acl                                   users and what each may do, who a connection is, and where it comes from
+    units | glob | kernels | frozen | machines | temporary
                                           kernels: whether the hot modules run compiled | records that never change |
                                           a machine's table of moves | files in the making
     layout                                which interpreters the compiled form fits

@@ -29,6 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
+from pyrepl.acl.identity import Access
 from pyrepl.changes.block import Block
 from pyrepl.changes.catalog import Catalog
 from pyrepl.changes.codec import DEFAULT_LINE_BYTES, LineSplitter, parse_line, render
@@ -54,7 +55,6 @@ from pyrepl.changes.verbs import (
     UserSync,
 )
 from pyrepl.errors import PeerError
-from pyrepl.identity import DEFAULT_USER, Access
 
 PING_PERIOD_S: Final = 5.0
 TIMEOUT_S: Final = 15.0
@@ -399,7 +399,7 @@ class Subscription:
             self._log_in(password)
 
     def _log_in(self, password: str) -> None:
-        identity = self._options.access.log_in(DEFAULT_USER, _as_bytes(password))
+        identity = self._options.access.log_in(_as_bytes(password))
         if identity is None:
             self._fail("WRONGPASS the password is not the one of stream-requirepass")
             return

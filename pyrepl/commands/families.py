@@ -39,7 +39,7 @@ from pyrepl.commands.node import (
     slowlog,
 )
 from pyrepl.commands.scripts import evals, functions, script_admin
-from pyrepl.commands.session import capabilities, client_admin, connection, pubsub, tracking, transactions
+from pyrepl.commands.session import acl, capabilities, client_admin, connection, pubsub, tracking, transactions
 from pyrepl.commands.strings import bitfields, bits, comparisons, hyperloglogs, lcs, strings
 from pyrepl.commands.vectors import vector_searches, vector_sets
 from pyrepl.commands.xstreams import (
@@ -70,6 +70,7 @@ from pyrepl.commands.zsets import store as zset_store
 LISTED: Final[tuple[ModuleType, ...]] = (
     connection,
     client_admin,
+    acl,
     capabilities,
     tracking,
     keys,

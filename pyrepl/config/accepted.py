@@ -21,10 +21,8 @@ _SYSTEM: Final = "pyrepl leaves that to the system"
 _MODULES: Final = "pyrepl loads no modules"
 _SCRIPTS: Final = "scripts are what those of Redis 7 are"
 _TLS: Final = "pyrepl does not speak TLS yet"
-_ACL: Final = "pyrepl has no ACL yet"
 
 _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
-    (_ACL, "acl-pubsub-default acllog-max-len"),
     (
         _MEMORY,
         "active-defrag-cycle-max active-defrag-cycle-min active-defrag-ignore-bytes active-defrag-max-scan-fields"
@@ -92,8 +90,6 @@ ACCEPTED: Final[dict[str, str]] = {name: why for why, names in _BY_REASON for na
 """Name, in lower case -> why it has no effect."""
 
 REFUSED: Final[dict[str, str]] = {
-    "user": "pyrepl has no ACL yet: only requirepass protects it; remove the line",
-    "aclfile": "pyrepl has no ACL yet: only requirepass protects it; remove the line",
     "daemonize": "pyrepl stays in the foreground; remove the line, and run it under systemd (conf/pyrepl.service) or"
     " with & behind the command",
     "tls-port": "pyrepl does not speak TLS yet; remove the line, or put a TLS proxy in front of the port",
@@ -106,9 +102,6 @@ REFUSED: Final[dict[str, str]] = {
 """Name -> why, and what to do. A value that switches the thing off (`is_off`) is accepted as without effect."""
 
 DEFAULTS: Final[dict[str, str]] = {
-    "acl-pubsub-default": "resetchannels",
-    "aclfile": "",
-    "acllog-max-len": "128",
     "active-defrag-cycle-max": "25",
     "active-defrag-cycle-min": "1",
     "active-defrag-ignore-bytes": "104857600",
@@ -172,12 +165,6 @@ DEFAULTS: Final[dict[str, str]] = {
     "vset-force-single-threaded-execution": "no",
 }
 """Name of ACCEPTED or REFUSED -> what CONFIG GET shows while it was not given: the default of Redis 8.2.3."""
-
-OPEN_USER_RULES: Final[frozenset[bytes]] = frozenset(
-    {b"on", b"nopass", b"sanitize-payload", b"skip-sanitize-payload", b"allkeys", b"allchannels", b"allcommands"}
-    | {b"~*", b"&*", b"+@all"}
-)
-"""Rules of a `user default` line that restrict nothing, as Redis's CONFIG REWRITE writes it: acceptable."""
 
 _SWITCHED_OFF: Final[frozenset[bytes]] = frozenset({b"", b"0", b"no"})
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, final
 
-from pyrepl.config.accepted import ACCEPTED, OPEN_USER_RULES, REFUSED, is_off
+from pyrepl.config.accepted import ACCEPTED, REFUSED, is_off
 from pyrepl.config.directive import Directive
 from pyrepl.config.directives import ALIASES, ROWS, find
 from pyrepl.config.parser import Line
@@ -51,31 +51,19 @@ def without_effect(reasons: Mapping[str, str]) -> str:
 
 
 def load(settings: Settings, lines: Iterable[Line]) -> Loaded:
-    """Apply all lines to `settings`, later ones over earlier ones (the lines of `save` add up, as in Redis).
+    """Apply all lines to `settings`, later ones over earlier ones (the lines of `save` and `user` add up, as in Redis).
 
     Raises ConfigError for the first line that cannot be accepted, naming its place, the directive and the reason;
     the settings are then half changed and of no use.
     """
     loaded = Loaded()
-    guarded_user: Line | None = None
     for line in lines:
         row = find(line.name)
         if row is not None:
             _load_row(settings, row, line, loaded)
-        elif line.name == "user" and _restricts_nothing_but_by_password(line):
-            guarded_user = line if b"nopass" not in line.words else guarded_user
         else:
             _load_other(settings, line, loaded)
-    if guarded_user is not None and not settings.requirepass:
-        raise ConfigError(f"{guarded_user.where}: user: its password is not known here; set requirepass as well")
     return loaded
-
-
-def _restricts_nothing_but_by_password(line: Line) -> bool:
-    """Is it the line for the default user that Redis's CONFIG REWRITE leaves behind, with or without a password?"""
-    if line.words[:1] != [b"default"] or b"on" not in line.words:
-        return False
-    return all(word.lower() in OPEN_USER_RULES or word[:1] in (b"#", b">") for word in line.words[1:])
 
 
 def _load_row(settings: Settings, row: Directive[object], line: Line, loaded: Loaded) -> None:

@@ -30,6 +30,7 @@ from pyrepl.daemon.cron import Cron
 from pyrepl.daemon.disk.deeds import DiskDeeds
 from pyrepl.daemon.disk.files import Files
 from pyrepl.daemon.disk.saver import Saver
+from pyrepl.daemon.disk.user_file import UserFile
 from pyrepl.daemon.ending import Ending
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.eventlog.sampler import EventSampler
@@ -92,6 +93,7 @@ class App:
         # Disk, replicas and the master.
         self.saver = saver = Saver(node, signals, clock, log, event_log)
         self.files = files = Files(node, clock, log)
+        user_file = UserFile(node, clients, log)
         pauses = ReplPauses(log)
         self.replicas = replicas = Replicas(node, clients, saver, pauses, signals, clock, randomness, log, event_log)
         self.roles = roles = Roles(
@@ -108,6 +110,7 @@ class App:
         self.sampler = EventSampler(node, replicas.story, event_log, clock)
         self.services = Services(
             ports,
+            user_file,
             NodeSettings(node, options, replicas.story, log),
             log,
             event_log,
@@ -150,6 +153,7 @@ class App:
             ProcessDeeds(log).deeds,
             ClientDeeds(clients, dispatcher, signals, clock).deeds,
             DiskDeeds(saver, files, log).deeds,
+            user_file.deeds,
             AofDeeds(aof, saver, log).deeds,
             FeedingDeeds(clients, replicas).deeds,
             pauses.deeds,

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from typing import Final, final
 
+from pyrepl.acl.identity import OURS
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.config.kinds import MasterAddress
 from pyrepl.config.settings import Settings
@@ -26,7 +27,6 @@ from pyrepl.daemon.options_by_name import INTRODUCTION, LINK, set_by_name
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
-from pyrepl.identity import OURS
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.observability.client_line import client_line

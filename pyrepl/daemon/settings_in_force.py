@@ -70,6 +70,7 @@ class SettingsInForce:
     def _rewrite(self, call: Call, effect: RewriteConfig) -> Reply:
         """CONFIG REWRITE. The command itself is refused on a node without a file."""
         assert self._config_file is not None
+        self._node.keep_users()
         try:
             rewrite_file(self._config_file, self._node.settings)
         except OSError as error:

@@ -7,9 +7,11 @@ reads some of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, final
 
-from pyrepl.identity import Identity
+from pyrepl.acl.identity import OURS, Identity
+from pyrepl.acl.selector import Selector
 from pyrepl.node.tracking_mode import TrackingMode
 
 NORMAL: Final = "normal"
@@ -25,9 +27,9 @@ class Client:
     """The state of one connection.
 
     Invariants: `queue` is None outside MULTI; `dirty_cas` and `dirty_exec` are only looked at by EXEC.
-    `guarded` is True exactly while one of these holds: not authenticated, in MULTI, subscribed under RESP2, closing,
-    the link to our master, a replica, tracking with OPTIN or OPTOUT, following redirects, replies switched off or the
-    next one skipped.
+    `guarded` is True exactly while one of these holds: not authenticated, limited by its user's rights, in MULTI,
+    subscribed under RESP2, closing, the link to our master, a replica, tracking with OPTIN or OPTOUT, following
+    redirects, replies switched off or the next one skipped.
     While `guarded` is False, the dispatcher looks at none of these fields. `subscribed` is True exactly while one of
     `channels`, `patterns` and `shard_channels` is not empty.
     """
@@ -59,6 +61,7 @@ class Client:
         "last_seen_at",
         "lib_name",
         "lib_ver",
+        "limited",
         "name",
         "no_evict",
         "no_touch",
@@ -96,6 +99,8 @@ class Client:
         """Who the client is; changed by `identify`."""
         self.authenticated: bool = identity.is_authenticated
         """A copy of `identity.is_authenticated`, which is asked with each command."""
+        self.limited: bool = identity.is_limited
+        """Are there commands, keys or channels that the client's user may not use?"""
         self.name: bytes = b""
         self.lib_name: bytes = b""
         self.lib_ver: bytes = b""
@@ -151,7 +156,7 @@ class Client:
         self.total_out_bytes: int = 0
         self.write_cut: int = 0
         """The cut of the replication stream after this client's last write: what WAIT waits for."""
-        self.guarded: bool = not self.authenticated
+        self.guarded: bool = not self.authenticated or self.limited
 
     @property
     def kind(self) -> str:
@@ -165,10 +170,23 @@ class Client:
         return NORMAL
 
     def identify(self, identity: Identity) -> None:
-        """The client is who `identity` says from now on: it has logged in, or no password is needed any more."""
+        """The client is who `identity` says from now on: it has logged in, or no password is needed any more. Also to
+        be called when the rights of its user have changed."""
         self.identity = identity
         self.authenticated = identity.is_authenticated
+        self.limited = identity.is_limited
         self._sum_up()
+
+    def listens_beyond(self, selectors: Sequence[Selector]) -> bool:
+        """Has the client a subscription that none of these selectors of its user allows?"""
+        if self.kind != PUBSUB:
+            return False
+        listened = [(pattern, True) for pattern in self.patterns]
+        listened += [(channel, False) for channel in (*self.channels, *self.shard_channels)]
+        return not all(
+            any(selector.allows_channel(name, is_pattern=is_pattern) for selector in selectors)
+            for name, is_pattern in listened
+        )
 
     def begin_anew(self, identity: Identity) -> None:
         """RESET: set all that the client has chosen back to its value on a new connection. Transaction, subscriptions
@@ -260,7 +278,7 @@ class Client:
     def become_master_link(self) -> None:
         """The client executes our master's stream, or a file of commands: no command is refused to it."""
         self.is_master_link = True
-        self.guarded = True
+        self.identify(OURS)
 
     def follow_redirects(self) -> None:
         """CLIENT CAPA REDIRECT; not taken back by anything."""
@@ -276,6 +294,7 @@ class Client:
         self.subscribed = bool(self.channels or self.patterns or self.shard_channels)
         self.guarded = (
             not self.authenticated
+            or self.limited
             or self.queue is not None
             or (self.subscribed and self.proto == 2)
             or (self.tracking is not None and self.tracking.is_asked)

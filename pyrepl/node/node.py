@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, final
 
+from pyrepl.acl.log import AclLog
+from pyrepl.acl.users import Change, Users
 from pyrepl.config.settings import Settings
-from pyrepl.identity import Access
 from pyrepl.keyspace.database import Expiry, Keyspace
 from pyrepl.node.client import Client
 from pyrepl.node.command_log import CommandLog
@@ -109,6 +110,9 @@ class Node:
         self.waiting = Waiting(self.keyspace, self.conditions)
         self.streams = StreamState()
         self.clients: dict[int, Client] = {}
+        self.users = Users()
+        """The users that clients may be. `requirepass` is the password of one of them, `default`."""
+        self.acl_log = AclLog(settings.acllog_max_len)
         self.monitors: set[int] = set()
         """Ids of the clients that see all commands; changed by `begin_monitor` and `end_monitor`."""
         self.deliveries: list[tuple[int, Reply]] = []
@@ -126,13 +130,10 @@ class Node:
         self.lazy_expire = False
         self.tracks_latencies = False
         self._derive()
+        self.users.set_default_password(settings.requirepass)
+        self.users.watch(self._follow_users)
         replication.role.watch(self._follow_role)
         self._follow_role()
-
-    @property
-    def access(self) -> Access:
-        """The rules of who may come in by the client port, from `requirepass`."""
-        return Access(self.settings.requirepass)
 
     @property
     def is_loading(self) -> bool:
@@ -206,6 +207,8 @@ class Node:
         services of the daemon follow when they are told by the effect `SettingsChanged`."""
         for name, value in zip(names, values, strict=True):
             self.settings.assign(name, value)
+        if "requirepass" in names:
+            self.users.set_default_password(self.settings.requirepass)
         self._derive()
         self.memory.follow(self.settings, evicts=self.replication.role.evicts)
 
@@ -236,6 +239,8 @@ class Node:
         replies.follow(settings.commandlog_reply_larger_than, settings.commandlog_large_reply_max_len)
         self._slowlog_limit_s = threshold_us / 1e6 if threshold_us >= 0 else float("inf")
         self.latency_monitor.follow(settings.latency_monitor_threshold)
+        self.acl_log.follow(settings.acllog_max_len)
+        self.users.opens_channels = settings.acl_pubsub_default == "allchannels"
         self._derive_measures()
         self.lazy_expire = settings.lazyfree_lazy_expire
         self.tracks_latencies = settings.latency_tracking
@@ -251,6 +256,31 @@ class Node:
         self.keyspace.expiry = self.expiry
         self.conditions.note(Condition.REPLICA, role.is_replica)
         self.memory.follow(self.settings, evicts=role.evicts)
+
+    def _follow_users(self) -> None:
+        """Look at all clients again: what their users may do has changed, or they need no password any more."""
+        newcomer = self.users.newcomer()
+        for client in self.clients.values():
+            if client.identity.user is not None:
+                client.identify(client.identity if client.authenticated else newcomer)
+
+    def clients_to_end(self, change: Change) -> list[Client]:
+        """The clients whose connections end by a change of the users: they were users that are gone, or listen to what
+        their users may not hear any more."""
+        lessened = dict(change.lessened)
+        return [
+            client
+            for client in self.clients.values()
+            if (user := client.identity.user) is not None
+            and (user in change.gone or (user in lessened and client.listens_beyond(lessened[user])))
+        ]
+
+    def keep_users(self) -> None:
+        """CONFIG REWRITE: make `user` say which users there are, unless a user file keeps them."""
+        users, settings = self.users, self.settings
+        is_said = bool(settings.aclfile) or users.are_plain(settings.requirepass)
+        lines = () if is_said else tuple(tuple(line.split(b" ")[1:]) for line in users.lines())
+        self.change_settings(("user",), (lines,))
 
     def note_slow(
         self,

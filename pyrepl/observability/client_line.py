@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyrepl.identity import is_unix
+from pyrepl.acl.addresses import is_unix
 from pyrepl.node.client import Client
 
 CLIENT_BYTES: Final = 2600
@@ -47,7 +47,7 @@ def client_line(client: Client, now: float) -> bytes:
     )
     tail = b"cmd=%b user=%b redir=%d resp=%d lib-name=%b lib-ver=%b io-thread=0 tot-net-in=%d tot-net-out=%d" % (
         client.last_command.encode(),
-        b"(superuser)" if client.is_master_link else client.identity.user,
+        client.identity.name,
         -1 if client.tracking is None else client.tracking.redirect,
         client.proto,
         client.lib_name,

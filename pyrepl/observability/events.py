@@ -217,6 +217,23 @@ class ConfigRewritten(Event):
 
 
 @final
+class UserIsOff(Event):
+    user: str
+    TEXT: ClassVar[str] = (
+        "The user '{user}' is disabled (there is no 'on' modifier in the user description). Make sure this is not a "
+        "configuration error."
+    )
+
+
+@final
+class UsersNotSaved(Event):
+    path: str
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "Writing ACL file for ACL SAVE: {error} [{path} holds the users as they were before]"
+
+
+@final
 class ConfigRewriteFailed(Event):
     error: str
     LEVEL: ClassVar[Level] = Level.WARNING

@@ -15,6 +15,7 @@ OWNERS: Final = {
             "guarded",
             "authenticated",
             "identity",
+            "limited",
             "queue",
             "channels",
             "patterns",

@@ -8,12 +8,12 @@ from typing import Final
 
 from tests.house.source import python, shown
 
-OWNER: Final = "pyrepl/identity.py"
+OWNER: Final = "pyrepl/acl/passwords.py"
 PASSWORDS: Final = {
-    "requirepass": {"pyrepl/node/node.py", "pyrepl/config/loading.py"},
+    "requirepass": {"pyrepl/node/node.py"},
     "stream_requirepass": {"pyrepl/daemon/changes/server.py"},
 }
-"""Setting -> who may read it: whoever makes an `Access` of it, and the reading of a configuration."""
+"""Setting -> who may read it: whoever makes users or an `Access` of it."""
 
 
 def attributes(source: str) -> Iterator[str]:

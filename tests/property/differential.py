@@ -44,6 +44,7 @@ from types import ModuleType, TracebackType
 from typing import Final, NamedTuple, Protocol, Self, TypeAlias
 
 import pyrepl.commands
+from pyrepl.acl.identity import UNASKED
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.commands.engine.effect import Effect
@@ -51,7 +52,6 @@ from pyrepl.commands.engine.effects import Flushed, SettingsChanged
 from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
-from pyrepl.identity import UNASKED
 from pyrepl.keyspace.digest import keyspace_digest
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process

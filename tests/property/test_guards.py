@@ -7,8 +7,8 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from pyrepl.acl.identity import STRANGER, UNASKED
 from pyrepl.config.settings import Settings
-from pyrepl.identity import STRANGER, UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
 from pyrepl.node.persistence import Loading

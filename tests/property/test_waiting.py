@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from pyrepl.acl.identity import UNASKED
 from pyrepl.errors import CommandError
-from pyrepl.identity import UNASKED
 from pyrepl.keyspace import list_verbs
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client

@@ -59,7 +59,7 @@ _TIPS: Final[tuple[tuple[str, str], ...]] = (
     (
         "request_policy:all_nodes response_policy:all_succeeded",
         "CLIENT|SETINFO CLIENT|SETNAME CONFIG|RESETSTAT CONFIG|REWRITE CONFIG|SET SCRIPT|FLUSH SCRIPT|LOAD"
-        " SLOWLOG|RESET COMMANDLOG|RESET",
+        " SLOWLOG|RESET COMMANDLOG|RESET ACL|DELUSER ACL|SAVE ACL|SETUSER",
     ),
     (
         "request_policy:all_shards response_policy:agg_logical_and",

@@ -409,6 +409,13 @@ SYNTAX: Final[dict[str, str]] = {
     # server
     "CONFIG|GET": "parameter...",
     "CONFIG|SET": "(parameter value)...",
+    "ACL|CAT": "[category]",
+    "ACL|DELUSER": "username...",
+    "ACL|DRYRUN": "username command [arg...]",
+    "ACL|GENPASS": "[bits/integer]",
+    "ACL|GETUSER": "username",
+    "ACL|LOG": "[count | RESET]",
+    "ACL|SETUSER": "username [rule...]",
     "COMMAND|INFO": "[command-name...]",
     "COMMAND|DOCS": "[command-name...]",
     "COMMAND|LIST": "[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]",

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, final
 
+from pyrepl.commands.describe.acl_names import AclNames
 from pyrepl.commands.engine.call import Call, RandomSource, Runner
 from pyrepl.commands.engine.effect import Effect
 from pyrepl.commands.engine.effects import Log
@@ -93,6 +94,7 @@ class Dispatcher(Runner):
         self._backlog = node.replication.backlog
         self._perform = perform
         self._clock = clock
+        node.users.learn(AclNames(table))
         self._entries = Entries(table, node.stats)
         self._by_name = self._entries.by_name
 
@@ -354,7 +356,7 @@ class Dispatcher(Runner):
             self.make_room()
         refusal = why_not_now(self._node, client, entry.row, argv)
         if refusal is not None:
-            if entry.is_exec and client.queue is not None:
+            if entry.is_exec:
                 return self._abort_exec(client, entry, refusal)
             return self._rejected(client, entry, CommandError(refusal))
         if client.queue is not None and not entry.flags & NOW_IN_MULTI:
@@ -511,12 +513,12 @@ class Dispatcher(Runner):
             client.close_after_reply()
             self._perform(call, Log(SecurityAttack(client.addr)))
             return NO_REPLY
-        if known is not None and known.is_exec and client.queue is not None:
+        if known is not None and known.is_exec:
             return self._abort_exec(client, None, str(error))
         return self._rejected(client, None, error)
 
     def _abort_exec(self, client: Client, entry: Entry | None, refusal: str) -> CommandError:
-        """Refuse an EXEC that may not run, which ends its transaction (Redis 7.0 `rejectCommand`). `entry` counts the
+        """Refuse an EXEC that may not run; a transaction ends thereby (Redis 7.0 `rejectCommand`). `entry` counts the
         refusal, if it is given."""
         discard_queue(client, self._keyspace)
         return self._rejected(

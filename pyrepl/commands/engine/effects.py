@@ -202,6 +202,24 @@ class SettingsChanged(Effect):
 
 
 @final
+class MakePassword(Effect):
+    """ACL GENPASS: the reply is a password of so many hexadecimal digits, which nobody can guess."""
+
+    digits: int
+
+
+@final
+class LoadUsers(Effect):
+    """ACL LOAD: read the users from `aclfile`, and close the connections of users that are gone. +OK, or -ERR with all
+    that is wrong in the file; then nothing has changed. The command has checked that there is a file."""
+
+
+@final
+class SaveUsers(Effect):
+    """ACL SAVE: write the users to `aclfile`. +OK, or -ERR. The command has checked that there is a file."""
+
+
+@final
 class RewriteConfig(Effect):
     """CONFIG REWRITE: write the configuration file. +OK, or `-ERR Rewriting config file: <reason>`. The command has
     checked that there is a file."""

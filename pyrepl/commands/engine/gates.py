@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from pyrepl.commands.engine.rights import why_not_allowed, why_not_in_script
 from pyrepl.commands.engine.table import (
     ALLOW_BUSY,
     DENYOOM,
@@ -66,6 +67,10 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
     conditions = node.conditions
     if not client.authenticated and not flags & NO_AUTH:
         return NOAUTH
+    if client.limited:
+        refusal = why_not_allowed(node, client, row, argv)
+        if refusal is not None:
+            return refusal
     if client.is_master_link:
         return None
     if client.is_replica and flags & (WRITE | READONLY):
@@ -99,8 +104,9 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
     return None
 
 
-def why_not_from_script(node: Node, running: Running, row: Command) -> str | None:
-    """The error text when the script that runs must not call `row`, or None (Redis's scriptCall).
+def why_not_from_script(node: Node, client: Client, running: Running, row: Command, argv: list[bytes]) -> str | None:
+    """The error text when the script that runs must not call `row`, or None (Redis's scriptCall). `client` has called
+    the script.
 
     Here too the checks of the node's conditions are skipped while none of them holds.
     """
@@ -110,6 +116,10 @@ def why_not_from_script(node: Node, running: Running, row: Command) -> str | Non
         return "ERR This Redis command is not allowed from script"
     if guarded and node.link_is_stale and not flags & STALE:
         return "ERR Can not execute the command on a stale replica"
+    if client.limited:
+        denied = why_not_in_script(node, client, row, argv)
+        if denied is not None:
+            return denied
     if running.is_read_only and flags & (WRITE | MAY_REPLICATE):
         return "ERR Write commands are not allowed from read-only scripts."
     if running.wrote or running.from_master:

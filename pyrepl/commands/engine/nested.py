@@ -13,6 +13,8 @@ from types import TracebackType
 from typing import final
 
 from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.rights import why_not_in_exec
+from pyrepl.errors import CommandError
 from pyrepl.node.client import UNLIMITED
 from pyrepl.resp.encoder import encoded_size
 from pyrepl.resp.reply import Reply
@@ -51,6 +53,16 @@ class Nested:
         return self._outer.runner.run_nested(self._call, argv, raw)
 
 
+def _run_allowed(call: Call, nested: Nested, argv: list[bytes], raw: bytes) -> Reply:
+    """Execute one queued command of a client that is limited, unless its user has lost the right to it meanwhile."""
+    entry = call.runner.find_entry(argv)
+    refusal = None if entry is None else why_not_in_exec(call.node, call.client, entry.row, argv)
+    if refusal is None:
+        return nested.run(argv, raw)
+    call.node.stats.count_error(refusal)
+    return CommandError(refusal)
+
+
 def run_queue(call: Call, queue: list[tuple[list[bytes], bytes]]) -> list[Reply]:
     """Execute the queued commands of a transaction, and return their replies; not more replies than the client has room
     for (`Client.reply_room`)."""
@@ -59,7 +71,7 @@ def run_queue(call: Call, queue: list[tuple[list[bytes], bytes]]) -> list[Reply]
     room = client.reply_room
     with Nested(call) as nested:
         for argv, raw in queue:
-            reply = nested.run(argv, raw)
+            reply = nested.run(argv, raw) if not client.limited else _run_allowed(call, nested, argv, raw)
             # Beyond the room nobody gets a reply: the connection is cut for the size of those collected so far.
             if room >= 0:
                 replies.append(reply)

@@ -30,8 +30,11 @@ class Scripted:
     __slots__ = ("_call", "_outer", "_running")
 
     def __init__(self, outer: Call, client: Client, running: Running) -> None:
-        """`client` stands for the script; it begins in the database of `outer`, with RESP2."""
+        """`client` stands for the script; it begins in the database of `outer`, with RESP2 and as the same user."""
         client.db_index = outer.db.index
+        caller = outer.client
+        if client.identity is not caller.identity or client.limited is not caller.limited:
+            client.identify(caller.identity)
         client.speak(2)
         self._outer = outer
         self._running = running
@@ -45,7 +48,9 @@ class Scripted:
         if entry is None:
             node.stats.count_error(UNKNOWN)
             return CommandError(UNKNOWN)
-        refusal = why_not_from_script(node, running, entry.row) if entry.fits(len(argv)) else WRONG_NUMBER
+        refusal: str | None = WRONG_NUMBER
+        if entry.fits(len(argv)):
+            refusal = why_not_from_script(node, outer.client, running, entry.row, argv)
         if refusal is not None:
             entry.stats.rejected_calls += 1
             node.stats.count_error(refusal)

@@ -11,6 +11,7 @@ from typing import Final, final
 
 from pyrepl.commands.engine.arguments import integer_argument, syntax_error
 from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.rights import may_read_any_key
 from pyrepl.commands.engine.table import DENYOOM, FIRST_ARG, MOVABLE_KEYS, READONLY, WRITE, Keys, command
 from pyrepl.errors import CommandError
 from pyrepl.keyspace import list_verbs
@@ -40,7 +41,7 @@ def _sort_keys(argv: list[bytes]) -> list[int]:
 @command("SORT", arity=-2, flags=WRITE | DENYOOM | MOVABLE_KEYS, keys=Keys(1, 1, 1, _sort_keys), group="generic")
 def sort(call: Call, key: bytes, *arguments: bytes) -> list[bytes | None] | int:
     """Sort the elements of a list, set or sorted set, and return or store the result."""
-    options = _Options(arguments, may_store=True)
+    options = _Options(arguments, may_store=True, may_look_up=_may_look_up(call))
     found = _sorted(call, key, options)
     return found if options.store is None else _store(call, options.store, found)
 
@@ -48,20 +49,31 @@ def sort(call: Call, key: bytes, *arguments: bytes) -> list[bytes | None] | int:
 @command("SORT_RO", arity=-2, flags=READONLY | MOVABLE_KEYS, keys=FIRST_ARG, group="generic", since="7.0.0")
 def sort_ro(call: Call, key: bytes, *arguments: bytes) -> list[bytes | None]:
     """Sort the elements of a list, set or sorted set; never stores."""
-    return _sorted(call, key, _Options(arguments, may_store=False))
+    return _sorted(call, key, _Options(arguments, may_store=False, may_look_up=_may_look_up(call)))
+
+
+def _may_look_up(call: Call) -> bool:
+    """BY and GET make names of keys from elements: only who may read keys of any name may use them (Redis 7.0)."""
+    client = call.client
+    if not client.limited:
+        return True
+    entry = call.runner.find_entry(call.argv)
+    return entry is not None and may_read_any_key(client, entry.row, call.argv)
 
 
 @final
 class _Options:
-    """The options, which follow the key. Raises CommandError, also for STORE when `may_store` is false.
+    """The options, which follow the key. Raises CommandError, also for STORE when `may_store` is false, and for BY and
+    GET when `may_look_up` is.
 
     `start` and `count` are the numbers of LIMIT; a negative `count` means no limit. `gets` are the patterns of GET in
     order. `store` is the key to store the result under, None to answer it.
     """
 
-    __slots__ = ("alpha", "by", "count", "descending", "gets", "keeps_order", "start", "store")
+    __slots__ = ("_may_look_up", "alpha", "by", "count", "descending", "gets", "keeps_order", "start", "store")
 
-    def __init__(self, arguments: tuple[bytes, ...], *, may_store: bool) -> None:
+    def __init__(self, arguments: tuple[bytes, ...], *, may_store: bool, may_look_up: bool) -> None:
+        self._may_look_up = may_look_up
         self.alpha = self.descending = False
         self.by: bytes | None = None
         self.keeps_order = False
@@ -94,7 +106,11 @@ class _Options:
         elif word == b"BY":
             self.by = given[0]
             self.keeps_order |= b"*" not in self.by
+            if b"*" in self.by and not self._may_look_up:
+                raise CommandError("ERR BY option of SORT denied due to insufficient ACL permissions.")
         elif word == b"GET":
+            if not self._may_look_up:
+                raise CommandError("ERR GET option of SORT denied due to insufficient ACL permissions.")
             self.gets.append(given[0])
         elif word == b"STORE":
             self.store = given[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from pyrepl.acl.addresses import is_local
 from pyrepl.commands.describe.help import help_reply
 from pyrepl.commands.engine.arguments import syntax_error
 from pyrepl.commands.engine.call import Call
@@ -17,8 +18,6 @@ from pyrepl.commands.session.connection import redact
 from pyrepl.config.directives import find
 from pyrepl.config.settings import Settings, is_known
 from pyrepl.errors import CommandError, ConfigError
-from pyrepl.identity import is_local
-from pyrepl.node.node import Node
 from pyrepl.resp.reply import OK, Reply, Simple
 from pyrepl.words import to_text
 
@@ -50,16 +49,7 @@ def config_set(call: Call, *words: bytes) -> SettingsChanged:
     values = [_parsed(settings, name, text) for name, text in zip(names, words[1::2])]
     previous = tuple(_value_of(settings, name) for name in assigned)
     call.node.change_settings(assigned, values)
-    if "requirepass" in assigned and call.node.access.is_open:
-        _authenticate_all(call.node)
     return SettingsChanged(tuple(assigned), previous)
-
-
-def _authenticate_all(node: Node) -> None:
-    """Let all clients in that have not authenticated: the password was removed, so they need none any more."""
-    for client in node.clients.values():
-        if not client.authenticated:
-            client.identify(node.access.newcomer())
 
 
 def _is_secret(name: str) -> bool:
@@ -127,6 +117,7 @@ def config_resetstat(call: Call) -> Simple:
     node = call.node
     node.stats.reset()
     node.replication.roster.counters.reset()
+    node.acl_log.reset_counters()
     keyspace = call.keyspace
     keyspace.hits = keyspace.misses = 0
     keyspace.disposal.freed = 0

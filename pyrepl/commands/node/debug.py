@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from pyrepl.acl.addresses import is_local
 from pyrepl.commands.describe.help import help_reply, subcommand_syntax_error
 from pyrepl.commands.engine.arguments import no_such_key, positive_argument
 from pyrepl.commands.engine.call import Call
@@ -27,7 +28,6 @@ from pyrepl.commands.engine.slices import FEW_KEYS, DigestJob
 from pyrepl.commands.engine.table import ADMIN, LOADING, NOSCRIPT, STALE, command
 from pyrepl.commands.node.debug_protocol import protocol_sample
 from pyrepl.errors import CommandError
-from pyrepl.identity import is_local
 from pyrepl.keyspace.digest import key_digest, keyspace_digest
 from pyrepl.keyspace.encoding import encoding
 from pyrepl.keyspace.packed import kept_plain

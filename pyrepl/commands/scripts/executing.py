@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, final
 
+from pyrepl.acl.identity import UNASKED
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.gates import why_not_begin
+from pyrepl.commands.engine.rights import why_denied
 from pyrepl.commands.engine.scripted import Scripted
 from pyrepl.errors import CommandError
-from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.functions import Function, Library
 from pyrepl.node.node import Node
@@ -66,7 +67,8 @@ class ScriptDoor:
             self.running.repl_flags = flags
 
     def may_call(self, argv: list[bytes]) -> bool | None:
-        return None if self._runner.find_entry(argv) is None else True
+        entry = self._runner.find_entry(argv)
+        return None if entry is None else why_denied(self.client.identity.user, entry.row, argv) is None
 
     def cpu_s(self) -> float:
         return self._node.scripts.outside.cpu_s()

@@ -91,6 +91,6 @@ class ClientFilter:
             and (self.kind is None or client.kind == self.kind)
             and (self.addr is None or client.addr.encode() == self.addr)
             and (self.laddr is None or client.laddr.encode() == self.laddr)
-            and (self.user is None or (client.identity.user == self.user and not client.is_master_link))
+            and (self.user is None or (client.identity.name == self.user))
             and (self.max_age_s is None or now - client.created_at >= self.max_age_s)
         )

@@ -1,14 +1,16 @@
 """Commands on the connection itself: PING, ECHO, QUIT, AUTH, HELLO, SELECT, RESET. CLIENT is in `client_admin`.
 
-`pyrepl.identity` decides whether a password is right, and as which user the client then acts.
+`pyrepl.acl.users` decides whether a password is right, and as which user the client then acts.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from pyrepl.acl.user import DEFAULT_USER
 from pyrepl.commands.engine.arguments import database_argument, ranged_integer_argument
 from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.rights import note_failed_login
 from pyrepl.commands.engine.table import (
     ALLOW_BUSY,
     FAST,
@@ -22,7 +24,6 @@ from pyrepl.commands.engine.table import (
 )
 from pyrepl.commands.session.transactions import discard_queue
 from pyrepl.errors import CommandError
-from pyrepl.identity import DEFAULT_USER
 from pyrepl.node.node import REDACTED
 from pyrepl.observability.version import REDIS_VERSION
 from pyrepl.resp.numbers import INT64_MAX, INT64_MIN
@@ -73,7 +74,7 @@ def auth(call: Call, *words: bytes) -> Simple:
     if len(words) > 2:
         raise CommandError("ERR syntax error")
     if len(words) == 1:
-        if call.node.access.is_open:
+        if call.node.users.is_open:
             raise CommandError(NO_PASSWORD_SET)
         authenticate(call, DEFAULT_USER, words[0])
     else:
@@ -160,7 +161,7 @@ def reset(call: Call) -> Simple:
     node.pubsub.drop(client)
     node.tracking.end(client)
     select_database(call, 0)
-    client.begin_anew(node.access.newcomer())
+    client.begin_anew(node.users.newcomer())
     return RESET_REPLY
 
 
@@ -169,8 +170,9 @@ def authenticate(call: Call, user: bytes, password: bytes) -> None:
 
     Raises CommandError WRONGPASS for a wrong name or password. The client then stays the user that it was before.
     """
-    identity = call.node.access.log_in(user, password)
+    identity = call.node.users.log_in(user, password)
     if identity is None:
+        note_failed_login(call.node, call.client, user, call.argv[0])
         raise CommandError(WRONG_PASSWORD)
     call.client.identify(identity)
 

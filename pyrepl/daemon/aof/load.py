@@ -15,6 +15,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, final
 
+from pyrepl.acl.identity import OURS
 from pyrepl.aof.manifest import Manifest
 from pyrepl.aof.own_block import Aside
 from pyrepl.aof.place import Place
@@ -26,7 +27,6 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.disk.files import snapshot_limits
 from pyrepl.daemon.log_sink import Log
 from pyrepl.errors import CommandError, ConfigError, CorruptData
-from pyrepl.identity import OURS
 from pyrepl.keyspace.database import Expiry
 from pyrepl.keyspace.idmp import limits_of_new
 from pyrepl.keyspace.loader import Loader

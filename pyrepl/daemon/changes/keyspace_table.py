@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, final
 
+from pyrepl.acl.identity import OURS
 from pyrepl.changes.table import StoredFact, TableError, pack_rows, unpack_rows
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.daemon.clock import Clock
 from pyrepl.errors import CommandError
-from pyrepl.identity import OURS
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.resp.encoder import encode_command

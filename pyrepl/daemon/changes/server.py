@@ -11,6 +11,7 @@ import socket
 from collections.abc import Collection
 from typing import Final, final
 
+from pyrepl.acl.identity import Access, turns_away
 from pyrepl.changes.changed_keys import ChangedKeys
 from pyrepl.changes.checkpoints import SPACING_BYTES
 from pyrepl.changes.recent_source import RecentSource
@@ -36,7 +37,6 @@ from pyrepl.daemon.options_by_name import SUBSCRIPTION, set_by_name
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.wires.wire import Wire
 from pyrepl.errors import CommandError, ConfigError
-from pyrepl.identity import Access
 from pyrepl.node.node import Node
 from pyrepl.node.streams import Subscriber
 from pyrepl.observability import events
@@ -220,7 +220,7 @@ class StreamServer(Service):
         settings = self._node.settings
         if len(self.hub.conns) >= settings.stream_maxclients:
             return "BUSY max number of clients reached (stream-maxclients): try again later, or another node"
-        if self._options.access.turns_away(addr, protected_mode=settings.protected_mode):
+        if turns_away(addr, protected_mode=settings.protected_mode, is_open=self._options.access.is_open):
             return (
                 "DENIED protected mode: without a password subscribers must be on this machine; set stream-requirepass,"
                 " or protected-mode no if nobody from outside can reach this port"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final, final
 
+from pyrepl.acl.identity import Identity, turns_away
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.commands.session.transactions import unwatch
 from pyrepl.daemon.clients.client_conn import ClientConn, names_of
@@ -20,7 +21,6 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.signals import SignalOf
 from pyrepl.daemon.wires.wire import Wire
-from pyrepl.identity import Identity
 from pyrepl.node.client import NORMAL, Client
 from pyrepl.node.node import Node
 from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
@@ -81,7 +81,7 @@ class Clients:
         node.stats.total_connections_received += 1
         addr, laddr = names_of(transport.wire, settings.unixsocket)
         refusal = self._why_not_admitted(addr)
-        client = self.new_client(addr, laddr, node.access.newcomer())
+        client = self.new_client(addr, laddr, node.users.newcomer())
         conn.enter(transport, client, self._new_parser(client))
         self.conns[client.id] = conn
         if refusal is not None:
@@ -232,7 +232,7 @@ class Clients:
         settings = self.node.settings
         if len(self.conns) >= settings.maxclients:
             return MAX_CLIENTS_TEXT
-        if self.node.access.turns_away(addr, protected_mode=settings.protected_mode):
+        if turns_away(addr, protected_mode=settings.protected_mode, is_open=self.node.users.is_open):
             return DENIED_TEXT
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from pyrepl.acl.denial import Refused
 from pyrepl.node.node import Node
 from pyrepl.node.stats import Stats
 from pyrepl.observability.info.field import Rows, Section, Value, constant, counter, gauge
@@ -13,6 +14,10 @@ from pyrepl.replication.roster import SyncCounters
 
 def _of(read: Callable[[Stats], Value]) -> Callable[[Node], Value]:
     return lambda node: read(node.stats)
+
+
+def _refused(reason: Refused) -> Callable[[Node], Value]:
+    return lambda node: node.acl_log.refused[reason]
 
 
 def _sync(read: Callable[[SyncCounters], int]) -> Callable[[Node], Value]:
@@ -111,9 +116,9 @@ STATS: Final = Section(
             _of(lambda s: s.client_output_buffer_limit_disconnections),
             "Clients closed over client-output-buffer-limit.",
         ),
-        constant("acl_access_denied_auth", 0, "There are no ACLs."),
-        constant("acl_access_denied_cmd", 0, "There are no ACLs."),
-        constant("acl_access_denied_key", 0, "There are no ACLs."),
-        constant("acl_access_denied_channel", 0, "There are no ACLs."),
+        counter("acl_access_denied_auth", _refused(Refused.AUTH), "Logins with a wrong name or password."),
+        counter("acl_access_denied_cmd", _refused(Refused.COMMAND), "Commands refused to their users."),
+        counter("acl_access_denied_key", _refused(Refused.KEY), "Commands refused for their keys."),
+        counter("acl_access_denied_channel", _refused(Refused.CHANNEL), "Commands refused for their channels."),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyrepl.acl.identity import Access
 from pyrepl.changes.block import Block, Fact
 from pyrepl.changes.subscription import (
     Ended,
@@ -13,7 +14,6 @@ from pyrepl.changes.subscription import (
     Wanted,
 )
 from pyrepl.changes.unavailable import Unavailable
-from pyrepl.identity import Access
 
 REPLID = "a" * 40
 

@@ -10,6 +10,7 @@ from random import Random
 from types import ModuleType
 from typing import Final
 
+from pyrepl.acl.identity import UNASKED
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.commands.engine.effect import Effect
@@ -17,7 +18,6 @@ from pyrepl.commands.engine.effects import WaitForKeys
 from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
-from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication

@@ -8,6 +8,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from pyrepl.acl.identity import OURS, Identity, Proof
 from pyrepl.commands.describe.introspection import FAMILIES
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.dispatch import Dispatcher
@@ -17,7 +18,6 @@ from pyrepl.commands.engine.renaming import renamed_table
 from pyrepl.commands.engine.table import Table
 from pyrepl.config.settings import Settings
 from pyrepl.errors import CommandError
-from pyrepl.identity import OURS, STRANGER, UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
 from pyrepl.node.replication import Replication
@@ -62,9 +62,12 @@ class Rig:
         self._read_from = 0
         self.client = self.connect()
 
+    def _identity(self, authenticated: bool) -> Identity:
+        return Identity(self.node.users.default, Proof.UNASKED if authenticated else Proof.MISSING)
+
     def connect(self, addr: str = "127.0.0.1:5001", *, proto: int = 2, authenticated: bool = True) -> Client:
         client = Client(
-            len(self._calls) + 1, addr, "127.0.0.1:6379", self.node.process.now, UNASKED if authenticated else STRANGER
+            len(self._calls) + 1, addr, "127.0.0.1:6379", self.node.process.now, self._identity(authenticated)
         )
         client.speak(proto)
         self.node.clients[client.id] = client

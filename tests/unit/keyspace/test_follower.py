@@ -5,7 +5,7 @@ The follower is the real one, `Tracking`: a class of a test could not inherit fr
 
 from __future__ import annotations
 
-from pyrepl.identity import UNASKED
+from pyrepl.acl.identity import UNASKED
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client
 from pyrepl.node.tracking import Tracking

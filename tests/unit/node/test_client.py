@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pyrepl.identity import STRANGER, UNASKED, Identity
+from pyrepl.acl.identity import STRANGER, UNASKED, Identity
 from pyrepl.node.client import MASTER, NORMAL, PUBSUB, REPLICA, Client
 from pyrepl.node.tracking_mode import TrackingMode
 

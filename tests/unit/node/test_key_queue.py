@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.acl.identity import UNASKED
 from pyrepl.commands.collections import lists
 from pyrepl.commands.keys import expiry, keys
 from pyrepl.commands.node import databases
 from pyrepl.commands.strings import strings
 from pyrepl.commands.xstreams import groups, streams
-from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.key_queue import KeyQueue
 from pyrepl.node.waits import KeysWait

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.acl.identity import UNASKED
 from pyrepl.config.kinds import MasterAddress
 from pyrepl.config.settings import Settings
-from pyrepl.identity import UNASKED
 from pyrepl.keyspace.database import Expiry
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process

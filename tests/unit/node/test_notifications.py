@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.identity import UNASKED
+from pyrepl.acl.identity import UNASKED
 from pyrepl.keyspace import events
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client

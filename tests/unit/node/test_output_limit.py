@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pyrepl.acl.identity import STRANGER, UNASKED
 from pyrepl.config.kinds import BufferLimit, BufferLimits
-from pyrepl.identity import STRANGER, UNASKED
 from pyrepl.node.client import UNLIMITED, Client
 from pyrepl.node.output_limit import UNCOUNTED_BYTES, OutputWatch, counted_bytes, limit_of, room_for
 

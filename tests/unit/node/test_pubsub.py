@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.identity import UNASKED
+from pyrepl.acl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.pubsub import PubSub
 from pyrepl.resp.reply import Push

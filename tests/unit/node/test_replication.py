@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.identity import OURS
+from pyrepl.acl.identity import OURS
 from pyrepl.node.client import Client
 from pyrepl.node.replication import Replication
 from pyrepl.replication.feed import NO_DB

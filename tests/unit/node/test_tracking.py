@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyrepl.identity import UNASKED
+from pyrepl.acl.identity import UNASKED
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client
 from pyrepl.node.tracking import CHANNEL, Tracking

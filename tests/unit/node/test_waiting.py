@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.acl.identity import UNASKED
 from pyrepl.commands.session.transactions import tell_watchers_of_swap
 from pyrepl.errors import CommandError
-from pyrepl.identity import UNASKED
 from pyrepl.keyspace import list_verbs
 from pyrepl.keyspace.database import Keyspace
 from pyrepl.node.client import Client

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.acl.identity import UNASKED
 from pyrepl.errors import CommandError
-from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node
 from pyrepl.node.waits import (

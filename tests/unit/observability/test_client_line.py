@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.identity import UNASKED
+from pyrepl.acl.users import Users
 from pyrepl.node.client import Client
 from pyrepl.observability.client_line import client_flags, client_line, memory_bytes
 
@@ -15,7 +15,7 @@ FIELDS_OF_REDIS_8_2 = (
 
 
 def client(addr: str = "127.0.0.1:5001", laddr: str = "127.0.0.1:6379") -> Client:
-    return Client(7, addr, laddr, 100.0, UNASKED)
+    return Client(7, addr, laddr, 100.0, Users().newcomer())
 
 
 def fields(subject: Client, now: float = 100.0) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pyrepl.acl.identity import UNASKED
 from pyrepl.commands.engine.scripted import UNKNOWN, WRONG_NUMBER, Scripted
 from pyrepl.errors import CommandError
-from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.node.scripts import Running
 from pyrepl.resp.reply import OK, Reply

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.acl.identity import UNASKED
 from pyrepl.commands.engine.effects import KillClients, PauseChanged, UnblockClient
-from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.resp.reply import NO_REPLY, OK, Raw, Verbatim
 from tests.unit.commands.rig import START_MS, Rig

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pyrepl.acl.addresses import is_local
 from pyrepl.daemon.clients.client_conn import ClientConn
 from pyrepl.daemon.clients.clients import DENIED_TEXT, MAX_CLIENTS_TEXT
-from pyrepl.identity import is_local
 from tests.peers.wire import encode
 from tests.unit.daemon.rig import Peer, RunningNode, in_loop, running, soon, until
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pyrepl.acl.identity import UNASKED
 from pyrepl.daemon.clients.turns import Turns
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.signals import Signals
-from pyrepl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.resp.reply import OK
 from tests.unit.daemon.rig import bare_node, in_loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyrepl.identity import UNASKED
+from pyrepl.acl.identity import UNASKED
 from pyrepl.node.client import Client
 from pyrepl.observability import events
 from pyrepl.observability.eventlog import records

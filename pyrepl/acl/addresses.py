@@ -1,0 +1,23 @@
+"""Where a connection comes from: the Unix socket, this machine, or elsewhere."""
+
+from __future__ import annotations
+
+import ipaddress
+
+
+def is_unix(addr: str) -> bool:
+    """Did it come by the Unix socket? `addr` is `path:0` there, and no other has port 0."""
+    return addr.endswith(":0")
+
+
+def is_local(addr: str) -> bool:
+    """Does it come from this machine: by the Unix socket, or from a loopback address, any of 127.0.0.0/8 or ::1?
+
+    What Redis 7.2 and later and Valkey 8 mean by it, for protected mode and for `local` in enable-debug-command and
+    enable-protected-configs (7.0 knew 127.0.0.1 and ::1 alone).
+    """
+    host = addr.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return is_unix(addr)

@@ -1,0 +1,26 @@
+"""Where a connection comes from."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.acl.addresses import is_local, is_unix
+
+
+@pytest.mark.parametrize(
+    ("addr", "local"),
+    [
+        ("127.0.0.1:1", True),
+        ("127.9.9.9:1", True),
+        ("[::1]:1", True),
+        ("/run/x.sock:0", True),
+        ("10.0.0.1:1", False),
+        ("[fe80::1%eth0]:1", False),
+        ("[::ffff:10.0.0.1]:1", False),
+        ("master.example:6379", False),
+        ("", False),
+    ],
+)
+def test_what_is_local(addr: str, local: bool) -> None:
+    assert is_local(addr) is local
+    assert is_unix(addr) is (addr == "/run/x.sock:0")
