@@ -195,7 +195,12 @@ def test_users_at_work(two: Two, seed: int) -> None:
             if rng.random() < 0.4:
                 two.say("operator", "ACL", "SETUSER", user, harmless(rng))
             queued = [asked(wire, ("EXEC",)) for wire in two.wires[user]]
-            assert [plain(reply) for reply in queued[:1]] == [plain(reply) for reply in queued[1:]], (step, words, second, queued)
+            assert [plain(reply) for reply in queued[:1]] == [plain(reply) for reply in queued[1:]], (
+                step,
+                words,
+                second,
+                queued,
+            )
         else:
             script = "return {pcall(function() return redis.call(unpack(ARGV)) end), redis.acl_check_cmd(unpack(ARGV))}"
             said = [asked(wire, ("EVAL", script, "0", *words)) for wire in two.wires[user]]
