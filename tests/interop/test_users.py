@@ -118,7 +118,7 @@ def test_sessions_end_as_with_redis(lab: Lab) -> None:
 
 def test_blocked_clients_are_asked_again(lab: Lab) -> None:
     """Who waits for a key and loses the right to it gets an error when it comes."""
-    seen = []
+    seen: list[Any] = []
     for kind in ("pyrepl", "redis8"):
         node = lab.start(kind)
         node.call("ACL", "SETUSER", "bob", "on", "nopass", "+@all", "~*")
@@ -128,9 +128,8 @@ def test_blocked_clients_are_asked_again(lab: Lab) -> None:
         wait_until("bob waits", lambda node=node: node.info("clients")["blocked_clients"] == "1")  # type: ignore[misc]
         node.call("ACL", "SETUSER", "bob", "resetkeys")
         node.call("RPUSH", "l", "v")
-        try:
-            seen.append(bob.read())
-        except ErrorReply as error:
-            seen.append(str(error))
+        with pytest.raises(ErrorReply) as caught:
+            bob.read()
+        seen.append(str(caught.value))
         seen.append(node.call("LLEN", "l"))
     assert seen[:2] == seen[2:]

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from pyrepl.acl.identity import STRANGER, UNASKED
+from pyrepl.acl.identity import STRANGER, UNASKED, Identity, Proof
+from pyrepl.acl.user import User
+from pyrepl.acl.users import Users
 from pyrepl.config.settings import Settings
 from pyrepl.node.client import Client
 from pyrepl.node.node import Node, Process
@@ -32,6 +34,10 @@ class ClientMachine(RuleBasedStateMachine):
     @rule()
     def authenticate(self) -> None:
         self.client.identify(UNASKED)
+
+    @rule(unlimited=st.booleans())
+    def log_in(self, unlimited: bool) -> None:
+        self.client.identify(Identity(Users().default if unlimited else User(b"bob"), Proof.PASSWORD))
 
     @rule(authenticated=st.booleans())
     def begin_anew(self, authenticated: bool) -> None:
@@ -103,6 +109,7 @@ class ClientMachine(RuleBasedStateMachine):
         client = self.client
         reasons = [
             not client.authenticated,
+            client.identity.is_limited,
             client.queue is not None,
             client.proto == 2 and bool(client.channels or client.patterns or client.shard_channels),
             client.closing,
