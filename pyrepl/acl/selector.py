@@ -155,7 +155,7 @@ class Selector:
         if self.all_keys:
             raise RuleError(_AFTER_ALL_KEYS)
         access, pattern = (ALL, rule[1:]) if rule[:1] == b"~" else _with_access(rule)
-        if _has_spaces(pattern):
+        if has_spaces(pattern):
             raise RuleError(SYNTAX)
         known = self.key_patterns.get(pattern)
         self.key_patterns[pattern] = (Glob(pattern), access) if known is None else (known[0], known[1] | access)
@@ -163,7 +163,7 @@ class Selector:
     def _add_channels(self, pattern: bytes) -> None:
         if self.all_channels:
             raise RuleError(_AFTER_ALL_CHANNELS)
-        if _has_spaces(pattern):
+        if has_spaces(pattern):
             raise RuleError(SYNTAX)
         self.channel_patterns.setdefault(pattern, Glob(pattern))
 
@@ -297,8 +297,8 @@ def _with_access(rule: bytes) -> tuple[int, bytes]:
     return access, rule[len(rule) - len(pattern) :]
 
 
-def _has_spaces(word: bytes) -> bool:
-    """White space and zero bytes would be ambiguous in a user file."""
+def has_spaces(word: bytes) -> bool:
+    """Has a pattern or a user's name white space or zero bytes, which a user file could not hold?"""
     return any(byte in _SPACES for byte in word)
 
 

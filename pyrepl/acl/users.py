@@ -7,16 +7,14 @@ the users, and is told after each change, so that it can look at its clients aga
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, final
+from typing import NamedTuple, final
 
 from pyrepl.acl.identity import Identity, Proof
 from pyrepl.acl.passwords import hashed
-from pyrepl.acl.selector import CommandNames, RuleError, Selector
+from pyrepl.acl.selector import CommandNames, RuleError, Selector, has_spaces
 from pyrepl.acl.user import DEFAULT_USER, Grammar, Unmatched, User, whole_selectors
 from pyrepl.errors import PyreplError
 from pyrepl.words import to_text
-
-_SPACES: Final = b" \t\n\v\f\r\0"
 
 
 @final
@@ -235,11 +233,6 @@ class Users:
     def _tell(self) -> None:
         for told in self._watchers:
             told()
-
-
-def has_spaces(name: bytes) -> bool:
-    """Has a user's name white space or zero bytes, which a user file could not hold?"""
-    return any(byte in _SPACES for byte in name)
 
 
 def _default_user() -> User:

@@ -56,14 +56,17 @@ def rewrite_file(path: Path, settings: Settings) -> None:
     the old file or the new one, never a part. Raises OSError.
     """
     content = path.read_bytes() if path.exists() else b""
-    fresh = rewrite(content, settings)
+    replace_file(path, rewrite(content, settings), path.stat().st_mode & 0o7777 if path.exists() else 0o600)
+
+
+def replace_file(path: Path, content: bytes, mode: int) -> None:
+    """Give a file another content in one step, and these permissions. Raises OSError."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         # The file holds passwords, so no other user may read it even for a moment.
         with create(temporary, 0o600) as file:
-            if path.exists():
-                os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
-            file.write(fresh)
+            os.fchmod(file.fileno(), mode)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

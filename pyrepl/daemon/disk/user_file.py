@@ -5,7 +5,6 @@ Not here: what the lines mean (`acl.users`).
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Collection
 from pathlib import Path
@@ -15,7 +14,7 @@ from pyrepl.acl.users import Change, UsersError
 from pyrepl.commands.engine import effects
 from pyrepl.commands.engine.call import Call
 from pyrepl.daemon.clients.clients import Clients
-from pyrepl.daemon.disk.files import sync_directory
+from pyrepl.daemon.disk.config_files import remove_unfinished, replace_file
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.performer import Deeds
 from pyrepl.daemon.service import Service
@@ -23,7 +22,6 @@ from pyrepl.errors import CommandError, ConfigError
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.resp.reply import OK, Reply
-from pyrepl.temporary import create
 from pyrepl.words import to_text
 
 BOTH: Final = (
@@ -62,6 +60,7 @@ class UserFile(Service):
             for name in users.define(settings.user):
                 self._log(events.UserIsOff(to_text(name)))
             if settings.aclfile:
+                remove_unfinished(Path(settings.aclfile))
                 self._read()
         except UsersError as error:
             raise ConfigError(f"Aborting Redis startup because of ACL errors: {error}") from None
@@ -89,7 +88,8 @@ class UserFile(Service):
     def _save(self, call: Call, effect: effects.SaveUsers) -> Reply:
         path = Path(self._node.settings.aclfile)
         try:
-            write_users(path, self._node.users.lines())
+            # It holds hashes of passwords, so only its owner may read it.
+            replace_file(path, b"".join(line + b"\n" for line in self._node.users.lines()), 0o600)
         except OSError as error:
             self._log(events.UsersNotSaved(str(path), error.strerror or str(error)))
             raise CommandError(NOT_SAVED) from None
@@ -97,18 +97,3 @@ class UserFile(Service):
 
     def _make_password(self, call: Call, effect: effects.MakePassword) -> Reply:
         return secrets.token_hex((effect.digits + 1) // 2)[: effect.digits].encode()
-
-
-def write_users(path: Path, lines: list[bytes]) -> None:
-    """Replace the user file in one step. Only its owner may read it: it holds hashes of passwords. Raises OSError."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with create(temporary, 0o600) as file:
-            file.write(b"".join(line + b"\n" for line in lines))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        sync_directory(path.absolute().parent)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

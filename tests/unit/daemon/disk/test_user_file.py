@@ -26,7 +26,10 @@ async def test_users_of_the_configuration(tmp_path: Path) -> None:
 async def test_a_file_is_loaded_saved_and_loaded_again(tmp_path: Path) -> None:
     path = tmp_path / "users.acl"
     path.write_text("user bob on >p ~* +@all\n")
+    leftover = tmp_path / "users.acl.999999.tmp"
+    leftover.write_text("half")
     async with running(tmp_path, aclfile=str(path)) as node:
+        assert not leftover.exists()
         peer, bob = await node.peer(), await node.peer()
         assert await bob.say("AUTH bob p") == "OK"
         await peer.say("ACL SETUSER carol on nopass")
