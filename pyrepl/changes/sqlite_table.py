@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.changes.table import StoredFact, TableError, pack_rows, unpack_rows
+from pyrepl.temporary import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,7 @@ class SqliteTable:
         self.is_sole = False
         self._path = path
         with self._errors():
+            make_private(path)
             self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
@@ -110,3 +112,5 @@ class SqliteTable:
             yield
         except sqlite3.Error as error:
             raise TableError(f"{self._path}: {error}") from None
+        except OSError as error:
+            raise TableError(f"{self._path}: {error.strerror}") from None

@@ -25,7 +25,7 @@ from pyrepl import VERSION
 from pyrepl.metrics.base import Base
 from pyrepl.metrics.packing import Frames, Packed, packed, unpacked
 from pyrepl.metrics.parts import Sources
-from pyrepl.temporary import create
+from pyrepl.temporary import SHARED, create
 
 FOLDER: Final = "answers"
 SHAPE: Final = 3
@@ -107,7 +107,7 @@ def _read(path: Path) -> Packed | None:
 def _write(path: Path, found: Packed) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rough = path.with_suffix(".tmp")
-    with create(rough) as made, zipfile.ZipFile(made, "w") as file:
+    with create(rough, SHARED) as made, zipfile.ZipFile(made, "w") as file:
         for name, data in found.items():
             file.writestr(name, data)
     rough.replace(path)

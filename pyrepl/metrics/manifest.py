@@ -17,7 +17,7 @@ from pyrepl.errors import ConfigError
 from pyrepl.metrics import rollup
 from pyrepl.metrics.part import Told
 from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
-from pyrepl.temporary import create
+from pyrepl.temporary import SHARED, create
 
 NAME: Final = "manifest.json"
 VERSION: Final = 2
@@ -144,7 +144,7 @@ def save(tables: Path, manifest: Manifest) -> None:
     entries = [asdict(entry) for entry in manifest.entries.values()]
     rough = tables / f".{NAME}.tmp"
     tables.mkdir(parents=True, exist_ok=True)
-    with create(rough) as file:
+    with create(rough, SHARED) as file:
         file.write(json.dumps({"version": VERSION, "entries": entries, "refused": manifest.refused}).encode())
     rough.replace(tables / NAME)
 

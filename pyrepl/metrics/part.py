@@ -29,7 +29,7 @@ from pyrepl.metrics.lines import joined, line_array
 from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.rollup import rollup
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNPARSED
-from pyrepl.temporary import create
+from pyrepl.temporary import SHARED, create
 
 FLUSH_ROWS: Final = 400_000
 MOST_UNUSUAL: Final = 16
@@ -321,7 +321,7 @@ class _Writer:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             rough = path.with_name(f".{path.name}.tmp")
-            with create(rough) as file:
+            with create(rough, SHARED) as file:
                 pq.write_table(rows, file, **encodings(rows.schema))
             rough.replace(path)
         except OSError as error:

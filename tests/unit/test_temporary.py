@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from pyrepl.aof.manifest import Manifest
+from pyrepl.changes.sqlite_table import SqliteTable
 from pyrepl.changes.token_file import TokenFile
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.aof.files import AofFiles
+from pyrepl.daemon.aof.writer import AofWriter
 from pyrepl.daemon.disk.config_files import rewrite_file
 from pyrepl.daemon.disk.snapshot_sinks import FileSink
-from pyrepl.temporary import create, open_kept, open_new
+from pyrepl.temporary import SHARED, create, make_private, open_kept, open_new
 
 
 def test_a_leftover_is_replaced(tmp_path: Path) -> None:
@@ -99,6 +101,37 @@ def test_no_writer_follows_a_link(tmp_path: Path, write: Callable[[Path], None],
     write(folder)
     assert theirs.read_bytes() == b"precious"
     assert [path.is_symlink() for path in folder.iterdir()] == [False], list(folder.iterdir())
+
+
+def _aof(folder: Path) -> None:
+    for is_new in (True, False):
+        AofWriter(folder / ("new.aof" if is_new else "old.aof"), is_new=is_new).close()
+
+
+def _facts(folder: Path) -> None:
+    SqliteTable(str(folder / "facts.db")).close()
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o377])
+@pytest.mark.parametrize("write", [_config, _manifest, _token, _snapshot, _aof, _facts])
+def test_files_with_data_are_for_their_owner_alone(
+    tmp_path: Path, write: Callable[[Path], None], umask: int, request: pytest.FixtureRequest
+) -> None:
+    before = os.umask(umask)
+    request.addfinalizer(lambda: os.umask(before))
+    write(tmp_path)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes and all(mode & 0o077 == 0 for mode in modes.values()), modes
+
+
+def test_what_others_may_read_is_said(tmp_path: Path) -> None:
+    with create(tmp_path / "a", SHARED):
+        pass
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) & ~0o644 == 0
+    make_private(tmp_path / "b")
+    (tmp_path / "b").write_bytes(b"x")
+    make_private(tmp_path / "b")
+    assert (tmp_path / "b").read_bytes() == b"x"
 
 
 def test_a_lock_file_stays_and_is_made_through_no_link(tmp_path: Path) -> None:

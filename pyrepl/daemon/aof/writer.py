@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import final
 
 from pyrepl.daemon.disk.files import append_whole
-from pyrepl.temporary import open_new
+from pyrepl.temporary import PRIVATE, open_new
 
 
 @final
@@ -22,7 +22,7 @@ class AofWriter:
         if is_new:
             self._fd = open_new(path, flags=os.O_APPEND)
         else:
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PRIVATE)
         self.size = os.fstat(self._fd).st_size
         self._threads = ThreadPoolExecutor(1, "aof-fsync")
         self.is_syncing = False

@@ -16,7 +16,7 @@ from pyrepl.config.render import rewrite
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.disk.files import remove_leftovers, sync_directory
 from pyrepl.errors import ConfigError
-from pyrepl.temporary import create
+from pyrepl.temporary import PRIVATE, create
 
 
 def load_settings(
@@ -56,7 +56,7 @@ def rewrite_file(path: Path, settings: Settings) -> None:
     the old file or the new one, never a part. Raises OSError.
     """
     content = path.read_bytes() if path.exists() else b""
-    replace_file(path, rewrite(content, settings), path.stat().st_mode & 0o7777 if path.exists() else 0o600)
+    replace_file(path, rewrite(content, settings), path.stat().st_mode & 0o7777 if path.exists() else PRIVATE)
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
@@ -64,7 +64,7 @@ def replace_file(path: Path, content: bytes, mode: int) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         # The file holds passwords, so no other user may read it even for a moment.
-        with create(temporary, 0o600) as file:
+        with create(temporary) as file:
             os.fchmod(file.fileno(), mode)
             file.write(content)
             file.flush()

@@ -22,6 +22,7 @@ from pyrepl.errors import CommandError, ConfigError
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 from pyrepl.resp.reply import OK, Reply
+from pyrepl.temporary import PRIVATE
 from pyrepl.words import to_text
 
 BOTH: Final = (
@@ -89,7 +90,7 @@ class UserFile(Service):
         path = Path(self._node.settings.aclfile)
         try:
             # It holds hashes of passwords, so only its owner may read it.
-            replace_file(path, b"".join(line + b"\n" for line in self._node.users.lines()), 0o600)
+            replace_file(path, b"".join(line + b"\n" for line in self._node.users.lines()), PRIVATE)
         except OSError as error:
             self._log(events.UsersNotSaved(str(path), error.strerror or str(error)))
             raise CommandError(NOT_SAVED) from None

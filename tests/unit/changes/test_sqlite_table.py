@@ -46,5 +46,5 @@ def test_what_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "facts.db").write_bytes(b"not a database, " * 100)
     with pytest.raises(TableError, match=r"facts\.db: file is not a database"):
         SqliteTable(str(tmp_path / "facts.db"))
-    with pytest.raises(TableError, match="unable to open"):
+    with pytest.raises(TableError, match=r"facts\.db: No such file or directory"):
         SqliteTable(str(tmp_path / "nowhere" / "facts.db"))
