@@ -6,8 +6,9 @@ the users, and is told after each change, so that it can look at its clients aga
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from pyrepl.acl.identity import Identity, Proof
 from pyrepl.acl.passwords import hashed
@@ -15,6 +16,9 @@ from pyrepl.acl.selector import CommandNames, RuleError, Selector, has_spaces
 from pyrepl.acl.user import DEFAULT_USER, Grammar, Unmatched, User, whole_selectors
 from pyrepl.errors import PyreplError
 from pyrepl.words import to_text
+
+_PASSWORD: Final = re.compile(rb"((?:^|[ (])[<>#!])[^ ]*")
+"""A rule about a password, where none may be: in a selector."""
 
 
 @final
@@ -112,7 +116,7 @@ class Users:
             try:
                 tried.apply(rule, self._grammar())
             except RuleError as error:
-                raise UsersError(f"Error in ACL SETUSER modifier '{to_text(rule)}': {error}") from None
+                raise UsersError(f"Error in ACL SETUSER modifier '{_shown(rule)}': {error}") from None
         lessened: list[tuple[User, list[Selector]]] = []
         if user is None:
             self._by_name[name] = tried
@@ -182,10 +186,8 @@ class Users:
         try:
             user.apply(rule, self._grammar())
         except RuleError as error:
-            # A password in the rule must not reach the log.
-            shown = rule[:1] + b"(redacted)" if rule[:1] in (b">", b"<", b"#", b"!") else rule
             raise UsersError(
-                f"Error loading ACL rule '{to_text(shown)}' for the user named '{to_text(user.name)}': {error}"
+                f"Error loading ACL rule '{_shown(rule)}' for the user named '{to_text(user.name)}': {error}"
             ) from None
 
     def _read(self, lines: Sequence[bytes], path: str) -> tuple[dict[bytes, User], list[str]]:
@@ -233,6 +235,13 @@ class Users:
     def _tell(self) -> None:
         for told in self._watchers:
             told()
+
+
+def _shown(rule: bytes) -> str:
+    """A rule for an error's text: passwords must not reach logs, ours or those of client libraries."""
+    if rule[:1] in (b">", b"<", b"#", b"!"):
+        return to_text(rule[:1]) + "(redacted)"
+    return to_text(_PASSWORD.sub(rb"\1(redacted)", rule))
 
 
 def _default_user() -> User:

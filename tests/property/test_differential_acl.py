@@ -27,6 +27,8 @@ _COMMANDS: Final = (
     " ssubscribe select multi exec ping auth hello reset debug acl|whoami acl memory|usage getex bitfield copy rename"
     " script|load function|load info xgroup xgroup|create geosearchstore lmpop smove migrate restore"
 )
+_PASSWORD: Final = re.compile(r"(modifier '[<>#!]|(?<=[ (])[<>#!])[^ ']*")
+"""Redis repeats passwords in the errors of rules, pyrepl does not."""
 PATTERNS: Final = ("*", "a*", "b?", "x", "app:*", "[ab]*", "", "a\\*")
 CHANNELS: Final = ("*", "c*", "c1", "news.*", "c?")
 KEYS: Final = ("a", "ab", "a*", "b1", "x", "app:1", "zz", "")
@@ -78,7 +80,7 @@ def asked(wire: Wire, words: tuple[Word, ...]) -> Any:
     try:
         reply = wire.call(*words)
     except ErrorReply as error:
-        return ("error", str(error))
+        return ("error", _PASSWORD.sub(r"\1(redacted)", str(error)))
     except (EOFError, ConnectionError):
         return "closed"
     name = [word.upper() for word in words[:2] if isinstance(word, str)]

@@ -128,6 +128,7 @@ class _Options:
         self.copies = self.replace = False
         self.login: tuple[bytes, ...] = ()
         self.keys: tuple[bytes, ...] = (key,)
+        _hide_passwords(call, words)
         at = 0
         while at < len(words):
             word = words[at].upper()
@@ -138,7 +139,7 @@ class _Options:
                 self.replace = True
             elif word in _SECRETS and left >= _SECRETS[word]:
                 count = _SECRETS[word]
-                self._log_in(call, words[at + 1 : at + 1 + count], at)
+                self.login = (encode_command([b"AUTH", *words[at + 1 : at + 1 + count]]),)
                 at += count
             elif word == b"KEYS":
                 if key:
@@ -151,7 +152,11 @@ class _Options:
                 raise syntax_error()
             at += 1
 
-    def _log_in(self, call: Call, secrets: tuple[bytes, ...], at: int) -> None:
-        self.login = (encode_command([b"AUTH", *secrets]),)
+
+def _hide_passwords(call: Call, words: tuple[bytes, ...]) -> None:
+    """Take passwords out of what the slow log and MONITOR show, also those of a MIGRATE that is refused."""
+    for at, word in enumerate(words):
+        if word.upper() == b"KEYS":
+            return
         first = _FIRST_OPTION + at + 1
-        redact(call, *range(first, first + len(secrets)))
+        redact(call, *range(first, first + _SECRETS.get(word.upper(), 0)))

@@ -39,11 +39,11 @@ def config_get(call: Call, *patterns: bytes) -> dict[Reply, Reply]:
 @command("CONFIG|SET", arity=-4, flags=_FLAGS, group="server", since="2.0.0")
 def config_set(call: Call, *words: bytes) -> SettingsChanged:
     """Change directives while the node runs: all of those given, or none"""
-    if len(words) % 2:
-        raise syntax_error()
     settings = call.node.settings
     names = [to_text(word) for word in words[::2]]
     redact(call, *(3 + 2 * i for i, name in enumerate(names) if _is_secret(name)))
+    if len(words) % 2:
+        raise syntax_error()
     _check_names(settings, names, local=is_local(call.client.addr))
     assigned = [_canonical_name(name) for name in names]
     values = [_parsed(settings, name, text) for name, text in zip(names, words[1::2])]
@@ -53,9 +53,10 @@ def config_set(call: Call, *words: bytes) -> SettingsChanged:
 
 
 def _is_secret(name: str) -> bool:
-    """Is the directive's value a password? Then the slow log and MONITOR must not show it."""
+    """May the directive's value be a password? Then the slow log and MONITOR must not show it. An unknown name may be
+    that of a password, misspelt."""
     row = find(name)
-    return row is not None and row.secret
+    return row.secret if row is not None else not is_known(name)
 
 
 def _check_names(settings: Settings, names: list[str], *, local: bool) -> None:

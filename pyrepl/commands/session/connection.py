@@ -86,8 +86,10 @@ def auth(call: Call, *words: bytes) -> Simple:
 def hello(call: Call, *words: bytes) -> dict[Reply, Reply]:
     """Choose the protocol version, optionally authenticate and name the connection; answer facts about this node"""
     client = call.client
+    # Also of a HELLO that is refused.
+    redact(call, *(at + 2 + after for at, word in enumerate(words) if word.upper() == b"AUTH" for after in (0, 1)))
     proto = _protocol_version(words[0]) if words else client.proto
-    user, password, name = _hello_options(call, words[1:])
+    user, password, name = _hello_options(words[1:])
     if user is not None and password is not None:
         authenticate(call, user, password)
     if not client.authenticated:
@@ -116,7 +118,7 @@ def _protocol_version(word: bytes) -> int:
     return version
 
 
-def _hello_options(call: Call, words: tuple[bytes, ...]) -> tuple[bytes | None, bytes | None, bytes | None]:
+def _hello_options(words: tuple[bytes, ...]) -> tuple[bytes | None, bytes | None, bytes | None]:
     """(user, password, name) of `AUTH user password` and `SETNAME name`, the words after HELLO's version.
 
     Each is None when its option is not given. Raises CommandError.
@@ -127,7 +129,6 @@ def _hello_options(call: Call, words: tuple[bytes, ...]) -> tuple[bytes | None, 
         option = words[i].upper()
         if option == b"AUTH" and i + 2 < len(words):
             user, password = words[i + 1 : i + 3]
-            redact(call, i + 3, i + 4)
             i += 3
         elif option == b"SETNAME" and i + 1 < len(words):
             name = words[i + 1]
@@ -180,10 +181,12 @@ def authenticate(call: Call, user: bytes, password: bytes) -> None:
 def redact(call: Call, *positions: int) -> None:
     """Replace the words at these positions of `call.argv`, which are secrets, by REDACTED.
 
-    The slow log and MONITOR show `argv`. The command itself has its arguments already, so it is not affected.
+    The slow log and MONITOR show `argv`. The command itself has its arguments already, so it is not affected. Positions
+    behind the end are passed over.
     """
     for position in positions:
-        call.argv[position] = REDACTED
+        if position < len(call.argv):
+            call.argv[position] = REDACTED
 
 
 def select_database(call: Call, index: int) -> None:

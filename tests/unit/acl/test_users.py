@@ -131,6 +131,10 @@ def test_errors_of_a_configuration_repeat_no_password(users: Users) -> None:
     with pytest.raises(UsersError) as caught:
         users.define([(b"bob", b"<secret")])
     assert "secret" not in str(caught.value) and "'<(redacted)' for the user named 'bob'" in str(caught.value)
+    for rule in (b"<secret", b"#secret )", b"(~a >secret)", b"(>secret)"):
+        with pytest.raises(UsersError, match="redacted") as caught:
+            users.set(b"bob", [rule])
+        assert "secret" not in str(caught.value)
     with pytest.raises(UsersError, match="Spaces not allowed in ACL usernames"):
         users.define([(b"b b",)])
     with pytest.raises(UsersError, match="Unmatched parenthesis"):
