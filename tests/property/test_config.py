@@ -37,6 +37,7 @@ from pyrepl.config.parser import read_argv, read_file
 from pyrepl.config.process_kinds import ShutdownOptions
 from pyrepl.config.render import rewrite
 from pyrepl.config.settings import Settings
+from pyrepl.config.user_kinds import UserLines
 from pyrepl.errors import ConfigError
 
 WORDS = st.binary(max_size=12).filter(lambda word: b"\0" not in word)
@@ -77,6 +78,11 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
         case Renames():
             rename = st.builds(Rename, WORD_WITHOUT_SPACE, WORD_WITHOUT_SPACE | st.just(b""))
             return st.lists(rename, max_size=3).map(tuple)
+        case UserLines():
+            line = st.builds(
+                lambda name, rules: (name, *rules), WORD_WITHOUT_SPACE, st.lists(WORD_WITHOUT_SPACE, max_size=3)
+            )
+            return st.lists(line, max_size=3, unique_by=lambda words: words[0]).map(tuple)
         case Percentiles():
             return st.lists(st.floats(0, 100), max_size=3).map(tuple)
         case OutputBufferLimits():
