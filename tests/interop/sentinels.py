@@ -44,14 +44,15 @@ class Times(NamedTuple):
 class Sentinel:
     """One running sentinel."""
 
-    def __init__(self, kind: str, folder: Path, master_port: int) -> None:
+    def __init__(self, kind: str, folder: Path, master_port: int, more: str = "") -> None:
+        """`more` are further lines of its configuration."""
         folder.mkdir()
         self.port = free_port()
         config = folder / "sentinel.conf"
         config.write_text(
             f"port {self.port}\nbind {HOST}\ndir {folder}\nsentinel monitor m {HOST} {master_port} {QUORUM}\n"
             f"sentinel down-after-milliseconds m {DOWN_AFTER_MS}\nsentinel failover-timeout m {FAILOVER_TIMEOUT_MS}\n"
-            "sentinel parallel-syncs m 2\n"
+            f"sentinel parallel-syncs m 2\n{more}"
         )
         self.log_path = folder / "sentinel.log"
         command = [str(finder.server(kind)), str(config), "--sentinel"]
@@ -93,8 +94,18 @@ class Sentinel:
 class Deployment:
     """The nodes, by port, and the sentinels."""
 
-    def __init__(self, lab: Lab, kinds: tuple[str, ...], sentinel_kind: str, folder: Path) -> None:
+    def __init__(
+        self,
+        lab: Lab,
+        kinds: tuple[str, ...],
+        sentinel_kind: str,
+        folder: Path,
+        of_nodes: str = "",
+        of_sentinels: str = "",
+    ) -> None:
+        """`of_nodes` and `of_sentinels` are further lines of their configurations."""
         self._lab = lab
+        self._of_nodes = of_nodes
         self.nodes: dict[int, Node] = {}
         first = self._start_node(kinds[0], None)
         self.master = first
@@ -102,7 +113,7 @@ class Deployment:
             self._start_node(kind, first).wait_link_up()
         self.sentinels: list[Sentinel] = []
         for number in range(3):
-            self.sentinels.append(Sentinel(sentinel_kind, folder / f"sentinel-{number}", first.port))
+            self.sentinels.append(Sentinel(sentinel_kind, folder / f"sentinel-{number}", first.port, of_sentinels))
         wait_until("the sentinels know each other and the replicas", self._is_watched, SWITCH_S)
 
     def fail_over(self, way: str) -> Times:
@@ -150,7 +161,8 @@ class Deployment:
     def _start_node(self, kind: str, master: Node | None) -> Node:
         folder = self._lab.folder / f"deployment-{len(self.nodes)}"
         folder.mkdir()
-        (folder / "node.conf").write_text("" if master is None else f"replicaof {HOST} {master.port}\n")
+        role = "" if master is None else f"replicaof {HOST} {master.port}\n"
+        (folder / "node.conf").write_text(role + self._of_nodes)
         node = self._lab.start(kind, directives=_directives(folder), folder=folder)
         self.nodes[node.port] = node
         return node
@@ -218,11 +230,13 @@ def _follows(found: dict[str, str], master_port: str) -> bool:
 
 
 @contextmanager
-def deployment(lab: Lab, kinds: tuple[str, ...], sentinel_kind: str, folder: Path) -> Iterator[Deployment]:
+def deployment(
+    lab: Lab, kinds: tuple[str, ...], sentinel_kind: str, folder: Path, of_nodes: str = "", of_sentinels: str = ""
+) -> Iterator[Deployment]:
     """A deployment for one test; on a failure the sentinels' logs are shown."""
     made = None
     try:
-        made = Deployment(lab, kinds, sentinel_kind, folder)
+        made = Deployment(lab, kinds, sentinel_kind, folder, of_nodes, of_sentinels)
         yield made
     finally:
         if made is not None:

@@ -17,6 +17,11 @@ KINDS = ("pyrepl", "pyrepl", "pyrepl")
 MIXED = ("pyrepl", "pyrepl", "redis7")
 OTHERS = ("valkey8", "pyrepl", "pyrepl")
 MANY = 20
+SENTINEL_RIGHTS = (
+    "&__sentinel__:hello +multi +exec +slaveof +ping +subscribe +publish +config|rewrite +role +info +client|setname"
+    " +client|kill +script|kill"
+)
+"""What Redis's documentation lets Sentinel do."""
 
 
 def assert_nothing_is_lost(made: Deployment, client: Client) -> None:
@@ -56,6 +61,25 @@ def test_failover(lab: Lab, tmp_path: Path, sentinel_kind: str, way: str, kinds:
             assert_nothing_is_lost(made, client)
         assert_equal(made)
         check_roles_are_kept(made)
+
+
+def test_sentinel_and_replicas_are_users(lab: Lab, tmp_path: Path) -> None:
+    """They log in as users that may do what they need and nothing else; the users outlive the rewritten files."""
+    of_nodes = (
+        f"user sentinel on >pw1 {SENTINEL_RIGHTS}\nuser repl on >pw2 +psync +replconf +ping\nmasteruser repl\n"
+        "masterauth pw2\n"
+    )
+    of_sentinels = "sentinel auth-user m sentinel\nsentinel auth-pass m pw1\n"
+    with deployment(lab, MIXED, "redis7", tmp_path, of_nodes, of_sentinels) as made:
+        old = made.master
+        print(made.fail_over("kill"))
+        assert made.master.port != old.port
+        for node in made.nodes.values():
+            assert node.call("ACL", "LOG") == []
+            wait_until("sentinels are there", lambda node=node: b"user=sentinel" in node.call("CLIENT", "LIST"))  # type: ignore[misc]
+        assert b"user=repl" in made.master.call("CLIENT", "LIST")
+        check_roles_are_kept(made)
+        assert made.master.call("ACL", "USERS") == [b"default", b"repl", b"sentinel"]
 
 
 def check_roles_are_kept(made: Deployment) -> None:
