@@ -64,6 +64,11 @@ class User:
         return any(selector.is_unlimited for selector in self.selectors)
 
     @property
+    def limits_keys(self) -> bool:
+        """Is there a selector for which keys must be looked at?"""
+        return any(not selector.all_keys for selector in self.selectors)
+
+    @property
     def flags(self) -> list[bytes]:
         """The words of ACL GETUSER's `flags`, in Redis's order."""
         words = [b"on" if self.is_on else b"off"]

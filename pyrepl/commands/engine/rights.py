@@ -36,10 +36,10 @@ IN_EXEC: Final = (
 IN_SCRIPT: Final = "ERR ACL failure in script: "
 
 
-def words_of(row: Command, argv: list[bytes]) -> Words:
+def words_of(row: Command, argv: list[bytes], *, with_keys: bool = True) -> Words:
     """A command as the selectors of a user look at it. One with a wrong number of words has no keys."""
     keys: list[tuple[int, int]] = []
-    if not row.keys.is_empty and row.why_not_arity(len(argv)) is None:
+    if with_keys and not row.keys.is_empty and row.why_not_arity(len(argv)) is None:
         for position, flags in keys_with_flags(row, argv, row.keys.positions(argv)):
             access = 0
             for flag in flags:
@@ -52,7 +52,7 @@ def words_of(row: Command, argv: list[bytes]) -> Words:
 
 def why_denied(user: User | None, row: Command, argv: list[bytes]) -> Denial | None:
     """What of a whole command is refused to a user; None if nothing is. Nothing is noted."""
-    return None if user is None else user.why_not(words_of(row, argv))
+    return None if user is None else user.why_not(words_of(row, argv, with_keys=user.limits_keys))
 
 
 def why_not_allowed(node: Node, client: Client, row: Command, argv: list[bytes]) -> str | None:

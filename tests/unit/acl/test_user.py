@@ -74,6 +74,11 @@ def test_one_selector_must_allow_all_of_a_command() -> None:
     ) == Denial(Refused.KEY, 2)
 
 
+def test_keys_matter_while_a_selector_limits_them() -> None:
+    assert not made(b"~*", b"(allkeys)").limits_keys
+    assert made(b"~*", b"(~a)").limits_keys and made().limits_keys
+
+
 def test_reach() -> None:
     assert made(b"+get", b"~a", b"(+get %R~*)").may_reach_any_key(get(b"a"), READ)
     assert not made(b"+get", b"~a", b"(%R~*)").may_reach_any_key(get(b"a"), READ)
