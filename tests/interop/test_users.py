@@ -88,6 +88,25 @@ def test_a_replica_is_a_user(lab: Lab, kinds: tuple[str, str]) -> None:
     replica.wait_link_up()
 
 
+def test_a_replica_that_may_not_acknowledge_is_cut_off(lab: Lab) -> None:
+    """The refusal of its REPLCONF ACK must not get into the stream: the link ends, and comes back with the right."""
+    master = lab.start("pyrepl")
+    master.call("ACL", "SETUSER", "repl", "on", ">pw", "+psync", "+replconf", "+ping")
+    replicas = [lab.start(kind, master, {"masteruser": "repl", "masterauth": "pw"}) for kind in ("pyrepl", "redis8")]
+    for replica in replicas:
+        replica.wait_link_up()
+    master.call("ACL", "SETUSER", "repl", "-replconf")
+    for replica in replicas:
+        wait_until("the link is down", lambda replica=replica: not replica.link_is_up())  # type: ignore[misc]
+    master.call("SET", "k", "v")
+    assert "Replica generated a reply to command 'replconf'" in master.log()
+    master.call("ACL", "SETUSER", "repl", "+replconf")
+    for replica in replicas:
+        replica.wait_link_up()
+        compare.settle(master, replica)
+    assert master.stat("sync_partial_ok") >= 2 and master.stat("sync_full") == 2
+
+
 def test_sessions_end_as_with_redis(lab: Lab) -> None:
     """What is left of connections when their users go, or lose their channels; each node is told the same."""
     seen = []
