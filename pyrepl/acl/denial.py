@@ -15,6 +15,8 @@ class Refused(Enum):
     KEY = ("key", 2)
     AUTH = ("auth", 3)
     CHANNEL = ("channel", 4)
+    TLS_CERT = ("tls-cert", 5)
+    """A certificate that names no user; no command is refused for it."""
 
     @property
     def word(self) -> str:

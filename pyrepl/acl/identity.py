@@ -26,6 +26,8 @@ class Proof(Enum):
     UNASKED = "unasked"
     """No password was asked for."""
     PASSWORD = "password"
+    CERTIFICATE = "certificate"
+    """It has proved by TLS to own a certificate that names its user."""
     OURS = "ours"
     """The node made it itself: the link to its master, a file of commands that it loads."""
 

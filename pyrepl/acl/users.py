@@ -79,6 +79,14 @@ class Users:
         user = self._by_name.get(name)
         return Identity(user, Proof.PASSWORD) if user is not None and user.is_password(password) else None
 
+    def certified(self, names: Iterable[bytes]) -> Identity | None:
+        """Who has a certificate that gives these names: the first one that is a user and on; None if there is none."""
+        for name in names:
+            user = self._by_name.get(name)
+            if user is not None and user.is_on:
+                return Identity(user, Proof.CERTIFICATE)
+        return None
+
     def set_default_password(self, password: bytes) -> None:
         """requirepass: this becomes the only password of the user `default`; empty: it needs none."""
         self.default.passwords = {hashed(password): None} if password else {}

@@ -20,7 +20,7 @@ _MEMORY: Final = "Python looks after memory"
 _SYSTEM: Final = "pyrepl leaves that to the system"
 _MODULES: Final = "pyrepl loads no modules"
 _SCRIPTS: Final = "scripts are what those of Redis 7 are"
-_TLS: Final = "pyrepl does not speak TLS yet"
+_SESSIONS: Final = "OpenSSL's cache of sessions stays as it is: 20480 of them"
 
 _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     (
@@ -59,11 +59,8 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
         "enable-module-command",
     ),
     (
-        _TLS,
-        "max-new-tls-connections-per-cycle tls-auth-clients tls-ca-cert-dir tls-ca-cert-file tls-cert-file"
-        " tls-ciphers tls-ciphersuites tls-client-cert-file tls-client-key-file tls-client-key-file-pass tls-cluster"
-        " tls-dh-params-file tls-key-file tls-key-file-pass tls-port tls-prefer-server-ciphers tls-protocols"
-        " tls-replication tls-session-cache-size tls-session-cache-timeout tls-session-caching",
+        _SESSIONS,
+        "tls-session-cache-size tls-session-cache-timeout",
     ),
     (
         "files are written and removed in pyrepl's own way",
@@ -92,8 +89,6 @@ ACCEPTED: Final[dict[str, str]] = {name: why for why, names in _BY_REASON for na
 REFUSED: Final[dict[str, str]] = {
     "daemonize": "pyrepl stays in the foreground; remove the line, and run it under systemd (conf/pyrepl.service) or"
     " with & behind the command",
-    "tls-port": "pyrepl does not speak TLS yet; remove the line, or put a TLS proxy in front of the port",
-    "tls-replication": "pyrepl does not speak TLS yet; remove the line, or reach the master through a TLS proxy",
     "cluster-enabled": "pyrepl is no cluster; remove the line, and let Sentinel or FAILOVER move the master's role",
     "loadmodule": "pyrepl has no modules; remove the line",
     "maxmemory-clients": "pyrepl has no common limit on the memory of clients yet; remove the line and set"
@@ -131,7 +126,6 @@ DEFAULTS: Final[dict[str, str]] = {
     "jemalloc-bg-thread": "yes",
     "locale-collate": "",
     "max-new-connections-per-cycle": "10",
-    "max-new-tls-connections-per-cycle": "1",
     "maxmemory-clients": "0",
     "maxmemory-eviction-tenacity": "10",
     "oom-score-adj": "no",
@@ -143,25 +137,8 @@ DEFAULTS: Final[dict[str, str]] = {
     "server-cpulist": "",
     "server_cpulist": "",
     "set-proc-title": "yes",
-    "tls-auth-clients": "yes",
-    "tls-ca-cert-dir": "",
-    "tls-ca-cert-file": "",
-    "tls-cert-file": "",
-    "tls-ciphers": "",
-    "tls-ciphersuites": "",
-    "tls-client-cert-file": "",
-    "tls-client-key-file": "",
-    "tls-client-key-file-pass": "",
-    "tls-dh-params-file": "",
-    "tls-key-file": "",
-    "tls-key-file-pass": "",
-    "tls-port": "0",
-    "tls-prefer-server-ciphers": "no",
-    "tls-protocols": "",
-    "tls-replication": "no",
     "tls-session-cache-size": "20480",
     "tls-session-cache-timeout": "300",
-    "tls-session-caching": "yes",
     "vset-force-single-threaded-execution": "no",
 }
 """Name of ACCEPTED or REFUSED -> what CONFIG GET shows while it was not given: the default of Redis 8.2.3."""

@@ -36,6 +36,7 @@ from pyrepl.config.kinds import (
 )
 from pyrepl.config.process import Process
 from pyrepl.config.security import Security
+from pyrepl.config.tls import Tls
 from pyrepl.config.watching import Watching
 
 KB: Final = 1024
@@ -515,13 +516,13 @@ class Encodings:
     )
 
 
-class Directives(Network, Security, General, Watching, Process, Snapshots, Replication, Streams, Encodings):
+class Directives(Network, Tls, Security, General, Watching, Process, Snapshots, Replication, Streams, Encodings):
     """All rows, as attributes."""
 
 
 GROUPS: Final[tuple[tuple[str, tuple[Directive[Any], ...]], ...]] = tuple(
     (group.__doc__ or "", tuple(row for row in vars(group).values() if isinstance(row, Directive)))
-    for group in (Network, Security, General, Watching, Process, Snapshots, Replication, Streams, Encodings)
+    for group in (Network, Tls, Security, General, Watching, Process, Snapshots, Replication, Streams, Encodings)
 )
 """(title, rows) in the order of this file."""
 

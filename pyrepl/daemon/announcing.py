@@ -48,7 +48,7 @@ class Announcer:
     def listening(self) -> None:
         """The ports are open. Raises ConfigError when the event log cannot be opened."""
         self._event_log.open()
-        self._teller.listening(self._node.process.tcp_port)
+        self._teller.listening(self._node.process.any_port)
 
     def initialized(self) -> None:
         """Everything is set up, and nothing loaded yet."""

@@ -1,4 +1,4 @@
-"""Makes all parts of a node, each with the parts that it uses, and subscribes parts to the signals of others.
+"""Makes all parts of a node, each with the parts that it uses.
 
 `loop` makes the App, and runs it by `life`, which has the steps of a node's life. `service` says what a part does at
 each step. App itself does nothing else.
@@ -39,6 +39,7 @@ from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.feeding.deeds import FeedingDeeds
 from pyrepl.daemon.feeding.repl_pauses import ReplPauses
 from pyrepl.daemon.feeding.replicas import Replicas
+from pyrepl.daemon.following.master_link import MasterLink
 from pyrepl.daemon.gauges import ProcessUse, Rates
 from pyrepl.daemon.life import Life
 from pyrepl.daemon.log_sink import Log
@@ -57,8 +58,12 @@ from pyrepl.daemon.roles import Roles
 from pyrepl.daemon.service import Services
 from pyrepl.daemon.settings_in_force import SettingsInForce
 from pyrepl.daemon.signals import Signals
+from pyrepl.daemon.subscriptions import subscribe
 from pyrepl.daemon.supervision import Supervision
+from pyrepl.daemon.wires.connecting import ReachMaster
+from pyrepl.daemon.wires.handshakes import Handshakes
 from pyrepl.daemon.wires.migrating import MigrateTarget
+from pyrepl.daemon.wires.tls import Tls
 from pyrepl.node.node import Node
 from pyrepl.node.replication import Replication
 from pyrepl.replication.roster import RosterOptions
@@ -84,7 +89,8 @@ class App:
         self.log = log = Log(clock, lambda: "S" if replication.role.is_replica else "M")
         self.event_log = event_log = EventLog(node, clock, log)
         self.faults = faults = Faults(log, event_log)
-        # Commands and the clients that give them.
+        tls = Tls(settings, log)
+        handshakes = Handshakes(node, tls, clock, log)
         self.performer = Performer()
         table = renamed_table(settings, FAMILIES)
         self.dispatcher = dispatcher = Dispatcher(node, table, randomness, self.performer.perform, clock.precise)
@@ -96,20 +102,31 @@ class App:
         user_file = UserFile(node, clients, log)
         pauses = ReplPauses(log)
         self.replicas = replicas = Replicas(node, clients, saver, pauses, signals, clock, randomness, log, event_log)
+        reach = ReachMaster(settings, tls)
         self.roles = roles = Roles(
-            node, clients, replicas, pauses, dispatcher, files, signals, faults, clock, randomness, log, event_log
+            node,
+            clients,
+            replicas,
+            pauses,
+            lambda link, by, owner: MasterLink(link, by, owner, node, dispatcher, files, clock, reach, log, event_log),
+            signals,
+            faults,
+            clock,
+            randomness,
+            log,
+            event_log,
         )
         self.failovers = failovers = Failovers(node, clients, replicas, roles, clock, log, event_log)
         self.aof = aof = AofKeeper(node, dispatcher, clients, saver, files, signals, faults, clock, log)
-        self.streams = streams = self._stream_server() if settings.stream_port else None
-        # Parts that work from time to time.
+        self.streams = streams = self._stream_server(handshakes) if settings.stream_port else None
         supervision = Supervision(node, os.environ)
-        process.supervised = supervision.kind
         use = ProcessUse(node, clock)
-        ports = Ports(node, clients, () if streams is None else (streams,), log)
+        ports = Ports(node, clients, handshakes, () if streams is None else (streams,), log)
         self.sampler = EventSampler(node, replicas.story, event_log, clock)
         self.services = Services(
+            tls,
             ports,
+            handshakes,
             user_file,
             NodeSettings(node, options, replicas.story, log),
             log,
@@ -133,7 +150,7 @@ class App:
         self.cron = Cron(node, self.services, faults, clock)
         settings_in_force = SettingsInForce(node, self.services, config_file, log, event_log)
         self.ending = Ending(node, clients, replicas, roles, saver, log)
-        node.target = MigrateTarget()
+        node.target = MigrateTarget(tls)
         node.scripts.outside = BusyScripts(node, clients, ports, self.turns, self.ending, self.clock, log)
         self.life = Life(
             node,
@@ -162,34 +179,20 @@ class App:
             settings_in_force.deeds,
             self.ending.deeds,
         )
-        self._subscribe()
+        subscribe(signals, clients, replicas, roles, failovers, aof, streams)
 
-    def _stream_server(self) -> StreamServer:
+    def _stream_server(self, handshakes: Handshakes) -> StreamServer:
         """The stream port. Its modules are imported only on nodes that have one."""
         from pyrepl.daemon.changes.server import StreamServer
 
         return StreamServer(
-            self.node, self.dispatcher, self.clients, self.turns, self.event_log, self.faults, self.clock, self.log
+            self.node,
+            self.dispatcher,
+            self.clients,
+            self.turns,
+            self.event_log,
+            self.faults,
+            handshakes,
+            self.clock,
+            self.log,
         )
-
-    def _subscribe(self) -> None:
-        """Subscribe the parts to signals; of each signal they hear in the order that stands here."""
-        signals = self.signals
-        self.clients.lost.subscribe(self.replicas.lost)
-        signals.deliveries.subscribe(self.clients.deliver)
-        signals.stream_grew.subscribe(self.replicas.plan_pump, self.aof.tail.plan)
-        signals.stream_ends.subscribe(self.aof.stream_ends)
-        signals.stream_begins.subscribe(self.aof.stream_begins)
-        signals.before_replies.subscribe(self.aof.tail.flush)
-        signals.before_feed.subscribe(self.aof.tail.flush)
-        # A failover may end what clients wait for, so they are told before it hears of an ACK.
-        signals.acked.subscribe(self.clients.waits.acked, self.failovers.acked)
-        signals.fsynced.subscribe(self.clients.waits.fsynced)
-        signals.role_changes.subscribe(self.clients.waits.role_changed)
-        signals.take_over.subscribe(self.roles.take_over)
-        signals.handed_over.subscribe(self.failovers.handed_over)
-        signals.other_child.subscribe(self.replicas.other_child)
-        if self.streams is not None:
-            signals.stream_grew.subscribe(self.streams.plan)
-            signals.stream_ends.subscribe(self.streams.stream_ends)
-            signals.stream_begins.subscribe(self.streams.stream_begins)

@@ -12,12 +12,10 @@ from collections.abc import Callable, Collection
 from typing import Final, final
 
 from pyrepl.acl.identity import OURS
-from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.config.kinds import MasterAddress
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.clients.clients import Clients
 from pyrepl.daemon.clock import Clock
-from pyrepl.daemon.disk.files import Files
 from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.feeding.repl_pauses import ReplPauses
 from pyrepl.daemon.feeding.replicas import Replicas
@@ -28,7 +26,7 @@ from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.service import Service
 from pyrepl.daemon.signals import Signals
 from pyrepl.node.client import Client
-from pyrepl.node.node import Node
+from pyrepl.node.node import Node, Process
 from pyrepl.observability.client_line import client_line
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.telling.role_changes import RoleTeller
@@ -61,8 +59,7 @@ class Roles(LinkOwner, Service):
         clients: Clients,
         replicas: Replicas,
         pauses: ReplPauses,
-        dispatcher: Dispatcher,
-        files: Files,
+        shell_for: Callable[[Link, Client, LinkOwner], MasterLink],
         signals: Signals,
         faults: Faults,
         clock: Clock,
@@ -70,13 +67,12 @@ class Roles(LinkOwner, Service):
         log: Log,
         tell: Callable[[Record], None],
     ) -> None:
-        """`tell` takes the records of the event log."""
+        """`shell_for` makes the shell of a link to a master; `tell` takes the records of the event log."""
         self._node = node
         self._clients = clients
         self._replicas = replicas
         self.pauses = pauses
-        self._dispatcher = dispatcher
-        self._files = files
+        self._shell_for = shell_for
         self._signals = signals
         self._faults = faults
         self._clock = clock
@@ -139,7 +135,7 @@ class Roles(LinkOwner, Service):
         client.become_master_link()
         client.db_index = stream_db
         link = Link(host, port, self._options, position, self._randomness.fraction, node.replication.buffer_use)
-        shell = MasterLink(link, client, self, node, self._dispatcher, self._files, self._clock, self._log, self._tell)
+        shell = self._shell_for(link, client, self)
         self._shell = shell
         node.replication.link, node.replication.link_client = link, client
         self._teller.follows(before, cause, f"{host}:{port}")
@@ -216,7 +212,7 @@ class Roles(LinkOwner, Service):
         """Bring the options of the link up to date."""
         settings = self._node.settings
         set_by_name(self._options, settings, LINK)
-        self._options.introduction = introduction(settings, self._node.process.tcp_port)
+        self._options.introduction = introduction(settings, self._node.process)
         aof = self._node.persistence.aof
         self._options.fsynced_cut = (lambda: aof.synced_cut) if settings.appendonly else None
         self._options.dialects = dialects_of(settings)
@@ -279,10 +275,12 @@ class Roles(LinkOwner, Service):
         return client_line(client, self._clock.now()).decode("utf-8", "backslashreplace")
 
 
-def introduction(settings: Settings, tcp_port: int) -> Introduction:
-    """What we tell a master about ourselves in the handshake."""
+def introduction(settings: Settings, process: Process) -> Introduction:
+    """What we tell a master about ourselves in the handshake: with tls-replication the port that speaks TLS, as others
+    reach us by it (Redis)."""
+    own_port = (settings.tls_replication and process.tls_port) or process.any_port
     told = Introduction(
-        listening_port=settings.replica_announce_port or tcp_port,
+        listening_port=settings.replica_announce_port or own_port,
         version=VALKEY_VERSION,
         rdb_version=newest(Vendor.REDIS).number,
     )

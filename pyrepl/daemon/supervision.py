@@ -41,11 +41,7 @@ class Supervision(Service):
         self.missing = mode == "systemd" and self._address is None
         """Is `supervised` systemd, but there is no socket? Then systemd did not start us, or the unit lacks
         Type=notify."""
-
-    @property
-    def kind(self) -> str:
-        """What INFO shows as process_supervised."""
-        return "no" if self._address is None else "systemd"
+        node.process.supervised = "no" if self._address is None else "systemd"
 
     def ready(self) -> None:
         """The data is loaded and clients are served: units that wait for us may start."""

@@ -52,6 +52,8 @@ class Process:
         self.now = started_at
         """Monotonic seconds of the present batch; the daemon keeps it up to date."""
         self.tcp_port = 0
+        self.tls_port = 0
+        """Ports for clients that are open; 0 for none."""
         self.config_file = ""
         self.executable = ""
         self.argv: list[str] = []
@@ -72,6 +74,11 @@ class Process:
         self.python = ""
         self.supervised = "no"
         """The supervisor: `systemd`, or `no`."""
+
+    @property
+    def any_port(self) -> int:
+        """The port that the node is known by: the plain one, or tls-port if there is no other (Redis)."""
+        return self.tcp_port or self.tls_port
 
 
 @final

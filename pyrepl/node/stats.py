@@ -77,6 +77,7 @@ class Stats:
         self.total_error_replies = 0
         self.total_connections_received = 0
         self.rejected_connections = 0
+        self.tls_handshakes_failed = 0
         self.total_commands_processed = 0
         self.total_net_input_bytes = 0
         self.total_net_output_bytes = 0

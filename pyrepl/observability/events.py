@@ -65,8 +65,9 @@ class ListeningFailed(Event):
     """At the start; the error that ends the process says why."""
 
     port: int
+    listener: str
     LEVEL: ClassVar[Level] = Level.WARNING
-    TEXT: ClassVar[str] = "Failed listening on port {port} (tcp), aborting."
+    TEXT: ClassVar[str] = "Failed listening on port {port} ({listener}), aborting."
 
 
 @final
@@ -333,6 +334,38 @@ class ClientIdle(Event):
     client: str
     LEVEL: ClassVar[Level] = Level.VERBOSE
     TEXT: ClassVar[str] = "Closing idle client {client}"
+
+
+@final
+class TlsHandshakeFailed(Event):
+    """Not more than one a second; `others` tells of those that have no line."""
+
+    addr: str
+    why: str
+    others: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "TLS handshake with {addr} failed: {why}{others}"
+
+
+@final
+class TlsOnPlainPort(Event):
+    addr: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Client {addr} speaks TLS to a port without TLS, so it was closed: let it connect to tls-port, or without TLS."
+    )
+
+
+@final
+class TlsFilesRenewed(Event):
+    TEXT: ClassVar[str] = "The files of TLS have changed. New connections use them; those that exist go on."
+
+
+@final
+class TlsFilesUnusable(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "The files of TLS have changed and cannot be used, so the former ones stay in use: {error}"
 
 
 @final

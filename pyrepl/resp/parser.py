@@ -35,6 +35,11 @@ UNLIMITED: Final = 2**63 - 1
 STREAM_BULK_BYTES: Final = 4 * 1024 * 1024 * 1024
 """The largest argument believed in a replication stream: a broken length must not swallow the stream for ever."""
 
+NO_TLS_HERE: Final = b"this port does not speak TLS; connect to tls-port, or without TLS"
+"""What is wrong with a handshake of TLS, which a client would otherwise wait for without end."""
+
+_CLIENT_HELLO: Final = b"\x16\x03"
+"""How TLS begins: the type of a record, and the first number of its version."""
 _CRLF: Final = b"\r\n"
 _STAR: Final = 0x2A
 _DOLLAR: Final = 0x24
@@ -487,6 +492,8 @@ class Parser:
         """Read a line of words; blank lines mean nothing."""
         if not self._inline_allowed and data[pos] != _CR and data[pos] != _LF:
             return self._fail(b"expected '*', got '%c'" % data[pos], pos), _STOPPED
+        if data.startswith(_CLIENT_HELLO, pos):
+            return self._fail(NO_TLS_HERE, pos), _STOPPED
         line_end = data.find(b"\n", pos, pos + self.max_inline_bytes + 1)
         if line_end < 0:
             if len(data) - pos > self.max_inline_bytes:

@@ -49,6 +49,7 @@ FILES_AND_PIPES: Final = frozenset(
         "pyrepl/daemon/disk/snapshot.py",
         "pyrepl/daemon/disk/snapshot_sinks.py",
         "pyrepl/daemon/eventlog/file.py",
+        "pyrepl/daemon/feeding/relay.py",
         "pyrepl/daemon/log_sink.py",
     }
 )

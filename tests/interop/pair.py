@@ -32,6 +32,8 @@ class Pair(NamedTuple):
     diskless: bool
     dialect: str = channels.ONE
     """That of the two connections, see channels.py."""
+    tls: bool = False
+    """Are they encrypted, with a certificate on both sides?"""
 
     @property
     def field_ttl(self) -> bool:
@@ -54,7 +56,8 @@ class Pair(NamedTuple):
         return next((kind for kind in (self.master, self.replica) if kind != kinds.OURS), "redis8")
 
     def __str__(self) -> str:
-        return f"{self.master}-{self.replica}-{self.dialect or ('diskless' if self.diskless else 'disk')}"
+        way = self.dialect or ("diskless" if self.diskless else "disk")
+        return f"{self.master}-{self.replica}-{way}" + "-tls" * self.tls
 
 
 def run(lab: Lab, pair: Pair, scale: int, dumps: Path) -> None:
@@ -82,6 +85,7 @@ def start_master(lab: Lab, pair: Pair, scale: int, dumps: Path) -> Node:
         **BACKLOG,
         **channels.directives(pair.master, pair.dialect),
         "repl-diskless-sync": "yes" if pair.diskless else "no",
+        **(lab.authority.directives() if pair.tls else {}),
     }
     traits = {"field_ttl": pair.field_ttl, "exact_scores": pair.exact_scores}
     if pair.master == "pyrepl":
@@ -97,8 +101,10 @@ def start_master(lab: Lab, pair: Pair, scale: int, dumps: Path) -> Node:
 def start_replica(lab: Lab, pair: Pair, master: Node) -> Node:
     """A replica of that master, which loads as it arrives if the snapshot travels without a file."""
     load = "on-empty-db" if pair.diskless else "disabled"
-    wanted = channels.directives(pair.replica, pair.dialect)
-    return lab.start(pair.replica, master, directives={**BACKLOG, **wanted, "repl-diskless-load": load})
+    wanted = {**BACKLOG, **channels.directives(pair.replica, pair.dialect), "repl-diskless-load": load}
+    if not pair.tls:
+        return lab.start(pair.replica, master, directives=wanted)
+    return lab.start(pair.replica, master.tls_port, directives={**wanted, **lab.authority.directives()})
 
 
 @contextmanager

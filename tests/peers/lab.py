@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from tests.peers import finder
+from tests.peers.certificates import Authority
 from tests.peers.ports import HOST, free_port
 from tests.peers.wire import ErrorReply, Reply, Wire, Word
 
@@ -69,7 +70,14 @@ class Node:
     log_path: Path
     process: subprocess.Popen[bytes]
     password: str = ""
+    tls_port: int = 0
+    """The port with TLS that its directives name; 0 for none."""
     _wire: Wire | None = field(default=None, repr=False)
+
+    @property
+    def link_port(self) -> int:
+        """Where replicas and Sentinel come in: by TLS, if it has a port for it."""
+        return self.tls_port or self.port
 
     def connect(self, timeout_s: float = 60.0) -> Wire:
         """A new connection, authenticated when the node has a password."""
@@ -217,6 +225,14 @@ class Lab:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.nodes: list[Node] = []
+        self._authority: Authority | None = None
+
+    @property
+    def authority(self) -> Authority:
+        """The CA that the nodes of this test share, where they speak TLS."""
+        if self._authority is None:
+            self._authority = Authority(self.folder / "tls")
+        return self._authority
 
     def __enter__(self) -> Self:
         return self
@@ -279,7 +295,8 @@ class Lab:
                 start_new_session=True,
                 preexec_fn=die_with_parent,
             )
-        node = Node(kind, name, port, folder, log_path, process, settings.get("requirepass", ""))
+        tls_port = int(settings.get("tls-port", 0))
+        node = Node(kind, name, port, folder, log_path, process, settings.get("requirepass", ""), tls_port)
         self.nodes.append(node)
         return node
 

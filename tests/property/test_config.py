@@ -37,6 +37,7 @@ from pyrepl.config.parser import read_argv, read_file
 from pyrepl.config.process_kinds import ShutdownOptions
 from pyrepl.config.render import rewrite
 from pyrepl.config.settings import Settings
+from pyrepl.config.tls_kinds import TLS_VERSIONS, CertificateField, TlsProtocols
 from pyrepl.config.user_kinds import UserLines
 from pyrepl.errors import ConfigError
 
@@ -54,6 +55,10 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
             return st.booleans()
         case Integer() | Memory():
             return st.integers(kind.low, kind.high)
+        case CertificateField():
+            return st.sampled_from(["off", "CN", "URI"])
+        case TlsProtocols():
+            return st.sets(st.sampled_from(TLS_VERSIONS)).map(lambda some: tuple(v for v in TLS_VERSIONS if v in some))
         case OctalMode():
             return st.integers(0, 0o777)
         case Text(path=False):

@@ -86,6 +86,12 @@ def note_failed_login(node: Node, client: Client, user: bytes, name: bytes) -> N
     node.acl_log.add(Refused.AUTH, context, name, user, line, node.keyspace.now_ms)
 
 
+def note_unknown_certificate(node: Node, client: Client, name: bytes) -> None:
+    """A client has connected with a certificate that names a user we do not have, or one that is off."""
+    line = client_line(client, node.process.now)
+    node.acl_log.add(Refused.TLS_CERT, Context.TOPLEVEL, b"", name, line, node.keyspace.now_ms)
+
+
 def _noted(node: Node, client: Client, row: Command, argv: list[bytes], context: Context) -> Denial | None:
     """What is refused, noted in the log."""
     denial = why_denied(client.identity.user, row, argv)

@@ -27,7 +27,7 @@ from pyrepl.daemon.changes.facts import StreamFacts
 from pyrepl.daemon.changes.hub import StreamHub
 from pyrepl.daemon.clients.client_conn import names_of
 from pyrepl.daemon.clients.clients import Clients
-from pyrepl.daemon.clients.listener import Listener
+from pyrepl.daemon.clients.listener import Listener, hand_on_plain
 from pyrepl.daemon.clients.turns import Turns
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.event_log import EventLog
@@ -35,6 +35,7 @@ from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.options_by_name import SUBSCRIPTION, set_by_name
 from pyrepl.daemon.service import Service
+from pyrepl.daemon.wires.handshakes import Handshakes
 from pyrepl.daemon.wires.wire import Wire
 from pyrepl.errors import CommandError, ConfigError
 from pyrepl.node.node import Node
@@ -62,6 +63,7 @@ class StreamServer(Service):
         turns: Turns,
         event_log: EventLog,
         faults: Faults,
+        handshakes: Handshakes,
         clock: Clock,
         tell: Log,
     ) -> None:
@@ -75,7 +77,8 @@ class StreamServer(Service):
         self._replication = node.replication
         self._backlog = node.replication.backlog
         self._history = node.replication.history
-        self._listener = Listener(node.settings.socket_mark_id)
+        hand_on = handshakes.begin_one if node.settings.tls_stream else hand_on_plain
+        self._listener = Listener(node.settings.socket_mark_id, hand_on)
         self._poller = clients.poller
         self._options = SubscriptionOptions()
         self._next_id = 1

@@ -11,6 +11,7 @@ from typing import Final, final
 
 from pyrepl.acl.identity import Identity, turns_away
 from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.commands.engine.rights import note_unknown_certificate
 from pyrepl.commands.session.transactions import unwatch
 from pyrepl.daemon.clients.client_conn import ClientConn, names_of
 from pyrepl.daemon.clients.polled_socket import PolledSocket
@@ -27,7 +28,7 @@ from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
 from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
 from pyrepl.resp.encoder import encode_reply
-from pyrepl.resp.parser import Parser
+from pyrepl.resp.parser import NO_TLS_HERE, Parser
 from pyrepl.resp.reply import NO_REPLY, Reply
 
 MAX_CLIENTS_TEXT: Final = b"-ERR max number of clients reached\r\n"
@@ -59,6 +60,7 @@ class Clients:
         self._clock = clock
         self._log = log
         self._next_id = 1
+        self._tell_of_tls_at = 0.0
         self.poller = Poller(turns)
         self.waits = Waits(node, self.conns, turns, clock)
 
@@ -82,6 +84,7 @@ class Clients:
         addr, laddr = names_of(transport.wire, settings.unixsocket)
         refusal = self._why_not_admitted(addr)
         client = self.new_client(addr, laddr, node.users.newcomer())
+        self._recognize(client, transport.wire)
         conn.enter(transport, client, self._new_parser(client))
         self.conns[client.id] = conn
         if refusal is not None:
@@ -92,6 +95,18 @@ class Clients:
         client.fd = transport.fd
         if settings.tcp_keepalive:
             transport.wire.keep_alive(settings.tcp_keepalive)
+
+    def _recognize(self, client: Client, wire: Wire) -> None:
+        """tls-auth-clients-user: a client is the user that its certificate names, without a password (Valkey 9)."""
+        field = self.node.settings.tls_auth_clients_user
+        names = wire.certified(field) if field != "off" else []
+        if not names:
+            return
+        identity = self.node.users.certified(names)
+        if identity is None:
+            note_unknown_certificate(self.node, client, names[0])
+        else:
+            client.identify(identity)
 
     def close(self) -> None:
         """Cut all connections that are left: for the end of the node."""
@@ -173,7 +188,18 @@ class Clients:
         """Count and log a broken request; the connection answers it and ends by itself."""
         self.node.stats.count_error("ERR")
         text = error.decode("utf-8", "replace").removeprefix("ERR ").removeprefix("Protocol error: ")
-        self._log(events.ClientProtocolError(self.line_of(conn), text))
+        if text == NO_TLS_HERE.decode():
+            self._tell_of_tls(conn.client.addr)
+        else:
+            self._log(events.ClientProtocolError(self.line_of(conn), text))
+
+    def _tell_of_tls(self, addr: str) -> None:
+        """A client has begun TLS on a port without it. One line a second at most, which a client could fill the log
+        with otherwise."""
+        now = self._clock.now()
+        if now >= self._tell_of_tls_at:
+            self._tell_of_tls_at = now + 1.0
+            self._log(events.TlsOnPlainPort(addr))
 
     def close_idle(self) -> None:
         """Cut the clients that have been silent for longer than `timeout` (0: never). Replicas, subscribers, monitors

@@ -1,7 +1,7 @@
 """Listening sockets: TCP on each address of `bind`, or a unix socket.
 
-Each connection that comes in becomes a wire, which is handed to the callback of `accept_with`. `ports` and the server
-of change streams own listeners.
+Each connection that comes in becomes a wire, which is handed to the callback of `accept_with`; with TLS after its
+handshake. `ports` and the server of change streams own listeners.
 """
 
 from __future__ import annotations
@@ -27,6 +27,14 @@ _ACCEPTED_AT_ONCE: Final = 1000
 """Connections accepted in one turn of the loop, as in Redis (MAX_ACCEPTS_PER_CALL)."""
 
 
+OnWire = Callable[[Wire], None]
+
+
+def hand_on_plain(sock: socket.socket, on_wire: OnWire) -> None:
+    """Make a plain wire of a connection that came in, at once."""
+    on_wire(PlainWire(sock))
+
+
 @final
 class Listener:
     """Some listening sockets, with one callback for all of them.
@@ -34,10 +42,12 @@ class Listener:
     Invariant: `_sockets` are bound and listening from `bind_tcp` or `bind_unix` on until `close`.
     """
 
-    def __init__(self, mark: int = 0) -> None:
-        """`mark` is that of the TCP packets (SO_MARK), which accepted connections take over; 0 sets none."""
+    def __init__(self, mark: int = 0, hand_on: Callable[[socket.socket, OnWire], None] = hand_on_plain) -> None:
+        """`mark` is that of the TCP packets (SO_MARK), which accepted connections take over; 0 sets none. `hand_on`
+        makes the wire of each connection that came in, and gives it to the callback."""
         self._mark = mark
-        self._on_wire: Callable[[Wire], None] | None = None
+        self._hand_on = hand_on
+        self._on_wire: OnWire | None = None
         self._sockets: list[socket.socket] = []
         self._unix_path: str = ""
 
@@ -103,7 +113,7 @@ class Listener:
         self._sockets.append(listening)
         self._unix_path = path
 
-    def accept_with(self, on_wire: Callable[[Wire], None]) -> None:
+    def accept_with(self, on_wire: OnWire) -> None:
         """Begin to accept connections. The callback owns each wire that it is given, and closes it."""
         self._on_wire = on_wire
         for listening in self._sockets:
@@ -134,7 +144,7 @@ class Listener:
                 loop.remove_reader(listening.fileno())
                 loop.call_later(_NO_ROOM_PAUSE_S, self._watch, listening)
                 return
-            self._on_wire(PlainWire(sock))
+            self._hand_on(sock, self._on_wire)
 
     def close(self) -> None:
         """Accept no more connections, and remove the unix socket's file. Connections that were accepted stay."""

@@ -81,7 +81,7 @@ class EventLog(Service):
         if self._writer is not None:
             self._writer.limit(settings.event_log_max_bytes, settings.event_log_keep)
         host = settings.replica_announce_ip or socket.gethostname()
-        port = settings.replica_announce_port or self._node.process.tcp_port
+        port = settings.replica_announce_port or self._node.process.any_port
         self._name = settings.event_log_node or f"{host}:{port}"
 
     def __call__(self, record: Record) -> None:

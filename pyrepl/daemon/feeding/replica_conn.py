@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, final
 
+from pyrepl.daemon.feeding.relay import Relay
 from pyrepl.replication.backlog import Backlog
 from pyrepl.replication.session import Session
 
@@ -49,7 +50,8 @@ class ReplicaOwner(Protocol):
 class ReplicaConn:
     """The outgoing side of one replica.
 
-    Invariant: `_file` is open exactly while a snapshot file is on its way.
+    Invariants: `_file` is open exactly while a snapshot file is on its way, and `_relay` while a child writes the
+    snapshot for a wire that it cannot write to.
     """
 
     def __init__(
@@ -70,14 +72,30 @@ class ReplicaConn:
         self._owner = owner
         self._file: BinaryIO | None = None
         self._file_since = 0.0
+        self._relay: Relay | None = None
         self._max_bytes_per_s = 0
         self._streamed_at = now()
         self._now = now
 
-    @property
-    def fd(self) -> int:
-        """The descriptor of the replica's wire, to which a snapshot child writes the snapshot as plain bytes."""
-        return self.conn.transport.wire.fd
+    def open_for_child(self) -> int:
+        """The descriptor to which a snapshot child can write the snapshot as plain bytes: that of the wire, or with TLS
+        of a pipe that leads to it. Raises OSError. `child_began` or `child_ended` has to follow."""
+        wire = self.conn.transport.wire
+        if wire.is_plain:
+            return wire.fd
+        self._relay = Relay(self.conn.transport)
+        return self._relay.child_fd
+
+    def child_began(self) -> None:
+        """The child has its copy of the descriptor."""
+        if self._relay is not None:
+            self._relay.begin()
+
+    def child_ended(self) -> None:
+        """The child has ended, or could not begin: it writes nothing more."""
+        if self._relay is not None:
+            self._relay.finish()
+            self._relay = None
 
     @property
     def is_flushed(self) -> bool:
@@ -100,6 +118,8 @@ class ReplicaConn:
 
     def drained(self) -> None:
         """The transport takes more bytes: called by `client_conn`."""
+        if self._relay is not None:
+            self._relay.go_on()
         self._owner.drained()
 
     def refuse_to_answer(self, argv: list[bytes]) -> None:
@@ -130,11 +150,17 @@ class ReplicaConn:
         """Has the kernel taken the last byte of the file? Then this closes the file: True is returned once."""
         if self._file is None or self.sent_bytes < self.file_bytes:
             return False
-        self.close_file()
+        self._close_file()
         return True
 
-    def close_file(self) -> None:
-        """Stop sending the snapshot file, if one is on its way."""
+    def stop_snapshot(self) -> None:
+        """Stop sending the snapshot file, or what a child writes to our pipe, if one is on its way."""
+        self._close_file()
+        if self._relay is not None:
+            self._relay.close()
+            self._relay = None
+
+    def _close_file(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -145,7 +171,7 @@ class ReplicaConn:
         At once, the socket is shut down too: a snapshot child may hold a copy of the descriptor, and then closing ours
         alone would not end the connection.
         """
-        self.close_file()
+        self.stop_snapshot()
         if flush:
             self.conn.close()
             return

@@ -185,7 +185,7 @@ class Replicas(ReplicaOwner, Service):
         conn.replica = None
         if replica is None:
             return
-        replica.close_file()
+        replica.stop_snapshot()
         session, now = replica.session, self._clock.now()
         # A session that we ended is closed by now.
         by_us = session.end_reason is not None
@@ -349,11 +349,16 @@ class Replicas(ReplicaOwner, Service):
     def _fork(self, kind: machine.SnapshotTarget, sessions: list[Session]) -> None:
         disk = kind is machine.SnapshotTarget.DISK
         self.story.snapshot_starts(kind, sessions)
-        target: Target = ToFile(self._saver.dump_path) if disk else self._sockets(sessions)
+        try:
+            doors = {} if disk else {self._replicas[session.id].open_for_child(): session for session in sessions}
+        except OSError:
+            self._cannot_fork(sessions)
+            return
+        target: Target = ToFile(self._saver.dump_path) if disk else self._sockets(doors)
         compressed = disk or not all(Capability.NO_COMPRESSION in session.told.capabilities for session in sessions)
         version = version_for(self._node, sessions, self._log)
         job = self._saver.job(version, compressed=compressed, excluded=sessions[0].told.excluded)
-        ids = {self._replicas[session.id].fd: session.id for session in sessions}
+        ids = {fd: session.id for fd, session in doors.items()}
 
         def ended(outcome: Outcome) -> None:
             self._snapshot_ended(outcome, ids)
@@ -362,17 +367,23 @@ class Replicas(ReplicaOwner, Service):
             self._socket_lost(ids[fd], why)
 
         if not self._saver.start(target, job, ended, for_replicas=True, on_lost=lost):
-            self._roster.snapshot_ended(False, self._clock.now(), detail="fork")
-            self._plan_pump_now()
+            self._cannot_fork(sessions)
             return
-        for session in sessions if not disk else ():
+        for session in doors.values():
+            self._replicas[session.id].child_began()
             self.story.delivery_started(session, self._saver.number, self._backlog.end, self._clock.now())
         self._pauses.reached(ReplPausePoint.AFTER_FORK)
 
-    def _sockets(self, sessions: list[Session]) -> ToReplicas:
-        """The target of a snapshot that goes to the sockets of these sessions. Before the snapshot each socket gets
-        what its session has to say (`+FULLRESYNC ...`)."""
-        heads = {self._replicas[session.id].fd: b"".join(session.data_to_send()) for session in sessions}
+    def _cannot_fork(self, sessions: list[Session]) -> None:
+        for session in sessions:
+            self._replicas[session.id].stop_snapshot()
+        self._roster.snapshot_ended(False, self._clock.now(), detail="fork")
+        self._plan_pump_now()
+
+    def _sockets(self, doors: dict[int, Session]) -> ToReplicas:
+        """The target of a snapshot that goes to these sessions, by the descriptors that lead to them. Before the
+        snapshot each one gets what its session has to say (`+FULLRESYNC ...`)."""
+        heads = {fd: b"".join(session.data_to_send()) for fd, session in doors.items()}
         pace = self._node.settings.repl_sync_max_bytes_per_second
         return ToReplicas(heads, self._randomness.eof_mark(), self._timeout, pace)
 
@@ -390,6 +401,9 @@ class Replicas(ReplicaOwner, Service):
     def _snapshot_ended(self, outcome: Outcome, ids: dict[int, int]) -> None:
         ok = not outcome.error
         size = 0
+        for session_id in ids.values():
+            if session_id in self._replicas:
+                self._replicas[session_id].child_ended()
         if isinstance(outcome.target, ToFile):
             self._sync_file, self._sync_snapshot = outcome.target.path, self._saver.number
             try:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, final
 
-from pyrepl.daemon.wires.connecting import connect
+from pyrepl.daemon.wires.connecting import Reach
 from pyrepl.daemon.wires.descriptor_io import MOST_BYTES
 from pyrepl.daemon.wires.wire import Wire
 from pyrepl.resp.scan import whole_bytes
@@ -26,6 +26,9 @@ much."""
 _GATHERED_BYTES: Final = 256 * 1024
 _GATHERED_FOR_S: Final = 0.002
 _CLOSED: Final = "the master closed the connection"
+_UNHEARD: Final = "before it said a word; if this is its tls-port, set tls-replication to yes"
+_ALERT: Final = b"\x15\x03"
+"""How a server with TLS begins its answer to what is no TLS: an alert."""
 
 
 def nothing_to_take_back() -> bytes | None:
@@ -59,8 +62,8 @@ class LinkConn:
         on_data: Callable[[bytes, bytes], None],
         on_lost: Callable[[str], None],
         keep_alive_s: int,
+        reach: Reach,
         take_back: Callable[[], bytes | None] = nothing_to_take_back,
-        source: str = "",
     ) -> None:
         """Each connection attempt ends in one call of `on_made` or `on_lost`; after `on_made`, `on_data` is called for
         what comes, and `on_lost` once at the end, with a sentence that says why.
@@ -68,15 +71,14 @@ class LinkConn:
         `take_back` is asked before each read for the unfinished command that the read before passed on; it is then put
         in front of the new bytes. In this case `on_data` gets two parts: whole commands, and the beginning of the next
         one (`scan.whole_bytes`). When `take_back` returns None, the bytes are passed on as they come, and the second
-        part is empty. `keep_alive_s` is the period of TCP keep-alives. `source` is the address of this machine that the
-        connection comes from; empty for any.
+        part is empty. `keep_alive_s` is the period of TCP keep-alives. `reach` makes the connection.
         """
         self._on_made = on_made
         self._on_data = on_data
         self._on_lost = on_lost
         self._keep_alive_s = keep_alive_s
         self._take_back = take_back
-        self._source = source
+        self._reach = reach
         self._loop = asyncio.get_running_loop()
         self._wire: Wire | None = None
         self._breaks: select.epoll | None = None
@@ -93,6 +95,8 @@ class LinkConn:
         self.most_read_bytes = MOST_BYTES
         """Bytes that one read may ask for at most. The owner raises it for large commands."""
         self._aborted = False
+        self._has_heard = False
+        """Has the master sent anything?"""
         self.gathers = False
         """Set by the owner while a snapshot comes: then the number of calls matters more than a delay of 2 ms."""
         self._gathered: list[bytes] = []
@@ -161,7 +165,7 @@ class LinkConn:
 
     async def _open(self, host: str, port: int) -> None:
         try:
-            wire = await connect(host, port, self._source)
+            wire = await self._reach(host, port)
         except (OSError, ValueError) as error:
             self._lose(_why(error))
             return
@@ -207,9 +211,14 @@ class LinkConn:
         try:
             parts = wire.receive_whole(rest, self._read_bytes, cut)
         except OSError as error:
-            failure = str(error)
+            failure = _why(error)
         data, beginning = parts if parts is not None else (b"", b"")
+        is_over = bool(failure) or parts == (b"", b"")
+        if wire.is_plain and not self._has_heard and (is_over or data.startswith(_ALERT)):
+            self._lose(f"{failure or _CLOSED} {_UNHEARD}")
+            return
         if data or beginning:
+            self._has_heard = True
             self._note_size(len(data) + len(beginning) - len(rest))
             self.data_received(data, beginning)
             return

@@ -20,6 +20,7 @@ from pyrepl.daemon.feeding.repl_pauses import ReplPauses
 from pyrepl.daemon.following import sync_load
 from pyrepl.daemon.following.link_conn import LinkConn, nothing_to_take_back
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.wires.connecting import Reach
 from pyrepl.daemon.wires.descriptor_io import MOST_BYTES
 from pyrepl.errors import CommandError
 from pyrepl.keyspace.database import Expiry
@@ -95,10 +96,11 @@ class MasterLink:
         dispatcher: Dispatcher,
         files: Files,
         clock: Clock,
+        reach: Reach,
         log: Log,
         tell: Callable[[Record], None],
     ) -> None:
-        """`tell` takes the records of the event log."""
+        """`reach` connects to the master; `tell` takes the records of the event log."""
         self.link = link
         self._story = ReplicaEnd(Voice(log, tell), link, clock.now())
         self.client = client
@@ -109,6 +111,7 @@ class MasterLink:
         self._call = dispatcher.call_for(client)
         self._files = files
         self._clock = clock
+        self._reach = reach
         self._log = log
         self._loop = asyncio.get_running_loop()
         self._main: LinkConn | None = None
@@ -223,9 +226,8 @@ class MasterLink:
         on_lost: Callable[[str], None],
         take_back: Callable[[], bytes | None] = nothing_to_take_back,
     ) -> LinkConn:
-        settings = self._node.settings
-        alive_s = settings.tcp_keepalive or _KEEPALIVE_S
-        return LinkConn(on_made, on_data, on_lost, alive_s, take_back, settings.bind_source_addr)
+        alive_s = self._node.settings.tcp_keepalive or _KEEPALIVE_S
+        return LinkConn(on_made, on_data, on_lost, alive_s, self._reach, take_back)
 
     def _on_connect(self, event: machine.Connect) -> None:
         self._main = self._conn(self._main_made, self._main_data, self._main_lost, self._take_back)

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Sequence
 from typing import Final, final
 
+from pyrepl.daemon.wires.tls import Tls
 from pyrepl.errors import CommandError, PeerError
 from pyrepl.node.migrating import CONNECTING, READING, WRITING, Exchanged
 from pyrepl.resp.replies_in import ReplyParser
@@ -24,12 +25,15 @@ _LONGEST_REPLY: Final = 64 * 1024
 class MigrateTarget:
     """Any server at all, reached by name or address; the `Target` of a node that runs."""
 
+    def __init__(self, tls: Tls) -> None:
+        self._tls = tls
+
     def exchange(
         self, host: str, port: int, opening: Sequence[bytes], requests: Sequence[bytes], timeout_ms: int
     ) -> Exchanged:
         """See `Target.exchange`."""
         try:
-            sock = socket.create_connection((host, port), timeout_ms / 1000)
+            sock = self._connected(host, port, timeout_ms / 1000)
         except (OSError, ValueError, OverflowError):
             # ValueError: a name that the resolver cannot even look up. OverflowError: no port has this number.
             return Exchanged([], [], CONNECTING)
@@ -38,6 +42,12 @@ class MigrateTarget:
             if failure or any(isinstance(reply, CommandError) for reply in welcome):
                 return Exchanged(welcome, [], failure)
             return Exchanged(welcome, *_asked(sock, requests))
+
+    def _connected(self, host: str, port: int, timeout_s: float) -> socket.socket:
+        """With tls-cluster by TLS, as in Redis. Raises OSError, ValueError, OverflowError."""
+        sock = socket.create_connection((host, port), timeout_s)
+        context = self._tls.for_migrate
+        return sock if context is None else context.wrap_socket(sock, server_hostname=host)
 
 
 def _asked(sock: socket.socket, requests: Sequence[bytes]) -> tuple[list[Reply], str]:

@@ -7,10 +7,11 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, final
+from typing import final
 
 from pyrepl.daemon.wires.descriptor_io import receive, receive_whole, send
-from pyrepl.daemon.wires.wire import Wire, host_port
+from pyrepl.daemon.wires.socket_options import keep_alive, name_of
+from pyrepl.daemon.wires.wire import Wire
 
 
 @final
@@ -21,7 +22,7 @@ class PlainWire(Wire):
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
-        super().__init__(sock.fileno())
+        super().__init__(sock.fileno(), is_plain=True)
         self._sock = sock
 
     def receive(self, size: int) -> bytes | None:
@@ -55,19 +56,16 @@ class PlainWire(Wire):
             self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, wanted)
 
     def keep_alive(self, seconds: int) -> None:
-        sock = self._sock
-        if sock.family == socket.AF_UNIX:
-            return
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, seconds)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, max(1, seconds // 3))
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        keep_alive(self._sock, seconds)
 
     def peer_name(self) -> str:
-        return _name_of(self._sock.getpeername)
+        return name_of(self._sock.getpeername)
 
     def own_name(self) -> str:
-        return _name_of(self._sock.getsockname)
+        return name_of(self._sock.getsockname)
+
+    def certified(self, field: str) -> list[bytes]:
+        return []
 
     def shut_down(self) -> None:
         with suppress(OSError):
@@ -76,11 +74,3 @@ class PlainWire(Wire):
     def close(self) -> None:
         self.fd = -1
         self._sock.close()
-
-
-def _name_of(ask: Callable[[], Any]) -> str:
-    try:
-        address = ask()
-    except OSError:
-        return ""
-    return host_port(address) if isinstance(address, tuple) else ""

@@ -2,13 +2,15 @@
 
 A wire never waits and knows no event loop. Who uses it polls its `fd` and keeps what it did not take: `PolledSocket`
 for clients, replicas and subscribers, `LinkConn` for our master. Each kind of wire is a module of this room:
-`plain_wire` is bytes on a socket as they are; TLS will be a second one beside it.
+`plain_wire` is bytes on a socket as they are, `tls_wire` the same encrypted.
 
 The rules that let the same code serve both kinds:
 
 - A wire leaves nothing behind that it has taken from the kernel: `receive` hands out a record of TLS whole, even where
   it is longer than was asked for. So who polls `fd` misses nothing.
-- To receive, a wire may have to send first (a handshake), and to send it may have to receive first. It says so by
+- What was not taken comes again: the next bytes to be sent begin with the bytes that the wire did not take, as they may
+  be encrypted already.
+- To receive, a wire may have to send first (new keys), and to send it may have to receive first. It says so by
   `receives_when_writable` and `sends_when_readable`; its user then polls for the other event, and calls again.
 """
 
@@ -26,10 +28,12 @@ class Wire:
     connection is broken; none of them may be called after `close`.
     """
 
-    __slots__ = ("fd", "receives_when_writable", "sends_when_readable")
+    __slots__ = ("fd", "is_plain", "receives_when_writable", "sends_when_readable")
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, *, is_plain: bool) -> None:
         self.fd: int = fd
+        self.is_plain: bool = is_plain
+        """Do bytes written to `fd` reach the peer as they are? Then a child process may write there."""
         self.receives_when_writable: bool = False
         """The last `receive` can go on only when `fd` can be written."""
         self.sends_when_readable: bool = False
@@ -77,6 +81,11 @@ class Wire:
 
     def own_name(self) -> str:
         """The address of our end; empty on a unix socket, and after `close`."""
+        raise NotImplementedError
+
+    def certified(self, field: str) -> list[bytes]:
+        """The texts in a field (CN, or a kind of SAN such as URI) of the certificate that the peer has proved to own;
+        none without a certificate."""
         raise NotImplementedError
 
     def shut_down(self) -> None:

@@ -36,7 +36,11 @@ SERVER: Final = Section(
         gauge("process_id", lambda node: node.process.pid, "Process id."),
         text("process_supervised", lambda node: node.process.supervised, "systemd if it is told how we are; or no."),
         text("run_id", lambda node: node.process.run_id, "Random, new at every start; Sentinel tells restarts by it."),
-        gauge("tcp_port", lambda node: node.process.tcp_port, "TCP port listened on; 0 for none."),
+        gauge(
+            "tcp_port",
+            lambda node: node.process.any_port,
+            "TCP port listened on, tls-port if it is the only one; 0 for none.",
+        ),
         gauge("server_time_usec", lambda node: node.keyspace.now_ms * 1000, "Unix time.", "us"),
         gauge("uptime_in_seconds", uptime_s, "Since the start.", "s"),
         gauge("uptime_in_days", lambda node: uptime_s(node) // DAY_S, "Since the start.", "d"),

@@ -52,6 +52,11 @@ STATS: Final = Section(
             "instantaneous_output_repl_kbps", _of(lambda s: s.repl_output.per_second / 1024), "To replicas.", "KiB/s"
         ),
         counter("rejected_connections", _of(lambda s: s.rejected_connections), "Refused at maxclients."),
+        counter(
+            "tls_handshakes_failed",
+            _of(lambda s: s.tls_handshakes_failed),
+            "Connections to ports with TLS that ended before the handshake did; the log says why.",
+        ),
         counter("sync_full", _sync(lambda c: c.full), "Full resyncs given to replicas."),
         counter("sync_partial_ok", _sync(lambda c: c.partial_ok), "Partial resyncs given."),
         counter("sync_partial_err", _sync(lambda c: c.partial_err), "Partial resyncs asked for and refused."),
@@ -120,5 +125,10 @@ STATS: Final = Section(
         counter("acl_access_denied_cmd", _refused(Refused.COMMAND), "Commands refused to their users."),
         counter("acl_access_denied_key", _refused(Refused.KEY), "Commands refused for their keys."),
         counter("acl_access_denied_channel", _refused(Refused.CHANNEL), "Commands refused for their channels."),
+        counter(
+            "acl_access_denied_tls_cert",
+            _refused(Refused.TLS_CERT),
+            "Certificates that named no user (Redis 8.6, Valkey 9.0).",
+        ),
     ),
 )

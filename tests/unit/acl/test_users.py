@@ -145,3 +145,13 @@ def test_new_users_may_hear_everything_if_the_operator_says_so(users: Users) -> 
     users.opens_channels = True
     users.set(b"bob", [b"()"])
     assert users.lines()[0] == b"user bob off sanitize-payload &* -@all (&* -@all)"
+
+
+def test_who_has_a_certificate_is_its_first_user_that_is_on(users: Users) -> None:
+    users.set(b"off", [b"off"])
+    users.set(b"alice", [b"on", b">p"])
+    users.set(b"bob", [b"on"])
+    identity = users.certified([b"none", b"off", b"alice", b"bob"])
+    assert identity is not None and identity.name == b"alice" and identity.proof is Proof.CERTIFICATE
+    assert identity.is_authenticated
+    assert users.certified([b"none", b"off"]) is None and users.certified([]) is None

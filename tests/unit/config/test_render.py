@@ -93,7 +93,7 @@ def test_repeated_lines_of_one_directive_become_one() -> None:
 
 
 def test_several_lines_of_an_accepted_directive_are_left_alone() -> None:
-    content = b"tls-protocols a\ntls-protocols b\n"
+    content = b"oom-score-adj a\noom-score-adj b\n"
     assert rewrite(content, read(content)) == content
 
 

@@ -9,6 +9,7 @@ from pyrepl.config.kinds import MasterAddress
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.roles import introduction
 from pyrepl.keyspace.database import Expiry
+from pyrepl.node.node import Process
 from tests.peers.wire import encode
 from tests.unit.daemon.rig import RunningNode, in_loop, link_up, running, same_data, until
 
@@ -163,10 +164,15 @@ async def test_killing_the_link_makes_it_anew(tmp_path: Path) -> None:
 
 
 def test_introduction() -> None:
-    plain = introduction(Settings(), 7000)
+    process = Process(1, "0" * 40, 0, 0.0)
+    process.tls_port = 7001
+    assert introduction(Settings(), process).listening_port == 7001, "there is no other port"
+    process.tcp_port = 7000
+    assert introduction(Settings(tls_replication=True), process).listening_port == 7001
+    plain = introduction(Settings(), process)
     assert (plain.listening_port, plain.announce_ip, plain.user, plain.password) == (7000, "", "", "")
     told = introduction(
-        Settings(replica_announce_port=1, replica_announce_ip="1.2.3.4", masteruser=b"u", masterauth=b"p"), 7000
+        Settings(replica_announce_port=1, replica_announce_ip="1.2.3.4", masteruser=b"u", masterauth=b"p"), process
     )
     assert (told.listening_port, told.announce_ip, told.user, told.password) == (1, "1.2.3.4", "u", "p")
     assert told.version == "9.0.0", "a Valkey 9 writes fields that expire for a Valkey 9 alone"

@@ -46,8 +46,9 @@ class TestWhoIsTold:
     @pytest.mark.parametrize("mode", ["systemd", "auto"])
     def test_systemd(self, systemd: tuple[Listener, dict[str, str]], mode: str) -> None:
         listener, environment = systemd
-        supervision = Supervision(bare_node(supervised=mode), environment)
-        assert supervision.kind == "systemd" and not supervision.missing
+        node = bare_node(supervised=mode)
+        supervision = Supervision(node, environment)
+        assert node.process.supervised == "systemd" and not supervision.missing
         supervision.ready()
         supervision.stop()
         assert listener.hear() == [["READY=1", f"STATUS={READY}"], ["STOPPING=1", "STATUS=Shutting down"]]
@@ -55,17 +56,19 @@ class TestWhoIsTold:
     @pytest.mark.parametrize("mode", ["no"])
     def test_nobody_when_it_is_not_wanted(self, systemd: tuple[Listener, dict[str, str]], mode: str) -> None:
         listener, environment = systemd
-        supervision = Supervision(bare_node(supervised=mode), environment)
+        node = bare_node(supervised=mode)
+        supervision = Supervision(node, environment)
         supervision.ready()
         supervision.tick(0.0)
         supervision.stop()
-        assert listener.hear() == [] and supervision.kind == "no" and not supervision.missing
+        assert listener.hear() == [] and node.process.supervised == "no" and not supervision.missing
 
     @pytest.mark.parametrize(("mode", "missing"), [("systemd", True), ("auto", False)])
     @pytest.mark.parametrize("environment", [{}, {"NOTIFY_SOCKET": "relative/path"}, {"NOTIFY_SOCKET": ""}])
     def test_no_socket(self, mode: str, missing: bool, environment: dict[str, str]) -> None:
-        supervision = Supervision(bare_node(supervised=mode), environment)
-        assert supervision.missing is missing and supervision.kind == "no"
+        node = bare_node(supervised=mode)
+        supervision = Supervision(node, environment)
+        assert supervision.missing is missing and node.process.supervised == "no"
         supervision.ready()
 
     def test_an_abstract_address(self) -> None:

