@@ -18,6 +18,7 @@ from bench import (
     report,
     start,
     streams,
+    tls,
 )
 from tests.peers import finder
 
@@ -33,6 +34,7 @@ BENCHES = {
     "replicated": replicated,
     "start": start,
     "streams": streams,
+    "tls": tls,
 }
 
 

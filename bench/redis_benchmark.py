@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tests.peers import finder
+from tests.peers.certificates import Authority
 from tests.peers.lab import Node
 from tests.peers.ports import HOST
 
@@ -32,6 +33,15 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
 KEYS different numbers."""
 
 
+def run_by_tls(node: Node, tests: Sequence[str], requests: int, depth: int, authority: Authority) -> dict[str, float]:
+    """As `run`, on the port with TLS, with a certificate of this CA."""
+    certificate = authority.folder / "node.pem"
+    flags: list[object] = ["-p", node.tls_port, "--tls", "--cacert", authority.ca_file]
+    return _run(
+        node, [*map(str, [*flags, "--cert", certificate, "--key", certificate]), "-t", ",".join(tests)], requests, depth
+    )
+
+
 def run(node: Node, tests: Sequence[str], requests: int, depth: int) -> dict[str, float]:
     """Test as it is printed (`SET`) -> requests per second, with `depth` requests under way on each connection.
 
@@ -43,7 +53,7 @@ def run(node: Node, tests: Sequence[str], requests: int, depth: int) -> dict[str
 
 
 def _run(node: Node, what: list[str], requests: int, depth: int) -> dict[str, float]:
-    """As `run`; `what` are the words that say what to send."""
+    """As `run`; `what` are the words that say what to send, and where, if not to the plain port."""
     command = [finder.tool("redis-benchmark"), "-h", HOST, "-p", node.port, "-n", requests]
     command += ["-r", KEYS, "-P", depth, "-c", CLIENTS, "-d", VALUE_BYTES, "--csv", *what]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=TIMEOUT_S, check=True)

@@ -1,4 +1,4 @@
-"""Asks nodes for their INFO over plain sockets, all at the same time, each within a time-out.
+"""Asks nodes for their INFO, all at the same time, each within a time-out.
 
 What INFO means is in pyrepl.topology. Each question has a connection of its own: nodes may be of any kind and version,
 and they may be at other addresses at the next look.
@@ -7,8 +7,10 @@ and they may be at other addresses at the next look.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
+import ssl
 import time
 from collections.abc import Sequence
 from typing import Final, NamedTuple, final
@@ -19,6 +21,8 @@ from pyrepl.resp.replies_in import ReplyParser
 from pyrepl.resp.reply import Reply, Verbatim
 from pyrepl.topology.facts import Address, facts_of
 from pyrepl.topology.walk import Answer, Walk
+
+from .tls_options import TRY_A_CERTIFICATE, TRY_TLS, why_no_tls
 
 MOST_INFO_BYTES: Final = 4 * 1024 * 1024
 """The longest reply that is taken, inclusive: a peer must not fill our memory."""
@@ -40,6 +44,13 @@ class Credentials(NamedTuple):
         return words if self.user else [words[0], words[2]]
 
 
+class Way(NamedTuple):
+    """How nodes are asked: as whom, and by TLS if there is a context for it."""
+
+    credentials: Credentials
+    tls: ssl.SSLContext | None = None
+
+
 @final
 class Unreachable(Exception):
     """The node cannot be asked; the text says why, for people, and holds no secret. `refused`: it answered, and said
@@ -50,14 +61,14 @@ class Unreachable(Exception):
         self.refused: Final = refused
 
 
-async def look(start: Address, credentials: Credentials, timeout_s: float) -> Walk:
+async def look(start: Address, way: Way, timeout_s: float) -> Walk:
     """Ask the first node, and then all nodes that the answers name, until no new ones are named.
 
     Takes at most timeout_s for each step away from the first node.
     """
     walk = Walk(start)
     while addresses := walk.to_ask():
-        for address, found in (await ask_all(addresses, credentials, timeout_s)).items():
+        for address, found in (await ask_all(addresses, way, timeout_s)).items():
             if isinstance(found, Answer):
                 walk.answered(address, found.facts, found.at)
             else:
@@ -65,40 +76,39 @@ async def look(start: Address, credentials: Credentials, timeout_s: float) -> Wa
     return walk
 
 
-async def ask_all(
-    addresses: Sequence[Address], credentials: Credentials, timeout_s: float
-) -> dict[Address, Answer | Unreachable]:
+async def ask_all(addresses: Sequence[Address], way: Way, timeout_s: float) -> dict[Address, Answer | Unreachable]:
     """Ask all these nodes at the same time; address -> what the node says, or why it could not be asked."""
-    found = await asyncio.gather(*(_ask(address, credentials, timeout_s) for address in addresses))
+    found = await asyncio.gather(*(_ask(address, way, timeout_s) for address in addresses))
     return dict(zip(addresses, found, strict=True))
 
 
-async def _ask(address: Address, credentials: Credentials, timeout_s: float) -> Answer | Unreachable:
+async def _ask(address: Address, way: Way, timeout_s: float) -> Answer | Unreachable:
     try:
-        text = await info_of(address, credentials, timeout_s)
+        text = await info_of(address, way, timeout_s)
     except Unreachable as error:
         return error
     return Answer(facts_of(text), time.monotonic())
 
 
-async def info_of(address: Address, credentials: Credentials, timeout_s: float) -> str:
+async def info_of(address: Address, way: Way, timeout_s: float) -> str:
     """The node's INFO. Raises Unreachable."""
     try:
         async with asyncio.timeout(timeout_s):
-            return await _converse(address, credentials)
+            return await _converse(address, way)
     except TimeoutError:
         raise Unreachable(f"no answer within {timeout_s:g} s") from None
     except (OSError, UnicodeError) as error:
-        raise Unreachable(_words_of(error)) from None
+        raise Unreachable(_words_of(error, way.tls)) from None
     except PeerError as error:
         raise Unreachable(f"it does not speak the Redis protocol: {error}") from None
     except CommandError as error:
         raise Unreachable(_advice(str(error)), refused=True) from None
 
 
-async def _converse(address: Address, credentials: Credentials) -> str:
+async def _converse(address: Address, way: Way) -> str:
     """Connect, log in if there is a password, and ask for INFO; the text. Raises OSError, PyreplError."""
-    reader, writer = await _open(address)
+    credentials = way.credentials
+    reader, writer = await _open(address, way.tls)
     try:
         commands = [credentials.command()] if credentials.password else []
         commands.append([b"INFO"])
@@ -112,7 +122,7 @@ async def _converse(address: Address, credentials: Credentials) -> str:
         writer.close()
 
 
-async def _open(address: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _open(address: Address, tls: ssl.SSLContext | None) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to the first address of the host's name that takes a connection. Raises OSError.
 
     asyncio would try them too, but people can't read its error for several addresses.
@@ -121,7 +131,8 @@ async def _open(address: Address) -> tuple[asyncio.StreamReader, asyncio.StreamW
     failure = OSError("no address")
     for *_, where in found:
         try:
-            return await asyncio.open_connection(str(where[0]), address.port)
+            name = None if tls is None else address.host
+            return await asyncio.open_connection(str(where[0]), address.port, ssl=tls, server_hostname=name)
         except OSError as error:
             failure = error
     raise failure
@@ -136,7 +147,7 @@ async def _replies(reader: asyncio.StreamReader, count: int) -> list[Reply]:
             # Protected mode answers the connection, not the command, and closes.
             if replies and isinstance(replies[0], CommandError):
                 raise replies[0]
-            raise ConnectionError("the node closed the connection without an answer")
+            raise ConnectionError(f"the node closed the connection without an answer; {TRY_TLS}")
         replies += parser.feed(data)
     return replies
 
@@ -153,8 +164,12 @@ def _text(info: Reply) -> str:
     return info.decode("utf-8", "replace")
 
 
-def _words_of(error: OSError | UnicodeError) -> str:
+def _words_of(error: OSError | UnicodeError, tls: ssl.SSLContext | None) -> str:
     """The system's text for an error, as asyncio's repeats the address."""
+    if isinstance(error, ssl.SSLError):
+        return why_no_tls(error)
+    if isinstance(error, ConnectionResetError):
+        return f"{os.strerror(error.errno or errno.ECONNRESET)}; {TRY_TLS if tls is None else TRY_A_CERTIFICATE}"
     if isinstance(error, socket.gaierror):
         return f"unknown host: {error.strerror}"
     if isinstance(error, OSError) and error.errno:

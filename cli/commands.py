@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import ssl
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -13,9 +14,11 @@ import click
 from pyrepl import VERSION
 from pyrepl.kernels import form
 
+from .addresses import EXPECTED, Target, parse_target
 from .completion import SHELLS, TakesDirectives, script_for, words_of
 from .metrics.command import metrics
 from .tail.command import tail
+from .tls_options import tls_options
 
 _PASS_ON: Final[dict[str, Any]] = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 _CONFIG = click.option(
@@ -61,7 +64,12 @@ def master(config_file: Path | None, directives: tuple[str, ...]) -> None:
 
 
 @cli.command(cls=TakesDirectives, context_settings=_PASS_ON)
-@click.option("--master", "address", metavar="HOST:PORT", help="The master to follow; wins over `replicaof`.")
+@click.option(
+    "--master",
+    "address",
+    metavar="HOST:PORT",
+    help="The master to follow; wins over `replicaof`. As rediss://HOST:PORT by TLS.",
+)
 @_CONFIG
 @_DIRECTIVES
 def replica(address: str | None, config_file: Path | None, directives: tuple[str, ...]) -> None:
@@ -71,9 +79,10 @@ def replica(address: str | None, config_file: Path | None, directives: tuple[str
     `pyrepl replica --master 10.0.0.1:6379 --masterauth secret --repl-diskless-load swapdb`.
     They are listed below; conf/all.conf among the sources says more of each.
     """
-    if address is not None and split_address(address) is None:
-        raise click.BadParameter("expected HOST:PORT, for example 127.0.0.1:6379", param_hint="--master")
-    sys.exit(_run(config_file, directives, address, must_follow=True))
+    target = parse_target(address) if address is not None else None
+    if address is not None and target is None:
+        raise click.BadParameter(EXPECTED, param_hint="--master")
+    sys.exit(_run(config_file, directives, target, must_follow=True))
 
 
 @cli.command()
@@ -103,13 +112,22 @@ def replica(address: str | None, config_file: Path | None, directives: tuple[str
     show_default=True,
     help="Seconds without an acknowledgement that are still in sync.",
 )
+@tls_options
 def status(
-    address: str, watch: bool, as_json: bool, user: str, password: str, timeout_s: float, max_lag_s: int
+    address: str,
+    watch: bool,
+    as_json: bool,
+    user: str,
+    password: str,
+    timeout_s: float,
+    max_lag_s: int,
+    tls: ssl.SSLContext | None,
 ) -> None:
     """Show who follows whom, how far behind, and what is wrong.
 
     Starts at any node, pyrepl, Redis, Valkey or a Sentinel, and finds its masters and all replicas. A replica that is
-    gone is listed by nobody: start at it to see why.
+    gone is listed by nobody: start at it to see why. HOST:PORT may be a URL too: redis://user:password@host:port.
+    With --tls, or rediss:// in the URL, all nodes are asked by TLS.
 
     \b
     Exit status:
@@ -117,15 +135,19 @@ def status(
       1  something is not
       2  the node at HOST:PORT cannot be asked
     """
-    target = split_address(address)
+    target = parse_target(address)
     if target is None:
-        raise click.BadParameter("expected HOST:PORT, for example 127.0.0.1:6379", param_hint="HOST:PORT")
+        raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
+    if target.tls and tls is None:
+        tls = ssl.create_default_context()
     from pyrepl.topology.facts import Address
 
     from . import status as screen
-    from .asking import Credentials
+    from .asking import Credentials, Way
 
-    options = screen.Options(Address(*target), Credentials(user, password), timeout_s, max_lag_s, as_json)
+    credentials = Credentials(user or target.user, password or target.password)
+    start = Address(target.host, target.port)
+    options = screen.Options(start, Way(credentials, tls), timeout_s, max_lag_s, as_json)
     sys.exit(screen.watch(options) if watch else screen.show(options))
 
 
@@ -144,17 +166,8 @@ def completion(shell: str) -> None:
     click.echo(script_for(shell), nl=False)
 
 
-def split_address(address: str) -> tuple[str, int] | None:
-    """Host and port of `host:port` or `[ip6]:port`; None if it is neither."""
-    host, colon, port = address.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        return None
-    return host, int(port)
-
-
 def _run(
-    config_file: Path | None, directives: tuple[str, ...], address: str | None, *, must_follow: bool = False
+    config_file: Path | None, directives: tuple[str, ...], master: Target | None, *, must_follow: bool = False
 ) -> int:
     """Load the configuration and run the node; the exit code."""
     # What imports make is there to stay: to look through it for garbage is a sixth of the start.
@@ -169,8 +182,8 @@ def _run(
     if config_file is None and directives and not directives[0].startswith("-"):
         # redis-server takes the file as its first argument.
         config_file, directives = Path(directives[0]), directives[1:]
-    target = split_address(address) if address is not None else None
-    extra = [] if target is None else [Line("--master", 0, "replicaof", [target[0].encode(), b"%d" % target[1]])]
+    words = {} if master is None else _directives_of(master)
+    extra = [Line("--master", 0, name, values) for name, values in words.items()]
     try:
         settings, loaded = load_settings(config_file, [os.fsencode(word) for word in directives], extra)
     except ConfigError as error:
@@ -180,3 +193,15 @@ def _run(
         sys.stderr.write("pyrepl: no master to follow: give --master HOST:PORT, or `replicaof` in the configuration\n")
         return 1
     return run_node(settings, config_file.resolve() if config_file is not None else None, loaded)
+
+
+def _directives_of(master: Target) -> dict[str, list[bytes]]:
+    """The directives that say the same as `--master`."""
+    found = {"replicaof": [master.host.encode(), b"%d" % master.port]}
+    if master.tls:
+        found["tls-replication"] = [b"yes"]
+    if master.user:
+        found["masteruser"] = [master.user.encode()]
+    if master.password:
+        found["masterauth"] = [master.password.encode()]
+    return found

@@ -25,7 +25,7 @@ from pyrepl.topology.rows import COLUMNS, complaints, lines_of, summary
 from pyrepl.topology.tree import Tree, build
 from pyrepl.topology.walk import Answer, write_rates
 
-from .asking import Credentials, ask_all, look
+from .asking import Way, ask_all, look
 
 IN_SYNC: Final = 0
 TROUBLE: Final = 1
@@ -44,7 +44,7 @@ class Options(NamedTuple):
     """What the command line asked for."""
 
     start: Address
-    credentials: Credentials
+    way: Way
     timeout_s: float
     max_lag_s: int
     as_json: bool
@@ -83,13 +83,13 @@ def exit_status(tree: Tree, max_lag_s: int) -> int:
 
 async def _look_once(options: Options) -> Tree:
     """Ask all nodes, and the masters once more after a moment: from the two answers follows how fast they write."""
-    walk = await look(options.start, options.credentials, options.timeout_s)
+    walk = await look(options.start, options.way, options.timeout_s)
     tops = [node.address for node in build(walk).tops if node.facts is not None]
     if not tops:
         return build(walk)
     seen_at = max(walk.answers[key].at for key in tops)
     await asyncio.sleep(max(0.0, seen_at + _RATE_OVER_S - time.monotonic()))
-    again = await ask_all(tops, options.credentials, options.timeout_s)
+    again = await ask_all(tops, options.way, options.timeout_s)
     later = {key: answer for key, answer in again.items() if isinstance(answer, Answer)}
     return build(walk, write_rates(walk.answers, later))
 
@@ -119,7 +119,7 @@ class _Watching:
 
     async def _look(self) -> Tree:
         options = self._options
-        walk = await look(options.start, options.credentials, options.timeout_s)
+        walk = await look(options.start, options.way, options.timeout_s)
         tree = build(walk, write_rates(self._before, walk.answers))
         self._before = walk.answers
         self.status = exit_status(tree, options.max_lag_s)

@@ -9,7 +9,7 @@ from typing import Final
 
 from pyrepl.topology.facts import Address, parse_info
 
-from .asking import Credentials, Unreachable, info_of
+from .asking import Credentials, Unreachable, Way, info_of
 
 STREAM_PORT: Final = "Give the port that `stream-port` in the node's configuration names, 7379 for example"
 _TIMEOUT_S: Final = 2.0
@@ -23,7 +23,7 @@ def where_it_is(nodes: Sequence[str]) -> str:
         address = Address(host.removeprefix("[").removesuffix("]"), int(port))
         credentials = Credentials("", os.environ.get("PYREPL_PASSWORD", ""))
         try:
-            return advice(address, parse_info(asyncio.run(info_of(address, credentials, _TIMEOUT_S))))
+            return advice(address, parse_info(asyncio.run(info_of(address, Way(credentials), _TIMEOUT_S))))
         except Unreachable:
             continue
     return STREAM_PORT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TypeVar
 import click
 
 from ..completion import streams_of
+from ..tls_options import tls_options
 
 Given = TypeVar("Given")
 Value = TypeVar("Value")
@@ -70,11 +72,8 @@ def _memory(context: click.Context, parameter: click.Parameter, value: str) -> i
     envvar="PYREPL_STREAM_PASSWORD",
     help="The node's stream-requirepass. PYREPL_STREAM_PASSWORD in the environment hides it from `ps`.",
 )
-@click.option("--tls", is_flag=True, help="Encrypt the connection, and check the certificate of whoever answers.")
-@click.option(
-    "--cacert", type=click.Path(exists=True, dir_okay=False), help="With --tls: who to trust, instead of the system's."
-)
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing of connections.")
+@tls_options
 def tail(
     nodes: tuple[str, ...],
     stream: str,
@@ -88,9 +87,8 @@ def tail(
     roll_seconds: float,
     name: str,
     password: str,
-    tls: bool,
-    cacert: str | None,
     quiet: bool,
+    tls: ssl.SSLContext | None,
 ) -> None:
     """Follow what changes on a node, from the stream port of a master or replica.
 
@@ -117,7 +115,6 @@ def tail(
     place = _parsed(Place.parse, start, "--from")
     for node in nodes:
         _parsed(NodeAddress.parse, node, "HOST:PORT")
-    context = _parsed(follower.tls_context, cacert, "--cacert") if tls else None
     if folder is not None and form in ("lines", "table"):
         raise click.BadParameter("files are written as json or parquet", param_hint="--format")
     if folder is None and form == "parquet":
@@ -138,7 +135,7 @@ def tail(
         rolling=rolling,
         name=name,
         password=password,
-        tls=context,
+        tls=tls,
         quiet=quiet,
     )
     sys.exit(follower.run(options))

@@ -64,14 +64,6 @@ class Options(NamedTuple):
         return f"Options(nodes={self.nodes!r}, stream={self.stream!r}, ...)"
 
 
-def tls_context(ca_file: str | None) -> ssl.SSLContext:
-    """Trusts the system's authorities, or those in a file. Raises ValueError when there are none in it."""
-    try:
-        return ssl.create_default_context(cafile=ca_file)
-    except ssl.SSLError:
-        raise ValueError(f"{ca_file}: expected certificates in PEM form") from None
-
-
 def run(options: Options) -> int:
     """Follow the stream until Ctrl-C, SIGTERM, the last row asked for, or an error; the exit status."""
     telling = Telling(len(options.nodes))

@@ -530,12 +530,20 @@ def _ignore(notice: Notice) -> None:
     pass
 
 
+def _why_no_tls(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the node's certificate is not to be trusted: {error.verify_message.rstrip('.')}"
+    if error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"):
+        return "the node does not speak TLS on this port (tls-stream)"
+    return (error.reason or str(error)).replace("_", " ").lower()
+
+
 def _words_of(error: BaseException) -> str:
     """The system's own words; asyncio's repeat the address."""
     if isinstance(error, socket.gaierror):
         return f"unknown host: {error.strerror}"
     if isinstance(error, ssl.SSLError):
-        return f"TLS: {error.reason or error}"
+        return f"TLS: {_why_no_tls(error)}"
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)
     return "not a host name" if isinstance(error, UnicodeError) else str(error)

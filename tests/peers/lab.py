@@ -248,7 +248,7 @@ class Lab:
     def start(
         self,
         kind: str,
-        master: Node | int | None = None,
+        master: Node | int | str | None = None,
         directives: Mapping[str, str] | None = None,
         dump: Path | None = None,
         port: int | None = None,
@@ -257,9 +257,9 @@ class Lab:
     ) -> Node:
         """Start a node and wait until it answers.
 
-        `master` is the node, or the port on loopback, that it follows. `dump` becomes its dump.rdb. A `folder` given is
-        used as it is, as after a restart. `program` stands in for the command `pyrepl`. Raises LabError when it does
-        not come up.
+        `master` is the node, or the port on loopback, that it follows; of a pyrepl also the URL. `dump` becomes its
+        dump.rdb. A `folder` given is used as it is, as after a restart. `program` stands in for the command `pyrepl`.
+        Raises LabError when it does not come up.
         """
         node = self.launch(kind, master, directives, dump, port, folder, program)
         node.wait_ready()
@@ -268,7 +268,7 @@ class Lab:
     def launch(
         self,
         kind: str,
-        master: Node | int | None = None,
+        master: Node | int | str | None = None,
         directives: Mapping[str, str] | None = None,
         dump: Path | None = None,
         port: int | None = None,
@@ -302,7 +302,7 @@ class Lab:
 
 
 def command_line(
-    kind: str, master_port: int | None, settings: Mapping[str, str], program: Sequence[str] | None = None
+    kind: str, master: int | str | None, settings: Mapping[str, str], program: Sequence[str] | None = None
 ) -> list[str]:
     """How a node of this kind is started; the same directives mean the same with all of them.
 
@@ -311,10 +311,11 @@ def command_line(
     file = [settings["config"]] if kind != "pyrepl" and "config" in settings else []
     flags = [part for name, value in settings.items() if [value] != file for part in (f"--{name}", value)]
     if kind == "pyrepl":
-        role = ["master"] if master_port is None else ["replica", "--master", f"{HOST}:{master_port}"]
+        where = f"{HOST}:{master}" if isinstance(master, int) else master
+        role = ["master"] if where is None else ["replica", "--master", where]
         return [*(program or pyrepl_command()), *role, *flags]
-    if master_port is not None:
-        flags += ["--replicaof", HOST, str(master_port)]
+    if master is not None:
+        flags += ["--replicaof", HOST, str(master)]
     return [str(finder.server(kind)), *file, *flags]
 
 

@@ -176,8 +176,6 @@ class Handshakes(Service):
         """Tell somebody who does not speak TLS why the connection ends."""
         with suppress(OSError):
             sock.send(ONLY_TLS)
-            # What was read goes no way back: closing with unread bytes would send a reset, and lose the answer.
-            sock.recv(_DROPPED_BYTES)
         self._fail(fd, NO_TLS)
 
     def _fail(self, fd: int, why: str) -> None:
@@ -185,6 +183,9 @@ class Handshakes(Service):
         if self._epoll is not None:
             with suppress(OSError):
                 self._epoll.unregister(fd)
+        with suppress(OSError):
+            # Closing with unread bytes would send a reset, and the alert that says why might be lost.
+            socket.socket.recv(pending.sock, _DROPPED_BYTES)
         pending.sock.close()
         self._node.stats.tls_handshakes_failed += 1
         self._failures += 1

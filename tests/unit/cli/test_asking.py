@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cli.asking import Credentials, Unreachable, info_of, look
+from cli.asking import Credentials, Unreachable, Way, info_of, look
 from pyrepl.topology.facts import Address
 
 NOBODY = Credentials("", "")
@@ -49,7 +49,7 @@ def saying(answer: bytes, heard: list[bytes] | None = None) -> Script:
 def ask(script: Script, credentials: Credentials = NOBODY, timeout_s: float = 60.0) -> str:
     async def run() -> str:
         async with serving(script) as port:
-            return await info_of(Address("127.0.0.1", port), credentials, timeout_s)
+            return await info_of(Address("127.0.0.1", port), Way(credentials), timeout_s)
 
     return asyncio.run(run())
 
@@ -127,13 +127,13 @@ def test_nobody_there(host: str, said: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(Unreachable, match=said):
-        asyncio.run(info_of(Address(host, port), NOBODY, 60.0))
+        asyncio.run(info_of(Address(host, port), Way(NOBODY), 60.0))
 
 
 def test_a_look_follows_what_it_finds() -> None:
     async def run() -> None:
         async with serving(saying(bulk("run_id:r\nrole:slave\nmaster_host:127.0.0.1\nmaster_port:1\n"))) as port:
-            walk = await look(Address("localhost", port), NOBODY, 60.0)
+            walk = await look(Address("localhost", port), Way(NOBODY), 60.0)
             assert [facts.run_id for facts, _ in walk.answers.values()] == ["r"]
             assert walk.failures == {Address("127.0.0.1", 1): "Connection refused"}
 

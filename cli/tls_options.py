@@ -1,0 +1,83 @@
+"""The options by which our own clients speak TLS, by the names that redis-cli has for them; and what is said when it
+does not work."""
+
+from __future__ import annotations
+
+import functools
+import ssl
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_FILE: Final = click.Path(exists=True, dir_okay=False)
+_OPTIONS: Final = (
+    click.option("--tls", is_flag=True, help="Encrypt the connection, and check the certificate of whoever answers."),
+    click.option("--cacert", type=_FILE, help="With --tls: who to trust, instead of the system's."),
+    click.option("--cert", type=_FILE, help="With --tls: our own certificate."),
+    click.option("--key", type=_FILE, help="The private key of --cert, where that file does not hold it."),
+    click.option("--insecure", is_flag=True, help="With --tls: do not check the certificate of whoever answers."),
+)
+
+TRY_TLS: Final = "if this port speaks TLS, give --tls"
+TRY_A_CERTIFICATE: Final = "if it wants a certificate of ours, give --cert and --key"
+_NOT_TLS: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL")
+
+
+def tls_options(command: Command) -> Command:
+    """Give a click command the options; it gets their values as `tls`, an SSLContext or None, in place of them."""
+
+    @functools.wraps(command)
+    def with_context(
+        *args: Any, tls: bool, cacert: str | None, cert: str | None, key: str | None, insecure: bool, **named: Any
+    ) -> Any:
+        if not tls and (cacert or cert or key or insecure):
+            raise click.UsageError("--cacert, --cert, --key and --insecure mean something with --tls: give it too")
+        context = _context(cacert, cert, key, insecure=insecure) if tls else None
+        return command(*args, tls=context, **named)
+
+    wrapped: Any = with_context
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[no-any-return]
+
+
+def _context(cacert: str | None, cert: str | None, key: str | None, *, insecure: bool) -> ssl.SSLContext:
+    """Trusts the system's authorities, or those in a file; checks names. Raises BadParameter."""
+    try:
+        context = ssl.create_default_context(cafile=cacert)
+    except ssl.SSLError:
+        raise click.BadParameter(f"{cacert}: expected certificates in PEM form", param_hint="--cacert") from None
+    if insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if key and not cert:
+        raise click.UsageError("--key is the key of a certificate: give --cert too")
+    if cert:
+        try:
+            # A function: without one OpenSSL asks on the terminal.
+            context.load_cert_chain(cert, key, lambda: "")
+        except ssl.SSLError as error:
+            what = (error.reason or "no PEM").replace("_", " ").lower()
+            text = f"{cert}: expected a certificate and its key (not encrypted) in PEM form: {what}"
+            raise click.BadParameter(text, param_hint="--cert") from None
+    return context
+
+
+def why_no_tls(error: ssl.SSLError) -> str:
+    """Why TLS with a node failed, and what to do."""
+    reason = getattr(error, "reason", None) or ""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        said = error.verify_message.rstrip(".")
+        return f"its certificate is not to be trusted: {said}. --cacert names the CA, --insecure trusts anybody"
+    if reason in _NOT_TLS:
+        return "it does not speak TLS on this port: leave out --tls, or give its tls-port"
+    if "CERTIFICATE_REQUIRED" in reason or "HANDSHAKE_FAILURE" in reason:
+        return "it wants a certificate of ours: give --cert and --key"
+    if "UNKNOWN_CA" in reason:
+        return "it does not trust our certificate (--cert)"
+    if "EXPIRED" in reason:
+        return "it says that our certificate (--cert) has expired"
+    return f"no TLS: {reason.replace('_', ' ').lower() or 'the connection was closed'}"
