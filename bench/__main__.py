@@ -6,6 +6,7 @@ import argparse
 
 from bench import (
     apply,
+    attacks,
     commands,
     during_sync,
     fullsync,
@@ -24,6 +25,7 @@ from tests.peers import finder
 
 BENCHES = {
     "apply": apply,
+    "attacks": attacks,
     "commands": commands,
     "during-sync": during_sync,
     "fullsync": fullsync,

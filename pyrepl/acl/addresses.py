@@ -10,6 +10,21 @@ def is_unix(addr: str) -> bool:
     return addr.endswith(":0")
 
 
+def place_of(addr: str) -> bytes:
+    """What stands for one machine: an IPv4 address, the first half of an IPv6 address, as a machine may have any number
+    of others that begin alike, and b"" for the Unix socket."""
+    if is_unix(addr):
+        return b""
+    try:
+        address = ipaddress.ip_address(addr.rpartition(":")[0].strip("[]").partition("%")[0])
+    except ValueError:
+        return b""
+    if isinstance(address, ipaddress.IPv6Address):
+        mapped = address.ipv4_mapped
+        return address.packed[:8] if mapped is None else mapped.packed
+    return address.packed
+
+
 def is_local(addr: str) -> bool:
     """Does it come from this machine: by the Unix socket, or from a loopback address, any of 127.0.0.0/8 or ::1?
 

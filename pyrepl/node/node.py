@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, final
 
+from pyrepl.acl.guessing import Guesses
 from pyrepl.acl.log import AclLog
 from pyrepl.acl.users import Change, Users
 from pyrepl.config.settings import Settings
@@ -120,6 +121,7 @@ class Node:
         self.users = Users()
         """The users that clients may be. `requirepass` is the password of one of them, `default`."""
         self.acl_log = AclLog(settings.acllog_max_len)
+        self.guesses = Guesses()
         self.monitors: set[int] = set()
         """Ids of the clients that see all commands; changed by `begin_monitor` and `end_monitor`."""
         self.deliveries: list[tuple[int, Reply]] = []

@@ -5,6 +5,7 @@
 | AckedWait | WAIT | enough replicas have acknowledged the client's last write |
 | FsyncedWait | WAITAOF | the client's last write is on disk here and on enough replicas; or it never will be here |
 | KeysWait | commands that block on keys | the command, tried again at a key that became ready, has a reply |
+| LateWait | a client whose login has failed | never: the answer comes at the deadline |
 | PausedWait | a client that CLIENT PAUSE, FAILOVER or SHUTDOWN holds before a command | no pause holds it |
 | ShutdownWait | SHUTDOWN | the shutdown has failed or was aborted; if it succeeds, no client is left |
 | WorkWait | a command whose work goes on in slices or on a thread | the work is done |
@@ -34,6 +35,7 @@ class Kind(enum.Enum):
     ACKED = "acked"
     FSYNCED = "fsynced"
     KEYS = "keys"
+    LATE = "late"
     PAUSED = "paused"
     SHUTDOWN = "shutdown"
     WORK = "work"
@@ -171,6 +173,20 @@ class KeysWait(Wait):
 
     def late(self) -> Reply:
         return self._late_reply
+
+
+@final
+class LateWait(Wait):
+    """A client that gets its reply at the deadline and not before."""
+
+    kind = Kind.LATE
+
+    def __init__(self, client: Client, deadline: float, reply: Reply) -> None:
+        super().__init__(client, deadline)
+        self._reply = reply
+
+    def late(self) -> Reply:
+        return self._reply
 
 
 @final

@@ -357,6 +357,17 @@ class TlsOnPlainPort(Event):
 
 
 @final
+class MadeRoom(Event):
+    """Not more than one a second."""
+
+    addr: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "maxclients is reached: the oldest connections that have not logged in make room for new ones, {addr} for one."
+    )
+
+
+@final
 class TlsFilesRenewed(Event):
     TEXT: ClassVar[str] = "The files of TLS have changed. New connections use them; those that exist go on."
 

@@ -277,6 +277,15 @@ class InSlices(Effect):
     job: Job
 
 
+@final
+class RefuseLater(Effect):
+    """AUTH and HELLO have failed, and others from the same address before them: the reply `-<error>` comes after
+    `delay_s`, and what the client has sent behind it waits. Inside EXEC the reply comes at once."""
+
+    error: str
+    delay_s: float
+
+
 class ReplPausePoint(enum.Enum):
     """Where DEBUG REPL-PAUSE makes the process stop (Redis 8.2)."""
 

@@ -10,6 +10,7 @@ from typing import Final
 from pyrepl.acl.user import DEFAULT_USER
 from pyrepl.commands.engine.arguments import database_argument, ranged_integer_argument
 from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.effects import RefuseLater
 from pyrepl.commands.engine.rights import note_failed_login
 from pyrepl.commands.engine.table import (
     ALLOW_BUSY,
@@ -31,6 +32,7 @@ from pyrepl.resp.reply import OK, PONG, Reply, Simple
 
 RESET_REPLY: Final = Simple(b"RESET")
 WRONG_PASSWORD: Final = "WRONGPASS invalid username-password pair or user is disabled."
+TOO_MANY_GUESSES: Final = "ERR too many failed logins from your address: wait some seconds"
 NO_PASSWORD_SET: Final = (
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration "
     "is correct?"
@@ -68,7 +70,7 @@ def quit_(call: Call, *ignored: bytes) -> Simple:
 
 
 @command("AUTH", arity=-2, flags=_BEFORE_AUTH, group="connection")
-def auth(call: Call, *words: bytes) -> Simple:
+def auth(call: Call, *words: bytes) -> Simple | RefuseLater:
     """Authenticate the connection with a password, or a user's name and password"""
     redact(call, *range(1, len(words) + 1))
     if len(words) > 2:
@@ -76,14 +78,12 @@ def auth(call: Call, *words: bytes) -> Simple:
     if len(words) == 1:
         if call.node.users.is_open:
             raise CommandError(NO_PASSWORD_SET)
-        authenticate(call, DEFAULT_USER, words[0])
-    else:
-        authenticate(call, words[0], words[1])
-    return OK
+        return authenticate(call, DEFAULT_USER, words[0]) or OK
+    return authenticate(call, words[0], words[1]) or OK
 
 
 @command("HELLO", arity=-1, flags=_BEFORE_AUTH, group="connection", since="6.0.0")
-def hello(call: Call, *words: bytes) -> dict[Reply, Reply]:
+def hello(call: Call, *words: bytes) -> dict[Reply, Reply] | RefuseLater:
     """Choose the protocol version, optionally authenticate and name the connection; answer facts about this node"""
     client = call.client
     # Also of a HELLO that is refused.
@@ -91,7 +91,9 @@ def hello(call: Call, *words: bytes) -> dict[Reply, Reply]:
     proto = _protocol_version(words[0]) if words else client.proto
     user, password, name = _hello_options(words[1:])
     if user is not None and password is not None:
-        authenticate(call, user, password)
+        refusal = authenticate(call, user, password)
+        if refusal is not None:
+            return refusal
     if not client.authenticated:
         raise CommandError(HELLO_NEEDS_AUTH)
     if name is not None:
@@ -166,16 +168,25 @@ def reset(call: Call) -> Simple:
     return RESET_REPLY
 
 
-def authenticate(call: Call, user: bytes, password: bytes) -> None:
+def authenticate(call: Call, user: bytes, password: bytes) -> RefuseLater | None:
     """Let the client act as `user` from now on.
 
-    Raises CommandError WRONGPASS for a wrong name or password. The client then stays the user that it was before.
+    Raises CommandError WRONGPASS for a wrong name or password, or returns what says so later, where many logins from
+    the client's address have failed (`acl.guessing`). The client then stays the user that it was before.
     """
-    identity = call.node.users.log_in(user, password)
-    if identity is None:
-        note_failed_login(call.node, call.client, user, call.argv[0])
-        raise CommandError(WRONG_PASSWORD)
-    call.client.identify(identity)
+    node, client = call.node, call.client
+    now = node.process.now
+    if node.guesses.are_too_many(client.addr, now):
+        raise CommandError(TOO_MANY_GUESSES)
+    identity = node.users.log_in(user, password)
+    if identity is not None:
+        client.identify(identity)
+        return None
+    note_failed_login(node, client, user, call.argv[0])
+    delay_s = node.guesses.failed(client.addr, now)
+    if delay_s:
+        return RefuseLater(WRONG_PASSWORD, delay_s)
+    raise CommandError(WRONG_PASSWORD)
 
 
 def redact(call: Call, *positions: int) -> None:

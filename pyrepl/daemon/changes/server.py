@@ -169,6 +169,8 @@ class StreamServer(Service):
             self._state.errors_sent += 1
             if event.reason.startswith("SLOW"):
                 self._state.cut_for_output += 1
+            if event.reason.startswith("WRONGPASS"):
+                self._node.guesses.failed(conn.addr, self.clock.now())
             self._tell(events.StreamClientRefused(conn.addr, conn.subscription.name, event.reason))
 
     def subscribed(self, conn: StreamConn, event: Subscribed) -> None:
@@ -223,6 +225,8 @@ class StreamServer(Service):
         settings = self._node.settings
         if len(self.hub.conns) >= settings.stream_maxclients:
             return "BUSY max number of clients reached (stream-maxclients): try again later, or another node"
+        if self._node.guesses.are_too_many(addr, self.clock.now()):
+            return "BUSY too many wrong passwords from your address: mend them, and try again in some seconds"
         if turns_away(addr, protected_mode=settings.protected_mode, is_open=self._options.access.is_open):
             return (
                 "DENIED protected mode: without a password subscribers must be on this machine; set stream-requirepass,"

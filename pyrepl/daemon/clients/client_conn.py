@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 HELD_BYTES: Final = 1 << 20
 """How many bytes a held client may send ahead before we stop reading from its socket."""
+STRANGER_HELD_BYTES: Final = 32 * 1024
+"""The same for one that has not logged in."""
+PATIENCE: Final = 10
+"""Commands that a client may send at once before it has logged in; then it waits for a moment."""
 _LIMITED_STEP: Final = 16
 """Where a limit on output applies, the size of the replies is checked after so many commands."""
 
@@ -65,6 +69,9 @@ class ConnOwner(Protocol):
 
     def overflown(self, conn: ClientConn) -> None:
         """The client sent an unfinished request beyond client-query-buffer-limit."""
+
+    def slow_down(self, conn: ClientConn) -> None:
+        """The client has sent PATIENCE commands and has not logged in: hold it for a moment."""
 
     def broken_request(self, conn: ClientConn, error: bytes) -> None:
         """The client sent bytes that are no request; `error` is what the parser says of them."""
@@ -110,6 +117,8 @@ class ClientConn(Receiver):
         self._unparsed_bytes = 0
         self._skips_answer = False
         """Is the reply that the client is held for not wanted (CLIENT REPLY SKIP)?"""
+        self._patience = PATIENCE
+        """How many commands more are executed at once, while the client has not logged in."""
         self.output = OutputWatch()
         self.replica: ReplicaSide | None = None
         """Set at the first REPLCONF, PSYNC or SYNC."""
@@ -159,14 +168,14 @@ class ClientConn(Receiver):
         if not self.held:
             return
         self.held = False
+        self._patience = PATIENCE
         rest, self._rest = self._rest, None
         if rest is not None:
             self._serve(*rest)
         if self.held or self.transport.is_closing():
             return
         unparsed, self._unparsed = b"".join(self._unparsed), []
-        if self._unparsed_bytes > HELD_BYTES:
-            self.transport.resume_reading()
+        self.transport.resume_reading()
         self._unparsed_bytes = 0
         if unparsed:
             self._serve(self.parser.feed(unparsed), 0)
@@ -238,6 +247,9 @@ class ClientConn(Receiver):
             following = self._execute_batch(batch, start)
             if not self.parser.authenticated:
                 self.parser.authenticated = client.authenticated
+                self._patience -= len(batch.commands)
+                if self._patience <= 0 and not (self.held or client.closing or client.authenticated):
+                    self._owner.slow_down(self)
             if not batch.more or self.held or client.closing:
                 break
             batch = self.parser.feed(b"")
@@ -339,11 +351,10 @@ class ClientConn(Receiver):
             append_reply(reply, self.client.proto, out)
 
     def _keep(self, data: bytes) -> None:
-        """Keep bytes that came while the client is held; beyond HELD_BYTES, stop reading."""
-        before = self._unparsed_bytes
+        """Keep bytes that came while the client is held; beyond HELD_BYTES, or less before the login, stop reading."""
         self._unparsed.append(data)
         self._unparsed_bytes += len(data)
-        if before <= HELD_BYTES < self._unparsed_bytes:
+        if self._unparsed_bytes > (HELD_BYTES if self.client.authenticated else STRANGER_HELD_BYTES):
             self.transport.pause_reading()
 
     def _is_paused(self, argv: list[bytes]) -> bool:

@@ -25,6 +25,7 @@ from pyrepl.daemon.wires.wire import Wire
 from pyrepl.node.client import NORMAL, Client
 from pyrepl.node.node import Node
 from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
+from pyrepl.node.waits import LateWait
 from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line
 from pyrepl.resp.encoder import encode_reply
@@ -32,6 +33,8 @@ from pyrepl.resp.parser import NO_TLS_HERE, Parser
 from pyrepl.resp.reply import NO_REPLY, Reply
 
 MAX_CLIENTS_TEXT: Final = b"-ERR max number of clients reached\r\n"
+STRANGER_PAUSE_S: Final = 0.1
+"""For so long a client is held that has sent PATIENCE commands and has not logged in."""
 DENIED_TEXT: Final = (
     b"-DENIED pyrepl is running in protected mode because protected mode is enabled and no password is set for the "
     b"default user. In this mode connections are only accepted from the loopback interface. To accept connections "
@@ -60,7 +63,10 @@ class Clients:
         self._clock = clock
         self._log = log
         self._next_id = 1
+        self._strangers: dict[int, ClientConn] = {}
+        """Connections that had not logged in when they came, the oldest first; some may have since."""
         self._tell_of_tls_at = 0.0
+        self._tell_of_room_at = 0.0
         self.poller = Poller(turns)
         self.waits = Waits(node, self.conns, turns, clock)
 
@@ -92,9 +98,28 @@ class Clients:
             transport.write(refusal)
             conn.close()
             return
+        if not client.authenticated:
+            self._strangers[client.id] = conn
         client.fd = transport.fd
         if settings.tcp_keepalive:
             transport.wire.keep_alive(settings.tcp_keepalive)
+
+    def _make_room(self) -> bool:
+        """maxclients is reached: cut the oldest connection that has not logged in. So nobody can keep others out by
+        connections that say nothing, where a password is needed. Returns whether there was one."""
+        while self._strangers:
+            client_id = next(iter(self._strangers))
+            conn = self._strangers.pop(client_id)
+            if conn.client.authenticated or conn.transport.is_closing():
+                continue
+            self.node.stats.rejected_connections += 1
+            now = self._clock.now()
+            if now >= self._tell_of_room_at:
+                self._tell_of_room_at = now + 1.0
+                self._log(events.MadeRoom(conn.client.addr))
+            self._cut(conn)
+            return True
+        return False
 
     def _recognize(self, client: Client, wire: Wire) -> None:
         """tls-auth-clients-user: a client is the user that its certificate names, without a password (Valkey 9)."""
@@ -116,6 +141,7 @@ class Clients:
         """A connection has ended, by whichever side."""
         client = conn.client
         self.conns.pop(client.id, None)
+        self._strangers.pop(client.id, None)
         self.node.clients.pop(client.id, None)
         self.waits.forget(client.id)
         self.lost.tell(conn)
@@ -183,6 +209,10 @@ class Clients:
         self.node.stats.client_query_buffer_limit_disconnections += 1
         self._log(events.QueryBufferExceeded(self.line_of(conn)))
         self._cut(conn)
+
+    def slow_down(self, conn: ClientConn) -> None:
+        """Hold a client that sends many commands and has not logged in, so that others do not wait for it."""
+        self.waits.hold(LateWait(conn.client, self._clock.now() + STRANGER_PAUSE_S, NO_REPLY))
 
     def broken_request(self, conn: ClientConn, error: bytes) -> None:
         """Count and log a broken request; the connection answers it and ends by itself."""
@@ -256,7 +286,7 @@ class Clients:
 
     def _why_not_admitted(self, addr: str) -> bytes | None:
         settings = self.node.settings
-        if len(self.conns) >= settings.maxclients:
+        if len(self.conns) >= settings.maxclients and not self._make_room():
             return MAX_CLIENTS_TEXT
         if turns_away(addr, protected_mode=settings.protected_mode, is_open=self.node.users.is_open):
             return DENIED_TEXT

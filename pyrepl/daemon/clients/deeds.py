@@ -1,5 +1,5 @@
 """Carries out the commands that concern client connections: CLIENT UNBLOCK, CLIENT PAUSE and UNPAUSE, commands that
-wait for keys, and commands that do their work in slices."""
+wait for keys, commands that do their work in slices, and logins that are refused late."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from pyrepl.daemon.clients.slices import Slices
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.performer import Deeds
 from pyrepl.daemon.signals import Signals
+from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
-from pyrepl.node.waits import KeysWait, WorkWait
+from pyrepl.node.waits import KeysWait, LateWait, WorkWait
 from pyrepl.resp.reply import NO_REPLY, OK, Reply
 
 
@@ -36,6 +37,7 @@ class ClientDeeds:
             effects.PauseChanged: self._pause_changed,
             effects.InSlices: self._in_slices,
             effects.WaitForKeys: self._wait_for_keys,
+            effects.RefuseLater: self._refuse_later,
         }
 
     def _unblock_client(self, call: Call, effect: effects.UnblockClient) -> Reply:
@@ -70,6 +72,16 @@ class ClientDeeds:
         call.now_ms = call.keyspace.now_ms
         reply = self._dispatcher.execute_again(call, argv)
         return None if reply is NO_REPLY else (reply,)
+
+    def _refuse_later(self, call: Call, effect: effects.RefuseLater) -> Reply:
+        error = CommandError(effect.error)
+        if call.client.id not in self._clients.conns or call.is_nested:
+            raise error
+        stats = self._clients.node.stats
+        stats.of(call.client.last_command).failed_calls += 1
+        stats.count_error(effect.error)
+        deadline = self._clock.now() + effect.delay_s
+        return self._clients.waits.hold(LateWait(call.client, deadline, error))
 
     def _in_slices(self, call: Call, effect: effects.InSlices) -> Reply:
         conn = self._clients.conns.get(call.client.id)

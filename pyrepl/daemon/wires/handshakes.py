@@ -4,9 +4,10 @@ A handshake costs half a millisecond to several of the processor, which other cl
 it is known who is there. So:
 
 - A connection is a bare descriptor until its first bytes come.
-- All connections share a queue, and few of them (`max-new-tls-connections-per-cycle`) go on in one turn of the loop.
-- A handshake ends after HANDSHAKE_S, whatever its state; and when MOST_PENDING of them are under way, the oldest one
-  makes room for a new one. So nobody can keep others out by connections that say nothing.
+- Few connections (`max-new-tls-connections-per-cycle`) go on in one turn of the loop, those of different addresses by
+  turns.
+- A handshake ends after HANDSHAKE_S, whatever its state; and when MOST_PENDING of them are under way, the oldest one of
+  the address that has the most makes room for a new one. So nobody can keep others out by connections that say nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, final
 
+from pyrepl.acl.addresses import place_of
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.service import Service
@@ -51,12 +53,13 @@ _MOST_EVENTS: Final = 256
 class _Pending:
     """A connection whose handshake is not over; `sock` becomes an SSLSocket when its first bytes have come."""
 
-    __slots__ = ("addr", "began_at", "on_wire", "sock")
+    __slots__ = ("addr", "began_at", "on_wire", "place", "sock")
 
     def __init__(self, sock: socket.socket, on_wire: Callable[[Wire], None], began_at: float) -> None:
         self.sock: socket.socket | ssl.SSLSocket = sock
         self.on_wire = on_wire
         self.addr = name_of(sock.getpeername)
+        self.place = place_of(self.addr)
         self.began_at = began_at
 
 
@@ -64,8 +67,9 @@ class _Pending:
 class Handshakes(Service):
     """The handshakes that are under way, of all ports.
 
-    Invariants: `_pending` has them by descriptor, the oldest first. `_epoll` watches those that wait for bytes or for
-    room; `_ready` has the descriptors of those that can go on, and while it is not empty a step is planned.
+    Invariants: `_pending` has them by descriptor, the oldest first, and `_by_place` those of each address (`place_of`),
+    none of which is empty. `_epoll` watches those that wait for bytes or for room; `_ready` has those that can go on,
+    by address too, and while it is not empty a step is planned.
     """
 
     def __init__(self, node: Node, tls: Tls, clock: Clock, log: Log) -> None:
@@ -76,7 +80,8 @@ class Handshakes(Service):
         self._loop = asyncio.get_running_loop()
         self._epoll: select.epoll | None = None
         self._pending: dict[int, _Pending] = {}
-        self._ready: deque[int] = deque()
+        self._by_place: dict[bytes, dict[int, None]] = {}
+        self._ready: dict[bytes, deque[int]] = {}
         self._failures = 0
         self._last_failure: tuple[str, str] | None = None
         self._log_again_at = 0.0
@@ -88,9 +93,12 @@ class Handshakes(Service):
             self._epoll = select.epoll()
             self._loop.add_reader(self._epoll.fileno(), self._look)
         while len(self._pending) >= MOST_PENDING:
-            self._fail(next(iter(self._pending)), f"it has made room for the newest of {MOST_PENDING} handshakes")
+            most = max(self._by_place.values(), key=len)
+            self._fail(next(iter(most)), f"it has made room for the newest of {MOST_PENDING} handshakes")
         sock.setblocking(False)
-        self._pending[sock.fileno()] = _Pending(sock, on_wire, self._clock.now())
+        pending = _Pending(sock, on_wire, self._clock.now())
+        self._pending[sock.fileno()] = pending
+        self._by_place.setdefault(pending.place, {})[sock.fileno()] = None
         self._epoll.register(sock.fileno(), select.EPOLLIN | select.EPOLLONESHOT)
 
     # ------------------------------------------------------------------ as a service
@@ -112,6 +120,7 @@ class Handshakes(Service):
         for pending in self._pending.values():
             pending.sock.close()
         self._pending.clear()
+        self._by_place.clear()
         self._ready.clear()
         if self._epoll is not None:
             self._loop.remove_reader(self._epoll.fileno())
@@ -124,7 +133,8 @@ class Handshakes(Service):
         """Queue the connections that can go on."""
         assert self._epoll is not None
         was_empty = not self._ready
-        self._ready.extend(fd for fd, _ in self._epoll.poll(0, _MOST_EVENTS))
+        for fd, _ in self._epoll.poll(0, _MOST_EVENTS):
+            self._ready.setdefault(self._pending[fd].place, deque()).append(fd)
         if was_empty and self._ready:
             self._step()
 
@@ -133,7 +143,12 @@ class Handshakes(Service):
         for _ in range(self._node.settings.max_new_tls_connections_per_cycle):
             if not self._ready:
                 return
-            fd = self._ready.popleft()
+            place = next(iter(self._ready))
+            # The address goes to the end of the line.
+            waiting = self._ready.pop(place)
+            fd = waiting.popleft()
+            if waiting:
+                self._ready[place] = waiting
             if fd in self._pending:
                 self._go_on(fd, self._pending[fd])
         if self._ready:
@@ -147,7 +162,8 @@ class Handshakes(Service):
                 self._turn_away(fd, pending.sock)
                 return
             sock.do_handshake()
-        except ssl.SSLWantReadError:
+        except (ssl.SSLWantReadError, BlockingIOError):
+            # BlockingIOError: the descriptor was another connection's when it was queued.
             self._epoll.modify(fd, select.EPOLLIN | select.EPOLLONESHOT)
         except ssl.SSLWantWriteError:
             self._epoll.modify(fd, select.EPOLLOUT | select.EPOLLONESHOT)
@@ -155,7 +171,7 @@ class Handshakes(Service):
             self._fail(fd, why_client_failed(error))
         else:
             self._epoll.unregister(fd)
-            del self._pending[fd]
+            self._forget(fd)
             pending.on_wire(TlsWire(sock, why_client_failed))
 
     def _encrypted(self, pending: _Pending) -> ssl.SSLSocket | None:
@@ -179,7 +195,7 @@ class Handshakes(Service):
         self._fail(fd, NO_TLS)
 
     def _fail(self, fd: int, why: str) -> None:
-        pending = self._pending.pop(fd)
+        pending = self._forget(fd)
         if self._epoll is not None:
             with suppress(OSError):
                 self._epoll.unregister(fd)
@@ -193,6 +209,14 @@ class Handshakes(Service):
         now = self._clock.now()
         if now >= self._log_again_at:
             self._tell(now)
+
+    def _forget(self, fd: int) -> _Pending:
+        pending = self._pending.pop(fd)
+        of_place = self._by_place[pending.place]
+        del of_place[fd]
+        if not of_place:
+            del self._by_place[pending.place]
+        return pending
 
     def _tell(self, now: float) -> None:
         assert self._last_failure is not None

@@ -13,6 +13,7 @@ from pyrepl.node.waits import (
     AckedWait,
     FsyncedWait,
     KeysWait,
+    LateWait,
     PausedWait,
     ShutdownWait,
     Wait,
@@ -20,7 +21,7 @@ from pyrepl.node.waits import (
 )
 from pyrepl.replication.psync import Request
 from pyrepl.replication.session import Session
-from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY
+from pyrepl.resp.reply import NO_REPLY, NULL_ARRAY, OK
 from pyrepl.units import Offset
 from tests.unit.daemon.rig import bare_node
 
@@ -127,8 +128,13 @@ def test_what_is_not_looked_at(bench: Bench) -> None:
     assert [wait.late() for wait in waits] == [NO_REPLY] * 3
 
 
+def test_a_late_answer_comes_at_the_deadline(bench: Bench) -> None:
+    wait = LateWait(bench.client, 5.0, OK)
+    assert wait.ready() is None and wait.late() is OK and wait.deadline == 5.0
+
+
 def test_who_counts_as_blocked_and_who_depends_on_the_role() -> None:
-    kinds: list[type[Wait]] = [AckedWait, FsyncedWait, KeysWait, PausedWait, ShutdownWait, WorkWait]
-    assert [kind.blocks for kind in kinds] == [True] * 3 + [False] * 3
-    assert [kind.ends_with_role for kind in kinds] == [True] * 3 + [False] * 3
+    kinds: list[type[Wait]] = [AckedWait, FsyncedWait, KeysWait, PausedWait, ShutdownWait, LateWait, WorkWait]
+    assert [kind.blocks for kind in kinds] == [True] * 3 + [False] * 4
+    assert [kind.ends_with_role for kind in kinds] == [True] * 3 + [False] * 4
     assert len({kind.kind for kind in kinds}) == len(kinds)

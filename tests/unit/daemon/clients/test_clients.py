@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import socket
 import struct
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from pyrepl.acl.addresses import is_local
+from pyrepl.acl.denial import Refused
+from pyrepl.acl.guessing import FIRST_S, FREE, MOST_LATE
 from pyrepl.daemon.clients.client_conn import ClientConn
 from pyrepl.daemon.clients.clients import DENIED_TEXT, MAX_CLIENTS_TEXT
 from tests.peers.wire import encode
@@ -38,6 +41,67 @@ class TestAdmission:
             assert await (await node.peer()).say("PING") == "PONG"
             stats = node.app.node.stats
             assert (stats.total_connections_received, stats.rejected_connections) == (4, 1)
+
+    @in_loop
+    async def test_who_has_not_logged_in_makes_room(self, tmp_path: Path) -> None:
+        async with running(tmp_path, maxclients=4, requirepass=b"pw") as node:
+            known = [await node.peer() for _ in range(2)]
+            assert [await peer.say("AUTH pw") for peer in known] == ["OK", "OK"]
+            silent = [await node.peer() for _ in range(2)]
+            await until(lambda: len(node.app.clients.conns) == 4)
+            newcomer = await node.peer()
+            assert await newcomer.say("AUTH pw") == "OK"
+            assert await silent[0].rest() == b"", "the oldest one"
+            assert await silent[1].is_silent()
+            assert [await peer.say("PING") for peer in known] == ["PONG", "PONG"]
+            last = await node.peer()
+            assert await last.say("AUTH pw") == "OK" and await silent[1].rest() == b""
+            assert await (await node.peer()).rest() == MAX_CLIENTS_TEXT, "all of them have logged in"
+            assert sum("maxclients is reached" in line for line in node.lines) == 1
+            assert node.app.node.stats.rejected_connections == 3
+
+    @in_loop
+    async def test_before_the_login_ten_commands_at_once(self, tmp_path: Path) -> None:
+        async with running(tmp_path, requirepass=b"pw") as node:
+            stranger, other = await node.peer(), await node.peer()
+            for _ in range(25):
+                stranger.send("GET", "key")
+            stranger.send("AUTH", "pw")
+            stranger.send("PING")
+            begun = node.app.clock.now()
+            assert [str(await stranger.read()) for _ in range(25)] == ["NOAUTH Authentication required."] * 25
+            assert await stranger.read() == "OK" and await stranger.read() == "PONG"
+            assert node.app.clock.now() - begun >= 0.19, "two pauses of a tenth of a second"
+            assert await other.say("AUTH pw") == "OK"
+            for _ in range(100):
+                other.send("PING")
+            begun = node.app.clock.now()
+            assert [await other.read() for _ in range(100)] == ["PONG"] * 100
+
+    @in_loop
+    async def test_guesses_are_answered_later_and_later(self, tmp_path: Path) -> None:
+        async with running(tmp_path, requirepass=b"pw") as node:
+            peer = await node.peer()
+            wrong = "WRONGPASS invalid username-password pair or user is disabled."
+            begun = node.app.clock.now()
+            for _ in range(FREE + 2):
+                assert await peer.error("AUTH x") == wrong
+            assert node.app.clock.now() - begun >= 3 * FIRST_S - 0.01
+            assert await (await node.peer()).say("AUTH pw") == "OK", "the right password is not delayed"
+            assert node.app.node.acl_log.refused[Refused.AUTH] == 7
+            stats = node.app.node.stats
+            assert stats.errors["WRONGPASS"] == 7 and stats.of("auth").failed_calls == 7
+
+    @in_loop
+    async def test_more_guesses_than_are_looked_at(self, tmp_path: Path) -> None:
+        async with running(tmp_path, requirepass=b"pw") as node:
+            guesses, now = node.app.node.guesses, node.app.clock.now()
+            for _ in range(FREE + MOST_LATE):
+                guesses.failed("127.0.0.1:1", now)
+            error = await (await node.peer()).error("AUTH pw")
+            assert error == "ERR too many failed logins from your address: wait some seconds"
+            error = await (await node.peer()).error("HELLO 3 AUTH default pw")
+            assert error == "ERR too many failed logins from your address: wait some seconds"
 
     @in_loop
     async def test_protected_mode(self, tmp_path: Path) -> None:
@@ -191,16 +255,16 @@ class TestOutputLimit:
 
     @in_loop
     async def test_who_has_not_authenticated_is_owed_little(self, tmp_path: Path) -> None:
-        """Redis 8.0: replies beyond its first 16 KB are the end, be there a limit for others or not."""
+        """However much it sends: little is taken, and little is answered."""
         async with running(tmp_path, requirepass=b"pw") as node:
             few, many = await node.peer(), await node.peer()
-            few.write(encode(["SET", "k", "v"]) * 400)
-            for _ in range(400):
-                assert str(await few.read()).startswith("NOAUTH")
             many.write(encode(["SET", "k", "v"]) * 400_000)
-            sent = await many.rest()
-            assert len(sent) < 1_000_000
-            assert node.app.node.stats.client_output_buffer_limit_disconnections == 1
+            await asyncio.sleep(0.35)
+            assert node.app.node.stats.errors["NOAUTH"] <= 40
+            assert node.app.node.stats.total_net_input_bytes < 1_000_000, "the rest waits in the kernel"
+            few.write(encode(["SET", "k", "v"]) * 25)
+            for _ in range(25):
+                assert str(await few.read()).startswith("NOAUTH")
             assert await few.call("AUTH", "pw") == "OK"
             await few.call("SET", "a", "x" * 1_000_000)
             few.write(encode(["GET", "a"]) * 10)

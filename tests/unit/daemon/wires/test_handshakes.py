@@ -181,3 +181,22 @@ async def test_a_new_certificate(tmp_path: Path, authority: Authority) -> None:
         assert await before.say("PING") == await after.say("PING") == "PONG"
         before.close()
         after.close()
+
+
+@in_loop
+async def test_an_address_with_many_harms_itself(
+    tmp_path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is its connections that make room, and those of others have their turns."""
+    monkeypatch.setattr(handshakes, "MOST_PENDING", 10)
+    async with running(tmp_path, **wanted(authority)) as node:
+        port = node.app.node.process.tls_port
+        slow = socket.create_connection(("127.0.0.1", port))
+        slow.send(b"\x16\x03\x01\x02\x00")
+        crowd = [socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.9", 0)) for _ in range(40)]
+        await until(lambda: node.app.node.stats.tls_handshakes_failed >= 31, "the crowd made room")
+        slow.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            slow.recv(1)
+        for sock in (slow, *crowd):
+            sock.close()
