@@ -74,7 +74,6 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     ("a replica does as its master says whether its disk works or not", "replica-ignore-disk-write-errors"),
     ("pyrepl compares texts byte by byte", "locale-collate"),
     ("pyrepl packs lists by list-max-listpack-size", "list-max-ziplist-entries list-max-ziplist-value"),
-    ("pyrepl has no common limit on the memory of clients", "maxmemory-clients"),
     (
         "pyrepl does that in its own way",
         "always-show-logo crash-log-enabled crash-memcheck-enabled dynamic-hz extended-redis-compatibility"
@@ -91,8 +90,6 @@ REFUSED: Final[dict[str, str]] = {
     " with & behind the command",
     "cluster-enabled": "pyrepl is no cluster; remove the line, and let Sentinel or FAILOVER move the master's role",
     "loadmodule": "pyrepl has no modules; remove the line",
-    "maxmemory-clients": "pyrepl has no common limit on the memory of clients yet; remove the line and set"
-    " client-output-buffer-limit and client-query-buffer-limit, which hold for each client, and maxclients",
 }
 """Name -> why, and what to do. A value that switches the thing off (`is_off`) is accepted as without effect."""
 
@@ -126,7 +123,6 @@ DEFAULTS: Final[dict[str, str]] = {
     "jemalloc-bg-thread": "yes",
     "locale-collate": "",
     "max-new-connections-per-cycle": "10",
-    "maxmemory-clients": "0",
     "maxmemory-eviction-tenacity": "10",
     "oom-score-adj": "no",
     "oom-score-adj-values": "0 200 800",

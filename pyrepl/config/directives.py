@@ -36,6 +36,7 @@ from pyrepl.config.kinds import (
 )
 from pyrepl.config.process import Process
 from pyrepl.config.security import Security
+from pyrepl.config.share_kinds import MemoryOrPercent
 from pyrepl.config.tls import Tls
 from pyrepl.config.watching import Watching
 
@@ -91,6 +92,12 @@ class Network:
         ),
         "Per class (normal, replica, pubsub): cut a client at once above the hard limit, or when it stayed above the"
         " soft limit for so many seconds. 0: no limit.",
+    )
+    maxmemory_clients = Directive(
+        MemoryOrPercent(),
+        0,
+        "What the buffers of all clients together may take, in bytes or, as 5%, of maxmemory; above it those that take"
+        " most are cut, but no replicas and none with CLIENT NO-EVICT. 0: no limit.",
     )
     enable_debug_command = Directive(
         Choice("no", "yes", "local"),

@@ -92,6 +92,7 @@ class Stats:
         self.unexpected_error_replies = 0
         self.unknown_replicated_commands = 0
         self.evicted_keys = 0
+        self.evicted_clients = 0
 
     def of(self, wire_name: str) -> CommandStats:
         """The row of a command, made at its first mention."""

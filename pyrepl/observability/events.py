@@ -404,6 +404,14 @@ class OutputBufferExceeded(Event):
 
 
 @final
+class ClientEvicted(Event):
+    """One of those that took most, above maxmemory-clients."""
+
+    client: str
+    TEXT: ClassVar[str] = "Evicting client: {client}"
+
+
+@final
 class MaxmemorySmallerThanUsed(Event):
     """CONFIG SET maxmemory below what is in use."""
 

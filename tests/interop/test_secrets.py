@@ -42,6 +42,7 @@ def watched(lab: Lab, tmp_path: Path, plant: Planter) -> tuple[Node, Node]:
         f"user repl on >{of_link} +psync +replconf +ping\nuser other on >{plant.secret()} ~* +@all\n"
         f"slowlog-log-slower-than 0\nloglevel debug\nevent-log {tmp_path / 'master-events'}\n"
         f"commandlog-request-larger-than 0\ncommandlog-reply-larger-than 0\nenable-protected-configs yes\n"
+        f"tls-key-file-pass {plant.secret()}\ntls-client-key-file-pass {plant.secret()}\n"
     )
     master = lab.start("pyrepl", directives={"config": str(conf), "stream-port": str(free_port())})
     master.password = password
@@ -69,6 +70,9 @@ def use(master: Node, replica: Node, plant: Planter) -> None:
         ("CONFIG", "SET", "masterauth", plant.secret(), "hz"),
         ("CONFIG", "SET", "requirepass", plant.secret(), "requirepass", plant.secret()),
         ("CONFIG", "SET", "stream-requirepass", plant.secret()),
+        ("CONFIG", "SET", "tls-key-file-pass", plant.secret()),
+        ("CONFIG", "SET", "tls-key-file-pass", plant.secret(), "tls-port", "1", "tls-cert-file", "/no/such"),
+        ("CONFIG", "SET", "tls-client-key-file-pass", plant.secret(), "tls-replication", "yes"),
         ("ACL", "SETUSER", "third", "on", f">{plant.secret()}", "+@all"),
         ("ACL", "SETUSER", "third", f"<{plant.secret()}"),
         ("ACL", "SETUSER", "third", f"#{plant.secret()}"),

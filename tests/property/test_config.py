@@ -37,6 +37,7 @@ from pyrepl.config.parser import read_argv, read_file
 from pyrepl.config.process_kinds import ShutdownOptions
 from pyrepl.config.render import rewrite
 from pyrepl.config.settings import Settings
+from pyrepl.config.share_kinds import MemoryOrPercent
 from pyrepl.config.tls_kinds import TLS_VERSIONS, CertificateField, TlsProtocols
 from pyrepl.config.user_kinds import UserLines
 from pyrepl.errors import ConfigError
@@ -55,6 +56,8 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
             return st.booleans()
         case Integer() | Memory():
             return st.integers(kind.low, kind.high)
+        case MemoryOrPercent():
+            return st.integers(-100, 2**63 - 1)
         case CertificateField():
             return st.sampled_from(["off", "CN", "URI"])
         case TlsProtocols():

@@ -23,11 +23,12 @@ from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.signals import SignalOf
 from pyrepl.daemon.wires.wire import Wire
 from pyrepl.node.client import NORMAL, Client
+from pyrepl.node.client_limit import limit_bytes, to_be_cut
 from pyrepl.node.node import Node
 from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
 from pyrepl.node.waits import LateWait
 from pyrepl.observability import events
-from pyrepl.observability.client_line import client_line
+from pyrepl.observability.client_line import client_line, memory_bytes
 from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.parser import NO_TLS_HERE, Parser
 from pyrepl.resp.reply import NO_REPLY, Reply
@@ -260,6 +261,19 @@ class Clients:
                 conn.client.output_bytes = conn.replica.session.pending_bytes(self.node.stream_end)
             elif conn.client.output_bytes or conn.output.is_watched:
                 self.cut_for_output(conn)
+        limit = limit_bytes(self.node.settings)
+        if limit:
+            self._cut_for_memory(limit)
+
+    def _cut_for_memory(self, limit: int) -> None:
+        """maxmemory-clients: cut those that take most."""
+        conns = [conn for conn in self.conns.values() if conn.replica is None and not conn.transport.is_closing()]
+        for client in to_be_cut(((conn.client, memory_bytes(conn.client)) for conn in conns), limit):
+            conn = self.conns[client.id]
+            self.node.stats.evicted_clients += 1
+            self._log(events.ClientEvicted(self.line_of(conn)))
+            client.close_after_reply()
+            conn.close(at_once=True)
 
     def line_of(self, conn: ClientConn) -> str:
         """The client as CLIENT LIST shows it, for the log."""

@@ -67,7 +67,7 @@ STATS: Final = Section(
         constant("expired_time_cap_reached_count", 0, "Not counted."),
         constant("expire_cycle_cpu_milliseconds", 0, "Not measured."),
         counter("evicted_keys", _of(lambda s: s.evicted_keys), "Keys evicted."),
-        constant("evicted_clients", 0, "Clients are not evicted."),
+        counter("evicted_clients", _of(lambda s: s.evicted_clients), "Clients cut for maxmemory-clients."),
         counter("evicted_scripts", lambda node: node.scripts.evicted, "Scripts of EVAL that the cache has dropped."),
         counter("total_eviction_exceeded_time", _exceeded_ms(0), "Time over maxmemory.", "ms"),
         gauge("current_eviction_exceeded_time", _exceeded_ms(1), "Time over maxmemory since it was last kept.", "ms"),

@@ -62,7 +62,6 @@ REFUSALS = [
     (b"daemonize yes", None),
     (b"cluster-enabled yes", None),
     (b"loadmodule /usr/lib/x.so", None),
-    (b"maxmemory-clients 10mb", None),
     (b"supervised upstart", None),
     (b"rename-command CONFIG", None),
 ]
@@ -103,7 +102,7 @@ def test_what_has_no_effect_at_its_default_needs_no_notice() -> None:
     assert loaded(b"maxmemory 1gb\nmaxmemory 0\nappendonly no\nnotify-keyspace-events ''")[1].notice() is None
 
 
-@pytest.mark.parametrize("line", [b"daemonize no", b"cluster-enabled no", b"maxmemory-clients 0"])
+@pytest.mark.parametrize("line", [b"daemonize no", b"cluster-enabled no"])
 def test_what_is_refused_may_be_switched_off(line: bytes) -> None:
     assert loaded(line)[1].accepted == [line.split()[0].decode()]
 

@@ -368,3 +368,21 @@ async def test_sizes_for_client_list(tmp_path: Path) -> None:
         node.app.clients.measure()
         (conn,) = node.app.clients.conns.values()
         assert conn.client.query_buffer_bytes >= 50
+
+
+class TestMemoryOfAll:
+    @in_loop
+    async def test_those_that_take_most_are_cut(self, tmp_path: Path) -> None:
+        async with running(tmp_path, maxmemory_clients=4 << 20) as node:
+            operator, small, large, spared = [await node.peer() for _ in range(4)]
+            assert await spared.say("CLIENT NO-EVICT ON") == "OK"
+            half = encode(["SET", "k", "x" * (8 << 20)])[: 3 << 20]
+            small.write(encode(["SET", "k", "x" * 100_000])[:50_000])
+            spared.write(half)
+            await until(lambda: sum(conn.parser.pending_bytes for conn in node.app.clients.conns.values()) > 3 << 20)
+            large.write(half)
+            assert await large.rest() == b""
+            assert await operator.say("PING") == "PONG"
+            assert await node.info("evicted_clients") == "1" and node.logged("Evicting client: id=")
+            assert await small.is_silent() and await spared.is_silent()
+            assert await operator.say("CONFIG SET maxmemory-clients 0") == "OK"
