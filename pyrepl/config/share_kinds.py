@@ -18,11 +18,16 @@ class MemoryOrPercent(Kind[int]):
 
     def parse(self, words: Sequence[bytes], current: int) -> int:
         text = to_text(words[0]) if len(words) == 1 else ""
-        if not text.endswith("%"):
-            return self._memory.parse(words, max(0, current))
         number = text.removesuffix("%")
-        if not (number.isascii() and number.isdigit()) or int(number) > 100:
+        if number == text:
+            try:
+                return self._memory.parse(words, max(0, current))
+            except ConfigError:
+                raise ConfigError("argument must be a memory or percent value") from None
+        if not (number.isascii() and number.isdigit()):
             raise ConfigError("argument must be a memory or percent value")
+        if int(number) > 100:
+            raise ConfigError("percentage argument must be less or equal to 100")
         return -int(number)
 
     def text(self, value: int) -> bytes:
