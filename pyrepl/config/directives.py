@@ -16,15 +16,12 @@ from pyrepl.config.kinds import (
     INT_MIN,
     LONG_MAX,
     Addresses,
-    BufferLimit,
-    BufferLimits,
     CacheRules,
     Choice,
     Integer,
     KeyspaceEvents,
     Memory,
     OctalMode,
-    OutputBufferLimits,
     RdbVersion,
     Renames,
     ReplicaOf,
@@ -34,9 +31,9 @@ from pyrepl.config.kinds import (
     Text,
     YesNo,
 )
+from pyrepl.config.limits import Limits
 from pyrepl.config.process import Process
 from pyrepl.config.security import Security
-from pyrepl.config.share_kinds import MemoryOrPercent
 from pyrepl.config.tls import Tls
 from pyrepl.config.watching import Watching
 
@@ -76,29 +73,7 @@ class Network:
         "How much memory all scripts and functions may take, the interpreter included. A script that needs more fails."
         " Not in Redis. It takes effect after SCRIPT FLUSH, or at the next start.",
     )
-    maxclients = Directive(Integer(1, 2**32 - 1), 10000, "Connections served at once; more are refused.")
-    timeout = Directive(Integer(), 0, "Close a client that was idle for so many seconds; 0: never.")
     tcp_keepalive = Directive(Integer(), 300, "Seconds between TCP keep-alives; 0: off.")
-    proto_max_bulk_len = Directive(Memory(MB), 512 * MB, "The largest single value in a request, in bytes.")
-    client_query_buffer_limit = Directive(
-        Memory(MB), 1024 * MB, "Close a client whose unfinished request exceeds so many bytes."
-    )
-    client_output_buffer_limit = Directive(
-        OutputBufferLimits(),
-        BufferLimits(
-            normal=BufferLimit(0, 0, 0),
-            replica=BufferLimit(256 * MB, 64 * MB, 60),
-            pubsub=BufferLimit(32 * MB, 8 * MB, 60),
-        ),
-        "Per class (normal, replica, pubsub): cut a client at once above the hard limit, or when it stayed above the"
-        " soft limit for so many seconds. 0: no limit.",
-    )
-    maxmemory_clients = Directive(
-        MemoryOrPercent(),
-        0,
-        "What the buffers of all clients together may take, in bytes or, as 5%, of maxmemory; above it those that take"
-        " most are cut, but no replicas and none with CLIENT NO-EVICT. 0: no limit.",
-    )
     enable_debug_command = Directive(
         Choice("no", "yes", "local"),
         "local",
@@ -523,13 +498,27 @@ class Encodings:
     )
 
 
-class Directives(Network, Tls, Security, General, Watching, Process, Snapshots, Replication, Streams, Encodings):
+class Directives(
+    Network, Limits, Tls, Security, General, Watching, Process, Snapshots, Replication, Streams, Encodings
+):
     """All rows, as attributes."""
 
 
 GROUPS: Final[tuple[tuple[str, tuple[Directive[Any], ...]], ...]] = tuple(
     (group.__doc__ or "", tuple(row for row in vars(group).values() if isinstance(row, Directive)))
-    for group in (Network, Tls, Security, General, Watching, Process, Snapshots, Replication, Streams, Encodings)
+    for group in (
+        Network,
+        Limits,
+        Tls,
+        Security,
+        General,
+        Watching,
+        Process,
+        Snapshots,
+        Replication,
+        Streams,
+        Encodings,
+    )
 )
 """(title, rows) in the order of this file."""
 

@@ -23,6 +23,7 @@ from pyrepl.config.settings import Settings
 from pyrepl.daemon.app import App
 from pyrepl.daemon.memory import arenas
 from pyrepl.daemon.memory.housekeeper import GC_THRESHOLDS
+from pyrepl.daemon.wires.handshakes import MOST_PENDING
 from pyrepl.errors import ConfigError
 from pyrepl.observability import events
 from pyrepl.observability.event import Event
@@ -77,12 +78,14 @@ def _notices(config_file: Path | None, loaded: Loaded) -> list[Event]:
 
 
 def _allow_descriptors(settings: Settings) -> list[Event]:
-    """Raise the limit on open files to what maxclients needs, or lower maxclients to what the system allows."""
+    """Raise the limit on open files to what maxclients, its reserve and handshakes need, or lower maxclients to what
+    the system allows."""
     wanted = settings.maxclients + RESERVED_FDS
+    liked = wanted + settings.maxclients_reserve + (MOST_PENDING if settings.tls_port else 0)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    if soft == resource.RLIM_INFINITY or soft >= liked:
         return []
-    granted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    granted = liked if hard == resource.RLIM_INFINITY else min(liked, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (granted, hard))
     if granted >= wanted:
         return []

@@ -29,7 +29,7 @@ class Client:
     Invariants: `queue` is None outside MULTI; `dirty_cas` and `dirty_exec` are only looked at by EXEC.
     `guarded` is True exactly while one of these holds: not authenticated, limited by its user's rights, in MULTI,
     subscribed under RESP2, closing, the link to our master, a replica, tracking with OPTIN or OPTOUT, following
-    redirects, replies switched off or the next one skipped.
+    redirects, replies switched off or the next one skipped, a connection beyond maxclients.
     While `guarded` is False, the dispatcher looks at none of these fields. `subscribed` is True exactly while one of
     `channels`, `patterns` and `shard_channels` is not empty.
     """
@@ -50,6 +50,7 @@ class Client:
         "id",
         "identity",
         "imports",
+        "in_reserve",
         "in_slices",
         "is_blocked",
         "is_master_link",
@@ -154,6 +155,8 @@ class Client:
         self.total_commands: int = 0
         self.total_in_bytes: int = 0
         self.total_out_bytes: int = 0
+        self.in_reserve: bool = False
+        """Is it a connection beyond maxclients, which only operators and replicas have?"""
         self.write_cut: int = 0
         """The cut of the replication stream after this client's last write: what WAIT waits for."""
         self.guarded: bool = not self.authenticated or self.limited
@@ -285,6 +288,16 @@ class Client:
         self.follows_redirects = True
         self.guarded = True
 
+    def enter_reserve(self) -> None:
+        """The connection is one beyond maxclients."""
+        self.in_reserve = True
+        self.guarded = True
+
+    def leave_reserve(self) -> None:
+        """There is room for it among the others now."""
+        self.in_reserve = False
+        self._sum_up()
+
     def close_after_reply(self) -> None:
         """Execute no more commands of this client; its connection is closed once the replies so far are out."""
         self.closing = True
@@ -304,4 +317,5 @@ class Client:
             or self.reply_mode != "on"
             or self.skip_next_reply
             or self.follows_redirects
+            or self.in_reserve
         )

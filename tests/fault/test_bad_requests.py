@@ -125,7 +125,10 @@ def test_unauthenticated_clients_get_small_limits(lab: Lab) -> None:
 
 
 def test_max_clients(lab: Lab) -> None:
-    ours, real = (lab.start(kind, directives={"maxclients": "3"}) for kind in ("pyrepl", "redis7"))
+    ours, real = (
+        lab.start(kind, directives={"maxclients": "3", **more})
+        for kind, more in (("pyrepl", {"maxclients-reserve": "0"}), ("redis7", {}))
+    )
     for node in (ours, real):
         node.hang_up()
     got = []

@@ -16,6 +16,7 @@ OWNERS: Final = {
             "authenticated",
             "identity",
             "limited",
+            "in_reserve",
             "queue",
             "channels",
             "patterns",

@@ -10,6 +10,7 @@ from typing import Final
 
 from pyrepl.commands.engine.rights import why_not_allowed, why_not_in_script
 from pyrepl.commands.engine.table import (
+    ADMIN,
     ALLOW_BUSY,
     DENYOOM,
     LOADING,
@@ -27,6 +28,7 @@ from pyrepl.node.scripts import Running
 from pyrepl.scripting.shebang import ALLOW_OOM, ALLOW_STALE, COMPATIBLE, NO_WRITES
 
 NOAUTH: Final = "NOAUTH Authentication required."
+MAXCLIENTS: Final = "ERR max number of clients reached"
 READONLY_TEXT: Final = "READONLY You can't write against a read only replica."
 NOREPLICAS: Final = "NOREPLICAS Not enough good replicas to write."
 LOADING_TEXT: Final = "LOADING Redis is loading the dataset in memory"
@@ -50,6 +52,8 @@ _SCRIPTS_BLOCKED_AOF: Final = (
     "MISCONF Redis is configured to persist data to AOF, but it's currently unable to persist to disk. Writable "
     "scripts are blocked. Use 'no-writes' flag for read only scripts."
 )
+_OPERATORS_USE: Final = frozenset({"PING", "INFO", "ROLE", "CLIENT", "COMMAND", "ACL", "CONFIG", "MEMORY", "LATENCY"})
+"""Besides the commands with the flag admin: what a connection beyond maxclients may run."""
 _LEAVES_MULTI: Final = frozenset({"EXEC", "DISCARD", "QUIT", "RESET"})
 """The commands that end a transaction."""
 _IN_SUBSCRIPTION: Final = frozenset(
@@ -67,6 +71,8 @@ def why_not_now(node: Node, client: Client, row: Command, argv: list[bytes]) -> 
     conditions = node.conditions
     if not client.authenticated and not flags & NO_AUTH:
         return NOAUTH
+    if client.in_reserve and _is_for_others(node, client, row):
+        return MAXCLIENTS
     if client.limited:
         refusal = why_not_allowed(node, client, row, argv)
         if refusal is not None:
@@ -161,6 +167,19 @@ def why_not_begin(node: Node, flags: int, *, is_read_only: bool, from_master: bo
     if not flags & (ALLOW_OOM | NO_WRITES) and node.conditions.tracked and node.memory.full:
         return "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"
     return None
+
+
+def _is_for_others(node: Node, client: Client, row: Command) -> bool:
+    """Is this a command that a connection beyond maxclients must not run? Then the connection ends. Once there is room,
+    the connection is one like any other."""
+    if len(node.clients) <= node.settings.maxclients:
+        client.leave_reserve()
+        return False
+    if row.flags & (ADMIN | NO_AUTH) or row.name.partition("|")[0] in _OPERATORS_USE:
+        return False
+    node.stats.rejected_connections += 1
+    client.close_after_reply()
+    return True
 
 
 def _needs_memory(client: Client, row: Command) -> bool:

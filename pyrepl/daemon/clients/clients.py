@@ -64,6 +64,8 @@ class Clients:
         self._clock = clock
         self._log = log
         self._next_id = 1
+        self._reserved: dict[int, ClientConn] = {}
+        """Connections that came when maxclients was reached, the oldest first; some may be among the others by now."""
         self._strangers: dict[int, ClientConn] = {}
         """Connections that had not logged in when they came, the oldest first; some may have since."""
         self._tell_of_tls_at = 0.0
@@ -89,7 +91,8 @@ class Clients:
         settings = node.settings
         node.stats.total_connections_received += 1
         addr, laddr = names_of(transport.wire, settings.unixsocket)
-        refusal = self._why_not_admitted(addr)
+        is_full = len(self.conns) >= settings.maxclients and not self._make_room()
+        refusal = self._why_not_admitted(addr, is_full=is_full)
         client = self.new_client(addr, laddr, node.users.newcomer())
         self._recognize(client, transport.wire)
         conn.enter(transport, client, self._new_parser(client))
@@ -99,7 +102,10 @@ class Clients:
             transport.write(refusal)
             conn.close()
             return
-        if not client.authenticated:
+        if is_full:
+            client.enter_reserve()
+            self._reserved[client.id] = conn
+        elif not client.authenticated:
             self._strangers[client.id] = conn
         client.fd = transport.fd
         if settings.tcp_keepalive:
@@ -122,6 +128,20 @@ class Clients:
             return True
         return False
 
+    def _has_reserve(self) -> bool:
+        """Is one of the connections beyond maxclients free, or can it be made free: by cutting one that has not said
+        anything?"""
+        if len(self._reserved) < self.node.settings.maxclients_reserve:
+            return True
+        for conn in list(self._reserved.values()):
+            client = conn.client
+            if not client.in_reserve or conn.transport.is_closing():
+                del self._reserved[client.id]
+            elif not client.total_commands:
+                del self._reserved[client.id]
+                self._cut(conn)
+        return len(self._reserved) < self.node.settings.maxclients_reserve
+
     def _recognize(self, client: Client, wire: Wire) -> None:
         """tls-auth-clients-user: a client is the user that its certificate names, without a password (Valkey 9)."""
         field = self.node.settings.tls_auth_clients_user
@@ -143,6 +163,7 @@ class Clients:
         client = conn.client
         self.conns.pop(client.id, None)
         self._strangers.pop(client.id, None)
+        self._reserved.pop(client.id, None)
         self.node.clients.pop(client.id, None)
         self.waits.forget(client.id)
         self.lost.tell(conn)
@@ -298,9 +319,9 @@ class Clients:
         parser.max_bulk_bytes = self.node.settings.proto_max_bulk_len
         parser.query_buffer_bytes = self.node.settings.client_query_buffer_limit
 
-    def _why_not_admitted(self, addr: str) -> bytes | None:
+    def _why_not_admitted(self, addr: str, *, is_full: bool) -> bytes | None:
         settings = self.node.settings
-        if len(self.conns) >= settings.maxclients and not self._make_room():
+        if is_full and not self._has_reserve():
             return MAX_CLIENTS_TEXT
         if turns_away(addr, protected_mode=settings.protected_mode, is_open=self.node.users.is_open):
             return DENIED_TEXT

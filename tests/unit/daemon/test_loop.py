@@ -18,6 +18,7 @@ from pyrepl.config.loading import Loaded
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.disk.config_files import load_settings
 from pyrepl.daemon.loop import RESERVED_FDS, _allow_descriptors, _notices, run_node
+from pyrepl.daemon.wires.handshakes import MOST_PENDING
 from tests.peers.ports import free_port
 
 
@@ -130,7 +131,9 @@ class TestDescriptors:
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
         assert _allow_descriptors(Settings(maxclients=1000)) == []
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 1000 + RESERVED_FDS
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 1000 + RESERVED_FDS + Settings().maxclients_reserve
+        assert _allow_descriptors(Settings(maxclients=1000, maxclients_reserve=0, tls_port=1)) == []
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 1000 + RESERVED_FDS + MOST_PENDING
 
     def test_beyond_what_the_system_allows_maxclients_is_lowered(self) -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

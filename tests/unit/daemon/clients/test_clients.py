@@ -32,7 +32,7 @@ def other_address() -> str | None:
 class TestAdmission:
     @in_loop
     async def test_maxclients(self, tmp_path: Path) -> None:
-        async with running(tmp_path, maxclients=2) as node:
+        async with running(tmp_path, maxclients=2, maxclients_reserve=0) as node:
             peers = [await node.peer() for _ in range(2)]
             assert [await peer.say("PING") for peer in peers] == ["PONG", "PONG"]
             assert await (await node.peer()).rest() == MAX_CLIENTS_TEXT
@@ -44,7 +44,7 @@ class TestAdmission:
 
     @in_loop
     async def test_who_has_not_logged_in_makes_room(self, tmp_path: Path) -> None:
-        async with running(tmp_path, maxclients=4, requirepass=b"pw") as node:
+        async with running(tmp_path, maxclients=4, maxclients_reserve=0, requirepass=b"pw") as node:
             known = [await node.peer() for _ in range(2)]
             assert [await peer.say("AUTH pw") for peer in known] == ["OK", "OK"]
             silent = [await node.peer() for _ in range(2)]
@@ -59,6 +59,31 @@ class TestAdmission:
             assert await (await node.peer()).rest() == MAX_CLIENTS_TEXT, "all of them have logged in"
             assert sum("maxclients is reached" in line for line in node.lines) == 1
             assert node.app.node.stats.rejected_connections == 3
+
+    @in_loop
+    async def test_operators_and_replicas_come_in_all_the_same(self, tmp_path: Path) -> None:
+        async with running(tmp_path, maxclients=2, maxclients_reserve=3) as node:
+            apps = [await node.peer() for _ in range(2)]
+            assert [await peer.say("PING") for peer in apps] == ["PONG", "PONG"]
+            app = await node.peer()
+            assert await app.say("CLIENT SETNAME app") == "OK"
+            assert await app.rest_after("GET key") == b"-ERR max number of clients reached\r\n"
+            operator = await node.peer()
+            assert b"connected_clients:3" in await operator.say("INFO clients")
+            replica = await node.peer()
+            assert await replica.say("REPLCONF listening-port 1") == "OK"
+            replica.send("PSYNC", "?", "-1")
+            assert (await replica.line()).startswith(b"+FULLRESYNC")
+            silent = await node.peer()
+            await until(lambda: len(node.app.clients.conns) == 5)
+            last = await node.peer()
+            assert await last.say("PING") == "PONG" and await silent.rest() == b"", "the silent one made room"
+            assert await (await node.peer()).rest() == MAX_CLIENTS_TEXT
+            assert await operator.say("CLIENT KILL TYPE replica") == 1
+            for peer in apps:
+                peer.close()
+            await until(lambda: len(node.app.clients.conns) == 2)
+            assert await last.say("SET key value") == "OK", "it is one of the others now"
 
     @in_loop
     async def test_before_the_login_ten_commands_at_once(self, tmp_path: Path) -> None:
