@@ -73,6 +73,10 @@ class Listener:
             raise
         self._share(False)
 
+    def stay(self) -> None:
+        """Another listener was bound beside this one, and was given up: nobody shares the addresses any more."""
+        self._share(False)
+
     def _share(self, shared: bool) -> None:
         """Allow (True) or forbid that another socket of this user binds the same addresses."""
         for listening in self._sockets:

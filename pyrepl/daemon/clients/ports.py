@@ -83,21 +83,32 @@ class Ports(Service):
 
     def settings_changed(self, names: Collection[str]) -> None:
         is_moved = "bind" in names
-        mark = self._node.settings.socket_mark_id
-        if is_moved or "port" in names:
-            self._tcp = self._anew(self._tcp, Listener(mark), self._node.settings.port)
-        if is_moved or "tls-port" in names:
-            self._tls = self._anew(self._tls, Listener(mark, self._handshakes.begin_one), self._node.settings.tls_port)
+        moves_tcp, moves_tls = is_moved or "port" in names, is_moved or "tls-port" in names
+        settings = self._node.settings
+        tcp, tls = self._tcp, self._tls
+        if moves_tcp:
+            tcp = self._bound(Listener(settings.socket_mark_id), settings.port, tcp)
+        if moves_tls:
+            try:
+                tls = self._bound(Listener(settings.socket_mark_id, self._handshakes.begin_one), settings.tls_port, tls)
+            except ConfigError:
+                if moves_tcp:
+                    tcp.close()
+                    self._tcp.stay()
+                raise
+        for former, fresh in ((self._tcp, tcp), (self._tls, tls)):
+            if fresh is not former:
+                former.close()
+                fresh.accept_with(self._clients.accept)
+        self._tcp, self._tls = tcp, tls
         self._note_ports()
 
-    def _anew(self, former: Listener, fresh: Listener, port: int) -> Listener:
-        """Move to the present `bind` and `port`. The new sockets are bound before the old ones are closed, so that a
-        failure leaves the old ones in use. Raises ConfigError."""
+    def _bound(self, fresh: Listener, port: int, former: Listener) -> Listener:
+        """Bind a listener to the present `bind` and `port`, beside the former one, which a failure leaves in use.
+        Raises ConfigError."""
         settings = self._node.settings
         if port:
             fresh.bind_tcp(list(settings.bind), port, settings.tcp_backlog, beside=former)
-        former.close()
-        fresh.accept_with(self._clients.accept)
         return fresh
 
     def _note_ports(self) -> None:

@@ -45,8 +45,8 @@ class MigrateTarget:
 
     def _connected(self, host: str, port: int, timeout_s: float) -> socket.socket:
         """With tls-cluster by TLS, as in Redis. Raises OSError, ValueError, OverflowError."""
-        sock = socket.create_connection((host, port), timeout_s)
         context = self._tls.for_migrate
+        sock = socket.create_connection((host, port), timeout_s)
         return sock if context is None else context.wrap_socket(sock, server_hostname=host)
 
 

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Collection
-from typing import final
+from typing import NamedTuple, final
 
 from pyrepl.config.directives import GROUPS
 from pyrepl.config.settings import Settings
 from pyrepl.config.tls import Tls as Rows
 from pyrepl.daemon.service import NEVER, Service
-from pyrepl.daemon.wires.tls_contexts import client_context, file_stamps, server_context
+from pyrepl.daemon.wires.tls_contexts import FileStamp, client_context, file_stamps, server_context
 from pyrepl.errors import ConfigError
 from pyrepl.observability import events
 from pyrepl.observability.event import Event
 
 _ROWS = next(rows for title, rows in GROUPS if title == Rows.__doc__)
 _NAMES = frozenset(row.name for row in _ROWS)
+_LOOK_EVERY_S = 1.0
+
+
+class _Sources(NamedTuple):
+    """What contexts are made from."""
+
+    files: tuple[FileStamp, ...] | None
+    settings: tuple[object, ...]
 
 
 @final
@@ -33,18 +41,19 @@ class Tls(Service):
         self.client: ssl.SSLContext | None = None
         """For connections that we make; None while neither tls-replication nor tls-cluster is set."""
         self._log = log
-        self._made_from: object = None
+        self._made_from: _Sources | None = None
         self._next_look_at = 0.0
 
     @property
     def for_master(self) -> ssl.SSLContext | None:
-        """For connections to our master: None means plain ones."""
-        return self.client if self.settings.tls_replication else None
+        """For connections to our master: None means plain ones. Raises ConnectionError when there should be one and
+        cannot: nothing goes out unencrypted instead."""
+        return self._for_ours() if self.settings.tls_replication else None
 
     @property
     def for_migrate(self) -> ssl.SSLContext | None:
-        """For connections of MIGRATE: None means plain ones."""
-        return self.client if self.settings.tls_cluster else None
+        """For connections of MIGRATE: None means plain ones. Raises ConnectionError as `for_master`."""
+        return self._for_ours() if self.settings.tls_cluster else None
 
     def settings_changed(self, names: Collection[str]) -> None:
         if not names or not _NAMES.isdisjoint(names):
@@ -52,12 +61,13 @@ class Tls(Service):
 
     def tick(self, now: float) -> None:
         """Look at the files, every `tls-auto-reload-interval` seconds. Files that cannot be used are told once, and
-        leave the former ones in force."""
+        leave the former ones in force. Look at the settings too: they go back without a word where another part did not
+        take a CONFIG SET."""
         if now < self._next_look_at:
             return
-        self._next_look_at = now + self.settings.tls_auto_reload_interval
-        present = self._sources()
-        if present == self._made_from:
+        self._next_look_at = now + (self.settings.tls_auto_reload_interval or _LOOK_EVERY_S)
+        before, present = self._made_from, self._sources()
+        if present == before:
             return
         try:
             self._make()
@@ -65,20 +75,38 @@ class Tls(Service):
             self._made_from = present
             self._log(events.TlsFilesUnusable(str(error)))
         else:
-            self._log(events.TlsFilesRenewed())
+            if before is None or before.files != present.files:
+                self._log(events.TlsFilesRenewed())
 
     def next_deadline(self, now: float) -> float:
-        is_used = self.server is not None or self.client is not None
-        return self._next_look_at if is_used and self.settings.tls_auto_reload_interval else NEVER
+        return self._next_look_at if self._wants_server or self._wants_client else NEVER
 
     def _make(self) -> None:
         """Raises ConfigError, and then the former contexts stay."""
-        settings = self.settings
         made_from = self._sources()
-        is_port = bool(settings.tls_port or (settings.tls_stream and settings.stream_port))
-        server = server_context(settings) if is_port else None
-        client = client_context(settings) if settings.tls_replication or settings.tls_cluster else None
+        server = server_context(self.settings) if self._wants_server else None
+        client = client_context(self.settings) if self._wants_client else None
         self.server, self.client, self._made_from = server, client, made_from
 
-    def _sources(self) -> object:
-        return file_stamps(self.settings), tuple(self.settings.value_of(row) for row in _ROWS)
+    def _for_ours(self) -> ssl.SSLContext:
+        if self.client is None:
+            try:
+                self._make()
+            except ConfigError as error:
+                raise ConnectionError(str(error)) from None
+        assert self.client is not None
+        return self.client
+
+    @property
+    def _wants_server(self) -> bool:
+        settings = self.settings
+        return bool(settings.tls_port or (settings.tls_stream and settings.stream_port))
+
+    @property
+    def _wants_client(self) -> bool:
+        return self.settings.tls_replication or self.settings.tls_cluster
+
+    def _sources(self) -> _Sources:
+        """What the contexts depend on. The files count only while somebody wants changed ones to be used."""
+        stamps = file_stamps(self.settings) if self.settings.tls_auto_reload_interval else None
+        return _Sources(stamps, tuple(self.settings.value_of(row) for row in _ROWS))

@@ -7,10 +7,12 @@ import os
 import socket
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pyrepl.errors import ConfigError
+from tests.peers.certificates import Authority
 from tests.peers.ports import free_port
 from tests.unit.daemon.rig import Peer, RunningNode, in_loop, open_fds, running, soon, until
 
@@ -92,3 +94,23 @@ async def test_a_port_in_use(tmp_path: Path) -> None:
 async def test_nowhere_to_listen(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="not listen anywhere"):
         await RunningNode(tmp_path, port=0).start()
+
+
+@in_loop
+async def test_two_ports_move_together_or_not_at_all(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    authority = Authority(tmp_path_factory.mktemp("tls"))
+    path = str(authority.issue())
+    files: dict[str, Any] = {"tls_cert_file": path, "tls_key_file": path, "tls_ca_cert_file": str(authority.ca_file)}
+    async with running(tmp_path, tls_port=free_port(), **files) as node:
+        client, new, process = await node.peer(), free_port(), node.app.node.process
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            wanted = f"port {new} tls-port {taken.getsockname()[1]}"
+            assert "CONFIG SET failed" in await client.error(f"CONFIG SET {wanted}")
+        assert (process.tcp_port, await node.say("PING")) == (node.port, "PONG")
+        with pytest.raises(OSError):
+            await soon(asyncio.open_connection("127.0.0.1", new))
+        with pytest.raises(OSError):
+            socket.create_server(("127.0.0.1", node.port), reuse_port=True)
+        other = free_port()
+        assert await client.say(f"CONFIG SET port {new} tls-port {other}") == "OK"
+        assert (process.tcp_port, process.tls_port) == (new, other)

@@ -83,17 +83,19 @@ def test_changed_files(authority: Authority) -> None:
 
 def test_only_by_config_set(authority: Authority) -> None:
     settings = settings_of(authority, tls_auto_reload_interval=0)
-    tls, _ = begun(settings)
-    assert tls.next_deadline(5.0) == NEVER
+    tls, said = begun(settings)
     before = tls.server
     authority.issue()
+    tls.tick(5.0)
+    assert tls.server is before and said == []
     tls.settings_changed(("tls-cert-file",))
     assert tls.server is not before
 
 
-def test_after_a_config_set_that_another_part_refused(authority: Authority) -> None:
+@pytest.mark.parametrize("interval", [0, 1])
+def test_after_a_config_set_that_another_part_refused(authority: Authority, interval: int) -> None:
     """The settings go back without a word, and the contexts follow them at the next look."""
-    settings = settings_of(authority)
+    settings = settings_of(authority, tls_auto_reload_interval=interval)
     tls, _ = begun(settings)
     settings.tls_auth_clients = "no"
     tls.settings_changed(("tls-auth-clients",))
@@ -101,3 +103,20 @@ def test_after_a_config_set_that_another_part_refused(authority: Authority) -> N
     settings.tls_auth_clients = "yes"
     tls.tick(100.0)
     assert tls.server is not changed
+
+
+def test_nothing_goes_out_plain_instead(authority: Authority) -> None:
+    settings = settings_of(authority, tls_port=0, tls_cluster=True)
+    tls, _ = begun(settings)
+    settings.tls_replication = settings.tls_cluster = False
+    tls.settings_changed(("tls-replication",))
+    assert tls.client is None
+    # Another part did not take the CONFIG SET.
+    settings.tls_replication = settings.tls_cluster = True
+    assert tls.next_deadline(5.0) != NEVER
+    assert tls.for_master is not None and tls.for_migrate is not None
+    tls.client, settings.tls_ca_cert_file = None, "/no/such"
+    with pytest.raises(ConnectionError, match="cannot read tls-ca-cert-file"):
+        assert tls.for_master
+    with pytest.raises(ConnectionError, match="cannot read tls-ca-cert-file"):
+        assert tls.for_migrate
