@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 
 from tests.fault.crash_stories import MOST, STORIES, Ledger, Run, Story, digests_in
+from tests.fault.processes import left_behind
 from tests.fault.stops import Stop
 from tests.peers import compare
 from tests.peers.kinds import REAL
@@ -111,8 +112,11 @@ class Matrix:
         if stop.steps == 0 or step > stop.steps:
             assert story.name == "shutdown" or run.node.alive(), run.node.tail()
         run.hang_up()
-        if run.node.alive():
-            run.node.kill()
+        node = run.node
+        if node.alive():
+            node.kill()
+        # A child dies with the node, but not at once on a busy machine, and what it writes is its own until then.
+        wait_until("its children have ended", lambda: left_behind(node) == [])
         if run.follower is not None:
             run.follower.end()
 
