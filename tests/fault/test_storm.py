@@ -58,12 +58,13 @@ def test_storm(lab: Lab, kind: str, seed: int, seconds: float) -> None:
     rng = random.Random(seed)
     followers = FOLLOWERS[kind]
     field_ttl = kinds.field_ttl(kind, *followers)
+    delicate = kinds.delicate(*followers)
     master = lab.start(kind, directives={**BACKLOG, "repl-diskless-sync": rng.choice(("yes", "no"))})
     dataset.fill(master, dataset.commands(SCALE, seed=seed, field_ttl=field_ttl))
     with Proxy(master.port) as proxy:
         with (
-            Writer(master, seed, field_ttl=field_ttl) as writer,
-            Writer(master, seed + 1000, field_ttl=field_ttl) as other,
+            Writer(master, seed, field_ttl=field_ttl, without=delicate) as writer,
+            Writer(master, seed + 1000, field_ttl=field_ttl, without=delicate) as other,
         ):
             replicas = [
                 lab.start(name, proxy.port, {**BACKLOG, "repl-diskless-load": rng.choice(("disabled", "swapdb"))})

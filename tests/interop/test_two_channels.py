@@ -12,7 +12,7 @@ from tests.interop import channels, pair
 from tests.interop.channels import BOTH, REDIS, VALKEY, Watch
 from tests.interop.pair import BACKLOG, Pair
 from tests.peers import compare, dataset
-from tests.peers.kinds import OURS, REAL, TABLE, maker
+from tests.peers.kinds import OURS, REAL, TABLE, delicate, maker
 from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.writer import Writer
 
@@ -95,7 +95,7 @@ def test_a_cut_afterwards_is_continued(lab: Lab, dumps: Path, which: Pair) -> No
     replica = pair.start_replica(lab, which, master)
     replica.wait_link_up()
     master.wait_online()
-    with Writer(master, field_ttl=which.field_ttl) as writer:
+    with Writer(master, field_ttl=which.field_ttl, without=delicate(which.replica)) as writer:
         pair.cut_and_heal(master, replica, at=master, kind="replica")
         pair.cut_and_heal(master, replica, at=replica, kind="master")
         pair.go_on(master, writer, 50_000)
