@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 from pyrepl.config.directives import GROUPS
 from pyrepl.config.settings import Settings
 from pyrepl.config.tls import Tls as Rows
-from pyrepl.daemon.service import NEVER, Service
+from pyrepl.daemon.service import Service
 from pyrepl.daemon.wires.tls_contexts import FileStamp, client_context, file_stamps, server_context
 from pyrepl.errors import ConfigError
 from pyrepl.observability import events
@@ -66,6 +66,8 @@ class Tls(Service):
         if now < self._next_look_at:
             return
         self._next_look_at = now + (self.settings.tls_auto_reload_interval or _LOOK_EVERY_S)
+        if not (self._wants_server or self._wants_client):
+            return
         before, present = self._made_from, self._sources()
         if present == before:
             return
@@ -79,7 +81,7 @@ class Tls(Service):
                 self._log(events.TlsFilesRenewed())
 
     def next_deadline(self, now: float) -> float:
-        return self._next_look_at if self._wants_server or self._wants_client else NEVER
+        return self._next_look_at
 
     def _make(self) -> None:
         """Raises ConfigError, and then the former contexts stay."""
