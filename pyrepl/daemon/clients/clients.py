@@ -29,6 +29,7 @@ from pyrepl.node.output_limit import counted_bytes, limit_of, room_for
 from pyrepl.node.waits import LateWait
 from pyrepl.observability import events
 from pyrepl.observability.client_line import client_line, memory_bytes
+from pyrepl.observability.event import Event
 from pyrepl.resp.encoder import encode_reply
 from pyrepl.resp.parser import NO_TLS_HERE, Parser
 from pyrepl.resp.reply import NO_REPLY, Reply
@@ -68,8 +69,8 @@ class Clients:
         """Connections that came when maxclients was reached, the oldest first; some may be among the others by now."""
         self._strangers: dict[int, ClientConn] = {}
         """Connections that had not logged in when they came, the oldest first; some may have since."""
-        self._tell_of_tls_at = 0.0
-        self._tell_of_room_at = 0.0
+        self._tell_again_at: dict[type[Event], float] = {}
+        """By the kind of event, see `_tell_seldom`."""
         self.poller = Poller(turns)
         self.waits = Waits(node, self.conns, turns, clock)
 
@@ -120,10 +121,7 @@ class Clients:
             if conn.client.authenticated or conn.transport.is_closing():
                 continue
             self.node.stats.rejected_connections += 1
-            now = self._clock.now()
-            if now >= self._tell_of_room_at:
-                self._tell_of_room_at = now + 1.0
-                self._log(events.MadeRoom(conn.client.addr))
+            self._tell_seldom(events.MadeRoom(conn.client.addr))
             self._cut(conn)
             return True
         return False
@@ -241,17 +239,17 @@ class Clients:
         self.node.stats.count_error("ERR")
         text = error.decode("utf-8", "replace").removeprefix("ERR ").removeprefix("Protocol error: ")
         if text == NO_TLS_HERE.decode():
-            self._tell_of_tls(conn.client.addr)
+            self._tell_seldom(events.TlsOnPlainPort(conn.client.addr))
         else:
             self._log(events.ClientProtocolError(self.line_of(conn), text))
 
-    def _tell_of_tls(self, addr: str) -> None:
-        """A client has begun TLS on a port without it. One line a second at most, which a client could fill the log
-        with otherwise."""
+    def _tell_seldom(self, event: Event) -> None:
+        """Log an event that whoever connects can cause: one of its kind a second at most, as they would fill the log
+        otherwise."""
         now = self._clock.now()
-        if now >= self._tell_of_tls_at:
-            self._tell_of_tls_at = now + 1.0
-            self._log(events.TlsOnPlainPort(addr))
+        if now >= self._tell_again_at.get(type(event), 0.0):
+            self._tell_again_at[type(event)] = now + 1.0
+            self._log(event)
 
     def close_idle(self) -> None:
         """Cut the clients that have been silent for longer than `timeout` (0: never). Replicas, subscribers, monitors
