@@ -15,9 +15,8 @@ def place_of(addr: str) -> bytes:
     of others that begin alike, and b"" for the Unix socket."""
     if is_unix(addr):
         return b""
-    try:
-        address = ipaddress.ip_address(addr.rpartition(":")[0].strip("[]").partition("%")[0])
-    except ValueError:
+    address = _ip_of(addr)
+    if address is None:
         return b""
     if isinstance(address, ipaddress.IPv6Address):
         mapped = address.ipv4_mapped
@@ -31,8 +30,13 @@ def is_local(addr: str) -> bool:
     What Redis 7.2 and later and Valkey 8 mean by it, for protected mode and for `local` in enable-debug-command and
     enable-protected-configs (7.0 knew 127.0.0.1 and ::1 alone).
     """
-    host = addr.rpartition(":")[0].strip("[]")
+    address = _ip_of(addr)
+    return is_unix(addr) if address is None else address.is_loopback
+
+
+def _ip_of(addr: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address in `ip:port` or `[ip6%zone]:port`; None if there is none."""
     try:
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+        return ipaddress.ip_address(addr.rpartition(":")[0].strip("[]").partition("%")[0])
     except ValueError:
-        return is_unix(addr)
+        return None
