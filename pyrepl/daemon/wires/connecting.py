@@ -12,14 +12,11 @@ from typing import Final, TypeAlias, final
 
 from pyrepl.config.settings import Settings
 from pyrepl.daemon.wires.plain_wire import PlainWire
-from pyrepl.daemon.wires.socket_options import name_of
-from pyrepl.daemon.wires.tls import Tls
+from pyrepl.daemon.wires.tls import HANDSHAKE_S, Tls
 from pyrepl.daemon.wires.tls_reasons import why_server_failed
 from pyrepl.daemon.wires.tls_wire import TlsWire
-from pyrepl.daemon.wires.wire import Wire
+from pyrepl.daemon.wires.wire import Wire, name_of
 
-HANDSHAKE_S: Final = 10.0
-"""Seconds that the handshake may take."""
 _SILENT: Final = f"no answer for {HANDSHAKE_S:.0f} s; if that port does not speak TLS, connect without"
 
 Reach: TypeAlias = Callable[[str, int], Awaitable[Wire]]

@@ -25,16 +25,13 @@ from pyrepl.acl.addresses import place_of
 from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.log_sink import Log
 from pyrepl.daemon.service import Service
-from pyrepl.daemon.wires.socket_options import name_of
-from pyrepl.daemon.wires.tls import Tls
+from pyrepl.daemon.wires.tls import HANDSHAKE_S, Tls
 from pyrepl.daemon.wires.tls_reasons import NO_TLS, why_client_failed
 from pyrepl.daemon.wires.tls_wire import TlsWire
-from pyrepl.daemon.wires.wire import Wire
+from pyrepl.daemon.wires.wire import Wire, name_of
 from pyrepl.node.node import Node
 from pyrepl.observability import events
 
-HANDSHAKE_S: Final = 10.0
-"""Seconds that a handshake may take."""
 MOST_PENDING: Final = 1000
 """Handshakes under way at once."""
 ONLY_TLS: Final = (
@@ -43,6 +40,7 @@ ONLY_TLS: Final = (
 )
 _HANDSHAKE: Final = b"\x16"
 """The first byte of whoever speaks TLS: the type of a record."""
+_LOOK_EVERY_S: Final = 0.5
 _DROPPED_BYTES: Final = 65_536
 _LOG_EVERY_S: Final = 1.0
 """The failures of so many seconds share a line of the log, which whoever fails could fill otherwise."""
@@ -114,7 +112,7 @@ class Handshakes(Service):
             self._tell(now)
 
     def next_deadline(self, now: float) -> float:
-        return now
+        return now + _LOOK_EVERY_S
 
     def stop(self) -> None:
         for pending in self._pending.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Collection
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from pyrepl.config.directives import GROUPS
 from pyrepl.config.settings import Settings
@@ -18,6 +18,9 @@ from pyrepl.observability.event import Event
 _ROWS = next(rows for title, rows in GROUPS if title == Rows.__doc__)
 _NAMES = frozenset(row.name for row in _ROWS)
 _LOOK_EVERY_S = 1.0
+
+HANDSHAKE_S: Final = 10.0
+"""Seconds that a handshake may take, on either side."""
 
 
 class _Sources(NamedTuple):

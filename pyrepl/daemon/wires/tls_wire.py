@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import socket
 import ssl
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, final
 
-from pyrepl.daemon.wires.socket_options import keep_alive, name_of
 from pyrepl.daemon.wires.wire import Wire
 
 _RECORD_BYTES: Final = 16_384
@@ -21,19 +19,19 @@ _FILE_BYTES: Final = 16 * _RECORD_BYTES
 
 @final
 class TlsWire(Wire):
-    """A socket whose handshake is over. Non-blocking.
+    """A socket whose handshake is over.
 
     A record that the kernel does not take whole is encrypted all the same, and has to go out before anything else. So
     it waits in `_record`, and its bytes count as not taken: the next bytes to be sent must begin with them, as they do
     with whoever goes on where the wire stopped.
     """
 
-    __slots__ = ("_explain", "_record", "_sock")
+    __slots__ = ("_explain", "_record", "_session")
 
     def __init__(self, sock: ssl.SSLSocket, explain: Callable[[OSError], str]) -> None:
         """`explain` says why TLS failed, in a sentence."""
-        super().__init__(sock.fileno(), is_plain=False)
-        self._sock = sock
+        super().__init__(sock, is_plain=False)
+        self._session = sock
         self._explain = explain
         self._record: bytes | memoryview = b""
 
@@ -106,41 +104,23 @@ class TlsWire(Wire):
             raise OSError("the file ends too early")
         return self.send(data)
 
-    def set_no_delay(self, wanted: bool) -> None:
-        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, wanted)
-
-    def keep_alive(self, seconds: int) -> None:
-        keep_alive(self._sock, seconds)
-
-    def peer_name(self) -> str:
-        return name_of(self._sock.getpeername)
-
-    def own_name(self) -> str:
-        return name_of(self._sock.getsockname)
-
     def certified(self, field: str) -> list[bytes]:
-        certificate: Mapping[str, Any] = self._sock.getpeercert() or {}
+        certificate: Mapping[str, Any] = self._session.getpeercert() or {}
         pairs: Iterable[tuple[str, str]] = certificate.get("subjectAltName", ())
         if field == "CN":
             pairs, field = [pair for names in certificate.get("subject", ()) for pair in names], "commonName"
         return [text.encode() for name, text in pairs if name == field]
 
-    def shut_down(self) -> None:
-        with suppress(OSError):
-            # Of the plain socket: the method of an SSLSocket would take the encryption off our own end.
-            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
-
     def close(self) -> None:
         if self.fd >= 0:
-            self.fd = -1
             # The alert close_notify, as far as it can go out at once. ValueError: there is no session any more.
             with suppress(OSError, ValueError):
-                self._sock.unwrap()
-            self._sock.close()
+                self._session.unwrap()
+            super().close()
 
     def _receive_record(self) -> bytes | None:
         try:
-            data: bytes = self._sock.read(_RECORD_BYTES)
+            data: bytes = self._session.read(_RECORD_BYTES)
         except ssl.SSLWantReadError:
             self.receives_when_writable = False
             return None
@@ -157,7 +137,7 @@ class TlsWire(Wire):
     def _send_record(self, record: bytes | memoryview) -> int:
         """Send a record whole, or keep it and return 0."""
         try:
-            self._sock.send(record)
+            self._session.send(record)
         except ssl.SSLWantWriteError:
             self._record = record
             self.sends_when_readable = False
@@ -176,7 +156,7 @@ class TlsWire(Wire):
         """Why nothing can be sent any more. A peer that does not like our certificate says so and closes, and a server
         does it behind the handshake of TLS 1.3: then we may send before we have read what it said."""
         try:
-            self._sock.read(_RECORD_BYTES)
+            self._session.read(_RECORD_BYTES)
         except ssl.SSLError as told:
             if told.reason:
                 return self._explain(told)

@@ -16,22 +16,26 @@ The rules that let the same code serve both kinds:
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 
 class Wire:
-    """One connected transport, which belongs to us. No Protocol, as the compiled form calls the methods of a class
-    directly.
+    """One connected socket, TCP or unix, which belongs to us and is non-blocking from now on. No Protocol, as the
+    compiled form calls the methods of a class directly.
 
     `fd` is the descriptor to poll, -1 once the wire is closed. Every method that moves bytes raises OSError when the
     connection is broken; none of them may be called after `close`.
     """
 
-    __slots__ = ("fd", "is_plain", "receives_when_writable", "sends_when_readable")
+    __slots__ = ("_sock", "fd", "is_plain", "receives_when_writable", "sends_when_readable")
 
-    def __init__(self, fd: int, *, is_plain: bool) -> None:
-        self.fd: int = fd
+    def __init__(self, sock: socket.socket, *, is_plain: bool) -> None:
+        sock.setblocking(False)
+        self._sock: socket.socket = sock
+        self.fd: int = sock.fileno()
         self.is_plain: bool = is_plain
         """Do bytes written to `fd` reach the peer as they are? Then a child process may write there."""
         self.receives_when_writable: bool = False
@@ -68,34 +72,53 @@ class Wire:
 
     def set_no_delay(self, wanted: bool) -> None:
         """Send small packets at once, or collect them for a moment (TCP_NODELAY). Without effect on a unix socket."""
-        raise NotImplementedError
+        if self._sock.family != socket.AF_UNIX:
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, wanted)
 
     def keep_alive(self, seconds: int) -> None:
         """Ask a silent peer for a sign of life after `seconds`, then three times at a third of that, as Redis does
         (SO_KEEPALIVE). Without effect on a unix socket."""
-        raise NotImplementedError
+        sock = self._sock
+        if sock.family == socket.AF_UNIX:
+            return
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, seconds)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, max(1, seconds // 3))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
 
     def peer_name(self) -> str:
         """The peer's address as `host_port` writes it; empty on a unix socket, and when the peer has gone."""
-        raise NotImplementedError
+        return name_of(self._sock.getpeername)
 
     def own_name(self) -> str:
         """The address of our end; empty on a unix socket, and after `close`."""
-        raise NotImplementedError
+        return name_of(self._sock.getsockname)
 
     def certified(self, field: str) -> list[bytes]:
         """The texts in a field (CN, or a kind of SAN such as URI) of the certificate that the peer has proved to own;
         none without a certificate."""
-        raise NotImplementedError
+        return []
 
     def shut_down(self) -> None:
         """End the connection for every process that has a copy of the descriptor; without effect on one that is
         broken or closed."""
-        raise NotImplementedError
+        with suppress(OSError):
+            # Of the plain socket: the method of an SSLSocket would take the encryption off our own end.
+            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Give the descriptor back; harmless when that was done."""
-        raise NotImplementedError
+        self.fd = -1
+        self._sock.close()
+
+
+def name_of(ask: Callable[[], Any]) -> str:
+    """The address that `getpeername` or `getsockname` gives, as `host_port` writes it; empty if there is none."""
+    try:
+        address = ask()
+    except OSError:
+        return ""
+    return host_port(address) if isinstance(address, tuple) else ""
 
 
 def host_port(address: tuple[Any, ...]) -> str:
