@@ -69,14 +69,14 @@ def _take_turns(what: str, lab: Lab, masters: dict[str, Node], keys: int, rounds
     figures: dict[str, list[float]] = {kind: [] for kind in masters}
     for _ in range(rounds):
         for kind, master in masters.items():
-            figures[kind].append(_once(lab, kind, master, keys))
+            figures[kind].append(once(_start(lab, kind), master, keys))
     return Row(what, "s", figures["pyrepl"], figures[RIVAL], goal, figures.get(BESIDE, []))
 
 
-def _once(lab: Lab, kind: str, master: Node, keys: int) -> float:
-    replica = _start(lab, kind)
+def once(replica: Node, master: Node, keys: int) -> float:
+    """Seconds from REPLICAOF to a link that is up, with a new, empty replica, which is ended then."""
     began = time.monotonic()
-    replica.call("REPLICAOF", HOST, master.port)
+    replica.call("REPLICAOF", HOST, master.link_port)
     replica.wait_link_up(900)
     took = time.monotonic() - began
     assert replica.call("DBSIZE") == keys

@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from bench import data, redis_benchmark
+from bench import data, fullsync, redis_benchmark
 from bench.report import Row
-from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.lab import Lab, Node
 from tests.peers.ports import HOST
 from tests.peers.wire import encode
 
@@ -65,21 +65,10 @@ def _syncs(rounds: int, keys: int) -> list[Row]:
             for what, of in pairs.items():
                 for kind, master_kind, kept in zip(KINDS, of, figures[what], strict=True):
                     replica_kind = RIVAL if what == "the master" else kind
-                    kept.append(_sync(lab, replica_kind, masters[master_kind], keys))
+                    replica = lab.start(replica_kind, directives={**SETTINGS, **lab.authority.directives()})
+                    kept.append(fullsync.once(replica, masters[master_kind], keys))
     size = f"full resync of {keys * VALUE_BYTES / 1e9:g} GB"
     return [Row(f"{size}, {what}", "s", *both, "<= 1.25x") for what, both in figures.items()]
-
-
-def _sync(lab: Lab, kind: str, master: Node, keys: int) -> float:
-    replica = lab.start(kind, directives={**SETTINGS, **lab.authority.directives()})
-    began = time.monotonic()
-    replica.call("REPLICAOF", HOST, master.tls_port)
-    replica.wait_link_up(900)
-    took = time.monotonic() - began
-    assert replica.call("DBSIZE") == keys
-    replica.end()
-    wait_until("the master has let it go", lambda: master.info("replication")["connected_slaves"] == "0", 60)
-    return took
 
 
 def _renewals(rounds: int) -> list[Row]:

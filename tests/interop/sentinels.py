@@ -11,10 +11,9 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from types import TracebackType
+from typing import Final, NamedTuple, Self
 
 from tests.peers import finder
 from tests.peers.lab import Lab, Node, die_with_parent, wait_until
@@ -92,7 +91,8 @@ class Sentinel:
 
 
 class Deployment:
-    """The nodes, by port, and the sentinels."""
+    """The nodes, by port, and the sentinels, for the length of its `with`; the sentinels' logs are printed at its
+    end."""
 
     def __init__(
         self,
@@ -110,20 +110,27 @@ class Deployment:
         self._tls = tls
         self._more: dict[Path, dict[str, str]] = {}
         self._of_nodes = of_nodes
+        self._of_sentinels = of_sentinels
+        self._sentinel_kind = sentinel_kind
+        self._folder = folder
         self.nodes: dict[int, Node] = {}
-        first = self._start_node(kinds[0], None)
-        self.master = first
+        self.master = self._start_node(kinds[0], None)
         for kind in kinds[1:]:
-            self._start_node(kind, first).wait_link_up()
+            self._start_node(kind, self.master).wait_link_up()
         self.sentinels: list[Sentinel] = []
 
-        def lines() -> str:
-            more = lab.authority.directives() if tls else {}
-            return of_sentinels + "".join(f"{name} {value}\n" for name, value in more.items())
+    def __enter__(self) -> Self:
+        try:
+            for number in range(3):
+                self._start_sentinel(self._folder / f"sentinel-{number}")
+            wait_until("the sentinels know each other and the replicas", self._is_watched, SWITCH_S)
+        except BaseException:
+            self._end()
+            raise
+        return self
 
-        for number in range(3):
-            self.sentinels.append(Sentinel(sentinel_kind, folder / f"sentinel-{number}", first.link_port, lines()))
-        wait_until("the sentinels know each other and the replicas", self._is_watched, SWITCH_S)
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._end()
 
     def fail_over(self, way: str) -> Times:
         """Let the master go, wait for the new one and for the rest to follow it; then the old one comes back."""
@@ -163,10 +170,17 @@ class Deployment:
         wait_until("all follow one master", self._is_settled, SWITCH_S, every_s=0.05)
         self.master = self.nodes[self.sentinels[0].master_port()]
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """No sentinel runs any more; the nodes are the lab's."""
         for sentinel in self.sentinels:
             sentinel.end()
+            print(f"--- sentinel {sentinel.port}\n{sentinel.log_path.read_text()[-3000:]}")
+
+    def _start_sentinel(self, folder: Path) -> None:
+        more = self._lab.authority.directives() if self._tls else {}
+        lines = "".join(f"{name} {value}\n" for name, value in more.items())
+        port = self.master.link_port
+        self.sentinels.append(Sentinel(self._sentinel_kind, folder, port, self._of_sentinels + lines))
 
     def _start_node(self, kind: str, master: Node | None) -> Node:
         folder = self._lab.folder / f"deployment-{len(self.nodes)}"
@@ -238,25 +252,3 @@ def _info(node: Node) -> dict[str, str]:
 def _follows(found: dict[str, str], master_port: str) -> bool:
     wanted = ("slave", master_port, "up")
     return (found.get("role"), found.get("master_port"), found.get("master_link_status")) == wanted
-
-
-@contextmanager
-def deployment(
-    lab: Lab,
-    kinds: tuple[str, ...],
-    sentinel_kind: str,
-    folder: Path,
-    of_nodes: str = "",
-    of_sentinels: str = "",
-    tls: bool = False,
-) -> Iterator[Deployment]:
-    """A deployment for one test; on a failure the sentinels' logs are shown."""
-    made = None
-    try:
-        made = Deployment(lab, kinds, sentinel_kind, folder, of_nodes, of_sentinels, tls)
-        yield made
-    finally:
-        if made is not None:
-            made.end()
-            for sentinel in made.sentinels:
-                print(f"--- sentinel {sentinel.port}\n{sentinel.log_path.read_text()[-3000:]}")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.sentinel_clients import Client, IoRedis, RedisPy
-from tests.interop.sentinels import WAYS, Deployment, Times, deployment
+from tests.interop.sentinels import WAYS, Deployment, Times
 from tests.peers.lab import Lab, wait_until
 
 KINDS = ("pyrepl", "pyrepl", "pyrepl")
@@ -47,7 +47,7 @@ def assert_equal(made: Deployment) -> None:
     [("redis7", "kill", KINDS), ("redis7", "freeze", MIXED), ("valkey8", "command", KINDS)],
 )
 def test_failover(lab: Lab, tmp_path: Path, sentinel_kind: str, way: str, kinds: tuple[str, ...]) -> None:
-    with deployment(lab, kinds, sentinel_kind, tmp_path) as made:
+    with Deployment(lab, kinds, sentinel_kind, tmp_path) as made:
         with RedisPy(made.sentinels) as one, IoRedis(made.sentinels) as other:
             clients: tuple[Client, ...] = (one, other)
             for client in clients:
@@ -70,7 +70,7 @@ def test_sentinel_and_replicas_are_users(lab: Lab, tmp_path: Path) -> None:
         "masterauth pw2\n"
     )
     of_sentinels = "sentinel auth-user m sentinel\nsentinel auth-pass m pw1\n"
-    with deployment(lab, MIXED, "redis7", tmp_path, of_nodes, of_sentinels) as made:
+    with Deployment(lab, MIXED, "redis7", tmp_path, of_nodes, of_sentinels) as made:
         old = made.master
         print(made.fail_over("kill"))
         assert made.master.port != old.port
@@ -85,7 +85,7 @@ def test_sentinel_and_replicas_are_users(lab: Lab, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kinds", [KINDS, OTHERS], ids=["pyrepl", "valkey8"])
 def test_all_by_tls(lab: Lab, tmp_path: Path, kinds: tuple[str, ...]) -> None:
     """Nodes and sentinels know each other by their ports with TLS, and by certificates on both sides."""
-    with deployment(lab, kinds, "redis7", tmp_path, tls=True) as made:
+    with Deployment(lab, kinds, "redis7", tmp_path, tls=True) as made:
         old = made.master
         print(made.fail_over("kill"))
         assert made.master.port != old.port
@@ -115,7 +115,7 @@ def check_roles_are_kept(made: Deployment) -> None:
 @pytest.mark.parametrize("sentinel_kind", ["redis7", "valkey8"])
 def test_an_idle_deployment_is_switched_without_a_full_resync(lab: Lab, tmp_path: Path, sentinel_kind: str) -> None:
     """The sentinels' own messages do not move the old master past the switch; there is no PING in this hour."""
-    with deployment(lab, KINDS, sentinel_kind, tmp_path) as made:
+    with Deployment(lab, KINDS, sentinel_kind, tmp_path) as made:
         for node in made.nodes.values():
             node.call("CONFIG", "SET", "repl-ping-replica-period", "3600")
         full = {port: node.stat("sync_full") for port, node in made.nodes.items()}
@@ -131,7 +131,7 @@ def test_an_idle_deployment_is_switched_without_a_full_resync(lab: Lab, tmp_path
 def test_many_failovers(lab: Lab, tmp_path: Path, sentinel_kind: str, kinds: tuple[str, ...]) -> None:
     """In turn by kill, freeze and command; the times are printed."""
     times: list[Times] = []
-    with deployment(lab, kinds, sentinel_kind, tmp_path) as made:
+    with Deployment(lab, kinds, sentinel_kind, tmp_path) as made:
         with RedisPy(made.sentinels) as one, IoRedis(made.sentinels) as other:
             clients: tuple[Client, ...] = (one, other)
             for number in range(MANY):

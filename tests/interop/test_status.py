@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.interop.sentinels import deployment
+from tests.interop.sentinels import Deployment
 from tests.peers.lab import Lab, Node, pyrepl_command, wait_until
 from tests.peers.ports import HOST
 
@@ -151,7 +151,7 @@ def test_a_sync_under_way_and_a_frozen_node(lab: Lab) -> None:
 
 
 def test_from_a_sentinel(lab: Lab, tmp_path: Path) -> None:
-    with deployment(lab, ("pyrepl", "pyrepl", "redis7"), "redis7", tmp_path) as made:
+    with Deployment(lab, ("pyrepl", "pyrepl", "redis7"), "redis7", tmp_path) as made:
         done = status(f"{HOST}:{made.sentinels[0].port}", "--json")
         document = json.loads(done.stdout)
         assert (document["status"], len(document["nodes"])) == ("ok", 3)

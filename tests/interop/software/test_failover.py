@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.sentinels import Sentinel, deployment
+from tests.interop.sentinels import Deployment, Sentinel
 from tests.interop.software.test_software import PROGRAMS, TIMEOUT_S
 from tests.peers import compare, finder
 from tests.peers.lab import Lab, die_with_parent
@@ -26,7 +26,7 @@ def _command(program: str, sentinels: list[Sentinel]) -> tuple[list[str], dict[s
 
 @pytest.mark.parametrize("program", ["celery_failover.py", "bullmq_failover.js"])
 def test_no_job_is_lost(lab: Lab, tmp_path: Path, program: str) -> None:
-    with deployment(lab, ("pyrepl",) * 3, "redis7", tmp_path) as deployed:
+    with Deployment(lab, ("pyrepl",) * 3, "redis7", tmp_path) as deployed:
         command, environment = _command(program, deployed.sentinels)
         process = subprocess.Popen(
             command,
