@@ -10,6 +10,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from pyrepl.daemon.wires.tls_reasons import NO_TLS_REASONS, in_words
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _FILE: Final = click.Path(exists=True, dir_okay=False)
@@ -23,7 +25,6 @@ _OPTIONS: Final = (
 
 TRY_TLS: Final = "if this port speaks TLS, give --tls"
 TRY_A_CERTIFICATE: Final = "if it wants a certificate of ours, give --cert and --key"
-_NOT_TLS: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL")
 
 
 def tls_options(command: Command) -> Command:
@@ -60,8 +61,7 @@ def _context(cacert: str | None, cert: str | None, key: str | None, *, insecure:
             # A function: without one OpenSSL asks on the terminal.
             context.load_cert_chain(cert, key, lambda: "")
         except ssl.SSLError as error:
-            what = (error.reason or "no PEM").replace("_", " ").lower()
-            text = f"{cert}: expected a certificate and its key (not encrypted) in PEM form: {what}"
+            text = f"{cert}: expected a certificate and its key (not encrypted) in PEM form: {in_words(error)}"
             raise click.BadParameter(text, param_hint="--cert") from None
     return context
 
@@ -72,7 +72,7 @@ def why_no_tls(error: ssl.SSLError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         said = error.verify_message.rstrip(".")
         return f"its certificate is not to be trusted: {said}. --cacert names the CA, --insecure trusts anybody"
-    if reason in _NOT_TLS:
+    if reason in NO_TLS_REASONS:
         return "it does not speak TLS on this port: leave out --tls, or give its tls-port"
     if "CERTIFICATE_REQUIRED" in reason or "HANDSHAKE_FAILURE" in reason:
         return "it wants a certificate of ours: give --cert and --key"
@@ -80,4 +80,4 @@ def why_no_tls(error: ssl.SSLError) -> str:
         return "it does not trust our certificate (--cert)"
     if "EXPIRED" in reason:
         return "it says that our certificate (--cert) has expired"
-    return f"no TLS: {reason.replace('_', ' ').lower() or 'the connection was closed'}"
+    return f"no TLS: {in_words(error) if reason else 'the connection was closed'}"

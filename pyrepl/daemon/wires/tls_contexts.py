@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from pyrepl.config.settings import Settings
 from pyrepl.config.tls_kinds import TLS_VERSIONS
+from pyrepl.daemon.wires.tls_reasons import in_words
 from pyrepl.errors import ConfigError
-from pyrepl.words import to_text
 
 _VERSIONS: Final = {
     "TLSv1": (ssl.TLSVersion.TLSv1, ssl.OP_NO_TLSv1),
@@ -168,7 +168,7 @@ def _why_not_loaded(ours: _Certificate, key: str, error: ssl.SSLError) -> str:
     if b"ENCRYPTED" in _read(key, f"{ours.prefix}-key-file"):
         problem = "is not what opens" if ours.password else "is missing: it opens"
         return f"{ours.prefix}-key-file-pass {problem} {ours.prefix}-key-file {key}"
-    return f"{ours.prefix}-cert-file {ours.file} and key {key} cannot be used: {_plain(error)}"
+    return f"{ours.prefix}-cert-file {ours.file} and key {key} cannot be used: {in_words(error)}"
 
 
 def _load_authorities(context: ssl.SSLContext, settings: Settings, needed_by: str) -> None:
@@ -182,7 +182,7 @@ def _load_authorities(context: ssl.SSLContext, settings: Settings, needed_by: st
     try:
         context.load_verify_locations(file or None, folder or None)
     except ssl.SSLError as error:
-        raise ConfigError(f"tls-ca-cert-file {file} holds no certificate as PEM: {_plain(error)}") from None
+        raise ConfigError(f"tls-ca-cert-file {file} holds no certificate as PEM: {in_words(error)}") from None
 
 
 def _read(path: str, name: str) -> bytes:
@@ -190,8 +190,3 @@ def _read(path: str, name: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise ConfigError(f"cannot read {name} {path}: {error.strerror or error}") from None
-
-
-def _plain(error: ssl.SSLError) -> str:
-    """OpenSSL's reason in lower case words."""
-    return (error.reason or to_text(str(error).encode())).replace("_", " ").lower()

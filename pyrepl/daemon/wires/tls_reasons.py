@@ -9,7 +9,7 @@ import ssl
 from typing import Final
 
 NO_TLS: Final = "the client does not speak TLS; let it use TLS (redis-cli --tls), or the plain port"
-_PLAIN: Final = frozenset(
+NO_TLS_REASONS: Final = frozenset(
     {
         "WRONG_VERSION_NUMBER",
         "UNKNOWN_PROTOCOL",
@@ -38,7 +38,7 @@ def why_client_failed(error: OSError) -> str:
         return _why_unverified(error, "the client's certificate", "tls-ca-cert-file or tls-ca-cert-dir")
     if reason in ("HTTP_REQUEST", "HTTPS_PROXY_REQUEST"):
         return "the client sent an HTTP request"
-    if reason in _PLAIN:
+    if reason in NO_TLS_REASONS:
         return NO_TLS
     if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
         return "the client has no certificate; give it one, or set tls-auth-clients to optional or no"
@@ -51,7 +51,7 @@ def why_server_failed(error: OSError) -> str:
     reason = _reason_of(error)
     if isinstance(error, ssl.SSLCertVerificationError):
         return _why_unverified(error, "the server's certificate", "tls-ca-cert-file or tls-ca-cert-dir")
-    if reason in _PLAIN:
+    if reason in NO_TLS_REASONS:
         return "the server does not speak TLS on this port; connect to its tls-port, or without TLS"
     if "CERTIFICATE_REQUIRED" in reason:
         return "the server wants a certificate of ours; set tls-client-cert-file, or tls-cert-file"
@@ -88,7 +88,12 @@ def _why_either(reason: str, error: OSError, peer: str, ours: str) -> str:
         return "no version of TLS is allowed on both sides; compare tls-protocols"
     if isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError)) or not reason:
         return "the connection was closed" if isinstance(error, ssl.SSLError) else error.strerror or str(error)
-    return f"OpenSSL says: {reason.replace('_', ' ').lower()}"
+    return f"OpenSSL says: {in_words(error)}"
+
+
+def in_words(error: OSError) -> str:
+    """OpenSSL's reason in lower-case words, or what else the error says; empty if it says nothing."""
+    return (_reason_of(error) or str(error)).replace("_", " ").lower()
 
 
 def _reason_of(error: OSError) -> str:
