@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,13 +14,13 @@ STREAM_PORT: Final = "Give the port that `stream-port` in the node's configurati
 _TIMEOUT_S: Final = 2.0
 
 
-def where_it_is(nodes: Sequence[str]) -> str:
+def where_it_is(nodes: Sequence[str], user: str, password: str) -> str:
     """A sentence that says which port to give, from the INFO of the first of these Redis ports (`host:port`) that
-    answers; a general one if none does. Each is asked for at most 2 s."""
+    answers; a general one if none does. Each is asked for at most 2 s. An empty user is `default`."""
     for node in nodes:
         host, _, port = node.rpartition(":")
         address = Address(host.removeprefix("[").removesuffix("]"), int(port))
-        credentials = Credentials("", os.environ.get("PYREPL_PASSWORD", ""))
+        credentials = Credentials(user, password)
         try:
             return advice(address, parse_info(asyncio.run(info_of(address, Way(credentials), _TIMEOUT_S))))
         except Unreachable:

@@ -66,11 +66,12 @@ def _memory(context: click.Context, parameter: click.Parameter, value: str) -> i
     help="With --to: finish a file after this time.",
 )
 @click.option("--name", default="pyrepl-tail", show_default=True, help="Who we are to the node.")
+@click.option("--user", default="", help="Whom to log in as; empty: the default user.")
 @click.option(
     "--password",
     default="",
-    envvar="PYREPL_STREAM_PASSWORD",
-    help="The node's stream-requirepass. PYREPL_STREAM_PASSWORD in the environment hides it from `ps`.",
+    envvar="PYREPL_PASSWORD",
+    help="The password of that user. PYREPL_PASSWORD in the environment hides it from `ps`.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing of connections.")
 @tls_options
@@ -86,6 +87,7 @@ def tail(
     roll_bytes: int,
     roll_seconds: float,
     name: str,
+    user: str,
     password: str,
     quiet: bool,
     tls: ssl.SSLContext | None,
@@ -107,7 +109,7 @@ def tail(
       3  the changes after the token cannot be had any more
     """
     from pyrepl.capture.files import Rolling
-    from pyrepl.changes.client import NodeAddress
+    from pyrepl.changes.node_address import NodeAddress
     from pyrepl.changes.place import Place
 
     from . import follow as follower
@@ -134,6 +136,7 @@ def tail(
         folder=folder,
         rolling=rolling,
         name=name,
+        user=user,
         password=password,
         tls=tls,
         quiet=quiet,

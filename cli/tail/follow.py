@@ -56,6 +56,7 @@ class Options(NamedTuple):
     folder: Path | None
     rolling: Rolling
     name: str
+    user: str
     password: str
     tls: ssl.SSLContext | None
     quiet: bool
@@ -111,6 +112,7 @@ def _subscription(options: Options, telling: Telling, start: Place, store: Token
         start,
         store=store,
         name=options.name,
+        user=options.user,
         password=options.password,
         options=ClientOptions(tls=options.tls),
         notice=_ignore if options.quiet else telling,
@@ -219,13 +221,13 @@ def _advice(error: Exception, options: Options) -> str:
     if isinstance(error, ForkedHistory):
         return _begin_anew(options)
     if isinstance(error, WrongPassword):
-        return ". Set PYREPL_STREAM_PASSWORD, or give --password"
+        return ". See PYREPL_PASSWORD, --password and --user"
     if isinstance(error, UnknownToken):
         return ". --from takes a token that was shown, or NOW"
     if isinstance(error, UnknownStream):
         return ". --stream names one of those"
     if isinstance(error, NotAStreamPort):
-        return f". {where_it_is(options.nodes) if error.is_redis else STREAM_PORT}"
+        return f". {where_it_is(options.nodes, options.user, options.password) if error.is_redis else STREAM_PORT}"
     return ""
 
 

@@ -1,8 +1,7 @@
 """Who a connection is: as which user it acts, and how that came to be.
 
-One owner for the client port, whose users are `acl.users`, and for the stream port, which has one password of its own.
-What may be said before the login is marked at the commands (NO_AUTH) and in `changes.subscription`; how much, in
-`resp.parser`.
+The same for the Redis port and for the stream port, whose users are `acl.users`. What may be said before the login is
+marked at the commands (NO_AUTH) and in `changes.subscription`; how much, in `resp.parser`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from enum import Enum
 from typing import Final, NamedTuple, final
 
 from pyrepl.acl.addresses import is_local
-from pyrepl.acl.passwords import is_same
 from pyrepl.acl.user import User
 
 SUPERUSER: Final = b"(superuser)"
@@ -56,37 +54,8 @@ class Identity(NamedTuple):
         return SUPERUSER if self.user is None else self.user.name
 
 
-STRANGER: Final = Identity(None, Proof.MISSING)
 UNASKED: Final = Identity(None, Proof.UNASKED)
 OURS: Final = Identity(None, Proof.OURS)
-
-
-@final
-class Access(NamedTuple):
-    """Who is let in by a port that has one password and no users: made anew from the setting, whose change it does not
-    see."""
-
-    password: bytes = b""
-    """Empty: none is asked for."""
-
-    @property
-    def is_open(self) -> bool:
-        """Is no password asked for?"""
-        return not self.password
-
-    def newcomer(self) -> Identity:
-        """Who a connection is that has said nothing yet."""
-        return UNASKED if self.is_open else STRANGER
-
-    def log_in(self, password: bytes) -> Identity | None:
-        """Who says so; None if the password is another one. Without a password any fits."""
-        if self.is_open:
-            return UNASKED
-        return Identity(None, Proof.PASSWORD) if self.is_password(password) else None
-
-    def is_password(self, password: bytes) -> bool:
-        """Is it the one that is asked for? How long the answer takes tells nothing about it."""
-        return is_same(password, self.password)
 
 
 def turns_away(addr: str, *, protected_mode: bool, is_open: bool) -> bool:

@@ -21,15 +21,11 @@ def is_hash(word: bytes) -> bool:
     return _HASH.fullmatch(word) is not None
 
 
-def is_same(given: bytes, wanted: bytes) -> bool:
-    """Are these the same? How long the answer takes tells nothing about `wanted` but its length."""
-    return hmac.compare_digest(given, wanted)
-
-
 def is_one_of(password: bytes, hashes: Iterable[bytes]) -> bool:
-    """Is a password among those of which these are the hashes? It is compared with all of them, whichever fits."""
+    """Is a password among those of which these are the hashes? It is compared with all of them, whichever fits, and
+    how long that takes tells nothing about them."""
     digest = hashed(password)
     found = False
     for kept in hashes:
-        found |= is_same(digest, kept)
+        found |= hmac.compare_digest(digest, kept)
     return found

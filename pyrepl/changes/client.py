@@ -33,6 +33,7 @@ from typing import Final, NamedTuple, Protocol, Self, TypeAlias, final
 
 from pyrepl.changes.batches import Batch as Batch
 from pyrepl.changes.batches import Row as Row
+from pyrepl.changes.node_address import NodeAddress
 from pyrepl.changes.place import NOW, Place
 from pyrepl.changes.roundabout import Pace, Roundabout
 from pyrepl.changes.subscriber import Ended, Greeted, Subscriber, SubscriberOptions
@@ -56,25 +57,6 @@ class TokenStore(Protocol):
 
     def save(self, text: str) -> Awaitable[None] | None:
         """Keep it; it may be relied upon when this returns."""
-
-
-class NodeAddress(NamedTuple):
-    """Where a node's stream port listens."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Of `host:port` or `[ip6]:port`. Raises ValueError."""
-        host, colon, port = text.rpartition(":")
-        host = host.removeprefix("[").removesuffix("]")
-        if not colon or not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
-            raise ValueError(f"expected HOST:PORT, for example 127.0.0.1:7379, got {text!r:.100}")
-        return cls(host, int(port))
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class Connected(NamedTuple):
@@ -117,6 +99,7 @@ def subscribe(
     store: TokenStore | None = None,
     by_writer: bool = False,
     name: str = "",
+    user: str = "",
     password: str = "",
     expect_node: str = "",
     options: ClientOptions | None = None,
@@ -127,16 +110,18 @@ def subscribe(
     `token` is where to begin when `store` holds nothing yet: a token, a saved text, or NOW. A stream of several writers
     comes in one order, each row when no writer can add one before it any more; `by_writer` gives each writer's rows as
     soon as they are there, in that writer's order (the connection then carries all streams). `notice` is told of
-    connections made and lost. Nothing is sent before the first row is asked for. Raises ValueError for bad arguments.
+    connections made and lost. `user` and `password` are those of the node's Redis port; no user means `default`, no
+    password that none is needed. Nothing is sent before the first row is asked for. Raises ValueError for bad
+    arguments.
     """
     options = options or ClientOptions()
-    refusal = why_not_stream(stream) or (f"a subscriber's name is one word, got {name!r:.100}" if " " in name else None)
+    refusal = why_not_stream(stream) or _why_not_login(name, user, password)
     if refusal is not None:
         raise ValueError(refusal)
     place = token if isinstance(token, Place) else Place.parse(str(token))
     addresses = [NodeAddress.parse(node) if isinstance(node, str) else NodeAddress(*node) for node in nodes]
     wire = SubscriberOptions(
-        name=name, password=password, expect_node=expect_node, most_batch_bytes=options.most_batch_bytes
+        name=name, user=user, password=password, expect_node=expect_node, most_batch_bytes=options.most_batch_bytes
     )
     why_not = _why_not_place(place, by_writer)
     if why_not is not None:
@@ -505,6 +490,15 @@ def place_after(place: Place, batch: Batch) -> Place:
     if batch.writer:
         return Place(writers={**place.writers, batch.writer: batch.token})
     return Place(batch.token, batch.history)
+
+
+def _why_not_login(name: str, user: str, password: str) -> str | None:
+    """Why these cannot be said to a node, or None. The password is not repeated."""
+    if " " in name or " " in user:
+        return f"the name of a subscriber, and of a user, is one word, got {(name if ' ' in name else user)!r:.100}"
+    if user and not password:
+        return f"the user {user!r:.100} logs in with a password; any will do for one that needs none (nopass)"
+    return None
 
 
 def _why_not_place(place: Place, by_writer: bool) -> str | None:

@@ -42,6 +42,7 @@ async def follow_invalidations(
     *,
     groups: Mapping[str, Iterable[str]] | None = None,
     name: str = "",
+    user: str = "",
     password: str = "",
     options: ClientOptions | None = None,
     notice: Callable[[Notice], None] | None = None,
@@ -49,15 +50,15 @@ async def follow_invalidations(
     """Call back for each entry to be dropped, until cancelled.
 
     The callbacks are called from the event loop, one at a time, in the order of the stream. Raises ValueError for bad
-    arguments, PeerError for a row that is none of this stream, Refused when no node takes us (a wrong password), and
-    whatever a callback raises.
+    arguments, PeerError for a row that is none of this stream, Refused when no node takes us (a wrong password, a right
+    that the user lacks), and whatever a callback raises.
     """
     names = CacheNames(groups)
     while True:
         began = False
         try:
             async with subscribe(
-                nodes, STREAM, name=name, password=password, options=options, notice=notice
+                nodes, STREAM, name=name, user=user, password=password, options=options, notice=notice
             ) as changes:
                 first = await changes.next_batch()
                 began = True

@@ -6,6 +6,7 @@ rest for people: `ERROR TOOOLD 4096 token 12 of stream keys is older than ...`.
 | code | what it means | a subscriber |
 |---|---|---|
 | NOAUTH, WRONGPASS | a password is wanted, or another one | gives up: WrongPassword |
+| NOPERM | the user may not do this | gives up: NotAllowed |
 | NOSTREAM | no such stream here | gives up: UnknownStream |
 | BADTOKEN | no token that a node gave: it lies within a command | gives up: UnknownToken |
 | TOOOLD oldest | the rows after the token are not kept any more; `oldest` still is | gives up: TokenTooOld |
@@ -24,6 +25,7 @@ from pyrepl.errors import PyreplError
 
 NOAUTH: Final = "NOAUTH"
 WRONGPASS: Final = "WRONGPASS"
+NOPERM: Final = "NOPERM"
 NOSTREAM: Final = "NOSTREAM"
 BADTOKEN: Final = "BADTOKEN"
 TOOOLD: Final = "TOOOLD"
@@ -39,7 +41,11 @@ class Refused(PyreplError):
 
 
 class WrongPassword(Refused):
-    """The node asks for a password, or for another one (`stream-requirepass`)."""
+    """The node asks for a password, or for another one, or does not know the user."""
+
+
+class NotAllowed(Refused):
+    """The user lacks a right, which the text names."""
 
 
 class UnknownStream(Refused):
@@ -93,6 +99,8 @@ def refusal_of(text: str) -> Refused | None:
     code, _, rest = text.partition(" ")
     if code in (NOAUTH, WRONGPASS):
         return WrongPassword(text)
+    if code == NOPERM:
+        return NotAllowed(text)
     if code == NOSTREAM:
         return UnknownStream(text)
     if code == BADTOKEN:

@@ -72,7 +72,10 @@ class SubscriberOptions:
 
     name: str = ""
     """For people who look at the node's subscribers; empty: none is said."""
+    user: str = ""
+    """Empty: the user `default`."""
     password: str = ""
+    """Empty: it does not log in."""
     expect_node: str = ""
     """The name the node must state in SERVER; empty: any."""
     most_batch_bytes: int = 256 * 1024 * 1024
@@ -179,7 +182,7 @@ class Subscriber:
         if options.name:
             self._send(Name(options.name), now)
         if options.password:
-            self._send(Auth(options.password), now)
+            self._send(Auth(options.user, options.password), now)
         self._send(Ping(str(self._unix_ms(now))), now)
         self._send(History(), now)
         place = self._place

@@ -29,11 +29,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
-from pyrepl.acl.identity import Access
+from pyrepl.acl.denial import Refused
+from pyrepl.acl.user import DEFAULT_USER
 from pyrepl.changes.block import Block
 from pyrepl.changes.catalog import Catalog
 from pyrepl.changes.codec import DEFAULT_LINE_BYTES, LineSplitter, parse_line, render
 from pyrepl.changes.following import Following
+from pyrepl.changes.rights import Lack, Rights
 from pyrepl.changes.verbs import (
     Auth,
     ClearUserSync,
@@ -55,6 +57,7 @@ from pyrepl.changes.verbs import (
     UserSync,
 )
 from pyrepl.errors import PeerError
+from pyrepl.words import to_text
 
 PING_PERIOD_S: Final = 5.0
 TIMEOUT_S: Final = 15.0
@@ -80,8 +83,6 @@ class SubscriptionOptions:
         """Longest line sent, its end included; 0: any."""
         self.output_bytes = 1 << 20
         """What may wait for a live subscriber that does not read when more comes; inclusive."""
-        self.access = Access()
-        """Who is let in."""
 
 
 @final
@@ -114,6 +115,16 @@ class Subscribed:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Denied:
+    """Something was refused to `user`, for ACL LOG: `object` is the command or channel, or for AUTH the verb."""
+
+    reason: Refused
+    object: bytes
+    user: bytes
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The connection is to be closed when what data_to_send gives has left, or soon. `is_fault`: not as usual."""
 
@@ -121,7 +132,7 @@ class Ended:
     is_fault: bool
 
 
-SubscriptionEvent: TypeAlias = Wanted | Heard | Subscribed | Ended
+SubscriptionEvent: TypeAlias = Wanted | Heard | Subscribed | Denied | Ended
 
 
 _Key: TypeAlias = tuple[str, str | None]
@@ -135,8 +146,10 @@ class Subscription:
     for, or are to be asked for when less waits to leave us.
     """
 
-    def __init__(self, catalog: Catalog, options: SubscriptionOptions, now: float, unix_ms: int) -> None:
-        """`unix_ms` is the Unix time at `now`, for PING."""
+    def __init__(
+        self, catalog: Catalog, options: SubscriptionOptions, rights: Rights, now: float, unix_ms: int
+    ) -> None:
+        """`rights` say who the client is at first; `unix_ms` is the Unix time at `now`, for PING."""
         self._catalog = catalog
         self._options = options
         self._splitter = LineSplitter(options.line_bytes)
@@ -154,7 +167,7 @@ class Subscription:
         """The client has asked for HISTORY, so it understands that verb when we send it."""
         self._follows_all: set[bool] = set()
         """New streams and writers are followed too: with True in the form that names writers, with False without."""
-        self.identity = options.access.newcomer()
+        self.rights = rights
         self.ended = ""
         """Why, once it has ended."""
         self.name = ""
@@ -331,7 +344,7 @@ class Subscription:
 
     def appeared(self, stream: str, writer: str) -> None:
         """A stream or writer that was not there before; who follows everything follows it from its beginning."""
-        if self.ended:
+        if self.ended or self.rights.why_not_follow(stream) is not None:
             return
         for named in self._follows_all:
             key = (stream, writer if named else None)
@@ -356,8 +369,19 @@ class Subscription:
 
     def say(self, command: LineCommand) -> None:
         """A line for this client."""
-        if not self.ended and self.identity.is_authenticated:
+        if not self.ended and self.rights.identity.is_authenticated:
             self._send(command)
+
+    def users_changed(self) -> None:
+        """The users of the node, or their rules, are others now."""
+        if self.ended:
+            return
+        if self.rights.is_gone:
+            self._fail(f"NOPERM the user {to_text(self.rights.user.name)} was deleted")
+            return
+        for stream in {stream: None for stream, _ in self._following}:
+            if self._lacks(self.rights.why_not_follow(stream)):
+                return
 
     def close(self, reason: str) -> None:
         """The node ends the connection."""
@@ -366,8 +390,8 @@ class Subscription:
     # ------------------------------------------------------------------ inside
 
     def _obey(self, command: LineCommand) -> None:
-        if not self.identity.is_authenticated and not isinstance(command, SAID_BEFORE_LOGIN):
-            self._fail("NOAUTH a password is needed first: AUTH <password>, or NAME <name> <password>")
+        if not self.rights.identity.is_authenticated and not isinstance(command, SAID_BEFORE_LOGIN):
+            self._fail("NOAUTH log in first: AUTH <password>, or AUTH <user> <password>")
         elif isinstance(command, Replicate):
             self._replicate(command)
         elif isinstance(command, Ping):
@@ -375,7 +399,7 @@ class Subscription:
         elif isinstance(command, Name):
             self._introduce(command.text)
         elif isinstance(command, Auth):
-            self._log_in(command.password)
+            self._log_in(command)
         elif isinstance(command, Error):
             self._events.append(Ended(f"the client says: {command.text}", is_fault=True))
             self.ended = command.text or "error"
@@ -384,38 +408,51 @@ class Subscription:
         elif isinstance(command, History):
             self._tells_history = True
             self._send(History(self._catalog.replid))
-        elif isinstance(command, HeardCommand):
+        elif isinstance(command, HeardCommand) and not self._lacks(self.rights.why_not_say(command.VERB)):
             self._events.append(Heard(command))
 
     def _introduce(self, text: str) -> None:
         name, _, password = text.rpartition(" ")
-        if self._options.access.is_open or not name:
+        if not self.rights.wants_password or not name:
             self.name = text
             return
         # Said again after the login, the password must not become part of the name, which people see.
-        is_new = not self.identity.is_authenticated
-        self.name = name if is_new or self._options.access.is_password(_as_bytes(password)) else text
+        is_new = not self.rights.identity.is_authenticated
+        self.name = name if is_new or self.rights.is_own_password(_as_bytes(password)) else text
         if is_new:
-            self._log_in(password)
+            self._log_in(Auth("", password), Name.VERB)
 
-    def _log_in(self, password: str) -> None:
-        identity = self._options.access.log_in(_as_bytes(password))
-        if identity is None:
-            self._fail("WRONGPASS the password is not the one of stream-requirepass")
+    def _log_in(self, command: Auth, verb: str = Auth.VERB) -> None:
+        user = _as_bytes(command.user)
+        if not self.rights.log_in(user, _as_bytes(command.password)):
+            self._events.append(Denied(Refused.AUTH, verb.encode(), user or DEFAULT_USER))
+            self._fail("WRONGPASS invalid username-password pair or user is disabled.")
             return
-        self.identity = identity
+        self.users_changed()
+
+    def _lacks(self, lack: Lack | None) -> bool:
+        """Tell what is refused, and end; False if nothing is."""
+        if lack is None:
+            return False
+        self._events.append(Denied(lack.reason, lack.object, self.rights.user.name))
+        self._fail(lack.text)
+        return True
 
     def _replicate(self, command: Replicate) -> None:
         catalog = self._catalog
         if command.stream is None:
             self._follows_all.add(command.is_bare)
             for stream in catalog.streams():
+                if self.rights.why_not_follow(stream) is not None:
+                    continue
                 reason = catalog.why_not(stream, None, None, "")
                 if reason is not None:
                     self._fail(f"{reason} (stream {stream})")
                     return
                 for writer in catalog.writers(stream) if command.is_bare else [None]:
                     self._follow((stream, writer), catalog.head(stream, writer) or 0, named=command.is_bare)
+            return
+        if self._lacks(self.rights.why_not_follow(command.stream)):
             return
         head = catalog.head(command.stream, command.writer)
         if head is None:

@@ -258,21 +258,31 @@ class Name(_Text):
 @final
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """The password of `stream-requirepass`."""
+    """A login: a user of the node, and its password, which may hold spaces where the user is named.
 
+    | on the wire | user |
+    |---|---|
+    | `AUTH <password>` | empty: the user `default` |
+    | `AUTH <user> <password>` | <user> |
+    """
+
+    user: str
     password: str
     VERB: ClassVar[str] = "AUTH"
     SENDERS: ClassVar[frozenset[Side]] = _CLIENT
 
     @classmethod
     def parse(cls, words: str) -> Auth:
-        return cls(_needed(words, "a password"))
+        first, _, rest = _needed(words, "a password").partition(" ")
+        return cls(first, rest) if rest else cls("", first)
 
     def words(self) -> str:
+        if self.user or " " in self.password:
+            return f"{self.user or 'default'} {self.password}"
         return self.password
 
     def __repr__(self) -> str:
-        return "Auth(password=...)"
+        return f"Auth({self.user!r}, ...)"
 
 
 @final

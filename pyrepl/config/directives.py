@@ -418,13 +418,6 @@ class Streams:
         " the same when the node restarts. Empty: its host's name and port.",
         mutable=False,
     )
-    stream_requirepass = Directive(
-        Secret(),
-        b"",
-        "The password that subscribers must give first: AUTH <password>, or NAME <name> <password>. Without it and with"
-        " protected-mode, only this machine may subscribe.",
-        secret=True,
-    )
     stream_maxclients = Directive(Integer(1, 2**31 - 1), 10000, "Subscribers at once; more are refused.")
     stream_line_limit = Directive(Memory(64, GB), 16 * KB, "Close a subscriber that sends a longer line, in bytes.")
     stream_row_limit = Directive(

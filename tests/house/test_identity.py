@@ -11,9 +11,8 @@ from tests.house.source import python, shown
 OWNER: Final = "pyrepl/acl/passwords.py"
 PASSWORDS: Final = {
     "requirepass": {"pyrepl/node/node.py"},
-    "stream_requirepass": {"pyrepl/daemon/changes/server.py"},
 }
-"""Setting -> who may read it: whoever makes users or an `Access` of it."""
+"""Setting -> who may read it: whoever makes users of it."""
 
 
 def attributes(source: str) -> Iterator[str]:

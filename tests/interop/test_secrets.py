@@ -38,7 +38,7 @@ def watched(lab: Lab, tmp_path: Path, plant: Planter) -> tuple[Node, Node]:
     password, of_link = plant.secret(), plant.secret()
     conf = tmp_path / "master.conf"
     conf.write_text(
-        f"requirepass {password}\nmasterauth {plant.secret()}\nstream-requirepass {plant.secret()}\n"
+        f"requirepass {password}\nmasterauth {plant.secret()}\n\n"
         f"user repl on >{of_link} +psync +replconf +ping\nuser other on >{plant.secret()} ~* +@all\n"
         f"slowlog-log-slower-than 0\nloglevel debug\nevent-log {tmp_path / 'master-events'}\n"
         f"commandlog-request-larger-than 0\ncommandlog-reply-larger-than 0\nenable-protected-configs yes\n"
@@ -69,7 +69,6 @@ def use(master: Node, replica: Node, plant: Planter) -> None:
         ("CONFIG", "SET", "masterauth", plant.secret(), "nonsense", plant.secret()),
         ("CONFIG", "SET", "masterauth", plant.secret(), "hz"),
         ("CONFIG", "SET", "requirepass", plant.secret(), "requirepass", plant.secret()),
-        ("CONFIG", "SET", "stream-requirepass", plant.secret()),
         ("CONFIG", "SET", "tls-key-file-pass", plant.secret()),
         ("CONFIG", "SET", "tls-key-file-pass", plant.secret(), "tls-port", "1", "tls-cert-file", "/no/such"),
         ("CONFIG", "SET", "tls-client-key-file-pass", plant.secret(), "tls-replication", "yes"),

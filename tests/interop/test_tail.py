@@ -282,8 +282,11 @@ def test_on_the_screen(lab: Lab, tmp_path: Path) -> None:
 def test_what_goes_wrong_is_said(lab: Lab, tmp_path: Path) -> None:
     port = free_port()
     master = lab.start(
-        "pyrepl", directives={"stream-port": str(port), "stream-requirepass": "secret", "repl-backlog-size": "16kb"}
+        "pyrepl", directives={"stream-port": str(port), "requirepass": "secret", "repl-backlog-size": "16kb"}
     )
+    master.password = "secret"
+    master.call("ACL", "SETUSER", "reader", "on", ">top", "+psync")
+    master.call("ACL", "SETUSER", "other", "on", ">low")
     master.call("SET", "a", "1")
     where = tailing.address(port)
 
@@ -294,9 +297,15 @@ def test_what_goes_wrong_is_said(lab: Lab, tmp_path: Path) -> None:
         return status, log.read_text()
 
     status, text = said()
-    assert status == 1 and "NOAUTH" in text and "PYREPL_STREAM_PASSWORD" in text
+    assert status == 1 and "NOAUTH" in text and "See PYREPL_PASSWORD, --password and --user" in text
     status, text = said("--password", "wrong")
     assert status == 1 and "WRONGPASS" in text and "wrong" not in text.replace("WRONG", "")
+    status, text = said("--user", "other", "--password", "low")
+    assert status == 1 and "NOPERM User other has no permissions" in text and "it needs +psync" in text
+    status, text = said("--user", "reader")
+    assert status == 1 and "the user 'reader' logs in with a password" in text
+    status, text = said("--user", "reader", "--password", "top", "--from", "0", "--count", "1")
+    assert status == 0 and '[0,"a","set"]' in text
     status, text = said("--password", "secret", "--stream", "nosuch")
     assert status == 1 and "unknown stream nosuch" in text and "keys" in text
     status, text = said("--password", "secret", "--from", "5@" + "0" * 40)

@@ -20,8 +20,8 @@ def say(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def files(lab: Lab) -> list[object]:
-    return ["--tls", "--cacert", lab.authority.ca_file, "--cert", lab.authority.folder / "node.pem"]
+def files(lab: Lab, name: str = "node") -> list[object]:
+    return ["--tls", "--cacert", lab.authority.ca_file, "--cert", lab.authority.folder / f"{name}.pem"]
 
 
 @pytest.mark.parametrize("kind", ["pyrepl", "redis7", "valkey8"])
@@ -88,6 +88,20 @@ def test_tail(lab: Lab, streaming: tuple[Node, int], tmp_path: Path) -> None:
     process.kill()
     process.wait()
     process.stderr.close()
+
+
+def test_a_subscriber_by_certificate_needs_no_password(lab: Lab, streaming: tuple[Node, int]) -> None:
+    node, port = streaming
+    node.call("CONFIG", "SET", "tls-auth-clients-user", "CN")
+    node.call("ACL", "SETUSER", "node", "on", "+psync")
+    node.call("SET", "key", "x")
+    node.call("ACL", "SETUSER", "default", "off")
+    command = ["tail", f"{HOST}:{port}", "--count", "1", "--from", "0"]
+    done = say(*command, *files(lab))
+    assert done.returncode == 0 and '"set"' in done.stdout, done.stdout + done.stderr
+    lab.authority.issue("nobody")
+    done = say(*command, *files(lab, "nobody"))
+    assert done.returncode == 1 and "NOAUTH" in done.stderr, done.stdout + done.stderr
 
 
 def test_the_client_library(lab: Lab, streaming: tuple[Node, int]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from pyrepl.acl.identity import STRANGER, UNASKED, Identity, Proof
+from pyrepl.acl.identity import UNASKED, Identity, Proof
 from pyrepl.acl.user import User
 from pyrepl.acl.users import Users
 from pyrepl.config.settings import Settings
@@ -22,13 +22,15 @@ from pyrepl.units import ReplId
 
 NAMES = st.sampled_from([b"a", b"b", b"c*"])
 
+_STRANGER = Identity(None, Proof.MISSING)
+
 
 class ClientMachine(RuleBasedStateMachine):
     """One client, and the registry of subscriptions that changes it too."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.client = Client(1, "127.0.0.1:1", "127.0.0.1:2", 0.0, STRANGER)
+        self.client = Client(1, "127.0.0.1:1", "127.0.0.1:2", 0.0, _STRANGER)
         self.pubsub = PubSub()
 
     @rule()
@@ -41,7 +43,7 @@ class ClientMachine(RuleBasedStateMachine):
 
     @rule(authenticated=st.booleans())
     def begin_anew(self, authenticated: bool) -> None:
-        self.client.begin_anew(UNASKED if authenticated else STRANGER)
+        self.client.begin_anew(UNASKED if authenticated else _STRANGER)
 
     @rule(proto=st.sampled_from([2, 3]))
     def speak(self, proto: int) -> None:

@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import Final, Protocol, final
 
 from pyrepl.changes.block import Block
-from pyrepl.changes.subscription import LOW_WATER_BYTES, Ended, Heard, HeardCommand, Subscribed, Subscription, Wanted
+from pyrepl.changes.subscription import (
+    LOW_WATER_BYTES,
+    Denied,
+    Ended,
+    Heard,
+    HeardCommand,
+    Subscribed,
+    Subscription,
+    Wanted,
+)
 from pyrepl.changes.verbs import LineCommand
 from pyrepl.daemon.clients.polled_socket import PolledSocket, Receiver
 from pyrepl.daemon.clock import Clock
@@ -41,6 +50,9 @@ class StreamOwner(Protocol):
 
     def subscribed(self, conn: StreamConn, event: Subscribed) -> None:
         """The subscriber follows a stream from now on."""
+
+    def denied(self, conn: StreamConn, event: Denied) -> None:
+        """Something was refused to the subscriber."""
 
     def ended(self, conn: StreamConn, event: Ended) -> None:
         """The subscription has ended; the connection closes."""
@@ -122,6 +134,10 @@ class StreamConn(Receiver):
         self.subscription.history_lost(streams, reason)
         self.work()
 
+    def users_changed(self) -> None:
+        self.subscription.users_changed()
+        self.work()
+
     def close(self, reason: str) -> None:
         self.subscription.close(reason)
         self.work()
@@ -153,6 +169,8 @@ class StreamConn(Receiver):
                 self._streams.heard(self, event.command)
             elif isinstance(event, Subscribed):
                 self._streams.subscribed(self, event)
+            elif isinstance(event, Denied):
+                self._streams.denied(self, event)
             elif isinstance(event, Ended):
                 self._end(event)
 

@@ -11,14 +11,17 @@ import socket
 from collections.abc import Collection
 from typing import Final, final
 
-from pyrepl.acl.identity import Access, turns_away
+from pyrepl.acl.denial import Refused
+from pyrepl.acl.identity import turns_away
+from pyrepl.acl.log import Context
 from pyrepl.changes.changed_keys import ChangedKeys
 from pyrepl.changes.checkpoints import SPACING_BYTES
 from pyrepl.changes.recent_source import RecentSource
 from pyrepl.changes.replicated import CACHES_CHANNEL, CacheRows, CommandRows, KeyRows, RowMaker, parse_invalidation
 from pyrepl.changes.replicated_source import Pin, ReplicatedSource
+from pyrepl.changes.rights import Rights, channel_said_by
 from pyrepl.changes.rows import encode_row
-from pyrepl.changes.subscription import Ended, HeardCommand, Subscribed, Subscription, SubscriptionOptions
+from pyrepl.changes.subscription import Denied, Ended, HeardCommand, Subscribed, Subscription, SubscriptionOptions
 from pyrepl.changes.tokens import why_not_writer
 from pyrepl.changes.verbs import InvalidateCache, RemoteServerUp
 from pyrepl.commands.engine.dispatch import Dispatcher
@@ -41,14 +44,12 @@ from pyrepl.errors import CommandError, ConfigError
 from pyrepl.node.node import Node
 from pyrepl.node.streams import Subscriber
 from pyrepl.observability import events
+from pyrepl.observability.subscriber_line import subscriber_fields
 from pyrepl.replication.backlog import Cursor
 from pyrepl.resp.encoder import encode_command
 from pyrepl.units import Offset
 
 _LOOK_EVERY_S: Final = 0.1
-_CHANNEL: Final = "pyrepl:"
-"""Commands of subscribers about users, pushers and received data are published on a channel: this prefix and the
-command's verb."""
 
 
 @final
@@ -97,6 +98,7 @@ class StreamServer(Service):
         self.facts = StreamFacts(node, dispatcher, clients, self.hub, faults, clock, tell)
         self.hub.facts = self.facts
         event_log.listeners.append(self._on_event)
+        node.users.watch(self._on_users)
         self.settings_changed(())
 
     # ------------------------------------------------------------------ life
@@ -128,7 +130,6 @@ class StreamServer(Service):
 
     def settings_changed(self, names: Collection[str]) -> None:
         set_by_name(self._options, self._node.settings, SUBSCRIPTION)
-        self._options.access = Access(self._node.settings.stream_requirepass)
         self.replicated.makers.update(self._makers())
 
     # ------------------------------------------------------------------ connections
@@ -140,11 +141,18 @@ class StreamServer(Service):
         conn.id, self._next_id = self._next_id, self._next_id + 1
         conn.addr = names_of(wire, "")[0]
         now = self.clock.now()
-        conn.enter(self._poller.add(wire, conn), Subscription(self.hub, self._options, now, self.clock.unix_ms()))
+        field = self._node.settings.tls_auth_clients_user
+        names = wire.certified(field) if field != "off" else []
+        known = self._node.users.certified(names)
+        rights = Rights(self._node.users, known or self._node.users.newcomer())
+        subscription = Subscription(self.hub, self._options, rights, now, self.clock.unix_ms())
+        conn.enter(self._poller.add(wire, conn), subscription)
         self._state.total_connections += 1
         refusal = self._why_not_admitted(conn.addr)
         self.hub.conns[conn.id] = conn
         self._state.subscribers[conn.id] = Subscriber(conn.id, conn.addr, now, conn.subscription)
+        if names and known is None:
+            self.denied(conn, Denied(Refused.TLS_CERT, b"", names[0]))
         if self._node.settings.tcp_keepalive:
             wire.keep_alive(self._node.settings.tcp_keepalive)
         if refusal:
@@ -169,9 +177,15 @@ class StreamServer(Service):
             self._state.errors_sent += 1
             if event.reason.startswith("SLOW"):
                 self._state.cut_for_output += 1
-            if event.reason.startswith("WRONGPASS"):
-                self._node.guesses.failed(conn.addr, self.clock.now())
             self._tell(events.StreamClientRefused(conn.addr, conn.subscription.name, event.reason))
+
+    def denied(self, conn: StreamConn, event: Denied) -> None:
+        """Something was refused to a subscriber: note it in ACL LOG, and count a wrong password."""
+        now = self.clock.now()
+        if event.reason is Refused.AUTH:
+            self._node.guesses.failed(conn.addr, now)
+        line = " ".join(subscriber_fields(self._state.subscribers[conn.id], now)).encode()
+        self._node.acl_log.add(event.reason, Context.TOPLEVEL, event.object, event.user, line, self.clock.unix_ms())
 
     def subscribed(self, conn: StreamConn, event: Subscribed) -> None:
         self._tell(events.StreamFollowed(conn.addr, conn.subscription.name, event.stream, event.token))
@@ -189,7 +203,7 @@ class StreamServer(Service):
         elif isinstance(command, InvalidateCache):
             self._invalidate(conn, command)
         else:
-            self._publish(f"{_CHANNEL}{command.VERB.lower()}".encode(), command.words().encode())
+            self._publish(channel_said_by(command.VERB), command.words().encode())
 
     def _invalidate(self, conn: StreamConn, command: InvalidateCache) -> None:
         """INVALIDATE_CACHE: publish it as a message in our stream, so that it also reaches the subscribers of our
@@ -227,10 +241,10 @@ class StreamServer(Service):
             return "BUSY max number of clients reached (stream-maxclients): try again later, or another node"
         if self._node.guesses.are_too_many(addr, self.clock.now()):
             return "BUSY too many wrong passwords from your address: mend them, and try again in some seconds"
-        if turns_away(addr, protected_mode=settings.protected_mode, is_open=self._options.access.is_open):
+        if turns_away(addr, protected_mode=settings.protected_mode, is_open=self._node.users.is_open):
             return (
-                "DENIED protected mode: without a password subscribers must be on this machine; set stream-requirepass,"
-                " or protected-mode no if nobody from outside can reach this port"
+                "DENIED protected mode: without a password subscribers must be on this machine; set requirepass, or"
+                " protected-mode no if nobody from outside can reach this port"
             )
         return ""
 
@@ -293,6 +307,14 @@ class StreamServer(Service):
         self.replicated.named(self._history.replid)
         self._log.restart(self._backlog.end, self._replication.stream_db)
         self._note_at = self._backlog.end + SPACING_BYTES
+
+    def _on_users(self) -> None:
+        """Look at the subscribers again when the command that has changed the users is over."""
+        asyncio.get_running_loop().call_soon(self._review_users)
+
+    def _review_users(self) -> None:
+        for conn in list(self.hub.conns.values()):
+            conn.users_changed()
 
     def _on_event(self, line: bytes) -> None:
         """Each line of the event log is a row of the stream `sync`."""

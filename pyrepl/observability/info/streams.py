@@ -8,8 +8,7 @@ from typing import Final
 from pyrepl.node.node import Node
 from pyrepl.node.streams import Subscriber
 from pyrepl.observability.info.field import Rows, Section, counter, gauge, text
-
-_UNSAFE: Final = str.maketrans(",=:\r\n ", "______")
+from pyrepl.observability.subscriber_line import subscriber_fields
 
 
 def _subscribers(node: Node) -> Iterator[tuple[str, str]]:
@@ -23,11 +22,7 @@ def _line(one: Subscriber, now: float) -> str:
         f"{stream}/{subscription.token(stream, writer)}{'' if subscription.is_live(stream, writer) else '*'}"
         for stream, writer in subscription.followed
     )
-    return (
-        f"id={one.id},addr={one.addr},name={subscription.name.translate(_UNSAFE)},age={max(0, int(now - one.since))},"
-        f"rows={subscription.rows_sent},lines_in={subscription.lines_received},output_bytes={subscription.unsent_bytes},"
-        f"streams={followed}"
-    )
+    return ",".join([*subscriber_fields(one, now), f"streams={followed}"])
 
 
 STREAMS: Final = Section(

@@ -11,6 +11,9 @@ MEMBERS: Final = {
     "config": ["config", "config|get", "config|set"],
     "config|get": ["config|get"],
     "config|set": ["config|set"],
+    "psync": ["psync"],
+    "subscribe": ["subscribe"],
+    "publish": ["publish"],
 }
 CATEGORIES: Final = {"read": ["get"], "write": ["set"], "slow": ["config"], "fast": ["get", "set", "select"]}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pyrepl.acl.identity import Access
+from pyrepl.acl.users import Users
 from pyrepl.changes.block import Block, Fact
+from pyrepl.changes.rights import Rights
 from pyrepl.changes.subscription import (
+    Denied,
     Ended,
     Heard,
     Subscribed,
@@ -14,8 +16,19 @@ from pyrepl.changes.subscription import (
     Wanted,
 )
 from pyrepl.changes.unavailable import Unavailable
+from tests.unit.acl.names import Names
 
 REPLID = "a" * 40
+
+
+def users_of(password: bytes = b"", **rules: str) -> Users:
+    """The user `default` with this password, empty for none, and others by name with their rules."""
+    users = Users()
+    users.learn(Names())
+    users.set_default_password(password)
+    for name, words in rules.items():
+        users.set(name.encode(), words.encode().split())
+    return users
 
 
 class FakeCatalog:
@@ -72,10 +85,13 @@ class FakeCatalog:
 class Rig:
     """A subscription, its time, and what it wrote."""
 
-    def __init__(self, catalog: FakeCatalog, password: bytes = b"", unix_ms: int = 0) -> None:
+    def __init__(
+        self, catalog: FakeCatalog, password: bytes = b"", unix_ms: int = 0, users: Users | None = None
+    ) -> None:
+        """`password` is that of the user `default`, where no `users` are given; empty: it needs none."""
         self.catalog = catalog
         self.options = SubscriptionOptions()
-        self.options.access = Access(password)
+        self.users = users or users_of(password)
         self.now = 0.0
         self.at_most = 1000
         self.reads = True
@@ -83,8 +99,11 @@ class Rig:
         self.wire = b""
         self.heard: list[Heard] = []
         self.subscribed: list[Subscribed] = []
+        self.denied: list[Denied] = []
         self.ended: list[Ended] = []
-        self.subscription = Subscription(catalog, self.options, self.now, unix_ms)
+        self.subscription = Subscription(
+            catalog, self.options, Rights(self.users, self.users.newcomer()), self.now, unix_ms
+        )
         self.work()
 
     def say(self, *lines: str) -> str:
@@ -126,6 +145,8 @@ class Rig:
                     self.heard.append(event)
                 elif isinstance(event, Subscribed):
                     self.subscribed.append(event)
+                elif isinstance(event, Denied):
+                    self.denied.append(event)
                 else:
                     self.ended.append(event)
             self._write()

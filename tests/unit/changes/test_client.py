@@ -16,7 +16,6 @@ from pyrepl.changes.client import (
     ClientOptions,
     Connected,
     Lost,
-    NodeAddress,
     Notice,
     Row,
     Subscription,
@@ -238,7 +237,7 @@ def test_a_password(password: str) -> None:
                     await anext(rows)
             async with subscribe([node.address], "keys", 0, password="secret", options=QUICK) as rows:
                 await anext(rows)
-            assert Auth("secret") in node.said
+            assert Auth("", "secret") in node.said
 
     run(conversation())
 
@@ -427,9 +426,3 @@ def test_places_of_the_wrong_kind() -> None:
 def test_a_name_is_one_word() -> None:
     with pytest.raises(ValueError, match="one word"):
         subscribe(["h:1"], "keys", name="my worker")
-
-
-def test_addresses() -> None:
-    assert NodeAddress.parse("[::1]:7379") == NodeAddress("::1", 7379)
-    assert str(NodeAddress("::1", 7379)) == "[::1]:7379"
-    assert str(NodeAddress.parse("a.b:1")) == "a.b:1"

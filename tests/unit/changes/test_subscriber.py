@@ -53,10 +53,18 @@ def test_it_asks_for_what_follows_its_place(place: Place, asked: bytes) -> None:
     assert b"".join(subscriber(place).data_to_send()) == b"PING 7\nHISTORY\n" + asked
 
 
-def test_it_names_itself_and_gives_the_password_first() -> None:
-    options = SubscriberOptions(name="my-worker", password="secret word")
+@pytest.mark.parametrize(
+    ("user", "password", "auth"),
+    [
+        ("", "secret", b"AUTH secret"),
+        ("", "secret word", b"AUTH default secret word"),
+        ("alice", "secret word", b"AUTH alice secret word"),
+    ],
+)
+def test_it_names_itself_and_gives_the_password_first(user: str, password: str, auth: bytes) -> None:
+    options = SubscriberOptions(name="my-worker", user=user, password=password)
     said = b"".join(subscriber(options=options).data_to_send())
-    assert said == b"NAME my-worker\nAUTH secret word\nPING 7\nHISTORY\nREPLICATE keys NOW\n"
+    assert said == b"NAME my-worker\n%b\nPING 7\nHISTORY\nREPLICATE keys NOW\n" % auth
     assert "secret" not in repr(options)
 
 

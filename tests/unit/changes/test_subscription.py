@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyrepl.acl.denial import Refused
 from pyrepl.changes.block import Block
-from pyrepl.changes.subscription import LOW_WATER_BYTES, PING_PERIOD_S, TIMEOUT_S, Heard, Wanted
+from pyrepl.changes.subscription import LOW_WATER_BYTES, PING_PERIOD_S, TIMEOUT_S, Denied, Heard, Wanted
 from pyrepl.changes.verbs import (
     ClearUserSync,
     FederationAck,
@@ -17,7 +18,7 @@ from pyrepl.changes.verbs import (
     UserIp,
     UserSync,
 )
-from tests.unit.changes.rig import REPLID, FakeCatalog, Rig
+from tests.unit.changes.rig import REPLID, FakeCatalog, Rig, users_of
 
 GREETING = "SERVER node-a\nPING 0\n"
 
@@ -232,8 +233,12 @@ class TestPassword:
     def test_by_a_line_of_its_own(self) -> None:
         rig = Rig(FakeCatalog(keys=10), password=b"top secret")
         assert rig.say("NAME me", "PING 5") == ""
-        assert rig.say("AUTH top secret", "REPLICATE keys NOW") == "POSITION keys 10\n"
+        assert rig.say("AUTH default top secret", "REPLICATE keys NOW") == "POSITION keys 10\n"
         assert rig.subscription.name == "me"
+
+    def test_of_the_user_default_in_one_word(self) -> None:
+        rig = Rig(FakeCatalog(keys=10), password=b"secret")
+        assert rig.say("AUTH secret", "REPLICATE keys NOW") == "POSITION keys 10\n"
 
     def test_behind_the_name(self) -> None:
         rig = Rig(FakeCatalog(keys=10), password=b"secret")
@@ -247,10 +252,20 @@ class TestPassword:
         rig.say("NAME you and me")
         assert rig.subscription.name == "you and me"
 
-    @pytest.mark.parametrize("line", ["AUTH wrong", "NAME me wrong"])
-    def test_a_wrong_one(self, line: str) -> None:
-        rig = Rig(FakeCatalog(keys=10), password=b"secret")
-        assert rig.say(line).startswith("ERROR WRONGPASS")
+    @pytest.mark.parametrize(
+        ("line", "user"),
+        [
+            ("AUTH wrong", b"default"),
+            ("NAME me wrong", b"default"),
+            ("AUTH alice wrong", b"alice"),
+            ("AUTH bob secret", b"bob"),
+            ("AUTH nobody secret", b"nobody"),
+        ],
+    )
+    def test_a_wrong_one(self, line: str, user: bytes) -> None:
+        rig = Rig(FakeCatalog(keys=10), users=users_of(b"secret", alice="on >other", bob="off >secret"))
+        assert rig.say(line) == "ERROR WRONGPASS invalid username-password pair or user is disabled.\n"
+        assert rig.denied == [Denied(Refused.AUTH, line.split()[0].encode(), user)]
 
     @pytest.mark.parametrize("line", ["REPLICATE keys NOW", "SYNC x", "REMOTE_SERVER_UP a", "USER_SYNC u start 1"])
     def test_nothing_without_it(self, line: str) -> None:
@@ -261,6 +276,70 @@ class TestPassword:
     def test_none_is_asked_for(self, rig: Rig) -> None:
         assert rig.say("AUTH whatever", "NAME a b", "REPLICATE keys NOW") == "POSITION keys 10\n"
         assert rig.subscription.name == "a b"
+
+
+class TestUsers:
+    def test_another_user_logs_in_with_its_own_password(self) -> None:
+        rig = Rig(FakeCatalog(keys=10), users=users_of(b"secret", alice="on >top >low +psync"))
+        assert rig.say("AUTH alice low", "REPLICATE keys NOW") == "POSITION keys 10\n"
+        assert rig.subscription.rights.identity.name == b"alice"
+
+    def test_what_may_not_be_followed(self) -> None:
+        rig = Rig(FakeCatalog(keys=10), users=users_of(alice="on >a"))
+        assert rig.say("AUTH alice a", "REPLICATE keys NOW") == (
+            "ERROR NOPERM User alice has no permissions to run the 'psync' command: to follow keys it needs +psync\n"
+        )
+        assert rig.denied == [Denied(Refused.COMMAND, b"psync", b"alice")]
+
+    def test_a_stream_that_is_not_there_is_refused_alike(self) -> None:
+        rig = Rig(FakeCatalog(keys=10), users=users_of(alice="on >a"))
+        assert rig.say("AUTH alice a", "REPLICATE orders NOW").startswith("ERROR NOPERM User alice has no permissions")
+
+    @pytest.mark.parametrize(("line", "followed"), [("REPLICATE ALL NOW", "POSITION caches 10\n"), ("REPLICATE", "")])
+    def test_all_streams_are_those_that_it_may_follow(self, line: str, followed: str) -> None:
+        users = users_of(alice="on >a +subscribe &pyrepl:caches &pyrepl:orders")
+        rig = Rig(FakeCatalog(keys=10, caches=10, secrets=10), users=users)
+        said = rig.say("AUTH alice a", line)
+        assert said == (followed or "POSITION caches w 10 10\n")
+        rig.catalog.heads.update(orders=0, others=0)
+        rig.subscription.appeared("orders", "w")
+        rig.subscription.appeared("others", "w")
+        assert {stream for stream, _ in rig.subscription.followed} == {"caches", "orders"}
+
+    def test_what_may_not_be_said(self) -> None:
+        rig = Rig(FakeCatalog(keys=10), users=users_of(alice="on >a +publish &pyrepl:user_ip"))
+        assert rig.say("AUTH alice a", "USER_IP @a:b [1]") == ""
+        assert rig.say("USER_SYNC @a:b start 5").startswith("ERROR NOPERM User alice has no permissions to access the")
+        assert [type(heard.command) for heard in rig.heard] == [UserIp]
+        assert rig.denied == [Denied(Refused.CHANNEL, b"pyrepl:user_sync", b"alice")]
+
+    def test_whose_user_is_deleted_is_ended(self) -> None:
+        rig = Rig(FakeCatalog(keys=10), users=users_of(alice="on >a +psync"))
+        rig.say("AUTH alice a", "REPLICATE keys NOW")
+        rig.subscription.users_changed()
+        assert rig.work() == ""
+        rig.users.delete([b"alice"])
+        rig.subscription.users_changed()
+        assert rig.work() == "ERROR NOPERM the user alice was deleted\n"
+        rig.subscription.users_changed()
+        assert rig.work() == ""
+
+    def test_who_may_not_follow_any_more_is_ended(self) -> None:
+        rig = Rig(FakeCatalog(keys=10), users=users_of(alice="on >a +psync"))
+        rig.say("AUTH alice a", "REPLICATE keys NOW")
+        rig.users.set(b"alice", [b"-psync"])
+        rig.subscription.users_changed()
+        assert rig.work().startswith("ERROR NOPERM User alice")
+
+    def test_who_becomes_a_lesser_user_is_ended(self) -> None:
+        rig = Rig(FakeCatalog(keys=10), users=users_of(alice="on >a"))
+        assert rig.say("REPLICATE keys NOW", "AUTH alice a").startswith("ERROR NOPERM User alice")
+
+    def test_only_its_own_password_is_left_out_of_a_name(self) -> None:
+        """Otherwise a user could find out by trying whether a word is the password of `default`."""
+        rig = Rig(FakeCatalog(keys=10), users=users_of(b"secret", alice="on >a"))
+        rig.say("AUTH alice a", "NAME me secret")
+        assert rig.subscription.name == "me secret"
 
 
 class TestOther:

@@ -51,7 +51,8 @@ BOTH_WAYS: list[tuple[LineCommand, str]] = [
     (RemoteServerUp("example.com"), "example.com"),
     (Sync("a b c"), "a b c"),
     (Name("synapse.app.appservice"), "synapse.app.appservice"),
-    (Auth("top secret"), "top secret"),
+    (Auth("", "secret"), "secret"),
+    (Auth("alice", "top secret"), "alice top secret"),
     (Replicate(is_bare=True), ""),
     (Replicate(), "ALL NOW"),
     (Replicate("keys"), "keys NOW"),
@@ -146,7 +147,7 @@ def test_now_and_all_as_a_person_types_them(words: str, meant: Replicate) -> Non
 
 
 def test_secrets_are_not_printed() -> None:
-    assert "secret" not in repr(Auth("secret"))
+    assert "secret" not in repr(Auth("alice", "secret"))
     assert "secret" not in repr(UserIp("@a:b", '["secret"]'))
 
 

@@ -26,4 +26,4 @@ def test_advice(info: dict[str, str], words: str) -> None:
 
 
 def test_nobody_answers() -> None:
-    assert where_it_is([f"127.0.0.1:{free_port()}", f"[::1]:{free_port()}"]) == STREAM_PORT
+    assert where_it_is([f"127.0.0.1:{free_port()}", f"[::1]:{free_port()}"], "", "") == STREAM_PORT

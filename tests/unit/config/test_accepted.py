@@ -46,7 +46,6 @@ OURS = {
     "stream-port": "not in Redis",
     "stream-bind": "not in Redis",
     "stream-name": "not in Redis",
-    "stream-requirepass": "not in Redis",
     "stream-maxclients": "not in Redis",
     "stream-line-limit": "not in Redis",
     "stream-row-limit": "not in Redis",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pyrepl.acl.identity import STRANGER, UNASKED, Identity
+from pyrepl.acl.identity import UNASKED, Identity, Proof
 from pyrepl.node.client import MASTER, NORMAL, PUBSUB, REPLICA, Client
 from pyrepl.node.tracking_mode import TrackingMode
 
@@ -48,7 +48,7 @@ class TestGuard:
         assert not client().guarded
 
     def test_a_stranger_is_guarded_until_it_is_let_in(self) -> None:
-        subject = client(STRANGER)
+        subject = client(Identity(None, Proof.MISSING))
         assert subject.guarded
         subject.identify(UNASKED)
         assert not subject.guarded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.acl.identity import STRANGER, UNASKED
+from pyrepl.acl.identity import UNASKED, Identity, Proof
 from pyrepl.config.kinds import BufferLimit, BufferLimits
 from pyrepl.node.client import UNLIMITED, Client
 from pyrepl.node.output_limit import UNCOUNTED_BYTES, OutputWatch, counted_bytes, limit_of, room_for
@@ -46,7 +46,7 @@ def test_what_applies_to_whom() -> None:
     assert limit_of(client, limits) == limits.normal
     client.subscribe(b"ch")
     assert limit_of(client, limits) == limits.pubsub
-    stranger = Client(2, "127.0.0.1:1", "127.0.0.1:2", 0.0, STRANGER)
+    stranger = Client(2, "127.0.0.1:1", "127.0.0.1:2", 0.0, Identity(None, Proof.MISSING))
     assert limit_of(stranger, limits).hard_bytes == 1
 
 

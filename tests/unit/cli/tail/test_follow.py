@@ -13,7 +13,8 @@ from click.testing import CliRunner
 
 from cli.commands import cli
 from cli.tail import follow as tail
-from pyrepl.changes.client import Connected, Lost, NodeAddress
+from pyrepl.changes.client import Connected, Lost
+from pyrepl.changes.node_address import NodeAddress
 from tests.unit.changes.fake_node import REPLID, FakeNode
 
 ROOT = Path(__file__).parents[4]

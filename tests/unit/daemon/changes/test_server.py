@@ -164,11 +164,43 @@ async def test_cache_rules_take_effect_at_once(tmp_path: Path) -> None:
 
 @in_loop
 async def test_a_password(tmp_path: Path) -> None:
-    async with streaming(tmp_path, stream_requirepass=b"secret") as (_, port):
+    async with streaming(tmp_path, requirepass=b"secret") as (_, port):
         assert (await (await follow(port, "REPLICATE keys NOW")).end()).startswith("ERROR NOAUTH")
         assert (await (await follow(port, "AUTH wrong")).end()).startswith("ERROR WRONGPASS")
         one = await follow(port, "NAME me secret", "REPLICATE keys NOW")
         assert (await one.line()).startswith("POSITION keys ")
+
+
+@in_loop
+async def test_users_are_those_of_the_redis_port(tmp_path: Path) -> None:
+    async with streaming(tmp_path) as (node, port):
+        assert await node.say("ACL SETUSER reader on >top +psync") == "OK"
+        assert await node.say("ACL SETUSER worker on >low &pyrepl:caches +subscribe +publish") == "OK"
+        reader = await follow(port, "NAME r", "AUTH reader top", "REPLICATE keys NOW")
+        assert (await reader.line()).startswith("POSITION keys ")
+        worker = await follow(port, "AUTH worker low", "REPLICATE caches NOW", 'INVALIDATE_CACHE c ["k"]')
+        assert (await worker.rows(1))[0][:2] == ["c", ["k"]]
+        assert "user=reader," in await node.info("stream_client0")
+        refused = await follow(port, "AUTH worker low", "REPLICATE keys NOW")
+        assert (await refused.end()).startswith("ERROR NOPERM User worker has no permissions to run the 'psync'")
+        assert (await (await follow(port, "AUTH worker wrong")).end()).startswith("ERROR WRONGPASS")
+        failed, lacking = await node.say("ACL LOG 2")
+        assert failed[3] == b"auth" and failed[9] == b"worker" and b" user=default " in failed[13]
+        assert lacking[3] == b"command" and lacking[7] == b"psync" and lacking[9] == b"worker"
+        assert await node.info("acl_access_denied_auth") == await node.info("acl_access_denied_cmd") == "1"
+        await node.say("SET a 1")
+        assert await reader.rows(1) == [[0, "a", "set"]]
+        assert await node.say("ACL SETUSER reader -psync") == "OK"
+        assert (await reader.end()).startswith("ERROR NOPERM User reader has no permissions")
+        assert await node.say("ACL DELUSER worker") == 1
+        assert await worker.end() == "ERROR NOPERM the user worker was deleted"
+
+
+@in_loop
+async def test_wrong_passwords_are_counted_by_address(tmp_path: Path) -> None:
+    async with streaming(tmp_path) as (_, port):
+        said = [await (await follow(port, "AUTH nobody x")).end() for _ in range(120)]
+        assert said[0].startswith("ERROR WRONGPASS") and said[-1].startswith("ERROR BUSY too many wrong passwords")
 
 
 @in_loop

@@ -24,5 +24,5 @@ def test_each_subscriber_has_a_line() -> None:
     shown = info(rig, "streams")
     assert shown["stream_clients"] == "1"
     assert shown["stream_client0"] == (
-        "id=3,addr=127.0.0.1:5,name=my_name_x,age=0,rows=0,lines_in=3,output_bytes=0,streams=keys/5|caches/9"
+        "id=3,addr=127.0.0.1:5,name=my_name_x,user=default,age=0,rows=0,lines_in=3,output_bytes=0,streams=keys/5|caches/9"
     )
