@@ -18,7 +18,6 @@ _CLUSTER: Final = "pyrepl is no cluster"
 _THREADS: Final = "pyrepl executes commands on one thread"
 _MEMORY: Final = "Python looks after memory"
 _SYSTEM: Final = "pyrepl leaves that to the system"
-_MODULES: Final = "pyrepl loads no modules"
 _SCRIPTS: Final = "scripts are what those of Redis 7 are"
 _SESSIONS: Final = "OpenSSL's cache of sessions stays as it is: 20480 of them"
 
@@ -53,10 +52,6 @@ _BY_REASON: Final[tuple[tuple[str, str], ...]] = (
     (
         _SCRIPTS,
         "lua-enable-deprecated-api lua-replicate-commands",
-    ),
-    (
-        _MODULES,
-        "enable-module-command",
     ),
     (
         _SESSIONS,
@@ -116,7 +111,6 @@ DEFAULTS: Final[dict[str, str]] = {
     "daemonize": "no",
     "disable-thp": "yes",
     "dynamic-hz": "yes",
-    "enable-module-command": "no",
     "hide-user-data-from-log": "no",
     "ignore-warnings": "",
     "io-threads": "1",

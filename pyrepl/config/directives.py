@@ -80,6 +80,13 @@ class Network:
         "Who may run DEBUG: nobody, anybody, or only clients on this machine (Redis's default is no).",
         mutable=False,
     )
+    enable_module_command = Directive(
+        Choice("no", "yes", "local"),
+        "no",
+        "Who may run MODULE LOAD, LOADEX and UNLOAD, which then say that pyrepl loads no modules: nobody, anybody, or"
+        " only clients on this machine.",
+        mutable=False,
+    )
     enable_protected_configs = Directive(
         Choice("no", "yes", "local"), "no", "Who may change dir and dbfilename with CONFIG SET.", mutable=False
     )

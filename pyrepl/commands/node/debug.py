@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from pyrepl.acl.addresses import is_local
 from pyrepl.commands.describe.help import help_reply, subcommand_syntax_error
 from pyrepl.commands.engine.arguments import no_such_key, positive_argument
 from pyrepl.commands.engine.call import Call
@@ -24,6 +23,7 @@ from pyrepl.commands.engine.effects import (
     ReplPause,
     ReplPausePoint,
 )
+from pyrepl.commands.engine.protected import check_protected
 from pyrepl.commands.engine.slices import FEW_KEYS, DigestJob
 from pyrepl.commands.engine.table import ADMIN, LOADING, NOSCRIPT, STALE, command
 from pyrepl.commands.node.debug_protocol import protocol_sample
@@ -40,10 +40,6 @@ from pyrepl.resp.doubles import parse_double
 from pyrepl.resp.reply import OK, Reply, Simple
 from pyrepl.units import ReplId
 
-NOT_ALLOWED: Final = (
-    'ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local '
-    "connection, otherwise you need to set this option in the configuration file, and then restart the server."
-)
 _NOT_POSITIVE: Final = "ERR value is out of range, must be positive"
 _PAYLOAD_FRAME_BYTES: Final = 11
 """How many bytes DUMP adds to those of the value: its type (1), the RDB version (2), the checksum (8)."""
@@ -59,9 +55,7 @@ _MANY: Final = 1 << 30
 @command("DEBUG", arity=-2, flags=ADMIN | NOSCRIPT | LOADING | STALE, group="server")
 def debug(call: Call, subcommand: bytes, *arguments: bytes) -> Outcome:
     """Inspect and disturb the node, for tests"""
-    allowed = call.node.settings.enable_debug_command
-    if allowed == "no" or (allowed == "local" and not is_local(call.client.addr)):
-        raise CommandError(NOT_ALLOWED)
+    check_protected(call, "debug", call.node.settings.enable_debug_command)
     row = _SUBCOMMANDS.get(subcommand.upper())
     if row is None or not row[0] <= len(arguments) <= row[1]:
         raise subcommand_syntax_error("DEBUG", subcommand)

@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 
 from pyrepl.commands.describe.help import help_reply
 from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.protected import check_protected
 from pyrepl.commands.engine.table import ADMIN, LOADING, NOSCRIPT, STALE, command, container
 from pyrepl.errors import CommandError
 from pyrepl.resp.reply import Reply, Simple
@@ -29,18 +30,21 @@ def module_list(call: Call) -> list[Reply]:
 @command("MODULE|LOAD", arity=-3, flags=_FLAGS, group="server", since="4.0.0")
 def module_load(call: Call, path: bytes, *arguments: bytes) -> NoReturn:
     """Load a module; refused: pyrepl loads none"""
+    _check(call)
     raise CommandError(_NO_MODULES)
 
 
 @command("MODULE|LOADEX", arity=-3, flags=_FLAGS, group="server", since="7.0.0")
 def module_loadex(call: Call, path: bytes, *arguments: bytes) -> NoReturn:
     """Load a module with settings; refused: pyrepl loads none"""
+    _check(call)
     raise CommandError(_NO_MODULES)
 
 
 @command("MODULE|UNLOAD", arity=3, flags=_FLAGS, group="server", since="4.0.0")
 def module_unload(call: Call, name: bytes) -> NoReturn:
     """Unload a module; refused: there is none"""
+    _check(call)
     raise CommandError("ERR Error unloading module: no such module with that name")
 
 
@@ -58,3 +62,7 @@ def module_help(call: Call) -> list[Simple]:
         "UNLOAD <name>",
         "    Unload a module.",
     )
+
+
+def _check(call: Call) -> None:
+    check_protected(call, "module", call.node.settings.enable_module_command)
