@@ -441,16 +441,7 @@ class Subscription:
     def _replicate(self, command: Replicate) -> None:
         catalog = self._catalog
         if command.stream is None:
-            self._follows_all.add(command.is_bare)
-            for stream in catalog.streams():
-                if self.rights.why_not_follow(stream) is not None:
-                    continue
-                reason = catalog.why_not(stream, None, None, "")
-                if reason is not None:
-                    self._fail(f"{reason} (stream {stream})")
-                    return
-                for writer in catalog.writers(stream) if command.is_bare else [None]:
-                    self._follow((stream, writer), catalog.head(stream, writer) or 0, named=command.is_bare)
+            self._replicate_all(is_bare=command.is_bare)
             return
         if self._lacks(self.rights.why_not_follow(command.stream)):
             return
@@ -458,7 +449,7 @@ class Subscription:
         if head is None:
             what = "stream" if catalog.head(command.stream, None) is None else f"writer of {command.stream}"
             word = command.stream if command.writer is None or what == "stream" else command.writer
-            known = ", ".join(catalog.streams() if what == "stream" else catalog.writers(command.stream))
+            known = ", ".join(self._allowed_streams() if what == "stream" else catalog.writers(command.stream))
             self._fail(f"NOSTREAM unknown {what} {word}; known here: {known}")
             return
         reason = catalog.why_not(command.stream, command.writer, command.token, command.replid)
@@ -467,6 +458,24 @@ class Subscription:
             return
         at = head if command.token is None else catalog.at(command.stream, command.token)
         self._follow((command.stream, command.writer), at, named=command.writer is not None)
+
+    def _replicate_all(self, *, is_bare: bool) -> None:
+        """Follow all streams that it may, those that appear later too. Who may follow none of them is told so."""
+        catalog = self._catalog
+        streams = self._allowed_streams()
+        if not streams and any(self._lacks(self.rights.why_not_follow(stream)) for stream in catalog.streams()):
+            return
+        self._follows_all.add(is_bare)
+        for stream in streams:
+            reason = catalog.why_not(stream, None, None, "")
+            if reason is not None:
+                self._fail(f"{reason} (stream {stream})")
+                return
+            for writer in catalog.writers(stream) if is_bare else [None]:
+                self._follow((stream, writer), catalog.head(stream, writer) or 0, named=is_bare)
+
+    def _allowed_streams(self) -> list[str]:
+        return [stream for stream in self._catalog.streams() if self.rights.why_not_follow(stream) is None]
 
     def _follow(self, key: _Key, at: int, *, named: bool) -> None:
         following = self._following[key] = Following(at, named=named)

@@ -306,6 +306,17 @@ class TestUsers:
         rig.subscription.appeared("others", "w")
         assert {stream for stream, _ in rig.subscription.followed} == {"caches", "orders"}
 
+    @pytest.mark.parametrize("line", ["REPLICATE ALL NOW", "REPLICATE"])
+    def test_who_may_follow_none_of_them_is_told(self, line: str) -> None:
+        rig = Rig(FakeCatalog(keys=10, caches=10), users=users_of(alice="on >a"))
+        assert rig.say("AUTH alice a", line).startswith("ERROR NOPERM User alice has no permissions")
+
+    def test_an_unknown_stream_is_answered_with_those_that_it_may_follow(self) -> None:
+        users = users_of(alice="on >a +subscribe &pyrepl:caches &pyrepl:orders")
+        rig = Rig(FakeCatalog(keys=10, caches=10), users=users)
+        said = rig.say("AUTH alice a", "REPLICATE orders NOW")
+        assert said == "ERROR NOSTREAM unknown stream orders; known here: caches\n"
+
     def test_what_may_not_be_said(self) -> None:
         rig = Rig(FakeCatalog(keys=10), users=users_of(alice="on >a +publish &pyrepl:user_ip"))
         assert rig.say("AUTH alice a", "USER_IP @a:b [1]") == ""
