@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, Protocol, final
 
 from pyrepl.acl.denial import Denial, Refused
+from pyrepl.acl.quick import Quick
 from pyrepl.errors import PyreplError
 from pyrepl.glob import Glob
 from pyrepl.words import from_text, split_words, to_text
@@ -254,8 +255,21 @@ class Selector:
                     return Denial(Refused.CHANNEL, position)
         return None
 
+    def quick(self, name: str, access: int) -> Quick | None:
+        """What is enough for this selector to allow a command that does no more than `access` to its keys; None if its
+        first argument has to be looked at, or it is not allowed."""
+        if not self._allows_always(name):
+            return None
+        keys = None
+        if not self.all_keys:
+            keys = tuple(glob for glob, allowed in self.key_patterns.values() if access & ~allowed == 0)
+        return Quick(keys, None if self.all_channels else tuple(self.channel_patterns.values()))
+
+    def _allows_always(self, name: str) -> bool:
+        return (name in self._exceptions) != self.has_future
+
     def _allows(self, words: Words) -> bool:
-        if (words.name in self._exceptions) != self.has_future:
+        if self._allows_always(words.name):
             return True
         first_args = self._first_args.get(words.name)
         argv = words.argv

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.acl.denial import Denial, Refused
 from pyrepl.acl.passwords import hashed, is_hash, is_one_of
+from pyrepl.acl.quick import Quick
 from pyrepl.acl.selector import CommandNames, RuleError, Selector, Words, selector_of
 
 DEFAULT_USER: Final = b"default"
@@ -26,10 +27,11 @@ class Grammar(NamedTuple):
 class User:
     """A user. Connections hold the object itself, so that what changes here holds for them at once (`take`).
 
-    Invariant: the first selector is the root, to which rules outside of parentheses go; it is always there.
+    Invariants: the first selector is the root, to which rules outside of parentheses go; it is always there. What
+    `quick` holds is true of the present selectors.
     """
 
-    __slots__ = ("has_no_password", "is_on", "name", "passwords", "sanitizes", "selectors")
+    __slots__ = ("has_no_password", "is_on", "name", "passwords", "quick", "sanitizes", "selectors")
 
     def __init__(self, name: bytes, *, all_channels: bool = False) -> None:
         """A new user is off, and may do nothing; `all_channels` is acl-pubsub-default."""
@@ -42,6 +44,8 @@ class User:
         self.passwords: dict[bytes, None] = {}
         """Their hashes, in the order in which they were added."""
         self.selectors = [Selector(all_channels=all_channels)]
+        self.quick: dict[str, list[Quick]] = {}
+        """By command, what is enough for it, where that was asked since the rules have changed (`engine.rights`)."""
 
     def copy(self) -> User:
         other = User(self.name)
@@ -53,6 +57,7 @@ class User:
         self.is_on, self.has_no_password, self.sanitizes = other.is_on, other.has_no_password, other.sanitizes
         self.passwords = dict(other.passwords)
         self.selectors = [selector.copy() for selector in other.selectors]
+        self.quick.clear()
 
     @property
     def root(self) -> Selector:
@@ -117,6 +122,7 @@ class User:
         word = rule.lower()
         if not rule:
             return
+        self.quick.clear()
         if word in (b"on", b"off"):
             self.is_on = word == b"on"
         elif word in (b"sanitize-payload", b"skip-sanitize-payload"):

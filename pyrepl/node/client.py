@@ -27,10 +27,11 @@ class Client:
     """The state of one connection.
 
     Invariants: `queue` is None outside MULTI; `dirty_cas` and `dirty_exec` are only looked at by EXEC.
-    `guarded` is True exactly while one of these holds: not authenticated, limited by its user's rights, in MULTI,
-    subscribed under RESP2, closing, the link to our master, a replica, tracking with OPTIN or OPTOUT, following
-    redirects, replies switched off or the next one skipped, a connection beyond maxclients.
-    While `guarded` is False, the dispatcher looks at none of these fields. `subscribed` is True exactly while one of
+    `guarded` is True exactly while one of these holds: not authenticated, in MULTI, subscribed under RESP2, closing,
+    the link to our master, a replica, tracking with OPTIN or OPTOUT, following redirects, replies switched off or the
+    next one skipped, a connection beyond maxclients.
+    While `guarded` is False, the dispatcher looks at none of these fields. While `limited` is True, it asks for each
+    command whether the user may run it. `subscribed` is True exactly while one of
     `channels`, `patterns` and `shard_channels` is not empty.
     """
 
@@ -159,7 +160,7 @@ class Client:
         """Is it a connection beyond maxclients, which only operators and replicas have?"""
         self.write_cut: int = 0
         """The cut of the replication stream after this client's last write: what WAIT waits for."""
-        self.guarded: bool = not self.authenticated or self.limited
+        self.guarded: bool = not self.authenticated
 
     @property
     def kind(self) -> str:
@@ -307,7 +308,6 @@ class Client:
         self.subscribed = bool(self.channels or self.patterns or self.shard_channels)
         self.guarded = (
             not self.authenticated
-            or self.limited
             or self.queue is not None
             or (self.subscribed and self.proto == 2)
             or (self.tracking is not None and self.tracking.is_asked)

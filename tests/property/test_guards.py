@@ -111,7 +111,6 @@ class ClientMachine(RuleBasedStateMachine):
         client = self.client
         reasons = [
             not client.authenticated,
-            client.identity.is_limited,
             client.queue is not None,
             client.proto == 2 and bool(client.channels or client.patterns or client.shard_channels),
             client.closing,
@@ -122,6 +121,7 @@ class ClientMachine(RuleBasedStateMachine):
             client.skip_next_reply,
         ]
         assert client.guarded is any(reasons)
+        assert client.limited is client.identity.is_limited
         assert client.subscribed is bool(client.channels or client.patterns or client.shard_channels)
 
 

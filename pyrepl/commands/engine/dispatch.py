@@ -23,6 +23,7 @@ from pyrepl.commands.engine.eviction import make_room
 from pyrepl.commands.engine.gates import why_not_now
 from pyrepl.commands.engine.key_events import tell_events
 from pyrepl.commands.engine.propagation import collect_expired, send, send_each
+from pyrepl.commands.engine.rights import is_allowed_at_once
 from pyrepl.commands.engine.table import (
     ADMIN,
     ARBITRARY_KEYS,
@@ -137,7 +138,7 @@ class Dispatcher(Runner):
             except CommandError as error:
                 return self._refused(call, argv, error)
         client = call.client
-        if client.guarded or self._conditions.checked or client.tracking is not None:
+        if client.guarded or client.limited or self._conditions.checked or client.tracking is not None:
             return self._execute_guarded(call, entry, argv, raw)
         return self._run(call, entry, argv, raw)
 
@@ -145,8 +146,9 @@ class Dispatcher(Runner):
         """Execute commands [start, end) of a batch, as long as nothing forbids or changes any of them; hot.
 
         The encoded replies are added to `out`. Stops before a command that needs `execute`: the client or the node is
-        guarded, memory is tracked, or the name is not found at once. Stops behind a command that asked for an effect,
-        which may hold the client. Returns the index of the first command that was not executed.
+        guarded, memory is tracked, the name is not found at once, or the user's rights have to be asked in full. Stops
+        behind a command that asked for an effect, which may hold the client. Returns the index of the first command
+        that was not executed.
         The bytes of consecutive writes go into the stream as one piece, exactly as they came.
         """
         if call.client.tracking is None:
@@ -184,6 +186,8 @@ class Dispatcher(Runner):
             if entry is None or not entry.is_plain:
                 break
             if not entry.fits(len(argv)):
+                break
+            if client.limited and not is_allowed_at_once(client.identity.user, entry.row, argv):
                 break
             flags = entry.flags
             if unfed < index and not flags & WRITE:
