@@ -24,6 +24,7 @@ HAND_OVERS: Final = 50_000
 TRACKED: Final = 200_000
 GROUPS: Final = (
     ("set", "get"),
+    ("set_as_user",),
     ("incr",),
     ("lpush", "lpop"),
     ("rpush",),
@@ -91,6 +92,8 @@ def _depth(nodes: list[Node], depth: int, rounds: int, requests: float) -> list[
                     _add_places(node)
                 elif "evalsha" in group:
                     node.call("SCRIPT", "LOAD", redis_benchmark.SCRIPT)
+                elif "set_as_user" in group:
+                    node.call("ACL", "SETUSER", *redis_benchmark.USER)
                 elif "fcall" in group:
                     node.call("FUNCTION", "LOAD", "REPLACE", redis_benchmark.LIBRARY)
                 for test, per_second in redis_benchmark.run(node, group, count, depth).items():

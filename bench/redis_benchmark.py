@@ -22,15 +22,18 @@ SCRIPT: Final = "return redis.call('INCR', KEYS[1])"
 LIBRARY: Final = (
     "#!lua name=counters\nredis.register_function('incr', function(keys) return redis.call('INCR', keys[1]) end)"
 )
+USER: Final = ("app", "on", ">secret", "~key:*", "+@read", "+@write")
+"""The rules of ACL SETUSER for whom `set_as_user` logs in as."""
 COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "pfadd": ("PFADD", "hll:__rand_int__", "element:__rand_int__"),
     "pfadd_one": ("PFADD", "hll", "element:__rand_int__"),
     "evalsha": ("EVALSHA", hashlib.sha1(SCRIPT.encode()).hexdigest(), "1", "counter:__rand_int__"),
     "fcall": ("FCALL", "incr", "1", "counter:__rand_int__"),
     "geosearch": ("GEOSEARCH", "geo", "FROMLONLAT", "5", "45", "BYRADIUS", "10", "km", "ASC"),
+    "set_as_user": ("--user", "app", "-a", "secret", "-t", "set"),
 }
-"""Tests that redis-benchmark does not have, by names of ours: the command that it sends. `__rand_int__` are digits, of
-KEYS different numbers."""
+"""Tests that redis-benchmark does not have, by names of ours: the command that it sends, or as whom it sends which test
+of its own. `__rand_int__` are digits, of KEYS different numbers."""
 
 
 def run_by_tls(node: Node, tests: Sequence[str], requests: int, depth: int, authority: Authority) -> dict[str, float]:
