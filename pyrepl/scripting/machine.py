@@ -11,7 +11,6 @@ measured before; and a script begins with half of the memory free, or in a new i
 from __future__ import annotations
 
 import hashlib
-import math
 import pkgutil
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, final
@@ -53,6 +52,7 @@ _FAILED: Final = 2
 _NOT_A_WORD: Final = b"ERR Lua redis lib command arguments must be strings or integers"
 _NO_WORDS: Final = b"ERR Please specify at least one argument for this redis lib call"
 _INT64: Final = 1 << 63
+_INT64_AS_FLOAT: Final = float(1 << 63)
 
 
 class Door(Protocol):
@@ -121,8 +121,10 @@ class Machine:
         )
         self._memory_used = self._lua.get_memory_used
         self._host = host = self._lua.table()
+        as_function = self._lua.globals()[b"python"][b"as_function"]
         for name, function in self._functions().items():
-            host[name] = self._lua.globals()[b"python"][b"as_function"](_shielded(self, function))
+            host[name] = as_function(_shielded(self, function))
+        host[b"call"] = as_function(self._call)
         host[b"killed"], host[b"soft_kb"] = killed, (most_bytes - _RESERVE) / 1024
         host[b"version"], host[b"version_number"] = version.encode(), _number_of(version)
         self._load()
@@ -251,7 +253,6 @@ class Machine:
         """What the sandbox calls, by the names it knows."""
         door = self._door
         return {
-            b"call": self._call,
             b"call_many": self._call_many,
             b"fetch": self._fetch,
             b"interrupt": door.interrupt,
@@ -277,7 +278,15 @@ class Machine:
         }
 
     def _call(self, *arguments: object) -> ToLua:
-        """redis.call and redis.pcall, which differ in Lua alone. Without arguments the words are those collected."""
+        """redis.call and redis.pcall, which differ in Lua alone. Without arguments the words are those collected. Hot,
+        so the shield is here (`_shielded`)."""
+        try:
+            return self._answer(arguments)
+        except Exception as error:
+            self.defect = error
+            return b"ERR internal error", ERROR
+
+    def _answer(self, arguments: tuple[object, ...]) -> ToLua:
         argv: list[bytes] = []
         for argument in arguments:
             if type(argument) is bytes:
@@ -423,9 +432,7 @@ def _number_of(version: str) -> int:
 
 def _whole(number: float) -> int:
     """A number as the integer of a reply: cut towards zero, as C does it."""
-    if isinstance(number, int):
-        return number
-    if math.isfinite(number) and -_INT64 <= number < _INT64:
+    if -_INT64_AS_FLOAT <= number < _INT64_AS_FLOAT:
         return int(number)
     return -_INT64
 

@@ -435,7 +435,8 @@ class Dispatcher(Runner):
     def _propagate(self, call: Call, entry: Entry, raw: bytes, *, changed: bool) -> None:
         """Put what one command propagates into the stream, or into the unit of the call that it runs inside.
 
-        `raw` are the command's own bytes, which are propagated if it has `changed` something and was not rewritten.
+        `raw` are the command's own bytes, which are propagated if it has `changed` something and was not rewritten;
+        empty where there are none yet.
         """
         rewritten = call.propagated
         call.propagated = None
@@ -445,7 +446,7 @@ class Dispatcher(Runner):
         conditions = self._conditions
         # What our master sends is in its stream already.
         keeps_own = conditions.keeps_own and not call.client.is_master_link
-        if not keeps_own and (not conditions.propagates or (unit is None and not self._backlog.active)):
+        if not keeps_own and (not conditions.propagates or not self._backlog.active):
             # Without an active backlog nobody follows the stream, and its end does not move.
             keyspace.expired.clear()
             keyspace.expired_fields.clear()
@@ -467,7 +468,7 @@ class Dispatcher(Runner):
         if rewritten is not None:
             effects.extend((call.db.index, encode_command(argv)) for argv in rewritten)
         elif changed and entry.flags & _PROPAGATES:
-            effects.append((call.db.index, raw))
+            effects.append((call.db.index, raw or encode_command(call.argv)))
         if unit is None:
             if entry.flags & ARBITRARY_KEYS:
                 send_each(node, effects)

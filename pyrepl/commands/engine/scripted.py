@@ -11,14 +11,12 @@ from typing import Final, final
 from pyrepl.commands.engine.call import Call
 from pyrepl.commands.engine.entry import Entry
 from pyrepl.commands.engine.gates import why_not_from_script
-from pyrepl.commands.engine.table import MAY_REPLICATE, WRITE
+from pyrepl.commands.engine.table import WRITE
 from pyrepl.errors import CommandError
 from pyrepl.node.client import Client
 from pyrepl.node.scripts import Running
-from pyrepl.resp.encoder import encode_command
 from pyrepl.resp.reply import Reply
 
-_PROPAGATES: Final = WRITE | MAY_REPLICATE
 UNKNOWN: Final = "ERR Unknown Redis command called from script"
 WRONG_NUMBER: Final = "ERR Wrong number of args calling Redis command from script"
 
@@ -35,7 +33,8 @@ class Scripted:
         caller = outer.client
         if client.identity is not caller.identity or client.limited is not caller.limited:
             client.identify(caller.identity)
-        client.speak(2)
+        if client.proto != 2:
+            client.speak(2)
         self._outer = outer
         self._running = running
         self._call = outer.nested_for(client)
@@ -61,7 +60,7 @@ class Scripted:
         unit = call.unit
         assert unit is not None
         before = len(unit)
-        reply = outer.runner.run_entry(call, entry, argv, encode_command(argv) if flags & _PROPAGATES else b"")
+        reply = outer.runner.run_entry(call, entry, argv, b"")
         if not running.repl_flags:
             del unit[before:]
         return reply

@@ -7,7 +7,7 @@ Not here: SCRIPT (`script_admin`), how a script is run (`executing`).
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from typing import Final, final
 
 from pyrepl.commands.engine.arguments import NOT_AN_INTEGER, integer_argument
 from pyrepl.commands.engine.call import Call
@@ -19,6 +19,7 @@ from pyrepl.commands.engine.table import (
     NOSCRIPT,
     READONLY,
     STALE,
+    Words,
     command,
     numkeys_at,
 )
@@ -47,7 +48,7 @@ def script_of(call: Call, text: bytes, *, is_loaded: bool) -> CachedScript:
     return load(call, sha, text, script, is_loaded=is_loaded)
 
 
-def keys_count(numkeys: bytes, words: tuple[bytes, ...], complaint: str = NOT_AN_INTEGER) -> int:
+def keys_count(numkeys: bytes, words: list[bytes], complaint: str = NOT_AN_INTEGER) -> int:
     """How many of the words are keys. Raises CommandError, with Redis's text; `complaint` is for what is no integer."""
     count = integer_argument(numkeys, complaint)
     if count > len(words):
@@ -63,7 +64,7 @@ def show_to_monitors(call: Call) -> None:
         call.node.show_monitors(call.client, call.argv, secret=False)
 
 
-def _eval(call: Call, text: bytes, numkeys: bytes, words: tuple[bytes, ...], *, is_read_only: bool) -> Reply:
+def _eval(call: Call, text: bytes, numkeys: bytes, words: list[bytes], *, is_read_only: bool) -> Reply:
     show_to_monitors(call)
     count = keys_count(numkeys, words)
     script = script_of(call, text, is_loaded=False)
@@ -72,7 +73,7 @@ def _eval(call: Call, text: bytes, numkeys: bytes, words: tuple[bytes, ...], *, 
     return reply
 
 
-def _evalsha(call: Call, sha: bytes, numkeys: bytes, words: tuple[bytes, ...], *, is_read_only: bool) -> Reply:
+def _evalsha(call: Call, sha: bytes, numkeys: bytes, words: list[bytes], *, is_read_only: bool) -> Reply:
     show_to_monitors(call)
     if len(sha) != _SHA_BYTES:
         raise CommandError(NOSCRIPT_TEXT)
@@ -88,22 +89,33 @@ def _evalsha(call: Call, sha: bytes, numkeys: bytes, words: tuple[bytes, ...], *
 @command("EVAL", arity=-3, flags=_FLAGS | MAY_REPLICATE, keys=_KEYS, group="scripting", since="2.6.0")
 def eval_(call: Call, text: bytes, numkeys: bytes, *words: bytes) -> Reply:
     """Run a Lua script"""
-    return _eval(call, text, numkeys, words, is_read_only=False)
+    return _eval(call, text, numkeys, list(words), is_read_only=False)
 
 
-@command("EVALSHA", arity=-3, flags=_FLAGS | MAY_REPLICATE, keys=_KEYS, group="scripting", since="2.6.0")
-def evalsha(call: Call, sha: bytes, numkeys: bytes, *words: bytes) -> Reply:
+@final
+class _Evalsha(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        return _evalsha(call, argv[1], argv[2], argv[3:], is_read_only=False)
+
+
+_EVALSHA: Final = _Evalsha()
+
+
+@command(
+    "EVALSHA", arity=-3, flags=_FLAGS | MAY_REPLICATE, keys=_KEYS, group="scripting", since="2.6.0", words=_EVALSHA
+)
+def evalsha(call: Call, sha: bytes, numkeys: bytes, *words: bytes) -> object:
     """Run a Lua script that the node has, by its SHA1"""
-    return _evalsha(call, sha, numkeys, words, is_read_only=False)
+    return _EVALSHA.run(call, [b"EVALSHA", sha, numkeys, *words])
 
 
 @command("EVAL_RO", arity=-3, flags=_FLAGS | READONLY, keys=_KEYS, group="scripting", since="7.0.0")
 def eval_ro(call: Call, text: bytes, numkeys: bytes, *words: bytes) -> Reply:
     """Run a Lua script that only reads"""
-    return _eval(call, text, numkeys, words, is_read_only=True)
+    return _eval(call, text, numkeys, list(words), is_read_only=True)
 
 
 @command("EVALSHA_RO", arity=-3, flags=_FLAGS | READONLY, keys=_KEYS, group="scripting", since="7.0.0")
 def evalsha_ro(call: Call, sha: bytes, numkeys: bytes, *words: bytes) -> Reply:
     """Run a Lua script that only reads and that the node has, by its SHA1"""
-    return _evalsha(call, sha, numkeys, words, is_read_only=True)
+    return _evalsha(call, sha, numkeys, list(words), is_read_only=True)

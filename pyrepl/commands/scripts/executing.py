@@ -120,7 +120,7 @@ def _compile(engine: Interpreting, sha: bytes, script: Script) -> None:
         raise CommandError(f"ERR Error compiling script (new function): {complaint}")
 
 
-def execute(call: Call, script: CachedScript, words: tuple[bytes, ...], keys: int, *, is_read_only: bool) -> Reply:
+def execute(call: Call, script: CachedScript, words: list[bytes], keys: int, *, is_read_only: bool) -> Reply:
     """Run a cached script for a command: `keys` of the words are its KEYS. Returns its reply, or its error.
 
     The error is returned, not raised: a command that raises has changed nothing, and a script may have.
@@ -130,7 +130,7 @@ def execute(call: Call, script: CachedScript, words: tuple[bytes, ...], keys: in
     if refusal is not None:
         raise CommandError(refusal)
     engine = interpreting(call)
-    if not engine.machine.make_room(sum(map(len, words))):
+    if not engine.machine.make_room(size_of(words)):
         # Its memory is full: a new one takes its place, and each script is compiled there when it is called.
         node.scripts.interpreter = None
         engine = interpreting(call)
@@ -149,11 +149,19 @@ def execute(call: Call, script: CachedScript, words: tuple[bytes, ...], keys: in
     return guarded_run(call, engine, running, lambda: engine.machine.run(script.sha, words, keys, client.proto))
 
 
+def size_of(words: list[bytes]) -> int:
+    """The bytes of all words together."""
+    size = 0
+    for word in words:
+        size += len(word)
+    return size
+
+
 def execute_function(
     call: Call,
     engine: Interpreting,
     found: tuple[Library, Function],
-    words: tuple[bytes, ...],
+    words: list[bytes],
     keys: int,
     *,
     is_read_only: bool,

@@ -5,7 +5,7 @@ How a library is loaded stands in `libraries`, how a function runs in `executing
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from pyrepl.commands.describe.help import help_reply
 from pyrepl.commands.engine.call import Call
@@ -22,12 +22,13 @@ from pyrepl.commands.engine.table import (
     READONLY,
     STALE,
     WRITE,
+    Words,
     command,
     container,
     numkeys_at,
 )
 from pyrepl.commands.scripts.evals import keys_count, show_to_monitors
-from pyrepl.commands.scripts.executing import execute_function
+from pyrepl.commands.scripts.executing import execute_function, size_of
 from pyrepl.commands.scripts.libraries import compiled, functions_of, interpreting_functions, interpreting_with_room
 from pyrepl.commands.scripts.script_admin import kill
 from pyrepl.errors import CommandError
@@ -216,25 +217,36 @@ def function_help(call: Call) -> list[Simple]:
     return help_reply("FUNCTION", *_HELP)
 
 
-def _fcall(call: Call, name: bytes, numkeys: bytes, words: tuple[bytes, ...], *, is_read_only: bool) -> Reply:
+def _fcall(call: Call, name: bytes, numkeys: bytes, words: list[bytes], *, is_read_only: bool) -> Reply:
     show_to_monitors(call)
     if functions_of(call).find(name) is None:
         raise CommandError("ERR Function not found")
     count = keys_count(numkeys, words, "ERR Bad number of keys provided")
-    engine = interpreting_with_room(call, sum(map(len, words)))
+    engine = interpreting_with_room(call, size_of(words))
     found = call.node.functions.find(name)
     if found is None:
         raise CommandError("ERR Function not found")
     return execute_function(call, engine, found, words, count, is_read_only=is_read_only)
 
 
-@command("FCALL", arity=-3, flags=_CALL_FLAGS | MAY_REPLICATE, keys=_KEYS, group="scripting", since="7.0.0")
-def fcall(call: Call, name: bytes, numkeys: bytes, *words: bytes) -> Reply:
+@final
+class _Fcall(Words):
+    def run(self, call: Call, argv: list[bytes]) -> object:
+        return _fcall(call, argv[1], argv[2], argv[3:], is_read_only=False)
+
+
+_FCALL: Final = _Fcall()
+
+
+@command(
+    "FCALL", arity=-3, flags=_CALL_FLAGS | MAY_REPLICATE, keys=_KEYS, group="scripting", since="7.0.0", words=_FCALL
+)
+def fcall(call: Call, name: bytes, numkeys: bytes, *words: bytes) -> object:
     """Call a function"""
-    return _fcall(call, name, numkeys, words, is_read_only=False)
+    return _FCALL.run(call, [b"FCALL", name, numkeys, *words])
 
 
 @command("FCALL_RO", arity=-3, flags=_CALL_FLAGS | READONLY, keys=_KEYS, group="scripting", since="7.0.0")
 def fcall_ro(call: Call, name: bytes, numkeys: bytes, *words: bytes) -> Reply:
     """Call a function that only reads"""
-    return _fcall(call, name, numkeys, words, is_read_only=True)
+    return _fcall(call, name, numkeys, list(words), is_read_only=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import pkgutil
+import shlex
 from importlib import import_module
 from types import ModuleType
 
@@ -157,12 +159,33 @@ def test_words_and_arguments_come_to_the_same(row: Command) -> None:
     lines = [line for line in HOT_LINES if line.startswith(row.name)]
     assert lines
     for line in (*PREPARED, *lines):
-        assert by_words.encoded(*line.split()) == by_arguments.encoded(*line.split())
+        words = shlex.split(line)
+        assert by_words.encoded(*words) == by_arguments.encoded(*words)
     assert by_words.propagated() == by_arguments.propagated()
 
 
-PREPARED = ("SET text word", "RPUSH list a b c d e f", "SADD set a", "HSET hash f v", "ZADD zset 1 a")
+_SCRIPT = "return{KEYS[1],ARGV[1],redis.call('INCR','n')}"
+_SHA = hashlib.sha1(_SCRIPT.encode()).hexdigest()
+_LIBRARY = "#!lua name=lib\nredis.register_function('f', function(keys, args) return {keys[1], args[1]} end)"
+PREPARED = (
+    "SET text word",
+    "RPUSH list a b c d e f",
+    "SADD set a",
+    "HSET hash f v",
+    "ZADD zset 1 a",
+    f'SCRIPT LOAD "{_SCRIPT}"',
+    f'FUNCTION LOAD "{_LIBRARY}"',
+)
 HOT_LINES = (
+    f"EVALSHA {_SHA} 1 key argument",
+    f"EVALSHA {_SHA} 0",
+    f"EVALSHA {_SHA} 2 key",
+    f"EVALSHA {_SHA} x",
+    "EVALSHA nosuch 0",
+    "FCALL f 1 key argument",
+    "FCALL f 0",
+    "FCALL f x",
+    "FCALL nosuch 0",
     "GET text",
     "GET none",
     "GET list",
