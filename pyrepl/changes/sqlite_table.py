@@ -16,6 +16,7 @@ from pyrepl.temporary import make_private
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_NO_FILE: Final = ":memory:"
 _BUSY_S: Final = 10.0
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS pyrepl_facts (
@@ -35,11 +36,12 @@ class SqliteTable:
     """One connection to the file."""
 
     def __init__(self, path: str) -> None:
-        """Opens the file, and creates it with its tables. Raises TableError."""
+        """Opens the file, and creates it with its tables; `:memory:` means none (SQLite). Raises TableError."""
         self.is_sole = False
         self._path = path
         with self._errors():
-            make_private(path)
+            if path != _NO_FILE:
+                make_private(path)
             self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")

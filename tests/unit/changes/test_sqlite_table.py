@@ -48,3 +48,11 @@ def test_what_is_no_database(tmp_path: Path) -> None:
         SqliteTable(str(tmp_path / "facts.db"))
     with pytest.raises(TableError, match=r"facts\.db: No such file or directory"):
         SqliteTable(str(tmp_path / "nowhere" / "facts.db"))
+
+
+def test_a_table_in_memory_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = SqliteTable(":memory:")
+    Writer(table, "s", "a").append("1")
+    table.close()
+    assert list(tmp_path.iterdir()) == []
