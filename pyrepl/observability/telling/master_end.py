@@ -99,8 +99,8 @@ class MasterEnd:
         self._syncs: dict[int, _Sync] = {}
         self._by_rdb: dict[int, _Sync] = {}
         self._expected: dict[tuple[str, int], _Sync] = {}
-        self._hung_up: dict[int, str] = {}
-        """RDB connections that ended while the child wrote to them, with their addresses."""
+        self._hung_up: dict[int, tuple[str, _Sync | None]] = {}
+        """RDB connections that ended while the child wrote to them: their addresses and syncs."""
         self._rows: Final[dict[type[Any], Callable[[Any, float], None]]] = {
             machine.PsyncWaitOver: self._psync_wait_over,
         }
@@ -249,10 +249,9 @@ class MasterEnd:
         self, session_id: int, now: float, *, delivered_bytes: int | None = None, error: str = ""
     ) -> None:
         """Its last byte was written, or (`error`) it could not be."""
-        sync = self._syncs.get(session_id)
-        if sync is None or sync.delivering_since is None or sync.delivered:
-            return
-        self._end_delivery(sync, now, delivered_bytes, error)
+        _, sync = self._hung_up.get(session_id, ("", self._syncs.get(session_id)))
+        if sync is not None and sync.delivering_since is not None and not (sync.delivered or sync.ended):
+            self._end_delivery(sync, now, delivered_bytes, error)
 
     def delivered(
         self, session_ids: Collection[int], lost: Mapping[int, str], written_bytes: int, error: str, now: float
@@ -262,7 +261,7 @@ class MasterEnd:
             problem = error or lost.get(session_id, "")
             size = None if problem else written_bytes
             self.delivery_ended(session_id, now, delivered_bytes=size, error=problem)
-        for session_id, address in self._hung_up.items():
+        for session_id, (address, _) in self._hung_up.items():
             self._say(sync_lines.rdb_channel_line(address, not error and session_id not in lost))
         self._hung_up.clear()
 
@@ -361,9 +360,9 @@ class MasterEnd:
     def lost(self, replica: Replica, now: float, *, by_us: bool, is_fed: bool) -> None:
         """A connection has ended, by us or by itself. `is_fed`: a child is still writing the snapshot to it."""
         session, reason = replica.session, replica.session.end_reason
-        if replica.client.is_replica:
-            self._say_lost(session, is_fed=is_fed)
         sync = self._syncs.pop(session.id, None)
+        if replica.client.is_replica:
+            self._say_lost(session, sync, is_fed=is_fed)
         if sync is None or sync.ended:
             return
         if session.is_rdb_channel and (session.snapshot_is_out or self._has_main(sync)):
@@ -374,11 +373,11 @@ class MasterEnd:
         lag_bytes = max(0, self._backlog.end - session.ack_cut) if sync.online_at is not None else 0
         self._down(sync, reason, now, by_us=by_us, lag_bytes=lag_bytes, output_bytes=session.output.last_bytes)
 
-    def _say_lost(self, session: Session, *, is_fed: bool) -> None:
+    def _say_lost(self, session: Session, sync: _Sync | None, *, is_fed: bool) -> None:
         """An RDB connection ends when it has brought the snapshot; its replica may hang up before the child is done,
         and whether it had everything is known when that is (`delivered`)."""
         if session.is_rdb_channel and is_fed:
-            self._hung_up[session.id] = session.address
+            self._hung_up[session.id] = session.address, sync
         elif session.is_rdb_channel:
             self._say(sync_lines.rdb_channel_line(session.address, session.snapshot_is_out))
         else:

@@ -357,6 +357,22 @@ def test_an_rdb_channel_that_hung_up_is_judged_when_the_child_is_done(
     assert len(bench.said) == 1
 
 
+@pytest.mark.parametrize("lost", [{}, {2: "Broken pipe"}])
+def test_the_delivery_of_an_rdb_channel_that_hung_up_ends_with_the_child(bench: Bench, lost: dict[int, str]) -> None:
+    """And not with the link, which may be cut hours later."""
+    main, rdb = bench.session(1), bench.session(2)
+    rdb.is_rdb_channel = True
+    bench.decide(main, wait="rdb_channel")
+    bench.asks_for_rdb(rdb, REDIS_RDB_CHANNEL, 1, "10.0.0.2:40001")
+    bench.end.delivery_started(rdb, 1, 0, 2.0)
+    bench.end.lost(replica(rdb), 2.5, by_us=False, is_fed=True)
+    bench.end.delivered([2], lost, 77, "", 3.0)
+    ended = bench.last("delivery_ended")
+    assert (ended["ok"], ended["delivery_ms"]) == (not lost, 1000)
+    bench.lose(main, None, 9.0, by_us=False)
+    assert [record.event() for record in bench.told].count("delivery_ended") == 1
+
+
 def test_a_child_for_two_replicas_of_which_one_fell_away(bench: Bench) -> None:
     one, other = bench.session(1), bench.session(2, 7002)
     for session in (one, other):
