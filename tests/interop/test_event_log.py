@@ -186,8 +186,11 @@ def test_real_replicas_of_ours(lab: Lab, kind: str, mode: str) -> None:
     replica = lab.start(kind, master, directives=own)
     replica.wait_link_up()
     wait_until("it is online", lambda: '"online"' in (master.folder / LOG).read_text())
+    assert replica.terminate() == 0
+    wait_until("it is gone", lambda: '"replica_down"' in (master.folder / LOG).read_text())
     (story,) = stories(master).values()
     assert one(story, "online")["mode"] == mode
+    assert one(story, "delivery_ended")["ok"], "Redis hangs up before the child that wrote the snapshot has ended"
     assert one(story, "psync_asked")["replica"] == f"127.0.0.1:{replica.port}"
     asked = re.search(r"resynchronization \(request ([0-9a-f]{40}):(\d+)", replica.log())
     if asked is not None:
