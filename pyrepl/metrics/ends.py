@@ -105,8 +105,7 @@ def _most() -> dict[str, pl.Expr]:
     loaded = (pl.col("event") == "load_ended") & pl.col("ok")
     return {
         **{name: pl.col(name) for name in ("form", "peer", "replica", "asked_replid", "asked_offset")},
-        **{name: pl.col(name) for name in ("snapshot_offset", "dialect", "snapshot")},
-        **{name: pl.col(name) for name in ("wait_ms", "delivery_ms", "load_ms", "catch_up_ms")},
+        **{name: pl.col(name) for name in ("snapshot_offset", "dialect", "snapshot", "load_ms")},
         "verdict": pl.when(granted).then(verdict),
         "two_channels": pl.when(decided).then(pl.col("verdict") == "two_channels"),
         "replid": pl.when(decided | _is("rdb_channel_opened")).then(pl.col("replid")),
@@ -114,7 +113,7 @@ def _most() -> dict[str, pl.Expr]:
         "by_bytes": pl.when(decided).then(pl.col("by_bytes")),
         "mode": _of("mode", "delivery_started", "online"),
         "target": _of("target", "bgsave_for_sync"),
-        "delivered_us": _of("at_us", "delivery_ended"),
+        "delivered_us": pl.when(_is("delivery_ended") & pl.col("ok").fill_null(True)).then("at_us"),
         "loaded_us": pl.when(loaded).then(pl.col("at_us")),
         "caught_up_us": _of("at_us", "catch_up_ended"),
         "online_us": _of("at_us", "online"),

@@ -20,7 +20,7 @@ from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
 from pyrepl.temporary import SHARED, create
 
 NAME: Final = "manifest.json"
-VERSION: Final = 2
+VERSION: Final = 3
 MERGE_BYTES: Final = 1 << 20
 """A range below this is read again, as one with what came behind it: else a month of batches were a million parts."""
 _PART_TABLES: Final = (EVENTS.name, SAMPLES.name, UNPARSED.name, *rollup.NAMES)

@@ -38,19 +38,21 @@ SYNCS: Final = Table(
         count(
             "behind_bytes", "bytes", "how much of the stream the replica lacked: a backlog of that size would have done"
         ),
-        number("handshake_ms", "ms", "from begin to the verdict"),
-        number("wait_bgsave_ms", "ms", "from the verdict to the start of the snapshot that served it (master)"),
-        number("transfer_ms", "ms", "from the snapshot's start, or the first byte received, to the last byte"),
+        number("handshake_ms", "ms", "from begin to the verdict; by a replica's log alone, to the request"),
         number(
-            "load_ms", "ms", "from the begin of loading to its end (replica); overlaps transfer when parsed on the fly"
-        ),
-        number(
-            "catch_up_ms",
+            "wait_bgsave_ms",
             "ms",
-            "two channels: from load end until the held stream is applied; else from the end of "
-            "load (or transfer) to online",
+            "from there to the start of the snapshot that served it; by a replica's log alone, to the first byte",
         ),
-        number("total_ms", "ms", "from at_us to end_us"),
+        number("transfer_ms", "ms", "from there to the last byte, or to the failure"),
+        number("load_ms", "ms", "from the last byte to the end of loading, or to the failure (replica)"),
+        number("catch_up_ms", "ms", "from there until the stream that was held is applied, or to online"),
+        number(
+            "total_ms",
+            "ms",
+            "from at_us to end_us; the phases follow one another (phases.py): they add up to no more than this",
+        ),
+        number("loading_ms", "ms", "the whole of loading, what was parsed while it was transferred included (replica)"),
         count("bytes", "bytes", "snapshot bytes; of a continue the bytes of backlog sent"),
         number("mb_per_s", "MB/s", "bytes / 10^6 / transfer seconds; null below 1 ms"),
         count("keys", "", "keys loaded"),
@@ -168,7 +170,7 @@ AVAILABILITY: Final = Table(
         number("availability", "", "online_s / observed_s; null when nothing was observed"),
         count("cuts", "", "rows of cuts"),
         number("longest_outage_s", "s", "longest span between two online spans"),
-        count("samples", "", "samples of its lag"),
+        count("samples", "", "samples of its lag: those taken while it was online, its snapshot acknowledged"),
         number("lag_bytes_p50", "bytes", "median of lag_bytes"),
         number("lag_bytes_p90", "bytes", "90th percentile"),
         number("lag_bytes_p99", "bytes", "99th percentile"),
@@ -308,8 +310,8 @@ SERIES: Final = Table(
         text("node", "who took the samples: the master"),
         text("replica", "the replica as its master calls it; null where the node speaks of itself"),
         count("at_us", "us", "begin of the span"),
-        number("lag_bytes", "bytes", "largest lag_bytes in it"),
-        number("lag_s", "s", "largest lag_s in it"),
+        number("lag_bytes", "bytes", "largest lag_bytes in it; null while the replica was not online"),
+        number("lag_s", "s", "largest lag_s in it; null while the replica was not online"),
         number("output_bytes", "bytes", "largest output buffer in it; of a node all its replicas' together"),
         number("sync_buffer_bytes", "bytes", "most of the stream held while a snapshot loads; null of a replica"),
         number("writes_per_s", "1/s", "largest writes_per_s in it; null of a replica"),

@@ -1,5 +1,8 @@
 """What the samples of a part come to: how often each value was there, largest values by span, and bounds of streams.
 
+How far a replica is behind is known while its stream flows (phase online): one that takes a snapshot has acknowledged
+nothing, and the bytes that it lacks are those of the snapshot. Its lag counts for nothing then; its output buffer does.
+
 Percentiles are exact: equal values are counted, and counts of parts added up. A rate is that of the span between two
 samples of one stream; the spans between the last sample of a part and the first of the next come when parts are
 merged, which needs parts that do not overlap in time (rates.py).
@@ -19,23 +22,25 @@ _POINT: Final = ("node", "replid", "at_us", "offset")
 _VALUES: Final = ("node", "peer", "what", "value", "times")
 _OF_NODE: Final = pl.col("event") == "sample"
 _OF_REPLICA: Final = pl.col("event") == "replica_sample"
+_IN_STEP: Final = pl.col("phase") == "online"
 
 
 def values(samples: pl.DataFrame) -> pl.DataFrame:
     """A row per node, peer, kind (`what`) and value, and how often it was there (`times`).
 
-    lag_bytes, lag_s   of replicas, null among them
+    lag_bytes, lag_s   of replicas that are online, null among them
     output_max         the largest output buffer of the replica, once
     rate               bytes/s of the stream between two samples, of nodes; peer is null
     writes             writes_per_s, of nodes; peer is null
     """
-    replicas = samples.select("event", "node", "peer", *_LAGS).filter(_OF_REPLICA)
+    replicas = samples.filter(_OF_REPLICA).select("node", "peer", "phase", *_LAGS)
+    online = replicas.filter(_IN_STEP)
     nodes = samples.select("event", *_POINT, "writes_per_s", peer=pl.lit(None, pl.String)).filter(_OF_NODE)
     largest = replicas.group_by("node", "peer").agg(pl.col("output_bytes").max().cast(pl.Float64).alias("value"))
     return pl.concat(
         [
-            _counted(replicas, "lag_bytes", pl.col("lag_bytes")),
-            _counted(replicas, "lag_s", pl.col("lag_s")),
+            _counted(online, "lag_bytes", pl.col("lag_bytes")),
+            _counted(online, "lag_s", pl.col("lag_s")),
             largest.select("node", "peer", pl.lit("output_max").alias("what"), "value", times=pl.lit(1, pl.Int64)),
             _counted(_spans(nodes).with_columns(peer=pl.lit(None, pl.String)), "rate", pl.col("rate")),
             _counted(nodes, "writes", pl.col("writes_per_s")),
@@ -111,7 +116,8 @@ def widened(found: pl.DataFrame, wide: int, who: str = "peer") -> pl.DataFrame:
 
 
 def _drawn(samples: pl.DataFrame, wide: int) -> pl.DataFrame:
-    return _largest(samples.with_columns(peer=pl.when(~_OF_NODE).then("peer")), wide)
+    lags = (pl.when(_IN_STEP).then(name).alias(name) for name in ("lag_bytes", "lag_s"))
+    return _largest(samples.with_columns(*lags, peer=pl.when(~_OF_NODE).then("peer")), wide)
 
 
 def _largest(rows: pl.DataFrame, wide: int, who: str = "peer") -> pl.DataFrame:

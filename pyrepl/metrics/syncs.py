@@ -10,6 +10,7 @@ from typing import Final
 
 import polars as pl
 
+from pyrepl.metrics.phases import with_phases
 from pyrepl.metrics.results import CUT_CAUSES, CUTS, FULL_CAUSES, LOOPS, MODES, RETRIES, SYNCS
 from pyrepl.metrics.schemas import conform, day
 
@@ -18,38 +19,11 @@ LOOP_LENGTH: Final = 3
 _PAIR: Final = ("node", "replica")
 
 
-def _ms(begin: pl.Expr, end: pl.Expr) -> pl.Expr:
-    """Milliseconds from one time to another, null when it would be negative or either is not known."""
-    return pl.when(end >= begin).then((end - begin) / 1000.0)
-
-
-def _number(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.Float64)
-
-
 def syncs(attempts: pl.DataFrame) -> pl.DataFrame:
     """The table SYNCS."""
     c = pl.col
     full, ok, failed = c("verdict") == "full", c("ok"), c("ok") == pl.lit(False)
     end_us = pl.when(ok).then("online_us").when(failed).then("lost_us")
-    decided = pl.coalesce("m.decided_us", "r.decided_us")
-    began = pl.coalesce("m.bgsave_us", "m.delivery_us")
-    waited = pl.coalesce(_number("m.wait_ms"), _ms(c("m.decided_us"), began), _number("r.wait_ms"))
-    received = pl.coalesce("r.delivered_us", "r.load_us")
-    parsed = c("r.delivery_us").is_not_null() & (c("r.load_us") <= c("r.delivery_us") + 2000)
-    transfer = pl.coalesce(
-        pl.max_horizontal("m.delivery_ms", "r.delivery_ms").cast(pl.Float64),
-        _ms(pl.coalesce("r.delivery_us", "m.bgsave_us"), pl.when(parsed).then("r.loaded_us").otherwise(received)),
-        _ms(began, pl.coalesce("m.delivered_us", "m.online_us")),
-    )
-    load = pl.coalesce(_number("r.load_ms"), _ms(c("r.load_us"), c("r.loaded_us")))
-    caught = pl.coalesce(
-        pl.coalesce("r.catch_up_ms", "m.catch_up_ms").cast(pl.Float64),
-        _ms(
-            pl.coalesce("r.catch_up_us", "r.loaded_us", "r.delivered_us"),
-            pl.max_horizontal("r.caught_up_us", "r.online_us"),
-        ),
-    )
     size = pl.when(full).then(pl.max_horizontal("m.bytes", "r.bytes")).otherwise(
         pl.coalesce("m.missing_bytes", "r.missing_bytes")
     )  # fmt: skip
@@ -63,20 +37,13 @@ def syncs(attempts: pl.DataFrame) -> pl.DataFrame:
         .then(pl.coalesce("m.by_bytes", "r.by_bytes"))
         .alias("gap_bytes"),
         pl.when(full).then(pl.when(behind >= 0).then(behind)).otherwise("m.missing_bytes").alias("behind_bytes"),
-        pl.coalesce(
-            _ms(c("r.begin_us"), c("r.asked_us")), _ms(c("m.begin_us"), decided), _ms(c("at_us"), decided)
-        ).alias("handshake_ms"),
-        pl.when(full).then(waited).alias("wait_bgsave_ms"),
-        pl.when(full).then(transfer).alias("transfer_ms"),
-        pl.when(full).then(load).alias("load_ms"),
-        pl.when(full & ok).then(caught).alias("catch_up_ms"),
-        _ms(c("at_us"), end_us).alias("total_ms"),
         size.alias("bytes"),
         c("r.keys").alias("keys"),
         c("m.output_peak").alias("master_buffer_peak"),
         c("r.sync_peak").alias("replica_buffer_peak"),
         c("r.rdb_version").alias("rdb_version"),
     )
+    rows = with_phases(rows)
     speed = c("bytes") / 1e6 / (c("transfer_ms") / 1000)
     return conform(rows.with_columns(pl.when(full & (c("transfer_ms") >= 1)).then(speed).alias("mb_per_s")), SYNCS)
 

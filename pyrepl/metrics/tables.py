@@ -59,9 +59,9 @@ SAMPLES: Final = Table(
     (
         *_WHERE,
         *_told(
-            "replid", "offset", "peer", "lag_bytes", "lag_s", "output_bytes", "backlog_start_offset", "backlog_bytes",
-            "backlog_size_bytes", "sync_buffer_bytes", "rss_bytes", "writes_per_s", "stream_bytes_per_s",
-            "subscribers", "rows_per_s", "unread_bytes",
+            "replid", "offset", "peer", "phase", "lag_bytes", "lag_s", "output_bytes", "backlog_start_offset",
+            "backlog_bytes", "backlog_size_bytes", "sync_buffer_bytes", "rss_bytes", "writes_per_s",
+            "stream_bytes_per_s", "subscribers", "rows_per_s", "unread_bytes",
         ),
     ),
     days=True,

@@ -205,6 +205,11 @@ class Session:
         """Has it asked to sync, and not ended? Then INFO and CLIENT LIST show it as a replica."""
         return self.state is not SessionState.HANDSHAKE and self.state is not SessionState.CLOSED
 
+    @property
+    def awaits_first_ack(self) -> bool:
+        """Has the replica had a snapshot, and not yet said by an ACK that it loaded it?"""
+        return (self.target is not None or self.snapshot_is_out) and not self.has_acked
+
     def lag_s(self, now: float) -> float:
         """Seconds since the replica's last sign of life, as INFO's lag; 0 while it is not online."""
         return max(0.0, now - self.ack_at) if self.state is SessionState.ONLINE else 0.0
@@ -419,7 +424,7 @@ class Session:
                 self._out.append(b"\n")
                 self._last_sent_at = now
         elif self._must_give_signs and now >= self.ack_at + self.options.timeout_s:
-            phase = "first_ack" if self._awaits_first_ack else self.state.wire_name
+            phase = "first_ack" if self.awaits_first_ack else self.state.wire_name
             text = f"nothing came for {self.options.timeout_s:g} seconds in phase {phase}"
             self.close(Reason(Cause.TIMEOUT, detail=phase), text)
         elif self._misses_rdb_channel and now >= self.waiting_since + self.options.rdb_channel_grace_s:
@@ -439,11 +444,6 @@ class Session:
         if self.state is SessionState.SEND_BULK_AND_STREAM:
             return self.snapshot_is_out
         return self.state is SessionState.ONLINE and not self.uses_sync
-
-    @property
-    def _awaits_first_ack(self) -> bool:
-        """Has the replica had a snapshot, and not yet said by an ACK that it loaded it?"""
-        return (self.target is not None or self.snapshot_is_out) and not self.has_acked
 
     @property
     def _misses_rdb_channel(self) -> bool:
@@ -535,7 +535,7 @@ class Session:
     def _explain_end(self, reason: Reason) -> None:
         """Keep why the session ended. A replica that hangs up after its snapshot, without an ACK, could not load it."""
         past = self.state is SessionState.ONLINE or self.state is SessionState.SEND_BULK_AND_STREAM
-        if reason.cause is Cause.CONNECTION_LOST and past and self._awaits_first_ack:
+        if reason.cause is Cause.CONNECTION_LOST and past and self.awaits_first_ack:
             reason = Reason(Cause.LOAD_FAILED, detail="no_ack")
         self.end_reason = reason
 

@@ -59,7 +59,7 @@ HELP: Final[dict[str, str]] = {
     "mode": "continue, full_disk, full_diskless, rdb_channel (Redis) or dual_channel (Valkey).",
     "down_ms": "How long the link was down.",
     "up_ms": "How long the stream flowed.",
-    "phase": "Where the link or the replica's sync stood.",
+    "phase": "Where the link or the replica's sync stood. load: its snapshot is not acknowledged yet.",
     "retry_ms": "From now to the next try.",
     "failures": "Failed tries in a row.",
     "end": "From which end this is told: master or replica.",

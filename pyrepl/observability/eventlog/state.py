@@ -9,6 +9,7 @@ from pyrepl.config.settings import Settings
 from pyrepl.node.node import Node
 from pyrepl.observability.eventlog.record import Record
 from pyrepl.observability.eventlog.records import ReplicaSample, Sample, SettingsInForce, StreamSample
+from pyrepl.replication.events import SessionState
 from pyrepl.replication.session import Session
 from pyrepl.replication.syncbuffer import sync_buffer_limit
 
@@ -101,9 +102,16 @@ class Sampler:
     def _replica(self, session: Session, end: int, now: float) -> ReplicaSample:
         return ReplicaSample(
             peer=session.address,
-            phase=session.state.wire_name,
+            phase=_phase(session),
             lag_bytes=max(0, end - session.ack_cut),
             lag_s=round(session.lag_s(now), 3),
             output_bytes=session.pending_bytes(end),
             sync=self._sync_of(session.id),
         )
+
+
+def _phase(session: Session) -> str:
+    """As INFO's slave0:state, but load while an online replica has not acknowledged its snapshot: how far behind it is
+    nobody knows before that. One that came by SYNC never acknowledges."""
+    loads = session.state is SessionState.ONLINE and session.awaits_first_ack and not session.uses_sync
+    return "load" if loads else session.state.wire_name

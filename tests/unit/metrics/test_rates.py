@@ -22,6 +22,12 @@ def test_lags_come_from_samples(corpora: dict[str, Analysed]) -> None:
     assert row["samples"] is None
 
 
+def test_a_replica_that_waits_for_its_snapshot_does_not_lag(corpora: dict[str, Analysed]) -> None:
+    """One sample was taken then: 55,323 bytes that came with the snapshot."""
+    (row,) = corpora["events"].rows("availability", "pyrepl-to-redis7")
+    assert (row["samples"], row["lag_bytes_max"]) == (3, 0)
+
+
 def test_the_write_rate_is_bytes_over_seconds(corpora: dict[str, Analysed]) -> None:
     for name, source in (("text", "syncs"), ("events", "samples")):
         rows = [row for row in corpora[name].rows("write_rate", "pyrepl-pair") if row["stream_bytes"]]

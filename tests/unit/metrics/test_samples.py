@@ -21,6 +21,7 @@ LINES = st.lists(
             "node": st.sampled_from(["a", "b"]),
             "event": st.sampled_from(["sample", "replica_sample"]),
             "peer": st.sampled_from(["x:1", "y:2", None]),
+            "phase": st.sampled_from(["online", "load", None]),
             "lag_bytes": st.none() | st.integers(0, 9),
             "lag_s": st.none() | st.floats(0, 5),
             "output_bytes": st.none() | st.integers(0, 9),
@@ -74,6 +75,22 @@ def test_a_stream_has_bounds_and_spans() -> None:
     assert edges(frame(lines)) == [["r", 1, 0, 9, 95, 4, 100]], "bytes do not go back, nor in no time"
     rates = values(frame(lines)).filter(pl.col("what") == "rate").sort("value")
     assert rates.select("value", "times").rows() == [(20e6, 1), (30e6, 1)]
+
+
+def test_a_replica_lags_while_its_stream_flows() -> None:
+    """What it has not acknowledged before that is its snapshot, and no lag."""
+    phases = [("wait_bgsave", 69_100_000), ("load", 80_000_000), ("online", 14), ("online", 0)]
+    lines = [
+        {"at_us": at, "node": "a", "event": "replica_sample", "peer": "x:1", "phase": phase, "lag_bytes": lag,
+         "lag_s": 0.5, "output_bytes": lag}
+        for at, (phase, lag) in enumerate(phases)
+    ]  # fmt: skip
+    found = values(frame(lines))
+    of = {what: found.filter(pl.col("what") == what).sort("value") for what in ("lag_bytes", "lag_s", "output_max")}
+    assert of["lag_bytes"]["value"].to_list() == [0, 14] and of["lag_s"]["times"].to_list() == [2]
+    assert of["output_max"]["value"].to_list() == [80_000_000], "what waits for it takes memory all the same"
+    shown_lags = drawn(frame(lines), 4).sort("at_us").select("lag_bytes", "output_bytes").rows()
+    assert shown_lags == [(None, 69_100_000), (None, 80_000_000), (14, 14), (0, 0)]
 
 
 def test_of_nothing_there_is_nothing() -> None:

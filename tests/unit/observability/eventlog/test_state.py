@@ -51,6 +51,24 @@ def test_one_record_a_replica() -> None:
     assert told == ReplicaSample("10.0.0.9:7001", "wait_bgsave", 9, 0.0, 0, "c/?")
 
 
+def test_a_replica_that_has_not_acknowledged_its_snapshot_loads_it() -> None:
+    node = bare_node()
+    roster = node.replication.roster
+    session = roster.open_session(5, "10.0.0.9", 1.0)
+    session.receive_command([b"REPLCONF", b"listening-port", b"7001"], 1.0)
+    roster.request_sync(session, ASK_FOR_ALL, 1.0)
+    roster.snapshot_started(1.0)
+    roster.snapshot_ended(True, 2.0)
+    session.file_sent(3.0)
+    phases = []
+    for at in (3.0, 4.0):
+        _, told = Sampler(node, {5: "c/?"}.get, 1.0).take(at)
+        assert isinstance(told, ReplicaSample)
+        phases.append(told.phase)
+        session.receive_command([b"REPLCONF", b"ACK", b"%d" % node.replication.backlog.end], at)
+    assert phases == ["load", "online"]
+
+
 def test_change_streams_are_told_where_there_is_a_port() -> None:
     node = bare_node()
     sampler = Sampler(node, lambda session_id: None, 1.0)
