@@ -67,7 +67,7 @@ def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Fr
         "cuts": cuts(tried),
         "loops": loops(done),
         "retries": retries(tried),
-        "availability": rates.availability(tried, nodes, counted),
+        "availability": rates.availability(tried, counted),
         "write_rate": rates.write_rate(counted, edges, nodes, tried),
         "forks": rates.forks(children),
         "skew": literal(SKEW, [astuple(clock) for clock in clocks]),

@@ -21,6 +21,8 @@ _Call = tuple[str, str, str]
 """Who calls whom, by what label, and which node that is."""
 _VAGUE: Final = ("connection_lost", "unknown", "stopped", "main_channel")
 """Causes that the other end, or a later line, may know better."""
+_TOLD_LATE_US: Final = 5000
+"""So long after the fork, at most, the event log tells of a delivery by a child."""
 _SIDES: Final = {"m": "master", "r": "replica"}
 
 
@@ -39,7 +41,7 @@ def attempts(halves: pl.DataFrame, nodes: Mapping[str, Mark]) -> tuple[pl.DataFr
     rows = _one_clock(rows, skews)
     calls |= {(one.master.node, one.master.label, one.replica.node) for one in matches}
     calls |= {(one.replica.node, one.replica.label, one.master.node) for one in matches}
-    return _judged(_pairs(rows, calls)), skews
+    return _with_last(_judged(_pairs(rows, calls)), nodes, skews), skews
 
 
 def _sides(halves: pl.DataFrame) -> pl.DataFrame:
@@ -82,7 +84,7 @@ def _bounds(rows: pl.DataFrame) -> tuple[list[clocks.Bounds], set[_Call]]:
     """Of each pair of nodes: what causes and effects allow for the replica's clock less the master's; and what they
     call each other."""
     after_ask = pl.col("r.asked_us") - pl.col("m.asked_us")
-    before_answer = pl.col("r.decided_us") - pl.col("m.decided_us")
+    before_answer = pl.col("r.decided_us") - _answered_us()
     both = rows.filter(pl.col("m.node").is_not_null() & pl.col("r.node").is_not_null())
     found = both.group_by(pl.col("m.node").alias("master"), pl.col("r.node").alias("replica")).agg(
         after_ask.max().alias("low"),
@@ -98,6 +100,15 @@ def _bounds(rows: pl.DataFrame) -> tuple[list[clocks.Bounds], set[_Call]]:
     bounds = [clocks.Bounds(*(row[name] for name in names)) for row in told]
     calls = {(row["master"], label, row["replica"]) for row in told for label in row["replica_called"]}
     return bounds, calls | {(row["replica"], label, row["master"]) for row in told for label in row["master_called"]}
+
+
+def _answered_us() -> pl.Expr:
+    """When the master sent its answer. On one channel that is when the snapshot begins, for which the master may wait
+    by `repl-diskless-sync-delay`, or for another child; the delivery is told just after the answer went out."""
+    waits = (pl.col("m.verdict") == "full") & ~pl.col("m.two_channels").fill_null(False)
+    diskless = pl.col("m.mode") == "full_diskless"
+    began = pl.coalesce("m.bgsave_us", pl.when(diskless).then(pl.col("m.delivery_us") - _TOLD_LATE_US))
+    return pl.max_horizontal("m.decided_us", pl.when(waits).then(began))
 
 
 def _one_clock(rows: pl.DataFrame, skews: list[clocks.Clock]) -> pl.DataFrame:
@@ -159,6 +170,21 @@ def _judged(rows: pl.DataFrame) -> pl.DataFrame:
         pl.coalesce("m.snapshot", "m.bgsave_us").alias("snapshot"),
     )
     return _with_causes(rows.with_columns(_mode().alias("mode")).sort("at_us", "sync"))
+
+
+def _with_last(rows: pl.DataFrame, nodes: Mapping[str, Mark], skews: list[clocks.Clock]) -> pl.DataFrame:
+    """`over_us`: until when the pair was observed. That is the end of the logs of both its nodes, or (then it has
+    `parted`) when the replica ended the link for good: it was stopped, or follows another master."""
+    shifts = {clock.node: round(clock.skew_ms * 1000) for clock in skews}
+    ends = {name: node["last_us"] - shifts.get(name, 0) for name, node in nodes.items()}
+    logged = [pl.col(name).replace_strict(ends, default=None, return_dtype=pl.Int64) for name in ("node", "replica")]
+    over = pl.max_horizontal(*logged, "at_us", "online_us", "lost_us")
+    meant = (pl.col("lost_cause") == "role_change") | pl.col("r.lost_cause").is_in(["shutdown", "stopped"])
+    # The last attempt of the pair decides, and attempts come in order of time.
+    parted = meant.fill_null(False).last()
+    until = pl.when(parted).then(pl.col("lost_us").last()).otherwise(over.max())
+    of_pair = ("node", "replica")
+    return rows.with_columns(parted.over(of_pair).alias("parted"), until.over(of_pair).alias("over_us"))
 
 
 def _best_cause() -> pl.Expr:

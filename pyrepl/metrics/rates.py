@@ -46,39 +46,51 @@ def backlog_sizes(nodes: Mapping[str, Mark]) -> dict[str, int]:
     return {name: _told(node["backlog_size"]) for name, node in nodes.items() if node["backlog_size"]}
 
 
-def availability(attempts: pl.DataFrame, nodes: Mapping[str, Mark], counted: pl.DataFrame) -> pl.DataFrame:
+def availability(attempts: pl.DataFrame, counted: pl.DataFrame) -> pl.DataFrame:
     """The table AVAILABILITY."""
-    rows = _spans(attempts, nodes).join(_lags(counted, attempts), on=_PAIR, how="left", nulls_equal=True)
-    return conform(rows, AVAILABILITY)
+    rows = _spans(attempts).join(_lags(counted, attempts), on=_PAIR, how="left", nulls_equal=True)
+    # A sample is taken now and then; what a cut or a sync names is more often the largest.
+    largest = pl.max_horizontal("output_buffer_max", "output_bytes")
+    return conform(rows.with_columns(largest.alias("output_buffer_max")), AVAILABILITY)
 
 
-def _spans(attempts: pl.DataFrame, nodes: Mapping[str, Mark]) -> pl.DataFrame:
+def _spans(attempts: pl.DataFrame) -> pl.DataFrame:
     """How long each pair was observed and online."""
-    log_ends = {name: node["last_us"] for name, node in nodes.items()}
-    own = [pl.col(name).replace_strict(log_ends, default=None, return_dtype=pl.Int64) for name in _PAIR]
-    online = pl.col("ok") & pl.col("online_us").is_not_null()
-    until = pl.coalesce("lost_us", pl.col("at_us").shift(-1).over(_PAIR), "over")
-    rows = attempts.select(
-        *_PAIR, "sync", "at_us", "online_us", "lost_us", "ok", "verdict", "lost_phase",
-        pl.max_horizontal(*own, "at_us", "online_us", "lost_us").alias("over"),
-    )  # fmt: skip
-    rows = rows.with_columns(
+    c = pl.col
+    online = c("ok") & c("online_us").is_not_null()
+    until = pl.coalesce("lost_us", c("at_us").shift(-1).over(_PAIR), "over_us")
+    rows = attempts.with_columns(
         pl.when(online).then("online_us").alias("up"), pl.when(online).then(until).alias("down")
-    ).with_columns(((pl.col("down") - pl.col("up")) / 1e6).clip(0.0).alias("up_s"))
-    ups = rows.filter(pl.col("up").is_not_null()).sort("up", "at_us", "sync")
-    outage = (pl.col("up").shift(-1) - pl.col("down")) / 1e6
-    longest = ups.group_by(_PAIR, maintain_order=True).agg(outage.max().clip(0.0).alias("longest_outage_s"))
-    established = pl.col("verdict").is_not_null() | (pl.col("lost_phase") == "stream").fill_null(False)
-    totals = rows.group_by(_PAIR).agg(
-        ((pl.col("over").max() - pl.col("at_us").min()) / 1e6).alias("observed_s"),
-        pl.col("up_s").sum().alias("online_s"),
-        (established & pl.col("lost_us").is_not_null()).sum().alias("cuts"),
+    ).with_columns(((c("down") - c("up")) / 1e6).clip(0.0).alias("up_s"))
+    ups = rows.filter(c("up").is_not_null()).sort("up", "at_us", "sync")
+    outage = (c("up").shift(-1) - c("down")) / 1e6
+    between = ups.group_by(_PAIR, maintain_order=True).agg(
+        outage.max().clip(0.0).alias("closed_s"), c("down").last().alias("last_down")
     )
-    share = (pl.col("online_s") / pl.col("observed_s")).clip(None, 1.0)
-    totals = totals.join(longest, on=_PAIR, how="left", nulls_equal=True)
+    established = c("verdict").is_not_null() | (c("lost_phase") == "stream").fill_null(False)
+    totals = rows.group_by(_PAIR).agg(
+        c("over_us").max(),
+        c("parted").last(),
+        c("at_us").min().alias("first_us"),
+        c("up_s").sum().alias("online_s"),
+        (established & c("lost_us").is_not_null()).sum().alias("cuts"),
+        c("failure").last().alias("last_failure"),
+        c("lost_cause").last().alias("last_cause"),
+        pl.max_horizontal("m.lost_output_bytes", "m.output_peak").max().alias("output_bytes"),
+    )
+    totals = totals.join(between, on=_PAIR, how="left", nulls_equal=True)
+    since = (c("over_us") - pl.coalesce("last_down", "first_us")) / 1e6
+    totals = totals.with_columns(
+        pl.when(since > 0).then(since).alias("last_outage_s"),
+        ((c("over_us") - c("first_us")) / 1e6).alias("observed_s"),
+    )
+    share = (c("online_s") / c("observed_s")).clip(None, 1.0)
+    is_open = c("last_outage_s").is_not_null() & ~c("parted")
     return totals.with_columns(
-        pl.col("longest_outage_s").fill_null(0.0),
-        pl.when(pl.col("observed_s") > 0).then(share).alias("availability"),
+        pl.max_horizontal("closed_s", "last_outage_s", pl.lit(0.0)).alias("longest_outage_s"),
+        pl.when(is_open).then("last_outage_s").alias("open_outage_s"),
+        pl.when(is_open).then(pl.coalesce("last_failure", "last_cause")).alias("open_cause"),
+        pl.when(c("observed_s") > 0).then(share).alias("availability"),
     )
 
 

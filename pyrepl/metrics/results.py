@@ -165,11 +165,22 @@ AVAILABILITY: Final = Table(
     (
         text("node", "the master"),
         text("replica", "the replica"),
-        number("observed_s", "s", "from the pair's first event to the end of the logs of its ends"),
+        number(
+            "observed_s",
+            "s",
+            "from the pair's first event to the end of the logs of its ends, or until the replica was stopped or "
+            "followed another master",
+        ),
         number("online_s", "s", "of these with the stream flowing: from a sync's end to the next cut"),
         number("availability", "", "online_s / observed_s; null when nothing was observed"),
         count("cuts", "", "rows of cuts"),
-        number("longest_outage_s", "s", "longest span between two online spans"),
+        number(
+            "longest_outage_s",
+            "s",
+            "longest span without the stream after it once flowed; of a pair that was never online all of observed_s",
+        ),
+        number("open_outage_s", "s", "how long the stream had not flowed when the pair was observed last; null if it did"),
+        text("open_cause", "why the last attempt of such a pair failed, or its link ended (CAUSES)"),
         count("samples", "", "samples of its lag: those taken while it was online, its snapshot acknowledged"),
         number("lag_bytes_p50", "bytes", "median of lag_bytes"),
         number("lag_bytes_p90", "bytes", "90th percentile"),
@@ -179,7 +190,7 @@ AVAILABILITY: Final = Table(
         number("lag_s_p90", "s", "90th percentile"),
         number("lag_s_p99", "s", "99th percentile"),
         number("lag_s_max", "s", "largest"),
-        count("output_buffer_max", "bytes", "largest output buffer at the master"),
+        count("output_buffer_max", "bytes", "largest output buffer at the master, by samples, syncs and cuts"),
     ),
 )
 

@@ -234,6 +234,8 @@ def test_an_output_buffer_kill_and_the_size_of_it(lab: Lab) -> None:
     assert (down["phase"], down["cause"], down["detail"], down["by_us"]) == ("online", "output_buffer", "hard", True)
     assert down["output_bytes"] - down["by_bytes"] == 1 << 20
     assert down["lag_bytes"] > 1 << 20
+    (line,) = re.findall(r".*overcoming of output buffer limits", master.log())
+    assert f" omem={down['output_bytes']} " in line
     replica.wait_link_up()
     wait_until("it is back", lambda: (master.folder / LOG).read_text().count('"event":"online"') == 2)
     again = [line for line in events(master) if line["event"] == "psync_decided"][-1]

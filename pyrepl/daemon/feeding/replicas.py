@@ -290,6 +290,9 @@ class Replicas(ReplicaOwner, Service):
             self._delete_sync_file()
             self._plan_pump_now()
         for event in session.events():
+            if isinstance(event, machine.CloseSession):
+                # The log line about a cut says what waited, which clients are otherwise asked once a second.
+                replica.conn.client.output_bytes = session.output.last_bytes
             self.story.tell(event, Replica(session, replica.conn.client), self._clock.now())
             if isinstance(event, machine.SendFile):
                 self._send_file(replica)
