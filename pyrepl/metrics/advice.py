@@ -23,17 +23,34 @@ MIN_SYNCS_FOR_CHANNEL: Final = 3
 """Fewer full resyncs of a kind than this are no measurement. Inclusive."""
 _MB: Final = 1 << 20
 _CHANNELS: Final = {"rdb_channel": "two", "dual_channel": "two", "full_disk": "one", "full_diskless": "one"}
-_SEVERITIES: Final = ("act", "consider", "fine")
+_SEVERITIES: Final = ("act", "consider")
+OUTAGE_S: Final = 1.0
+"""An outage that had lasted less when the logs end may be a sync under way. Inclusive."""
+LASTING_S: Final = 60.0
+"""One that had lasted so long does not mend itself. Inclusive."""
+_HINTS: Final[Mapping[str, str]] = {
+    "connect_failed": "Nothing answers at the master's address: see whether the master runs, and whether the replica "
+    "can reach its port.",
+    "refused": "The master answers and refuses: see masteruser, masterauth and TLS on the replica.",
+    "not_ready": "The master has no data to give: it is a replica itself, and its own link is down, or it is loading.",
+    "timeout": "Nothing came for repl-timeout: see the network between the two, and whether either stood still.",
+    "output_buffer": "The master cut the replica for its output buffer: see why the replica does not read.",
+    RDB_VERSION: "The replica is older than the master's snapshots: upgrade it.",
+}
+"""What to look at first, by the cause of an outage."""
 Row = dict[str, Any]
 
 
 def what_if(syncs: pl.DataFrame) -> pl.DataFrame:
     """The table BACKLOG_WHAT_IF."""
     avoidable = syncs.filter(pl.col("cause").is_in(AVOIDABLE) & pl.col("behind_bytes").is_not_null())
-    saved = (pl.col("bytes").fill_null(0) - pl.col("behind_bytes")).clip(0)
+    # Of the syncs of one master the bytes of all can be estimated, or of none.
+    saved = (pl.col("bytes_estimate") - pl.col("behind_bytes")).clip(0)
     size = pl.max_horizontal(pl.lit(1), "behind_bytes").alias("backlog_size")
     each = avoidable.group_by("node", size).agg(
-        pl.len().cast(pl.Int64).alias("count"), saved.sum().alias("bytes"), pl.col("total_ms").sum().alias("ms")
+        pl.len().cast(pl.Int64).alias("count"),
+        pl.when(saved.count() > 0).then(saved.sum()).alias("bytes"),
+        pl.col("total_ms").sum().alias("ms"),
     )
     rows = each.sort("node", "backlog_size").with_columns(
         pl.col("count").cum_sum().over("node").alias("avoided"),
@@ -46,7 +63,9 @@ def what_if(syncs: pl.DataFrame) -> pl.DataFrame:
 
 def storms(syncs: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     """The table STORMS: islands of full resyncs of one master that overlap."""
-    full = syncs.filter((pl.col("mode") != "continue") & pl.col("end_us").is_not_null())
+    again = pl.col("ok").shift(1).over("node", "replica") == pl.lit(False)
+    ended = (pl.col("mode") != "continue") & pl.col("end_us").is_not_null()
+    full = syncs.filter(ended & ~again.fill_null(False))
     rows = full.join(attempts.select("sync", "snapshot"), on="sync", how="left", maintain_order="left")
     fresh = (pl.col("at_us") > pl.col("end_us").cum_max().shift(1)).fill_null(True).cast(pl.Int64)
     rows = rows.with_columns(fresh.cum_sum().over("node").alias("island"))
@@ -70,9 +89,17 @@ def advice(found: Mapping[str, pl.DataFrame], sizes: Mapping[str, int]) -> pl.Da
         *_channel(found["syncs"]),
         *_storms(found["storms"]),
         *map(_loop, found["loops"].to_dicts()),
+        *_outages(found["availability"], found["loops"]),
     ]
-    pieces.sort(key=lambda one: (_SEVERITIES.index(one["severity"]), *_nulls_first(one, "kind", "node", "replica")))
+    pieces.sort(key=_urgency)
     return literal(ADVICE, (tuple(piece.get(name) for name in ADVICE.names) for piece in pieces))
+
+
+def _urgency(piece: Row) -> tuple[Any, ...]:
+    """By what still runs, then by what it has cost."""
+    running, cost = piece.get("running_s") or 0.0, piece.get("cost_s") or 0.0
+    rest = _nulls_first(piece, "kind", "node", "replica")
+    return (-running, -cost, _SEVERITIES.index(piece["severity"]), *rest)
 
 
 def _nulls_first(piece: Row, *names: str) -> Iterator[tuple[bool, Any]]:
@@ -92,7 +119,7 @@ def _shown(size: float) -> str:
     return f"{size / 1e3:,.1f} kB" if size >= 1000 else f"{size:.0f} bytes"
 
 
-def _saved(size: int, seconds: float) -> str:
+def _saved(size: int | None, seconds: float) -> str:
     took = f"{seconds:,.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
     return f"{_shown(size)} and {took} of syncing" if size else f"{took} of syncing"
 
@@ -120,6 +147,7 @@ def _backlog(what_if: pl.DataFrame, sizes: Mapping[str, int]) -> Iterator[Row]:
                 "count": row["avoided"],
                 "saved_bytes": row["saved_bytes"],
                 "saved_s": row["saved_s"],
+                "cost_s": row["saved_s"],
                 "text": f"repl-backlog-size {_mb(row['backlog_size'])} would have made {row['avoided']} of "
                 f"{row['avoidable']} avoidable full resyncs partial, saving "
                 f"{_saved(row['saved_bytes'], row['saved_s'])}{'' if now is None else f' (it is {_mb(now)} now)'}.",
@@ -133,6 +161,7 @@ def _output_buffer(cuts: pl.DataFrame) -> Iterator[Row]:
         pl.len().alias("count"),
         pl.col("output_buffer_bytes").max().alias("most"),
         pl.when(pl.col("down_s").count() > 0).then(pl.col("down_s").sum()).alias("down"),
+        pl.col("open_s").max().alias("open"),
     )
     for row in rows.iter_rows(named=True):
         limit = None if not row["most"] else ceil(row["most"] * 1.25 / _MB) * _MB
@@ -152,6 +181,8 @@ def _output_buffer(cuts: pl.DataFrame) -> Iterator[Row]:
             "share": 1.0,
             "count": row["count"],
             "saved_s": row["down"],
+            "running_s": row["open"],
+            "cost_s": row["down"],
             "text": f"The master cut this replica {_times(row['count'])} for client-output-buffer-limit{waited}. "
             "If the replica stood still, look there first: no limit helps for ever.",
         }
@@ -171,6 +202,7 @@ def _channel(syncs: pl.DataFrame) -> Iterator[Row]:
     )  # fmt: skip
     for row in both.collect().iter_rows(named=True):
         better = row["two_ms"] <= row["one_ms"]
+        worse = row["one_n"] if better else row["two_n"]
         say = "keep the RDB channel on." if better else "the RDB channel does not pay here by time alone."
         yield {
             "kind": "rdb_channel",
@@ -180,6 +212,7 @@ def _channel(syncs: pl.DataFrame) -> Iterator[Row]:
             "value": "yes" if better else "no",
             "count": row["one_n"] + row["two_n"],
             "saved_s": abs(row["one_ms"] - row["two_ms"]) / 1000,
+            "cost_s": worse * abs(row["one_ms"] - row["two_ms"]) / 1000,
             "text": f"A full sync on two connections took {row['two_ms']:,.0f} ms in the median ({row['two_n']}), on "
             f"one {row['one_ms']:,.0f} ms ({row['one_n']}): {say}",
         }
@@ -187,7 +220,11 @@ def _channel(syncs: pl.DataFrame) -> Iterator[Row]:
 
 def _storms(storms: pl.DataFrame) -> Iterator[Row]:
     rows = storms.group_by("node").agg(
-        pl.len().alias("count"), pl.col("snapshots").sum(), pl.col("syncs").sum(), pl.col("delay_s").max()
+        pl.len().alias("count"),
+        pl.col("snapshots").sum(),
+        pl.col("syncs").sum(),
+        pl.col("delay_s").max(),
+        ((pl.col("end_us") - pl.col("at_us")).sum() / 1e6).alias("lasted_s"),
     )
     for row in rows.iter_rows(named=True):
         delay = ceil(row["delay_s"])
@@ -198,6 +235,7 @@ def _storms(storms: pl.DataFrame) -> Iterator[Row]:
             "directive": "repl-diskless-sync-delay",
             "value": str(delay),
             "count": row["count"],
+            "cost_s": row["lasted_s"],
             "text": f"{row['syncs']} full syncs came at once in {row['count']} storm{'' if row['count'] == 1 else 's'} "
             f"and took {row['snapshots']} snapshots; repl-diskless-sync-delay {delay} would have let each storm share "
             "one.",
@@ -206,7 +244,9 @@ def _storms(storms: pl.DataFrame) -> Iterator[Row]:
 
 def _loop(loop: Row) -> Row:
     version = loop["reason"] == RDB_VERSION
-    vain = "" if loop["bytes"] is None else f", {_shown(loop['bytes'])} sent in vain"
+    is_exact = loop["bytes_known"] == loop["count"]
+    size = loop["bytes"] if is_exact else loop["bytes_estimate"]
+    vain = "" if size is None else f", {'' if is_exact else 'about '}{_shown(size)} sent in vain"
     again = f"{loop['count']} times in a row, every {loop['every_s']:,.1f} s{vain}"
     say = (
         f"The replica cannot read this master's snapshots ({loop['detail'] or 'RDB version'}): {again}. It will never "
@@ -220,6 +260,28 @@ def _loop(loop: Row) -> Row:
         "node": loop["node"],
         "replica": loop["replica"],
         "count": loop["count"],
-        "saved_bytes": loop["bytes"],
+        "saved_bytes": size,
+        "running_s": loop["open_s"],
+        "cost_s": (loop["last_us"] - loop["first_us"]) / 1e6,
         "text": say,
     }
+
+
+def _outages(availability: pl.DataFrame, loops: pl.DataFrame) -> Iterator[Row]:
+    """Pairs without a stream when the logs end, but for those of which a loop is told."""
+    looping = loops.filter(pl.col("open_s").is_not_null()).select("node", "replica")
+    out = availability.filter(pl.col("open_outage_s") >= OUTAGE_S)
+    for row in out.join(looping, on=["node", "replica"], how="anti", nulls_equal=True).iter_rows(named=True):
+        cause, detail = row["open_cause"] or "unknown", row["open_detail"]
+        said = f" ({detail})" if detail else ""
+        hint = _HINTS.get(cause, "")
+        yield {
+            "kind": "outage",
+            "severity": "act" if row["open_outage_s"] >= LASTING_S else "consider",
+            "node": row["node"],
+            "replica": row["replica"],
+            "count": row["cuts"],
+            "running_s": row["open_outage_s"],
+            "text": f"When the logs end the replica has not had this master's stream for {row['open_outage_s']:,.1f} "
+            f"s; the last cause is {cause}{said}.{f' {hint}' if hint else ''}",
+        }

@@ -58,14 +58,14 @@ def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Fr
     drawn = named(drawn.filter(~is_portless("peer")), _named_halves(tables, wanted) if wanted.named else halves)
     del halves, loaded.tables
     counted, edges = _rates(tables, wanted, values, loaded.marks)
-    done = syncs(tried)
+    done = syncs(tried, children)
     sizes = rates.backlog_sizes(nodes)
     sampled = [mark for mark in loaded.marks if mark["table"] == SAMPLES.name]
     failures = tried.select((pl.col("verdict").is_null() & pl.col("failure").is_not_null()).sum()).item()
     found = {
         "syncs": done,
         "cuts": cuts(tried),
-        "loops": loops(done),
+        "loops": loops(done, tried),
         "retries": retries(tried),
         "availability": rates.availability(tried, counted),
         "write_rate": rates.write_rate(counted, edges, nodes, tried),

@@ -76,6 +76,7 @@ def _spans(attempts: pl.DataFrame) -> pl.DataFrame:
         (established & c("lost_us").is_not_null()).sum().alias("cuts"),
         c("failure").last().alias("last_failure"),
         c("lost_cause").last().alias("last_cause"),
+        c("lost_detail").last().alias("last_detail"),
         pl.max_horizontal("m.lost_output_bytes", "m.output_peak").max().alias("output_bytes"),
     )
     totals = totals.join(between, on=_PAIR, how="left", nulls_equal=True)
@@ -90,6 +91,7 @@ def _spans(attempts: pl.DataFrame) -> pl.DataFrame:
         pl.max_horizontal("closed_s", "last_outage_s", pl.lit(0.0)).alias("longest_outage_s"),
         pl.when(is_open).then("last_outage_s").alias("open_outage_s"),
         pl.when(is_open).then(pl.coalesce("last_failure", "last_cause")).alias("open_cause"),
+        pl.when(is_open).then("last_detail").alias("open_detail"),
         pl.when(c("observed_s") > 0).then(share).alias("availability"),
     )
 

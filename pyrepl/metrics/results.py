@@ -54,6 +54,12 @@ SYNCS: Final = Table(
         ),
         number("loading_ms", "ms", "the whole of loading, what was parsed while it was transferred included (replica)"),
         count("bytes", "bytes", "snapshot bytes; of a continue the bytes of backlog sent"),
+        count(
+            "bytes_estimate",
+            "bytes",
+            "bytes; of a full resync of which no log tells them the size of its snapshot, else the median of its "
+            "master's; 0 when it failed before the snapshot began; null of a continue",
+        ),
         number("mb_per_s", "MB/s", "bytes / 10^6 / transfer seconds; null below 1 ms"),
         count("keys", "", "keys loaded"),
         count("master_buffer_peak", "bytes", "largest output buffer of that replica seen during the sync"),
@@ -98,7 +104,9 @@ FULL_CAUSES: Final = Table(
     (
         text("cause", "as in syncs"),
         count("count", "", "full resyncs, failed ones included"),
-        count("bytes", "bytes", "snapshot bytes they moved"),
+        count("bytes", "bytes", "snapshot bytes they moved, where known"),
+        count("bytes_known", "", "of so many of them"),
+        count("bytes_estimate", "bytes", "bytes_estimate of all of them, summed; null when some have none"),
         number("seconds", "s", "their total_ms, summed"),
         count("gap_p50", "bytes", "median of gap_bytes, where known"),
         count("gap_max", "bytes", "largest gap_bytes, where known"),
@@ -120,7 +128,15 @@ LOOPS: Final = Table(
         count("last_us", "us", "end of the last"),
         number("every_s", "s", "mean time from one to the next"),
         count("bytes", "bytes", "snapshot bytes moved in vain, where known"),
+        count("bytes_known", "", "of so many of them"),
+        count("bytes_estimate", "bytes", "bytes_estimate of all of them, summed; null when some have none"),
         flag("over", "a sync of the pair succeeded afterwards"),
+        number(
+            "open_s",
+            "s",
+            "how long the pair had failed when it was observed last; null when that is over, or the replica was "
+            "stopped or followed another master",
+        ),
     ),
 )
 
@@ -151,6 +167,12 @@ CUTS: Final = Table(
         text("detail", "the log's own words"),
         count("output_buffer_bytes", "bytes", "what had piled up at the master, where told"),
         number("down_s", "s", "until the pair's next sync that ended well; null when none did"),
+        number(
+            "open_s",
+            "s",
+            "when none did: until the pair was observed last; null when the replica was stopped or followed another "
+            "master",
+        ),
     ),
     days=True,
 )
@@ -179,8 +201,11 @@ AVAILABILITY: Final = Table(
             "s",
             "longest span without the stream after it once flowed; of a pair that was never online all of observed_s",
         ),
-        number("open_outage_s", "s", "how long the stream had not flowed when the pair was observed last; null if it did"),
+        number(
+            "open_outage_s", "s", "how long the stream had not flowed when the pair was observed last; null if it did"
+        ),
         text("open_cause", "why the last attempt of such a pair failed, or its link ended (CAUSES)"),
+        text("open_detail", "the same in the log's own words"),
         count("samples", "", "samples of its lag: those taken while it was online, its snapshot acknowledged"),
         number("lag_bytes_p50", "bytes", "median of lag_bytes"),
         number("lag_bytes_p90", "bytes", "90th percentile"),
@@ -277,14 +302,19 @@ BACKLOG_WHAT_IF: Final = Table(
         count("avoided", "", "full resyncs by out_of_backlog or no_backlog that it would have made partial"),
         count("avoidable", "", "all such with known behind_bytes"),
         number("share", "", "avoided / avoidable"),
-        count("saved_bytes", "bytes", "snapshot bytes of those avoided, less the stream sent instead"),
+        count(
+            "saved_bytes",
+            "bytes",
+            "bytes_estimate of those avoided, less the stream sent instead; null when nothing is known of any",
+        ),
         number("saved_s", "s", "their total_ms, summed"),
     ),
 )
 
 STORMS: Final = Table(
     "storms",
-    "one row per time in which two or more full resyncs of one master ran at once and not from one snapshot",
+    "one row per time in which full resyncs of two or more replicas of one master ran at once and not from one "
+    "snapshot; what a replica repeats after a failure is a loop, and not counted",
     (
         text("node", "the master"),
         count("at_us", "us", "begin of the first"),
@@ -297,10 +327,10 @@ STORMS: Final = Table(
 
 ADVICE: Final = Table(
     "advice",
-    "one row per piece of advice, the gravest first",
+    "one row per piece of advice: first by the cost that still runs, then by what it has cost",
     (
-        text("kind", "backlog_size, output_buffer, rdb_channel, storm, version_mismatch, loop, log_gaps"),
-        text("severity", "act, consider, fine"),
+        text("kind", "outage, backlog_size, output_buffer, rdb_channel, storm, version_mismatch, loop"),
+        text("severity", "act, consider"),
         text("node", "whom it concerns"),
         text("replica", "the other end, where it concerns a pair"),
         text("directive", "what to set, as in the configuration file; null when nothing is to be set"),
@@ -309,6 +339,8 @@ ADVICE: Final = Table(
         count("count", "", "cases behind it"),
         count("saved_bytes", "bytes", "what it would have saved"),
         number("saved_s", "s", "what it would have saved"),
+        number("running_s", "s", "how long the trouble had lasted when the logs end; null when it is over"),
+        number("cost_s", "s", "how long it kept replicas out of step, or syncing, before"),
         text("text", "the whole in a sentence or two, with its numbers"),
     ),
 )

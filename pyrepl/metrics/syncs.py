@@ -19,8 +19,8 @@ LOOP_LENGTH: Final = 3
 _PAIR: Final = ("node", "replica")
 
 
-def syncs(attempts: pl.DataFrame) -> pl.DataFrame:
-    """The table SYNCS."""
+def syncs(attempts: pl.DataFrame, children: pl.DataFrame) -> pl.DataFrame:
+    """The table SYNCS. `children` are rollup.children()."""
     c = pl.col
     full, ok, failed = c("verdict") == "full", c("ok"), c("ok") == pl.lit(False)
     end_us = pl.when(ok).then("online_us").when(failed).then("lost_us")
@@ -43,9 +43,27 @@ def syncs(attempts: pl.DataFrame) -> pl.DataFrame:
         c("r.sync_peak").alias("replica_buffer_peak"),
         c("r.rdb_version").alias("rdb_version"),
     )
-    rows = with_phases(rows)
+    rows = _with_estimate(with_phases(rows), children)
     speed = c("bytes") / 1e6 / (c("transfer_ms") / 1000)
     return conform(rows.with_columns(pl.when(full & (c("transfer_ms") >= 1)).then(speed).alias("mb_per_s")), SYNCS)
+
+
+def _with_estimate(rows: pl.DataFrame, children: pl.DataFrame) -> pl.DataFrame:
+    """`bytes_estimate` of full resyncs, by the snapshot that served them or else by others of their master."""
+    c = pl.col
+    own = ("m.node", "m.form", "m.child_run", "m.snapshot")
+    written = children.filter(c("written_bytes").is_not_null()).select(
+        *(c(name.removeprefix("m.").replace("child_run", "run")).alias(name) for name in own), "written_bytes"
+    )
+    rows = rows.with_columns(pl.when(c("m.form") == "json").then("m.run").alias("m.child_run"))
+    rows = rows.join(written, on=own, how="left", nulls_equal=True, maintain_order="left")
+    full, failed = c("verdict") == "full", c("ok") == pl.lit(False)
+    known = pl.when(full).then("bytes")
+    of_snapshot = pl.when(c("m.snapshot").is_not_null()).then(known.max().over(own))
+    guess = pl.coalesce("bytes", "written_bytes", of_snapshot, known.median().over("node").round())
+    # What failed before its snapshot began has moved nothing.
+    began = c("bytes").is_not_null() | c("transfer_ms").is_not_null() | ~failed.fill_null(False)
+    return rows.with_columns(pl.when(full).then(pl.when(began).then(guess).otherwise(0)).alias("bytes_estimate"))
 
 
 def modes(syncs: pl.DataFrame) -> pl.DataFrame:
@@ -62,7 +80,7 @@ def full_causes(syncs: pl.DataFrame) -> pl.DataFrame:
         .group_by("cause")
         .agg(
             pl.len().alias("count"),
-            _sum("bytes").alias("bytes"),
+            *_bytes(),
             (_sum("total_ms") / 1000).alias("seconds"),
             pl.col("gap_bytes").median().alias("gap_p50"),
             pl.col("gap_bytes").max().alias("gap_max"),
@@ -78,7 +96,18 @@ def _sum(name: str) -> pl.Expr:
     return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum())
 
 
-def loops(syncs: pl.DataFrame) -> pl.DataFrame:
+def _bytes() -> tuple[pl.Expr, ...]:
+    """The sum of what is known, of how many that is, and the estimate of all, null when it lacks some."""
+    estimate = pl.col("bytes_estimate")
+    all_told = estimate.is_not_null().all()
+    return (
+        _sum("bytes").alias("bytes"),
+        pl.col("bytes").count().cast(pl.Int64).alias("bytes_known"),
+        pl.when(all_told).then(estimate.sum()).alias("bytes_estimate"),
+    )
+
+
+def loops(syncs: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     """The table LOOPS: islands of like failures in each pair's syncs."""
     reason = pl.when(pl.col("ok") == pl.lit(False)).then("failure").otherwise(pl.lit(""))
     rows = syncs.with_columns(reason.alias("reason"))
@@ -93,15 +122,18 @@ def loops(syncs: pl.DataFrame) -> pl.DataFrame:
         pl.col("at_us").min().alias("first_us"),
         pl.col("end_us").max().alias("last_us"),
         pl.col("at_us").max().alias("last_begin"),
-        _sum("bytes").alias("bytes"),
+        *_bytes(),
         pl.col("last_ok").max(),
     )
+    last = attempts.filter(~pl.col("parted")).group_by(_PAIR).agg(pl.col("over_us").max())
+    islands = islands.join(last, on=_PAIR, how="left", nulls_equal=True, maintain_order="left")
     islands = islands.filter(pl.col("count") >= LOOP_LENGTH).sort("count", "first_us", descending=[True, False])
     chosen = islands.unique(["node", "replica", "reason"], keep="first", maintain_order=True).with_columns(
         every_s=(pl.col("last_begin") - pl.col("first_us")) / 1e6 / (pl.col("count") - 1),
         over=(pl.col("last_ok") > pl.col("last_us")).fill_null(False),
     )
-    return conform(chosen, LOOPS)
+    running = (pl.col("over_us") - pl.col("first_us")) / 1e6
+    return conform(chosen.with_columns(pl.when(~pl.col("over")).then(running).alias("open_s")), LOOPS)
 
 
 def retries(attempts: pl.DataFrame) -> pl.DataFrame:
@@ -131,6 +163,7 @@ def cuts(attempts: pl.DataFrame) -> pl.DataFrame:
         c("lost_detail").alias("detail"),
         c("lost_output_bytes").alias("output_buffer_bytes"),
         pl.when(c("next_ok") >= c("lost_us")).then((c("next_ok") - c("lost_us")) / 1e6).alias("down_s"),
+        pl.when(c("next_ok").is_null() & ~c("parted")).then((c("over_us") - c("lost_us")) / 1e6).alias("open_s"),
     )
     return conform(rows, CUTS)
 

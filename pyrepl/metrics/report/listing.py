@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from pyrepl.metrics.report import words
-from pyrepl.metrics.report.model import Report, Row, pair, real, whole, word
+from pyrepl.metrics.report.model import Report, Row, moved, outage, pair, real, whole, word
 from pyrepl.metrics.report.summary import by_mode
 
 MOST_ROWS: Final = 200
@@ -96,7 +96,7 @@ def availability(report: Report) -> Listing:
         "pair": pair,
         "in step": lambda row: words.share(real(row, "availability")),
         "cuts": _count("cuts"),
-        "longest outage": _span("longest_outage_s"),
+        "longest outage": outage,
         "lag p50": _size("lag_bytes_p50"),
         "p90": _size("lag_bytes_p90"),
         "p99": _size("lag_bytes_p99"),
@@ -135,7 +135,7 @@ def _loops(report: Report) -> Listing:
         "over": lambda row: "yes" if row.get("over") else "no",
         "count": _count("count"),
         "every": _span("every_s"),
-        "moved in vain": _size("bytes"),
+        "moved in vain": moved,
     }
     return _listing("Pairs that fail over and over", report.rows("loops"), columns, words_first=4)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
+from pyrepl.metrics.report import words
+
 Value: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = Mapping[str, Value]
 """One row under the names of its columns; None where the logs do not tell."""
@@ -58,6 +60,18 @@ def real(row: Row, name: str) -> float | None:
     """A number, None where the logs do not tell."""
     value = row.get(name)
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def moved(row: Row) -> str:
+    """The snapshot bytes of a row that sums up syncs, estimated where the logs tell those of some alone."""
+    estimate = real(row, "bytes_estimate")
+    return words.moved(real(row, "bytes"), estimate, whole(row, "bytes_known"), whole(row, "count"))
+
+
+def outage(row: Row) -> str:
+    """The longest outage of a pair, and the one that goes on: `4 min 2 s`, `4 min 2 s, out for 12 s`."""
+    longest, still = real(row, "longest_outage_s"), real(row, "open_outage_s")
+    return words.span(longest) + (f", out for {words.span(still)}" if still else "")
 
 
 def pair(row: Row) -> str:

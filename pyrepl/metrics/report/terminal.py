@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from pyrepl.metrics.report import words
-from pyrepl.metrics.report.model import Report, Row, pair, real, whole, whom, word
+from pyrepl.metrics.report.model import Report, Row, moved, outage, pair, real, whole, whom, word
 from pyrepl.metrics.report.summary import by_mode
 
-_STYLES: Final = {"act": "bold red", "consider": "yellow", "fine": "green"}
+_STYLES: Final = {"act": "bold red", "consider": "yellow"}
 _LEAST_WIDTH: Final = 104
 """Columns that the widest table needs; also what a file or a pipe gets, which has no width."""
 _MOST_ROWS: Final = 12
@@ -126,7 +126,7 @@ def _full_cause(row: Row) -> list[str]:
     return [
         words.cause(word(row, "cause")),
         f"{whole(row, 'count'):,}",
-        words.size(real(row, "bytes")),
+        moved(row),
         words.span(real(row, "seconds")),
         words.size(real(row, "gap_max")),
     ]
@@ -162,7 +162,7 @@ def _availability(report: Report) -> Iterator[Padding]:
             pair(row),
             words.share(real(row, "availability")),
             f"{whole(row, 'cuts'):,}",
-            words.span(real(row, "longest_outage_s")),
+            outage(row),
             words.size(real(row, "lag_bytes_p50")),
             words.size(real(row, "lag_bytes_p99")),
             words.size(real(row, "lag_bytes_max")),

@@ -76,6 +76,15 @@ def size(count: float | None) -> str:
     return f"{count:.0f} B"
 
 
+def moved(known_bytes: float | None, estimate: float | None, known: int, count: int) -> str:
+    """Bytes of so many syncs of which `known` tell theirs: `1.5 MB`, `1.5 MB (4 of 9), about 3.4 MB in all`."""
+    if known >= count:
+        return size(known_bytes)
+    about = f"about {size(estimate)} in all" if estimate is not None else ""
+    told = f"{size(known_bytes)} ({known} of {count})" if known else ""
+    return ", ".join(part for part in (told, about) if part) or NOT_TOLD
+
+
 def memory(count: float | None) -> str:
     """Bytes as configuration files write them: `64mb`, `1.5gb`."""
     if count is None:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pyrepl.metrics.answers import empty
+from pyrepl.metrics.attempts import attempts
+from pyrepl.metrics.rollup import Mark
+from tests.unit.metrics import tried
 from tests.unit.metrics.conftest import Analysed
 
 
@@ -14,6 +20,29 @@ def test_clocks_of_one_machine_agree(corpora: dict[str, Analysed]) -> None:
     rows = corpora["text"].tables["skew"]
     assert len(rows) == len(corpora["text"].tables["nodes"])
     assert all(abs(row["skew_ms"]) <= row["spread_ms"] + 2 for row in rows)
+
+
+def test_a_master_that_waits_before_it_forks_has_no_other_clock(corpora: dict[str, Analysed]) -> None:
+    """Redis answers a diskless sync when it forks; here it waited for a second, and for another child."""
+    for scenario in ("redis7-two-at-once", "redis8-to-redis7-loop", "valkey8-to-redis7-loop"):
+        rows = [row for row in corpora["text"].rows("syncs", scenario) if row["wait_bgsave_ms"] is not None]
+        assert rows and all(row["handshake_ms"] < 5 and row["wait_bgsave_ms"] > 90 for row in rows)
+
+
+def test_a_pair_is_observed_until_its_logs_end_or_it_parts() -> None:
+    def over(**told: Any) -> tuple[int, bool]:
+        half = {"sync": "s", "node": "m", "end": "master", "peer": "r", "verdict": "full", "begin_us": 5,
+                "lost_at_us": 20, "lost_cause": "connection_lost"}  # fmt: skip
+        other = {"sync": "s", "node": "r", "end": "replica", "peer": "m", "verdict": "full", "begin_us": 5}
+        halves = tried.shaped(empty("halves"), [half, other | told])
+        nodes: dict[str, Mark] = {
+            name: {"last_us": last, "port": None, "replids": set()} for name, last in (("m", 90), ("r", 70))
+        }
+        return attempts(halves, nodes)[0].select("over_us", "parted").row(0)
+
+    assert over() == (90, False)
+    assert over(lost_at_us=20, lost_cause="role_change") == (20, True)
+    assert over(lost_at_us=22, lost_cause="shutdown") == (20, True)
 
 
 def test_a_connection_refused_is_no_sync(corpora: dict[str, Analysed]) -> None:

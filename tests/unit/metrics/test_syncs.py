@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
+from pyrepl.metrics.syncs import full_causes, syncs
+from tests.unit.metrics import tried
 from tests.unit.metrics.conftest import Analysed
 
 PHASES = ("handshake_ms", "wait_bgsave_ms", "transfer_ms", "load_ms", "catch_up_ms")
@@ -30,6 +33,46 @@ def test_bytes_and_distance(corpora: dict[str, Analysed]) -> None:
     assert first["behind_bytes"] is None
     assert 50_000 < first["bytes"] < second["bytes"] < 100_000
     assert (second["asked_offset"], second["offset"], second["behind_bytes"]) == (2633, 55323, 52690)
+
+
+def sync(number: int, **told: Any) -> dict[str, Any]:
+    """A full resync of master m as attempts.py has it."""
+    shape = {"sync": str(number), "node": "m", "replica": "r", "ends": "master", "at_us": number * 1000,
+             "verdict": "full", "ok": True, "online_us": number * 1000 + 500, "m.node": "m", "m.form": "text",
+             "m.run": "1", "m.snapshot": number, "m.bgsave_us": number * 1000}  # fmt: skip
+    return shape | told
+
+
+def estimated(*told: dict[str, Any]) -> pl.DataFrame:
+    """The table SYNCS; snapshot 2 was written by a child, of 70 bytes."""
+    child = {"node": "m", "form": "text", "run": None, "snapshot": 2, "written_bytes": 70}
+    return syncs(tried.frame(told), tried.children([child]))
+
+
+def test_bytes_that_no_log_tells_are_estimated() -> None:
+    rows = estimated(
+        sync(1, **{"r.bytes": 40}),
+        sync(2),
+        sync(3, **{"m.snapshot": 1}),
+        sync(4),
+        sync(5, ok=False, online_us=None, lost_us=9000),
+        sync(6, ok=False, online_us=None, lost_us=9000, **{"m.bgsave_us": None}),
+        sync(7, verdict="continue", **{"m.missing_bytes": 5}),
+        sync(8, **{"r.bytes": 60}),
+    )
+    assert rows.sort("at_us").select("bytes", "bytes_estimate").rows() == [
+        (40, 40), (None, 70), (None, 40), (None, 50), (None, 50), (None, 0), (5, None), (60, 60)
+    ]  # fmt: skip
+    full = rows.filter(pl.col("sync") != "7").with_columns(cause=pl.lit("first"))
+    (cause,) = full_causes(full).to_dicts()
+    assert (cause["count"], cause["bytes"], cause["bytes_known"], cause["bytes_estimate"]) == (7, 100, 2, 310)
+
+
+def test_nothing_is_estimated_from_nothing() -> None:
+    rows = estimated(sync(1), sync(4))
+    assert rows["bytes_estimate"].to_list() == [None, None]
+    (cause,) = full_causes(rows.with_columns(cause=pl.lit("first"))).to_dicts()
+    assert (cause["bytes"], cause["bytes_known"], cause["bytes_estimate"]) == (None, 0, None)
 
 
 def test_a_continue_costs_what_was_missing(corpora: dict[str, Analysed]) -> None:

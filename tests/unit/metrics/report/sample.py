@@ -158,6 +158,7 @@ def tables() -> dict[str, list[Row]]:
         ],
         "full_causes": [
             {"cause": cause, "count": sum(row["cause"] == cause for row in fulls), "bytes": 2_500_000_000 * number,
+             "bytes_known": 1, "bytes_estimate": 2_700_000_000 * number,
              "seconds": 55.5 * number, "gap_p50": 22 * MB if "backlog" in cause else None,
              "gap_max": 410 * MB if "backlog" in cause else None}
             for number, cause in enumerate(causes, 1)
@@ -165,7 +166,8 @@ def tables() -> dict[str, list[Row]]:
         "loops": [
             {"node": MASTER, "replica": REPLICAS[2], "reason": "rdb_version",
              "detail": "Can't handle RDB format version 80", "count": 9, "first_us": minute(600),
-             "last_us": minute(649), "every_s": 360.0, "bytes": 9 * 2600 * MB, "over": True}
+             "last_us": minute(649), "every_s": 360.0, "bytes": 9 * 2600 * MB, "bytes_known": 9,
+             "bytes_estimate": 9 * 2600 * MB, "over": True, "open_s": None}
         ],
         "retries": [
             {"node": MASTER, "replica": REPLICAS[2], "reason": "rdb_version", "count": 9, "first_us": minute(600),
@@ -174,7 +176,7 @@ def tables() -> dict[str, list[Row]]:
         "cuts": [
             {"day": "2026-11-21", "node": MASTER, "replica": REPLICAS[number % 3], "at_us": minute(94 + 180 * number),
              "ends": "both", "cause": cause, "phase": "stream", "detail": "", "output_buffer_bytes": None,
-             "down_s": 40.0 + number}
+             "down_s": 40.0 + number, "open_s": None}
             for number, cause in enumerate(
                 ["connection_lost"] * 5 + ["timeout", "output_buffer", "killed"]
             )
@@ -185,7 +187,8 @@ def tables() -> dict[str, list[Row]]:
         ],
         "availability": [
             {"node": MASTER, "replica": replica, "observed_s": 86_280.0, "online_s": 86_280.0 * share,
-             "availability": share, "cuts": cuts, "longest_outage_s": outage, "samples": 240,
+             "availability": share, "cuts": cuts, "longest_outage_s": outage, "open_outage_s": None,
+             "open_cause": None, "open_detail": None, "samples": 240,
              "lag_bytes_p50": 210_000.0, "lag_bytes_p90": 900_000.0, "lag_bytes_p99": 4.1e6, "lag_bytes_max": 7.7e6,
              "lag_s_p50": 0.2, "lag_s_p90": 0.6, "lag_s_p99": 1.0, "lag_s_max": 1.0, "output_buffer_max": 183 * MB}
             for replica, share, cuts, outage in zip(
@@ -238,7 +241,7 @@ def tables() -> dict[str, list[Row]]:
              "directive": "repl-rdb-channel", "value": "yes", "share": None, "count": 3, "saved_bytes": None,
              "saved_s": None,
              "text": "With the RDB channel a full resync held 43 MB in the master's output buffer, without it 267 MB."},
-            {"kind": "storm", "severity": "fine", "node": MASTER, "replica": None, "directive": None, "value": None,
+            {"kind": "storm", "severity": "consider", "node": MASTER, "replica": None, "directive": None, "value": None,
              "share": None, "count": 1, "saved_bytes": None, "saved_s": None,
              "text": "One storm: 3 full resyncs took 2 snapshots; repl-diskless-sync-delay 5 would have shared one."},
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.metrics.report.model import Row, pair, real, whole, whom, word
+from pyrepl.metrics.report.model import Row, moved, outage, pair, real, whole, whom, word
 from tests.unit.metrics.report.sample import DAY_US, empty, minute, report
 
 
@@ -15,6 +15,12 @@ def test_the_span_is_that_of_all_nodes() -> None:
     nodes: list[Row] = [{"first_us": 5, "last_us": 9}, {"first_us": 2, "last_us": 7}, {"first_us": None}]
     assert report(nodes=nodes).span_us == (2, 9)
     assert report().span_us == (DAY_US, minute(1438))
+
+
+def test_an_outage_that_goes_on_is_told_as_one() -> None:
+    assert outage({"longest_outage_s": 90.0, "open_outage_s": None}) == "1 min 30 s"
+    assert outage({"longest_outage_s": 90.0, "open_outage_s": 12.0}) == "1 min 30 s, out for 12 s"
+    assert moved({"count": 3, "bytes": 5, "bytes_known": 1, "bytes_estimate": 14}) == "5 B (1 of 3), about 14 B in all"
 
 
 def test_what_the_logs_do_not_tell() -> None:

@@ -16,6 +16,20 @@ def test_sizes_are_decimal(count: float | None, shown: str) -> None:
     assert words.size(count) == shown
 
 
+@pytest.mark.parametrize(
+    ("told", "estimate", "known", "shown"),
+    [
+        (9e6, 9e6, 9, "9 MB"),
+        (4e6, 9e6, 4, "4 MB (4 of 9), about 9 MB in all"),
+        (4e6, None, 4, "4 MB (4 of 9)"),
+        (None, 9e6, 0, "about 9 MB in all"),
+        (None, None, 0, "–"),
+    ],
+)
+def test_bytes_of_which_some_are_known(told: float | None, estimate: float | None, known: int, shown: str) -> None:
+    assert words.moved(told, estimate, known, 9) == shown
+
+
 @pytest.mark.parametrize(("count", "shown"), [(None, "–"), (1 << 20, "1mb"), (3 << 29, "1.5gb"), (12, "12")])
 def test_memory_as_configuration_files_write_it(count: float | None, shown: str) -> None:
     assert words.memory(count) == shown
