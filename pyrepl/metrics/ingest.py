@@ -21,7 +21,7 @@ from pyrepl.metrics.keep import forget
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.part import Split, Told, read_splits
 from pyrepl.metrics.plan import find, plan
-from pyrepl.metrics.textlines import UTC
+from pyrepl.metrics.stamps import UTC
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

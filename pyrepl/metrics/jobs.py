@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from pyrepl.metrics import manifest
 from pyrepl.metrics.advice import advice
@@ -81,7 +80,9 @@ def analyse(
     }
     unparsed = [tables / part for part in known.parts(UNPARSED.name)]
     told = {name: int(whole["counts"][name].sum()) for name in ("connect_failures", "dumps")}
-    found["totals"] = _totals(found, told, unparsed)
+    files = known.file_rows()
+    told |= {f"{name}_lines": sum(row[name] for row in files) for name in ("unparsed", "unknown")}
+    found["totals"] = _totals(found, told)
     return {
         **{table.name: found[table.name].lazy() for table in RESULTS},
         **{name: rows.lazy() for name, rows in found.items()},
@@ -112,7 +113,7 @@ def _stored(unparsed: list[Path]) -> pl.LazyFrame:
     return pl.scan_parquet(unparsed, hive_partitioning=False, glob=False).select(UNPARSED.names)
 
 
-def _totals(found: Frames, told: Mapping[str, int], unparsed: list[Path]) -> pl.DataFrame:
+def _totals(found: Frames, told: Mapping[str, int]) -> pl.DataFrame:
     full = (pl.col("mode") != "continue").fill_null(True)
     counts = found["syncs"].select(
         pl.len().alias("syncs"),
@@ -126,7 +127,6 @@ def _totals(found: Frames, told: Mapping[str, int], unparsed: list[Path]) -> pl.
     counts |= {
         **told,
         "partial_ratio": counts["partial_ok"] / asked if asked else None,
-        "unparsed_lines": sum(pq.read_metadata(path).num_rows for path in unparsed),
         "nodes": len(found["nodes"]),
     }
     return literal(TOTALS, [tuple(counts[name] for name in TOTALS.names)])
@@ -146,7 +146,7 @@ def summary(results: Mapping[str, pl.LazyFrame]) -> dict[str, Any]:
         "full_causes": {row["cause"]: row["count"] for row in rows["full_causes"]},
         "loops": rows["loops"],
         "cuts": {row["cause"]: row["count"] for row in rows["cut_causes"]},
-        "unparsed_lines": totals["unparsed_lines"],
+        **{name: totals[name] for name in ("unparsed_lines", "unknown_lines")},
         "nodes": rows["nodes"],
         **{name: totals[name] for name in ("full_open", "partial_ratio", "connect_failures", "dumps")},
     }

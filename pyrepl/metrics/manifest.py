@@ -23,6 +23,7 @@ NAME: Final = "manifest.json"
 VERSION: Final = 3
 MERGE_BYTES: Final = 1 << 20
 """A range below this is read again, as one with what came behind it: else a month of batches were a million parts."""
+_COUNTS: Final = ("lines", "events", "ignored", "unparsed", "unknown", "json_lines")
 _PART_TABLES: Final = (EVENTS.name, SAMPLES.name, UNPARSED.name, *rollup.NAMES)
 
 
@@ -105,18 +106,20 @@ class Manifest:
     def file_rows(self) -> list[dict[str, Any]]:
         """The table FILES."""
         rows = [_row(entry) for entry in self.entries.values()]
-        empty = dict.fromkeys(FILES.names) | dict.fromkeys(("bytes", "lines", "events", "ignored", "unparsed"), 0)
+        empty = dict.fromkeys(FILES.names) | dict.fromkeys(("bytes", *_COUNTS[:-1]), 0)
         rows += [empty | {"file": path, "form": "unreadable", "error": why} for path, why in self.refused.items()]
         return sorted(rows, key=lambda row: str(row["file"]))
 
 
 def _row(entry: Entry) -> dict[str, Any]:
     told = entry.all_told()
-    sums = {name: sum(one[name] for one in told) for name in ("lines", "events", "ignored", "unparsed", "json_lines")}
+    sums = {name: sum(one[name] for one in told) for name in _COUNTS}
     in_json = sums.pop("json_lines")
     form = "empty" if not sums["lines"] else "json" if in_json == sums["lines"] else "mixed" if in_json else "text"
     read = sum(one["read"] for one in told)
-    return {"file": entry.path, "form": form, "bytes": read, **sums, "error": entry.error or None}
+    wrapper = ", ".join(sorted({name for one in told for name in one["wrappers"]})) or None
+    rest = {"wrapper": wrapper, "error": entry.error or None}
+    return {"file": entry.path, "form": form, "bytes": read, **sums, **rest}
 
 
 def load(tables: Path) -> Manifest:

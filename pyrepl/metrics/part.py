@@ -21,14 +21,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyrepl.metrics import jsonlines, scan, textlines
+from pyrepl.metrics import jsonlines, scan, textlines, wrappers
 from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.blocks import Block, Source, TooLong, blocks
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.lines import joined, line_array
 from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.rollup import rollup
-from pyrepl.metrics.tables import EVENTS, SAMPLES, UNPARSED
+from pyrepl.metrics.tables import EVENTS, SAMPLES, UNKNOWN, UNPARSED
 from pyrepl.temporary import SHARED, create
 
 FLUSH_ROWS: Final = 400_000
@@ -74,6 +74,8 @@ class Told:
     seqs: list[list[Any]] = field(default_factory=list)
     marks: list[dict[str, Any]] = field(default_factory=list)
     rollups: list[str] = field(default_factory=list)
+    unknown: int = 0
+    wrappers: dict[str, int] = field(default_factory=dict)
     error: str = ""
 
     def to_json(self) -> str:
@@ -88,7 +90,7 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
     """
     told = Told(split.file_id, split.start)
     writer = _Writer(Path(tables), split, told)
-    reader = _Reader(split, zone, writer, QuickLines() if quick else None)
+    reader = _Reader(split, Zone(zone, _written_us(split.path)), writer, QuickLines() if quick else None)
     try:
         with _opened(split) as source:
             for block in blocks(source, split.start, None if split.end < 0 else split.end):
@@ -105,6 +107,14 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
     if split.end >= 0:
         told.read = min(told.read, split.end - split.start)
     return told
+
+
+def _written_us(path: str) -> int:
+    """When the file was written last; the time of the epoch when it cannot be read, which is told by who opens it."""
+    try:
+        return Path(path).stat().st_mtime_ns // 1000
+    except OSError:
+        return 0
 
 
 @contextmanager
@@ -142,10 +152,17 @@ class _Packed:
         return b"".join(parts)
 
 
+class Zone(NamedTuple):
+    """What times of text logs leave open: their zone, and when their file was written last (Unix us)."""
+
+    name: str
+    written_us: int
+
+
 class _Reader:
     """Reads the blocks of a split: an event log's usual lines by the scan, all others as they come."""
 
-    def __init__(self, split: Split, zone: str, writer: _Writer, quick: QuickLines | None) -> None:
+    def __init__(self, split: Split, zone: Zone, writer: _Writer, quick: QuickLines | None) -> None:
         self._split = split
         self._zone = zone
         self._writer = writer
@@ -180,10 +197,14 @@ class _Reader:
         _read_block(Block(block.start + at, data), self._split, self._zone, self._writer)
 
 
-def _read_block(block: Block, split: Split, zone: str, writer: _Writer) -> None:
+def _read_block(block: Block, split: Split, zone: Zone, writer: _Writer) -> None:
     lines = line_array(block.data)
     told = writer.told
     told.lines += len(lines)
+    found = wrappers.present(_words(_some(lines)))
+    if found:
+        _read_wrapped(block, wrappers.unwrap(_words(lines), found, *zone), split, zone, writer)
+        return
     braced = pc.starts_with(lines, pattern=b"{")
     count = pc.sum(braced).as_py() or 0
     if count:
@@ -194,7 +215,36 @@ def _read_block(block: Block, split: Split, zone: str, writer: _Writer) -> None:
             _keep_json(block, jsonlines.parse(joined(lines.filter(braced))), braced, writer)
     if count < len(lines):
         where = pc.indices_nonzero(pc.invert(braced))
-        _read_text(block, lines.take(where), where, split, zone, writer)
+        parsed = textlines.parse(_words(lines.take(where)), zone.name)
+        _keep_text(block, parsed, where, split, writer)
+
+
+def _some(lines: Any) -> Any:
+    """Lines of both ends of a block."""
+    most = wrappers.SAMPLE
+    return lines if len(lines) <= 2 * most else lines.take([*range(most), *range(len(lines) - most, len(lines))])
+
+
+def _words(lines: Any) -> Any:
+    """Lines with their ends as strings without; what is no UTF-8 is escaped."""
+    words = joined(lines).decode("utf-8", "backslashreplace").replace("\x00", "\\x00").split("\n")[:-1]
+    return pc.utf8_rtrim(pa.array(words, pa.string()), characters="\r")
+
+
+def _read_wrapped(block: Block, found: wrappers.Unwrapped, split: Split, zone: Zone, writer: _Writer) -> None:
+    told = writer.told
+    for name, count in found.seen.items():
+        told.wrappers[name] = told.wrappers.get(name, 0) + count
+    braced = pc.starts_with(found.lines, pattern="{")
+    logged = found.lines.filter(braced)
+    if len(logged):
+        told.json_lines += len(logged)
+        data = "\n".join([*logged.to_pylist(), ""]).encode()
+        _keep_json(block, jsonlines.parse(data), braced, writer)
+    where = pc.indices_nonzero(pc.invert(braced))
+    if len(where):
+        parsed = textlines.parse(found.lines.take(where), zone.name, found.nodes.take(where))
+        _keep_text(block, parsed, where, split, writer)
 
 
 def _keep_json(block: Block, parsed: jsonlines.Parsed, braced: Any, writer: _Writer) -> None:
@@ -208,19 +258,19 @@ def _keep_json(block: Block, parsed: jsonlines.Parsed, braced: Any, writer: _Wri
             own.keep(writer, places[index] if places else index, why)
 
 
-def _read_text(block: Block, lines: Any, where: Any, split: Split, zone: str, writer: _Writer) -> None:
-    words = joined(lines).decode("utf-8", "backslashreplace").replace("\x00", "\\x00").split("\n")[:-1]
-    parsed = textlines.parse(pc.utf8_rtrim(pa.array(words, pa.string()), characters="\r"), zone)
+def _keep_text(block: Block, parsed: textlines.Parsed, where: Any, split: Split, writer: _Writer) -> None:
     writer.told.ignored += parsed.ignored
     events = parsed.events
     if events.num_rows:
         place = events.schema.get_field_index("node")
-        events = events.set_column(place, "node", pa.repeat(split.node, events.num_rows))
+        events = events.set_column(place, "node", pc.fill_null(events["node"].cast(pa.string()), split.node))
     writer.add(EVENTS, events)
-    if parsed.unparsed:
+    if parsed.unparsed or parsed.unknown:
         own, places = _Places(block), where.to_pylist()
         for index in parsed.unparsed:
             own.keep(writer, places[index], "text")
+        for index in parsed.unknown:
+            own.keep(writer, places[index], UNKNOWN)
 
 
 class _Places:
@@ -260,7 +310,10 @@ class _Writer:
             self.flush()
 
     def keep_line(self, position: int, size: int, why: str, line: bytes) -> None:
-        self.told.unparsed += 1
+        if why == UNKNOWN:
+            self.told.unknown += 1
+        else:
+            self.told.unparsed += 1
         shown = line[: 4 * SHOWN].decode("utf-8", "backslashreplace")
         shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in shown[:SHOWN])
         row = {"file": self._split.path, "position": position, "size": size, "why": why, "line": shown}

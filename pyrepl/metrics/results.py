@@ -87,7 +87,13 @@ TOTALS: Final = Table(
             "connections without a port (redis-cli --rdb and its like) that asked for a snapshot; they "
             "are no replicas, and in no other table",
         ),
-        count("unparsed_lines", "", "rows of unparsed"),
+        count("unparsed_lines", "", "lines that are no log lines, or damaged (table unparsed)"),
+        count(
+            "unknown_lines",
+            "",
+            "lines that speak of replication in words that nobody knows (table unparsed): what they tell is missing "
+            "in every number",
+        ),
         count("nodes", "", "rows of nodes"),
     ),
 )

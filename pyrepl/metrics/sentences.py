@@ -2,8 +2,8 @@
 
 One row each: how the line begins, the expression that takes it apart, and the record of the event log that it means.
 Named groups are columns of the events table; `plus` are fixed ones. Valkey says PRIMARY and Primary where Redis says
-MASTER and Master; both are met by one row. What is not here is read, counted as ignored, and means nothing for
-replication. How lines are found and split is textlines.py.
+MASTER and Master; both are met by one row. Valkey 9 says before some of them who speaks (SPEAKERS). What is not here
+and speaks of replication is in noise.py, or nobody knows it. How lines are found and split is textlines.py.
 """
 
 from __future__ import annotations
@@ -25,6 +25,13 @@ class Sentence(NamedTuple):
     plus: dict[str, str | bool]
     less_one: tuple[str, ...] = ()
 
+
+SPEAKERS: Final = (
+    # On two channels this is a step of the sync; without the speaker's name it would be a partial resync.
+    (r"^Dual channel replication: PRIMARY (<-> REPLICA sync: Primary accepted)", r"Primary \1"),
+    (r"^(?:Dual channel replication|Replica bio thread): ", ""),
+)
+"""RE2: what may stand before a sentence, and what that becomes."""
 
 _M: Final[dict[str, str | bool]] = {"end": "master"}
 _R: Final[dict[str, str | bool]] = {"end": "replica"}
@@ -137,7 +144,17 @@ _REPLICA: Final[list[Sentence]] = [
     _down("Master did not respond to", r"(?P<error>Master did not respond to .*)", "connection_lost", "handshake"),
     _down("Master did not reply", r"(?P<error>Master did not reply to PSYNC.*)", "connection_lost", "handshake"),
     _down("MASTER aborted replication", r"MASTER aborted replication with an error: (?P<error>.*)", "refused"),
-    _down("Error reply to PING", r"Error reply to PING from master: '(?P<error>.*)'", "refused", "handshake"),
+    _down("Error reply to ", r"Error reply to \S+ from master: '(?P<error>.*)'", "refused", "handshake"),
+    _down("I/O error writing to MASTER", r"I/O error writing to MASTER: (?P<error>.*)", "connection_lost"),
+    _down("Error reading from master", r"Error reading from master: (?P<error>.*)", "connection_lost"),
+    _down("Sending command to master in", r"Sending command to master in .*handshake: (?P<error>.*)",
+          "connection_lost", "handshake"),
+    _down("Unable to send PSYNC to master", r"Unable to send PSYNC to master: (?P<error>.*)", "connection_lost",
+          "handshake"),
+    _down("Main channel error while reading", r"Main channel error while reading from master: (?P<error>.*)",
+          "connection_lost", "transfer"),
+    _down("Provisional master closed", r"(?P<error>Provisional master closed connection)", "connection_lost",
+          "transfer"),
     _down("Unable to AUTH to MASTER", r"Unable to AUTH to MASTER: (?P<error>.*)", "refused", "handshake"),
     _down("Bad protocol from MASTER", r"(?P<error>Bad protocol from MASTER.*)", "protocol"),
     Sentence("MASTER MODE enabled", r"(?P<detail>MASTER MODE enabled) .*", "role_changed", {"role": "master"}),
@@ -165,6 +182,9 @@ _OTHERS: Final[list[Sentence]] = [
         "psync_decided",
         {**_R, "verdict": "two_channels"},
     ),
+    _down("Aborting ", r"(?P<error>Aborting (?:rdb|dual) channel sync(?:\. .*)?)", "connection_lost", "transfer"),
+    _down("Error condition on socket for ", r"Error condition on socket for (?:dual|rdb) channel replication: "
+          r"(?P<error>.*)", "connection_lost", "transfer"),
     Sentence("Starting to receive RDB and replication stream", r"Starting to receive RDB .*", "rdb_channel_opened",
              {**_R, "dialect": "redis"}),
     Sentence("Done loading RDB", r"Done loading RDB, keys loaded: (?P<keys>\d+), keys expired: \d+.*", "load_ended",
@@ -217,7 +237,7 @@ _OTHERS: Final[list[Sentence]] = [
     ),
     Sentence(
         "Warning: replica ",
-        r"Warning: replica (?P<peer>\S+) tried to PSYNC with an offset that is greater .*",
+        r"Warning: replica (?P<peer>\S+) tried to PSYNC with an offset (?:\(\d+\) )?that is greater .*",
         "psync_decided",
         {**_M, "verdict": "full", "cause": "above_offset"},
     ),

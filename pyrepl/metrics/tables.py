@@ -67,14 +67,21 @@ SAMPLES: Final = Table(
     days=True,
 )  # fmt: skip
 
+UNKNOWN: Final = "replication"
+"""Why a line is in UNPARSED that is a log line of a server, and whose words nobody knows."""
+
 UNPARSED: Final = Table(
     "unparsed",
-    "one row per line that no reader understood; nothing is lost in silence",
+    "one row per line that no reader understood, and per line that speaks of replication in words that nobody knows; "
+    "nothing is lost in silence",
     (
         text("file", "the file it stands in"),
         count("position", "bytes", "offset of its first byte in the file (of a .gz: in what it unpacks to)"),
         count("size", "bytes", "its length without the line end"),
-        text("why", "json, schema, encoding, too_long or text"),
+        text(
+            "why",
+            "json, schema, encoding, too_long or text; replication: it speaks of it, and what it tells is not known",
+        ),
         text("line", "its first 500 characters; what is not UTF-8, and control characters, escaped"),
     ),
 )
@@ -89,7 +96,11 @@ FILES: Final = Table(
         count("lines", "", "lines read so far"),
         count("events", "", "those that became events or samples"),
         count("ignored", "", "those understood and without meaning for replication (banner, clients, hints)"),
-        count("unparsed", "", "those in the table unparsed"),
+        count("unparsed", "", "those that are no log lines, or damaged; in the table unparsed"),
+        count("unknown", "", "those that speak of replication in words that nobody knows; in the table unparsed"),
+        text(
+            "wrapper", "what stood around lines and was taken off: docker, cri, journald, syslog, logfmt; null if none"
+        ),
         text("error", "why it, or the rest of it, could not be read; null when all is well"),
     ),
 )

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 
 from pyrepl.metrics.arrow import days, shaped
 from pyrepl.metrics.column import Kind
-from pyrepl.metrics.sentences import SENTENCES, Sentence
+from pyrepl.metrics.noise import NOISE, SPEAKS
+from pyrepl.metrics.sentences import SENTENCES, SPEAKERS, Sentence
+from pyrepl.metrics.stamps import UTC, local_us
 from pyrepl.metrics.tables import EVENTS
 
-UTC: Final = "UTC"
 _TIME: Final = (
     r"(?:(?P<legacy>\d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2})\.(?P<legacy_ms>\d{3})"
     r"|(?P<iso>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\.(?P<iso_ms>\d{3})(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})"
@@ -31,22 +32,28 @@ _SIGNAL: Final = r"^(?P<pid>\d+):signal-handler \((?P<unix_s>\d+)\) (?P<message>
 _DECORATION: Final = r"^\s*$|^\s{2,}|^ [`'_.|-]"
 """The start-up banner that Redis prints without a head, and empty lines."""
 _ROLES: Final = {"M": "master", "primary": "master", "S": "replica"}
+_TOLD: Final = pa.array(["*", "#", "notice", "warning"])
+"""The levels of what operators are told."""
 _MB: Final = 1 << 20
 _IN_MB: Final = frozenset({"private_bytes"})
 _NUMBERS: Final = {column.name: column.kind for column in EVENTS.columns if column.kind is not Kind.TEXT}
 
 
 class Parsed(NamedTuple):
-    """What an array of lines gave: events, how many lines mean nothing here, and the places of those not understood."""
+    """What an array of lines gave: events, how many lines mean nothing here, the places of those that are no log lines,
+    and of those that speak of replication in words that nobody knows."""
 
     events: Any
     ignored: int
     unparsed: list[int]
+    unknown: list[int]
 
 
-def parse(lines: Any, zone: str = UTC) -> Parsed:
-    """Take apart an Arrow array of strings without line ends. `zone` is that of timestamps which do not name theirs."""
+def parse(lines: Any, zone: str = UTC, nodes: Any = None) -> Parsed:
+    """Take apart an Arrow array of strings without line ends. `zone` is that of timestamps which do not name theirs;
+    `nodes`, an array as long, says whose each line is."""
     events: list[Any] = []
+    unknown: list[int] = []
     rest = pa.array(range(len(lines)), pa.int64())
     understood = 0
     for form, pattern in zip(("text", "logfmt"), _HEADS):
@@ -54,16 +61,24 @@ def parse(lines: Any, zone: str = UTC) -> Parsed:
         if len(hit):
             understood += len(hit)
             rest = _without(rest, hit)
-            events += _events(heads, _at_us(heads, zone), form)
+            made, strange = _events(_with_nodes(heads, nodes, hit), _at_us(heads, zone), form)
+            events += made
+            unknown += hit.take(strange).to_pylist()
     hit, heads = _take(lines, rest, _SIGNAL)
     if len(hit):
         understood += len(hit)
         rest = _without(rest, hit)
-        events += _events(heads, pc.multiply(heads["unix_s"].cast(pa.int64()), 1_000_000), "text")
+        at_us = pc.multiply(heads["unix_s"].cast(pa.int64()), 1_000_000)
+        events += _events(_with_nodes(heads, nodes, hit), at_us, "text")[0]
     plain = pc.match_substring_regex(lines.take(rest), _DECORATION)
     decoration = pc.sum(plain).as_py() or 0
     told = pa.Table.from_batches(events, schema=shaped(EVENTS, {}, 0).schema)
-    return Parsed(told, understood + decoration - told.num_rows, rest.filter(pc.invert(plain)).to_pylist())
+    ignored = understood + decoration - told.num_rows - len(unknown)
+    return Parsed(told, ignored, rest.filter(pc.invert(plain)).to_pylist(), sorted(unknown))
+
+
+def _with_nodes(heads: dict[str, Any], nodes: Any, hit: Any) -> dict[str, Any]:
+    return heads if nodes is None else heads | {"node": nodes.take(hit)}
 
 
 def _take(lines: Any, rest: Any, pattern: str) -> tuple[Any, dict[str, Any]]:
@@ -93,20 +108,18 @@ def _at_us(heads: dict[str, Any], zone: str) -> Any:
 
 
 def _seconds(words: Any, form: str, zone: str, ms: Any) -> Any:
-    local = pc.strptime(words, format=form, unit="us", error_is_null=True)
-    if zone != UTC:
-        local = pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="earliest")
-    return pc.add(local.cast(pa.int64()), pc.multiply(_int(ms), 1000))
+    return pc.add(local_us(words, form, zone), pc.multiply(_int(ms), 1000))
 
 
 def _int(words: Any) -> Any:
     return words.cast(pa.int64())
 
 
-def _events(heads: dict[str, Any], at_us: Any, form: str) -> list[Any]:
-    """One batch per sentence that occurs."""
-    messages = heads["message"]
-    messages = pc.fill_null(messages, "")
+def _events(heads: dict[str, Any], at_us: Any, form: str) -> tuple[list[Any], Any]:
+    """One batch per sentence that occurs, and the places of those that nobody knows."""
+    messages = pc.fill_null(heads["message"], "")
+    for speaker, instead in SPEAKERS:
+        messages = pc.replace_substring_regex(messages, speaker, instead, max_replacements=1)
     timed = pc.is_valid(at_us)
     rest = pa.array(range(len(messages)), pa.int64()).filter(timed)
     made: list[Any] = []
@@ -122,7 +135,16 @@ def _events(heads: dict[str, Any], at_us: Any, form: str) -> list[Any]:
             made.append(
                 _batch(row, groups, {name: part.take(hit) for name, part in heads.items()}, at_us.take(hit), form)
             )
-    return made
+    return made, rest.filter(_is_unknown(messages.take(rest), heads, rest))
+
+
+def _is_unknown(messages: Any, heads: dict[str, Any], places: Any) -> Any:
+    """Which of these messages, no sentences, speak of replication. Lines below notice are for who writes servers."""
+    if "level" not in heads:
+        return pa.repeat(False, len(messages))
+    told = pc.is_in(heads["level"].take(places), value_set=_TOLD)
+    speaks = pc.and_(told, pc.match_substring_regex(messages, SPEAKS))
+    return pc.and_(speaks, pc.invert(pc.match_substring_regex(messages, NOISE)))
 
 
 def _batch(row: Sentence, groups: dict[str, Any], heads: dict[str, Any], at_us: Any, form: str) -> Any:
@@ -135,6 +157,8 @@ def _batch(row: Sentence, groups: dict[str, Any], heads: dict[str, Any], at_us: 
         "form": pa.repeat(form, rows),
         "role": _roles(heads.get("role"), rows),
     }
+    if "node" in heads:
+        columns["node"] = heads["node"]
     columns |= {name: pa.repeat(value, rows) for name, value in row.plus.items()}
     columns |= {name: _typed(name, words, row.less_one) for name, words in groups.items()}
     if row.event == "child_memory":

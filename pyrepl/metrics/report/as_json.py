@@ -43,7 +43,7 @@ def as_object(report: Report) -> dict[str, Any]:
         "full_causes": {word(row, "cause"): whole(row, "count") for row in report.rows("full_causes")},
         "loops": [_plain_row(row) for row in report.rows("loops")],
         "cuts": {word(row, "cause"): whole(row, "count") for row in report.rows("cut_causes")},
-        "unparsed_lines": whole(totals, "unparsed_lines"),
+        **{name: whole(totals, name) for name in ("unparsed_lines", "unknown_lines")},
         "nodes": [_plain_row(row) for row in report.rows("nodes")],
         "first_us": span[0] if span else None,
         "last_us": span[1] if span else None,

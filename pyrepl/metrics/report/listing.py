@@ -217,21 +217,26 @@ def _nodes(report: Report) -> Listing:
 
 
 def _files(report: Report) -> Listing:
-    rows = sorted(report.rows("files"), key=lambda row: (row.get("error") is None, -whole(row, "unparsed")))
+    rows = sorted(
+        report.rows("files"),
+        key=lambda row: (row.get("error") is None, -whole(row, "unknown"), -whole(row, "unparsed")),
+    )
     columns: dict[str, Callable[[Row], str]] = {
         "file": _text("file"),
         "form": _text("form"),
+        "unwrapped": lambda row: word(row, "wrapper"),
         "what is wrong": _wrong,
         "size": _size("bytes"),
         "lines": _count("lines"),
         "events": _count("events"),
         "without meaning here": _count("ignored"),
-        "not understood": _count("unparsed"),
+        "no log lines": _count("unparsed"),
+        "not understood": _count("unknown"),
     }
     note = "Lines that were not understood are kept in the table unparsed, with the place where they stand."
-    return _listing("Files read", rows, columns, words_first=3, note=note)
+    return _listing("Files read", rows, columns, words_first=4, note=note)
 
 
 def _wrong(row: Row) -> str:
-    unparsed = whole(row, "unparsed")
-    return word(row, "error") or (f"{unparsed:,} lines not understood" if unparsed else "")
+    bad = whole(row, "unparsed") + whole(row, "unknown")
+    return word(row, "error") or (f"{bad:,} lines not understood" if bad else "")

@@ -112,11 +112,13 @@ def tiles(report: Report) -> list[Tile]:
         Tile(words.count(cuts), "links cut"),
         Tile(words.share(worst), "in step, the worst replica", _tone(worst, 0.999, 0.99)),
     ]
-    dumps, unparsed = whole(totals, "dumps"), whole(totals, "unparsed_lines")
+    dumps, unparsed, unknown = (whole(totals, name) for name in ("dumps", "unparsed_lines", "unknown_lines"))
     if dumps:
         made.append(Tile(words.count(dumps), "dumps taken by tools"))
+    if unknown:
+        made.append(Tile(words.count(unknown), "lines on replication not understood: all counts may be low", "bad"))
     if unparsed:
-        made.append(Tile(words.count(unparsed), "lines not understood", "warn"))
+        made.append(Tile(words.count(unparsed), "lines that are no log lines", "warn"))
     return made
 
 

@@ -15,6 +15,12 @@ from pyrepl.metrics.report.model import Report, Row, moved, outage, pair, real, 
 from pyrepl.metrics.report.summary import by_mode
 
 _STYLES: Final = {"act": "bold red", "consider": "yellow"}
+_KEPT: Final = {
+    "unknown": "speak of replication in words that are not known",
+    "unparsed": "are no log lines, or damaged",
+}
+"""Lines that were not understood, by their column."""
+_MOST_FILES: Final = 5
 _LEAST_WIDTH: Final = 104
 """Columns that the widest table needs; also what a file or a pipe gets, which has no width."""
 _MOST_ROWS: Final = 12
@@ -62,7 +68,15 @@ def _head(report: Report) -> Text:
     dumps = whole(totals, "dumps")
     if dumps:
         parts.append(f"{dumps:,} dumps taken by tools")
-    return text.append(", ".join(parts))
+    text.append(", ".join(parts))
+    unknown = whole(totals, "unknown_lines")
+    if unknown:
+        text.append(
+            f"\n{unknown:,} lines speak of replication in words that pyrepl does not know: what they tell is missing "
+            "in all numbers here.",
+            style="bold yellow",
+        )
+    return text
 
 
 def _advice(report: Report) -> Iterator[ConsoleRenderable]:
@@ -214,12 +228,19 @@ def _unread(report: Report) -> Iterator[ConsoleRenderable]:
     for row in report.rows("files"):
         if row.get("error"):
             yield Text.assemble((f"{word(row, 'file')}: ", "bold"), (word(row, "error"), "red"))
-    unparsed = whole(report.totals, "unparsed_lines")
-    if unparsed:
-        bad = [row for row in report.rows("files") if whole(row, "unparsed")]
-        where = ", ".join(f"{word(row, 'file')} ({whole(row, 'unparsed'):,})" for row in bad[:5])
-        yield Text(
-            f"{unparsed:,} lines were not understood" + (f": {where}" if where else "") + ". They are kept in the "
-            "table unparsed.",
-            style="yellow",
-        )
+    for name, are in _KEPT.items():
+        count = whole(report.totals, f"{name}_lines")
+        if count:
+            yield Text(f"{count:,} lines {are}{_where(report, name)}. They are kept in the table unparsed.", "yellow")
+    wrapped = [row for row in report.rows("files") if row.get("wrapper")]
+    if wrapped:
+        shown = ", ".join(f"{word(row, 'file')} ({word(row, 'wrapper')})" for row in wrapped[:_MOST_FILES])
+        more = f" and {len(wrapped) - _MOST_FILES:,} more" if len(wrapped) > _MOST_FILES else ""
+        yield Text(f"Lines were unwrapped in {shown}{more}.", "dim")
+
+
+def _where(report: Report, name: str) -> str:
+    """The files that have most of such lines."""
+    bad = sorted((row for row in report.rows("files") if whole(row, name)), key=lambda row: -whole(row, name))
+    where = ", ".join(f"{word(row, 'file')} ({whole(row, name):,})" for row in bad[:_MOST_FILES])
+    return f": {where}" if where else ""

@@ -12,7 +12,7 @@ from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.jobs import analyse
 from pyrepl.metrics.part import read_split
 from pyrepl.metrics.results import RESULTS
-from pyrepl.metrics.textlines import UTC
+from pyrepl.metrics.stamps import UTC
 
 Row = dict[str, Any]
 

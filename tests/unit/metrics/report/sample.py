@@ -147,6 +147,7 @@ def tables() -> dict[str, list[Row]]:
                 "connect_failures": 3,
                 "dumps": 2,
                 "unparsed_lines": 4,
+                "unknown_lines": 0,
                 "nodes": 4,
             }
         ],
@@ -247,9 +248,10 @@ def tables() -> dict[str, list[Row]]:
         ],
         "files": [
             {"file": "logs/cache-1.jsonl", "node": MASTER, "form": "json", "bytes": 90 * MB, "lines": 400_000,
-             "events": 399_996, "ignored": 0, "unparsed": 4, "error": None},
+             "events": 399_996, "ignored": 0, "unparsed": 4, "unknown": 0, "wrapper": None,
+             "error": None},
             {"file": "logs/secret.log", "node": None, "form": "unreadable", "bytes": 0, "lines": 0, "events": 0,
-             "ignored": 0, "unparsed": 0, "error": "Permission denied"},
+             "ignored": 0, "unparsed": 0, "unknown": 0, "wrapper": None, "error": "Permission denied"},
         ],
         "series": series(),
     }  # fmt: skip

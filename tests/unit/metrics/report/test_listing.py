@@ -48,7 +48,7 @@ def test_full_syncs_say_how_they_ended() -> None:
 
 
 def test_files_in_trouble_come_first() -> None:
-    assert [(row[0], row[2]) for row in by_title("Files read").rows] == [
+    assert [(row[0], row[3]) for row in by_title("Files read").rows] == [
         ("logs/secret.log", "Permission denied"),
         ("logs/cache-1.jsonl", "4 lines not understood"),
     ]

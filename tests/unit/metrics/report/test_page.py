@@ -77,7 +77,7 @@ def test_the_library_cannot_end_its_own_element() -> None:
 
 def test_tiles_tell_how_grave_it_is() -> None:
     tones = {tile.label: tile.tone for tile in tiles(report())}
-    assert tones["full that failed"] == "bad" and tones["lines not understood"] == "warn"
+    assert tones["full that failed"] == "bad" and tones["lines that are no log lines"] == "warn"
     assert tones["of returns were partial"] == "warn" and tones["in step, the worst replica"] == "bad"
     assert tones["dumps taken by tools"] == "", "what tools fetch is no trouble"
     assert {tile.label: tile.tone for tile in tiles(empty())}["full that failed"] == "good"

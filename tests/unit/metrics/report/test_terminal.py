@@ -34,8 +34,18 @@ def test_what_to_do_stands_before_the_numbers() -> None:
 def test_what_could_not_be_read_is_said_last() -> None:
     assert shown(report()).rstrip().splitlines()[-2:] == [
         "logs/secret.log: Permission denied",
-        "4 lines were not understood: logs/cache-1.jsonl (4). They are kept in the table unparsed.",
+        "4 lines are no log lines, or damaged: logs/cache-1.jsonl (4). They are kept in the table unparsed.",
     ]
+
+
+def test_words_that_nobody_knows_are_told_in_the_headline() -> None:
+    told = report(totals=[{**report().totals, "unknown_lines": 2}], files=[
+        {"file": "a.log", "wrapper": None, "unknown": 0}, {"file": "b.log", "wrapper": "cri", "unknown": 2},
+    ])  # fmt: skip
+    lines = shown(told).splitlines()
+    assert lines[2].startswith("2 lines speak of replication in words that pyrepl does not know")
+    assert "2 lines speak of replication in words that are not known: b.log (2). They are kept in" in shown(told)
+    assert "Lines were unwrapped in b.log (cri)." in shown(told)
 
 
 def test_nothing_to_tell() -> None:
