@@ -103,6 +103,7 @@ def _most() -> dict[str, pl.Expr]:
     granted = decided & (pl.col("verdict") != "refused")
     verdict = pl.when(pl.col("verdict") == "continue").then(pl.lit("continue")).otherwise(pl.lit("full"))
     loaded = (pl.col("event") == "load_ended") & pl.col("ok")
+    missed = pl.col("backlog_start_offset") - pl.col("asked_offset")
     return {
         **{name: pl.col(name) for name in ("form", "peer", "replica", "asked_replid", "asked_offset")},
         **{name: pl.col(name) for name in ("snapshot_offset", "dialect", "snapshot", "load_ms")},
@@ -110,7 +111,7 @@ def _most() -> dict[str, pl.Expr]:
         "two_channels": pl.when(decided).then(pl.col("verdict") == "two_channels"),
         "replid": pl.when(decided | _is("rdb_channel_opened")).then(pl.col("replid")),
         "missing_bytes": pl.when(decided).then(pl.col("missing_bytes")),
-        "by_bytes": pl.when(decided).then(pl.col("by_bytes")),
+        "by_bytes": pl.when(decided).then(pl.coalesce("by_bytes", pl.when(missed > 0).then(missed))),
         "mode": _of("mode", "delivery_started", "online"),
         "target": _of("target", "bgsave_for_sync"),
         "delivered_us": pl.when(_is("delivery_ended") & pl.col("ok").fill_null(True)).then("at_us"),

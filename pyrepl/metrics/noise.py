@@ -30,7 +30,8 @@ _NOISE: Final = (
     "Unexpected reply to PSYNC from master", "Retrying with SYNC", "Trying MASTER ", "After loading RDB, replica will",
     "Received first reply from master", "Aborting rdb channel sync while loading", "Psync established after rdb load",
     "Dual channel sync - psync established",
-    "Replica main thread ", "Done downloading RDB", "Error downloading RDB", "Replica is about to load the RDB",
+    "Replica main thread ", "Error downloading RDB", "Loading the RDB and finalizing master-replica sync",
+    "Replica is about to load the RDB",
     "Removing the RDB file", "Reused RDB file from master", "Sending RDB version ", "Skipping diskless-load because",
     "Failed to stream local replication buffer", "Restarting AOF after becoming master", "Dual channel capability",
     # A master that makes and sends a snapshot.

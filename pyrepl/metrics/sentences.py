@@ -187,6 +187,7 @@ _OTHERS: Final[list[Sentence]] = [
           r"(?P<error>.*)", "connection_lost", "transfer"),
     Sentence("Starting to receive RDB and replication stream", r"Starting to receive RDB .*", "rdb_channel_opened",
              {**_R, "dialect": "redis"}),
+    Sentence("Done downloading RDB", r"Done downloading RDB", "delivery_ended", {**_R, "ok": True}),
     Sentence("Done loading RDB", r"Done loading RDB, keys loaded: (?P<keys>\d+), keys expired: \d+.*", "load_ended",
              {**_R, "ok": True}),
     Sentence("Successfully streamed replication data", r"Successfully streamed replication data into memory",
@@ -229,11 +230,12 @@ _OTHERS: Final[list[Sentence]] = [
     ),
     Sentence(
         "Unable to partial resync with replica",
-        r"Unable to partial resync with replica (?P<peer>\S+) for lack of backlog \(Replica request was: "
-        r"(?P<asked_offset>\d+)\)\.",
+        r"Unable to partial resync with replica (?P<peer>\S+) for lack of backlog \(Replica request was:? "
+        rf"(?:(?P<asked_replid>{_ID}):)?(?P<asked_offset>\d+)"
+        r"(?:, and I can only reply with the range \[(?P<backlog_start_offset>\d+), \d+\])?\)\.",
         "psync_decided",
         {**_M, "verdict": "full", "cause": "out_of_backlog"},
-        ("asked_offset",),
+        ("asked_offset", "backlog_start_offset"),
     ),
     Sentence(
         "Warning: replica ",

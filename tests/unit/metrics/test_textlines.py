@@ -57,6 +57,15 @@ def test_numbers_and_cuts() -> None:
     assert (row["private_bytes"], row["child_pid"]) == (3 << 20, 9)
 
 
+def test_valkey_9_tells_how_far_the_backlog_reaches() -> None:
+    (row,) = rows(
+        f"1:M {AT} * Unable to partial resync with replica 10.0.0.1:1 for lack of backlog (Replica request was "
+        f"{'a' * 40}:2634, and I can only reply with the range [32769, 55324])."
+    )
+    assert (row["peer"], row["asked_replid"], row["cause"]) == ("10.0.0.1:1", "a" * 40, "out_of_backlog")
+    assert (row["asked_offset"], row["backlog_start_offset"]) == (2633, 32768)
+
+
 @pytest.mark.parametrize("word", ["MASTER", "PRIMARY"])
 def test_valkey_says_primary(word: str) -> None:
     (row,) = rows(f"1:S {AT} * Connecting to {word} 10.0.0.1:6379")
