@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from pyrepl.errors import ConfigError
 from pyrepl.metrics import rollup
+from pyrepl.metrics.copies import Copy
 from pyrepl.metrics.part import Told
 from pyrepl.metrics.tables import EVENTS, FILES, SAMPLES, UNPARSED
 from pyrepl.temporary import SHARED, create
@@ -62,10 +63,11 @@ class Entry:
 
 @dataclass(slots=True)
 class Manifest:
-    """All files met, by their ids, and those that could not be read, by their paths."""
+    """All files met, by their ids; by their paths those that could not be read, and those that are copies of others."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    copies: dict[str, Copy] = field(default_factory=dict)
 
     def parts(self, table: str) -> list[str]:
         """The parts of a table that count, in order."""
@@ -108,6 +110,7 @@ class Manifest:
         rows = [_row(entry) for entry in self.entries.values()]
         empty = dict.fromkeys(FILES.names) | dict.fromkeys(("bytes", *_COUNTS[:-1]), 0)
         rows += [empty | {"file": path, "form": "unreadable", "error": why} for path, why in self.refused.items()]
+        rows += [empty | {"file": path, "form": "copy", "copy_of": copy["of"]} for path, copy in self.copies.items()]
         return sorted(rows, key=lambda row: str(row["file"]))
 
 
@@ -118,7 +121,7 @@ def _row(entry: Entry) -> dict[str, Any]:
     form = "empty" if not sums["lines"] else "json" if in_json == sums["lines"] else "mixed" if in_json else "text"
     read = sum(one["read"] for one in told)
     wrapper = ", ".join(sorted({name for one in told for name in one["wrappers"]})) or None
-    rest = {"wrapper": wrapper, "error": entry.error or None}
+    rest = {"wrapper": wrapper, "copy_of": None, "error": entry.error or None}
     return {"file": entry.path, "form": form, "bytes": read, **sums, **rest}
 
 
@@ -133,7 +136,7 @@ def load(tables: Path) -> Manifest:
         if found["version"] != VERSION:
             raise KeyError("version")
         entries = {one["file_id"]: Entry(**one) for one in found["entries"]}
-        return Manifest(entries, found["refused"])
+        return Manifest(entries, found["refused"], found["copies"])
     except FileNotFoundError:
         return Manifest()
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -148,7 +151,8 @@ def save(tables: Path, manifest: Manifest) -> None:
     rough = tables / f".{NAME}.tmp"
     tables.mkdir(parents=True, exist_ok=True)
     with create(rough, SHARED) as file:
-        file.write(json.dumps({"version": VERSION, "entries": entries, "refused": manifest.refused}).encode())
+        told = {"version": VERSION, "entries": entries, "refused": manifest.refused, "copies": manifest.copies}
+        file.write(json.dumps(told).encode())
     rough.replace(tables / NAME)
 
 

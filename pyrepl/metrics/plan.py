@@ -6,21 +6,19 @@ name. Reading the ranges is part.py's.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, Final
 
 from pyrepl.errors import ConfigError
+from pyrepl.metrics.copies import HEAD_BYTES, copies, is_packed, unpacked
 from pyrepl.metrics.manifest import Entry, Manifest
 from pyrepl.metrics.part import Split
 
-HEAD_BYTES: Final = 512
-"""So many bytes tell one log from another: times and process ids differ from the first line on."""
 SPLIT_BYTES: Final = 64 << 20
 _SNIFFED: Final = 4096
 _BACK: Final = 64 << 10
@@ -81,9 +79,12 @@ def plan(manifest: Manifest, found: dict[Path, Path], merge_bytes: int = 0) -> t
     The last range of a file that has grown is planned again if it is below `merge_bytes`.
     """
     manifest.refused = {}
+    _take_out_copies(manifest, found)
     ranges: list[Split] = []
     tails: list[Split] = []
     for path, root in found.items():
+        if str(path) in manifest.copies:
+            continue
         try:
             entry = _entry(manifest, path, root)
             if entry is not None:
@@ -93,11 +94,20 @@ def plan(manifest: Manifest, found: dict[Path, Path], merge_bytes: int = 0) -> t
     return ranges, tails
 
 
+def _take_out_copies(manifest: Manifest, found: Iterable[Path]) -> None:
+    """What is a copy of another file counts no more. The entry of one that was outgrown is the other's (_known)."""
+    manifest.copies = copies(found, manifest.copies)
+    paths = {entry.path for entry in manifest.entries.values()}
+    for file_id, entry in list(manifest.entries.items()):
+        copy = manifest.copies.get(entry.path)
+        if copy is not None and copy["of"] in paths:
+            del manifest.entries[file_id]
+
+
 def _entry(manifest: Manifest, path: Path, root: Path) -> Entry | None:
     """What is known of a file, by how it begins; None when it is no log."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    with _unpacked(path, packed) as file:
+    packed = is_packed(path)
+    with unpacked(path, packed=packed) as file:
         head = file.read(_SNIFFED)
     if _is_binary(head):
         manifest.refused[str(path)] = "binary, no log: not read"
@@ -117,7 +127,7 @@ def _known(manifest: Manifest, head: bytes, path: Path) -> Entry | None:
         if entry.path == str(path):
             return entry
     for entry in same:
-        if entry.head_bytes and not _still_there(entry):
+        if entry.head_bytes and (entry.path in manifest.copies or not _still_there(entry)):
             return entry
     return None
 
@@ -126,9 +136,7 @@ def _still_there(entry: Entry) -> bool:
     """Does the path of an entry still lead to what it was made of?"""
     path = Path(entry.path)
     try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with _unpacked(path, packed) as file:
+        with unpacked(path, packed=is_packed(path)) as file:
             return _hash(file.read(entry.head_bytes)) == entry.head
     except (OSError, EOFError, zlib.error):
         return False
@@ -146,10 +154,6 @@ def _new(manifest: Manifest, head: bytes, path: Path, root: Path) -> Entry:
 
 def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
-
-
-def _unpacked(path: Path, packed: bool) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "rb")) if packed else path.open("rb")
 
 
 def _is_binary(head: bytes) -> bool:

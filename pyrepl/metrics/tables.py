@@ -91,7 +91,7 @@ FILES: Final = Table(
     "one row per file met",
     (
         text("file", "its path"),
-        text("form", "json, text, mixed, empty or unreadable"),
+        text("form", "json, text, mixed, empty, unreadable or copy"),
         count("bytes", "bytes", "read so far (of a .gz: unpacked)"),
         count("lines", "", "lines read so far"),
         count("events", "", "those that became events or samples"),
@@ -101,6 +101,7 @@ FILES: Final = Table(
         text(
             "wrapper", "what stood around lines and was taken off: docker, cri, journald, syslog, logfmt; null if none"
         ),
+        text("copy_of", "the file that holds all that is in this one, which therefore counts for nothing; else null"),
         text("error", "why it, or the rest of it, could not be read; null when all is well"),
     ),
 )

@@ -238,5 +238,7 @@ def _files(report: Report) -> Listing:
 
 
 def _wrong(row: Row) -> str:
+    if row.get("copy_of"):
+        return f"a copy of {word(row, 'copy_of')}, counted once"
     bad = whole(row, "unparsed") + whole(row, "unknown")
     return word(row, "error") or (f"{bad:,} lines not understood" if bad else "")

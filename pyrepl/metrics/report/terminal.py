@@ -232,11 +232,18 @@ def _unread(report: Report) -> Iterator[ConsoleRenderable]:
         count = whole(report.totals, f"{name}_lines")
         if count:
             yield Text(f"{count:,} lines {are}{_where(report, name)}. They are kept in the table unparsed.", "yellow")
+    copied = [row for row in report.rows("files") if row.get("copy_of")]
+    if copied:
+        shown = ", ".join(f"{word(row, 'file')} (of {word(row, 'copy_of')})" for row in copied[:_MOST_FILES])
+        yield Text(f"Copies, which count once: {shown}{_more(copied)}.", "dim")
     wrapped = [row for row in report.rows("files") if row.get("wrapper")]
     if wrapped:
         shown = ", ".join(f"{word(row, 'file')} ({word(row, 'wrapper')})" for row in wrapped[:_MOST_FILES])
-        more = f" and {len(wrapped) - _MOST_FILES:,} more" if len(wrapped) > _MOST_FILES else ""
-        yield Text(f"Lines were unwrapped in {shown}{more}.", "dim")
+        yield Text(f"Lines were unwrapped in {shown}{_more(wrapped)}.", "dim")
+
+
+def _more(rows: list[Row]) -> str:
+    return f" and {len(rows) - _MOST_FILES:,} more" if len(rows) > _MOST_FILES else ""
 
 
 def _where(report: Report, name: str) -> str:
