@@ -10,7 +10,8 @@ rollup            what a part comes to, kept beside it; all questions are answer
     ends, samples, percentiles                   halves of syncs; values, spans and streams of samples
 parts, groups     which rollups, or rows, answer a question; which nodes are analysed together
 story, stitch, skew                              which lines are one sync, which ends are one sync, how clocks stand
-    attempts, syncs, rates, advice, series       Polars' expressions, from rollups to results
+    attempts, syncs, rates, series, storms, what_if   Polars' expressions, from rollups to results
+    gather, facts, advice                        what advice goes by, summed up from results; deciding and wording it
 answers, asking   all that is told of nodes that belong together; Spark's tasks are asked for it
     base, keep, packing                          what the next run goes on from: merged parts, answers; as bytes
 jobs              all of it: analyse() and summary()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pyrepl.metrics import advice, rates
+from pyrepl.metrics import rates
 from pyrepl.metrics.attempts import attempts
 from pyrepl.metrics.base import Base
 from pyrepl.metrics.dumps import is_portless, without_dumps
@@ -24,8 +24,10 @@ from pyrepl.metrics.rollup import Mark, merged_marks, rollup
 from pyrepl.metrics.samples import points_to_rates
 from pyrepl.metrics.schemas import literal, schema
 from pyrepl.metrics.series import named
+from pyrepl.metrics.storms import storms
 from pyrepl.metrics.syncs import cuts, loops, retries, syncs
 from pyrepl.metrics.tables import EVENTS, SAMPLES
+from pyrepl.metrics.what_if import what_if
 
 Answering = Callable[[Sequence[Sources], Path], list[Frames]]
 """Answers for groups of nodes from the folder of tables, in the order of the groups."""
@@ -72,8 +74,8 @@ def answers(tables: Path, wanted: Sources, base: Base | None = None) -> tuple[Fr
         "forks": rates.forks(children),
         "skew": literal(SKEW, [astuple(clock) for clock in clocks]),
         "nodes": rates.shown_nodes(nodes),
-        "backlog_what_if": advice.what_if(done),
-        "storms": advice.storms(done, tried),
+        "backlog_what_if": what_if(done),
+        "storms": storms(done, tried),
         "drawn": drawn,
         "sizes": pl.DataFrame(list(sizes.items()), {"node": pl.String, "backlog_size": pl.Int64}, orient="row"),
         "counts": pl.DataFrame(

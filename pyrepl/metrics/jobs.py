@@ -21,12 +21,13 @@ import polars as pl
 from pyrepl.metrics import manifest
 from pyrepl.metrics.advice import advice
 from pyrepl.metrics.answers import Answering, answers
+from pyrepl.metrics.gather import gather
 from pyrepl.metrics.groups import groups
 from pyrepl.metrics.keep import sweep
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.packing import Frames
 from pyrepl.metrics.parts import Bounds, Sources, pieces, sources, told_elsewhere
-from pyrepl.metrics.results import RESULTS, TOTALS
+from pyrepl.metrics.results import ADVICE, RESULTS, TOTALS
 from pyrepl.metrics.samples import SPANS
 from pyrepl.metrics.schemas import literal, schema
 from pyrepl.metrics.series import series
@@ -74,7 +75,7 @@ def analyse(
         "modes": modes(found["syncs"]),
         "full_causes": full_causes(found["syncs"]),
         "cut_causes": cut_causes(found["cuts"]),
-        "advice": advice(found, sizes),
+        "advice": literal(ADVICE, [[row.get(name) for name in ADVICE.names] for row in advice(gather(found, sizes))]),
         "series": series(whole["drawn"], first or 0, last or 0, spans),  # type: ignore[arg-type]
         FILES.name: literal(FILES, [tuple(row[name] for name in FILES.names) for row in known.file_rows()]),
     }
