@@ -10,6 +10,7 @@ rollup            what a part comes to, kept beside it; all questions are answer
     ends, samples, percentiles                   halves of syncs; values, spans and streams of samples
 parts, groups     which rollups, or rows, answer a question; which nodes are analysed together
 story, stitch, skew                              which lines are one sync, which ends are one sync, how clocks stand
+    candidates        which ends can be of one pair, by index
     attempts, syncs, rates, series, storms, what_if   Polars' expressions, from rollups to results
     gather, facts, advice                        what advice goes by, summed up from results; deciding and wording it
 answers, asking   all that is told of nodes that belong together; Spark's tasks are asked for it

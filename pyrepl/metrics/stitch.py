@@ -2,8 +2,8 @@
 make.
 
 A master calls its replica by an address, a replica its master by another, and clocks differ. So for each pair that
-addresses and replication ids allow, the difference of the clocks is chosen under which most attempts fit: the same
-verdict, the same request, near in time. Pure Python, over attempts, not events.
+addresses and replication ids allow (candidates.py), the difference of the clocks is chosen under which most attempts
+fit: the same verdict, the same request, near in time. Pure Python, over attempts, not events.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from pyrepl.metrics.candidates import Side, candidates
 
 VOTERS: Final = 200
 """So many attempts of a pair decide on its clocks."""
@@ -50,38 +52,27 @@ def stitch(halves: Iterable[Half], ports: Mapping[str, int], replids: Mapping[st
     ports    node -> the port it listens on, where its log tells
     replids  node -> the ids its own stream had, where its log tells
     """
-    sides: tuple[dict[tuple[str, str], list[Half]], ...] = (defaultdict(list), defaultdict(list))
+    by_side: tuple[dict[tuple[str, str], list[Half]], ...] = (defaultdict(list), defaultdict(list))
     for half in sorted(halves, key=lambda one: (one.at_us, one.sync)):
-        sides[not half.is_master][(half.node, half.label)].append(half)
+        by_side[not half.is_master][(half.node, half.label)].append(half)
+    masters, replicas = (list(sides.values()) for sides in by_side)
+    own = [_side(side, replids.get(side[0].node, frozenset())) for side in masters]
+    asked = [_side(side, frozenset(half.replid for half in side if half.replid)) for side in replicas]
     found = []
-    for masters in sides[0].values():
-        for replicas in sides[1].values():
-            if may_be_pair(masters, replicas, ports, replids):
-                skew, votes = _skew(masters, replicas)
-                if votes:
-                    found.append((-votes, abs(skew), skew, masters, replicas))
+    for one, other in candidates(own, asked, ports):
+        skew, votes = _skew(masters[one], replicas[other])
+        if votes:
+            found.append((-votes, abs(skew), skew, masters[one], replicas[other]))
     found.sort(key=lambda one: (one[0], one[1], one[3][0].sync, one[4][0].sync))
     taken: set[str] = set()
     matches: list[Match] = []
-    for _, _, skew, masters, replicas in found:
-        matches += _match(masters, replicas, skew, taken)
+    for _, _, skew, ours, theirs in found:
+        matches += _match(ours, theirs, skew, taken)
     return matches
 
 
-def may_be_pair(
-    masters: list[Half], replicas: list[Half], ports: Mapping[str, int], replids: Mapping[str, frozenset[str]]
-) -> bool:
-    """Do addresses and replication ids allow that these attempts are of one pair?"""
-    master, replica = masters[0], replicas[0]
-    if master.node == replica.node:
-        return False
-    for label, node in ((master.label, replica.node), (replica.label, master.node)):
-        port = ports.get(node)
-        if label and port and not label.endswith(f":{port}"):
-            return False
-    asked = {half.replid for half in replicas if half.replid}
-    own = replids.get(master.node, frozenset())
-    return not (asked and own) or bool(asked & own)
+def _side(halves: list[Half], ids: frozenset[str]) -> Side:
+    return Side(halves[0].node, halves[0].label, ids, tuple(half.at_us for half in halves))
 
 
 def _fits(master: Half, replica: Half) -> bool:
