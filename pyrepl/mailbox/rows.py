@@ -1,0 +1,142 @@
+"""What a node keeps of mailboxes: its rows, and what the database that holds them must do.
+
+Not here: the database itself (a file of the daemon), and message texts, which are only in the store (store.py).
+
+Rows are values: a changed one is put again. What is put is seen at once, and is on disk after the next commit, which
+the shell does between two calls of a machine; a crash before it forgets all puts since the last one together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple, Protocol
+
+from pyrepl.mailbox.verbs import Op
+from pyrepl.mailbox.words import Dot, Registers, Stamp, Token
+
+UNPLACED: Final = 0
+"""The UID of a message that has none yet: what was meant for it would stand below one that clients have seen."""
+
+
+class ClusterRow(NamedTuple):
+    """What a node must not forget between two elections."""
+
+    epoch: int = 0
+    root: str = ""
+    voted: str = ""
+    origin: str = ""
+    """The name in our own dots."""
+
+
+class BoxRow(NamedTuple):
+    """One mailbox. A deleted one stays as a row, so that late ops about it are understood."""
+
+    guid: str
+    user: str
+    name: str
+    name_stamp: Stamp
+    uidvalidity: int
+    uidnext: int = 1
+    highest: int = 0
+    """The highest modseq of the mailbox."""
+    token: Token = Token(0, 0)
+    """The newest mastership that this node knows of."""
+    holder: str = ""
+    """The node that had it then, as far as known; "" for the root."""
+    unconfirmed: bool = False
+    """We gave it to `holder`, and do not know yet that it came there."""
+    subscribed: bool = False
+    subscribed_stamp: Stamp = Stamp(0, "")
+    deleted: bool = False
+    created_stamp: Stamp = Stamp(0, "")
+
+
+class MessageRow(NamedTuple):
+    """One message in one mailbox; its GUID is its name there."""
+
+    box: str
+    guid: str
+    uid: int
+    """UNPLACED while it has none."""
+    token: Token
+    """The mastership under which it got this UID: of two UIDs for one message the one with the higher token stands."""
+    dots: tuple[Dot, ...]
+    """The SAVEs and COPYs that brought it, ascending; more than one if two nodes did at the same time."""
+    size: int
+    received: int
+    """Unix seconds."""
+    flags: Registers = ()
+    """By flag; those that were never touched have none."""
+    modseq: int = 0
+    sums: tuple[int, ...] = ()
+    """CRC32C of each 64 KiB of the text."""
+
+    def set_flags(self) -> tuple[str, ...]:
+        """The flags that it has, ascending."""
+        return tuple(register.flag for register in self.flags if register.is_set)
+
+
+class GoneRow(NamedTuple):
+    """An expunged message."""
+
+    box: str
+    uid: int
+    guid: str
+    dots: tuple[Dot, ...]
+    modseq: int
+
+
+class Rows(Protocol):
+    """The database. Everything is asked by exact key but what is listed, in ascending order of what is said."""
+
+    def cluster(self) -> ClusterRow: ...
+
+    def put_cluster(self, row: ClusterRow) -> None: ...
+
+    def held(self) -> dict[str, int]:
+        """The vector: origin -> seq up to which every op is applied. A copy."""
+
+    def put_held(self, dot: Dot) -> None: ...
+
+    def users(self) -> list[str]: ...
+
+    def box(self, guid: str) -> BoxRow | None: ...
+
+    def boxes(self, user: str) -> list[BoxRow]:
+        """All of a user, the deleted ones too, by GUID."""
+
+    def put_box(self, row: BoxRow) -> None: ...
+
+    def message(self, box: str, guid: str) -> MessageRow | None: ...
+
+    def message_at(self, box: str, uid: int) -> MessageRow | None: ...
+
+    def messages(self, box: str) -> Iterator[MessageRow]:
+        """By UID; those without one first, by GUID."""
+
+    def unplaced(self, box: str) -> list[MessageRow]:
+        """Messages whose uid is UNPLACED, by GUID."""
+
+    def homes(self, user: str, guid: str) -> list[MessageRow]:
+        """Wherever the user has this GUID, by the mailbox's GUID."""
+
+    def put_message(self, row: MessageRow) -> None: ...
+
+    def drop_message(self, box: str, guid: str) -> None: ...
+
+    def gone(self, box: str, guid: str) -> GoneRow | None: ...
+
+    def gone_since(self, box: str, modseq: int) -> list[GoneRow]:
+        """Those with a higher modseq, by UID."""
+
+    def put_gone(self, row: GoneRow) -> None:
+        """One row a (box, guid): the newer one stays."""
+
+    def put_op(self, op: Op) -> None:
+        """Keep an op, its dot in `at`."""
+
+    def ops(self, origin: str, after: int, most: int) -> list[Op]:
+        """At most `most` ops of `origin` behind seq `after`, ascending."""
+
+    def oldest(self, origin: str) -> int:
+        """The lowest seq that is still kept of `origin`; 0 if there never was one."""

@@ -1,0 +1,99 @@
+"""What the store of a node's messages is told to do: works, and how each ended. Maildir and others are stores.
+
+Not here: the stores themselves, and who decides what is to be done (merging.py).
+
+Works of one user are done in the order in which they are told. Each is idempotent: after a crash the same ones may be
+told again, and what is already so, is done. They are done, fsync included, before their rows are committed.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TypeAlias
+
+from pyrepl.frozen import Frozen
+
+
+class Outcome(enum.Enum):
+    """How a work ended."""
+
+    DONE = "done"
+    NO_TEXT = "no text"
+    """The message's text is neither in the drop folder nor in another mailbox of the user: it has to be FETCHed."""
+    FAILED = "failed"
+    """The disk refused; nothing was done, and it is told again."""
+
+
+class _Work(Frozen):
+    """The base: whose mailbox, by its GUID."""
+
+    user: str
+    box: str
+
+
+class MakeBox(_Work):
+    """A mailbox, empty; if it is there by its GUID, only what differs is changed."""
+
+    name: str
+    uidvalidity: int
+    uidnext: int
+
+
+class RenameBox(_Work):
+    """The mailbox has another name."""
+
+    name: str
+
+
+class RemoveBox(_Work):
+    """The mailbox goes with all that it holds."""
+
+
+class SubscribeBox(_Work):
+    """A name is in the list of subscriptions, or is not."""
+
+    name: str
+    is_subscribed: bool
+
+
+class RaiseNext(_Work):
+    """The next UID is at least this; it is never lowered."""
+
+    uidnext: int
+
+
+class AddMessage(_Work):
+    """A message under a UID that is at or above the next. `text`: its file's name in the drop folder, "" if the text is
+    to be linked from where the user has the GUID."""
+
+    guid: str
+    uid: int
+    flags: tuple[str, ...]
+    received: int
+    size: int
+    text: str
+
+
+class SetFlags(_Work):
+    """A message has exactly these flags and keywords."""
+
+    guid: str
+    flags: tuple[str, ...]
+
+
+class MoveMessage(_Work):
+    """A message has another UID, at or above the next; flags, date and GUID stay."""
+
+    guid: str
+    uid: int
+
+
+class RemoveMessage(_Work):
+    """A message goes."""
+
+    guid: str
+
+
+Work: TypeAlias = (
+    MakeBox | RenameBox | RemoveBox | SubscribeBox | RaiseNext | AddMessage | SetFlags | MoveMessage | RemoveMessage
+)
