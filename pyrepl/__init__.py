@@ -17,7 +17,8 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     observability | topology              events and their words, INFO and its fields | many nodes, as INFO shows them
     node                                  the state of one node, put together
     replication | changes | mailbox       PSYNC, pure: history, backlog, link, session, roster, role | change streams
-                                          | mailboxes that several nodes keep: the protocol and its machines
+                                          | mailboxes that several nodes keep: the protocol and its machines;
+                                          rooms: maildir (formats of its files)
     keyspace | aof | scripting            databases, value types, expiry, digest | the append-only file, its parts
                                           | Lua: the interpreter, its sandbox and libraries
     store                                 tables of keys: what one must do, and the plain one, of dictionaries

@@ -8,4 +8,7 @@ Wire:
 What a node keeps:
     rows                 its rows, and what the database that holds them must do
     store                what the store of messages is told to do
+
+Rooms:
+    maildir              the formats of a Maildir's files
 """

@@ -26,6 +26,17 @@ APT: Final = ("apt-get", "-q", "-oAPT::Sandbox::User=root")
 APT_SAYS: Final = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
 KEYRING: Final = "debian-archive-keyring"
 
+_WITHOUT_SERVICES: Final = """
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+    trap 'rm -f $policy' EXIT
+    printf '#!/bin/sh\\nexit 101\\n' >$policy
+    chmod 755 $policy
+fi
+"$@"
+"""
+"""Runs a command with Debian's own way to say that packages start no services, where the machine has no say yet."""
+
 
 class PeerMissing(Exception):
     """A real server or a tool that the tests need is not here and cannot be had; the text says what to do.
@@ -68,7 +79,7 @@ def unpack(names: Sequence[str], suite: str, target: Path) -> None:
 
 
 def install(names: Sequence[str]) -> None:
-    """Install those that are not here, without what they merely recommend; says so on stderr.
+    """Install those that are not here, without what they merely recommend; says so on stderr. No service is started.
 
     The machine's lists are read anew if it does not work with those that are there. Raises PeerMissing: with apt's own
     words, or naming the packages where this user may not install any.
@@ -84,7 +95,8 @@ def install(names: Sequence[str]) -> None:
         raise PeerMissing(f"only root may install the packages {words}", missing)
     print(f"installing {words}", file=sys.stderr, flush=True)
     command = [*may, "env", *(f"{name}={value}" for name, value in APT_SAYS.items()), *APT]
-    wanted = [*command, "install", "-y", "--no-install-recommends", *missing]
+    wanted = [*may, "sh", "-c", _WITHOUT_SERVICES, "sh", *command[len(may) :], "install", "-y"]
+    wanted += ["--no-install-recommends", *missing]
     try:
         _run(wanted, Path("/"))
     except PeerMissing:

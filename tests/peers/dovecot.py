@@ -1,0 +1,192 @@
+"""A Dovecot of a test's own (finder.py has the program), on free ports, in a folder that goes with it.
+
+It runs as the user of the test. A root's test has it run by `nobody`, since Dovecot reads no mail of root's; whoever
+writes its Maildirs must then be `nobody` too: `as_owner()`. Ended with the `with` by its process id, and its children
+with it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import grp
+import imaplib
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from tests.peers import finder
+from tests.peers.lab import LabError, die_with_parent, wait_until
+from tests.peers.ports import HOST, free_port
+
+PASSWORD: Final = "secret"
+_STOP_S: Final = 20
+_LATE_IMPORTS: Final = ("ascii", "latin-1", "utf-16-be")
+"""Python imports an encoding when it is first used, from a folder that may be root's alone."""
+
+
+def owner() -> pwd.struct_passwd:
+    """Who runs it and owns its mail."""
+    return pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+
+
+@contextmanager
+def as_owner() -> Iterator[None]:
+    """Be this user meanwhile, for whatever is done with files."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for encoding in _LATE_IMPORTS:
+        codecs.lookup(encoding)
+    user = owner()
+    os.setegid(user.pw_gid)
+    os.seteuid(user.pw_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+class Dovecot:
+    """One running server. `mail(user)` is the Maildir of a user."""
+
+    def __init__(self, users: Sequence[str] = ("alice",), layout: str = "maildir++", settings: str = "") -> None:
+        """`settings` are lines of its configuration besides."""
+        self.imap_port, self.lmtp_port = free_port(), free_port()
+        self.folder = Path(tempfile.mkdtemp(prefix="pyrepl-dovecot-"))
+        self.maildirs = self.folder / "mail"
+        self._users = tuple(users)
+        self.layout = layout
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = owner()
+
+    def __enter__(self) -> Self:
+        try:
+            self._make_files()
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def mail(self, user: str = "alice") -> Path:
+        """The user's folder."""
+        return self.maildirs / user
+
+    def start(self) -> None:
+        """Run it, and wait until it lets somebody in."""
+        as_user: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            as_user = {"user": self._owner.pw_uid, "group": self._owner.pw_gid, "extra_groups": []}
+        command = [str(finder.dovecot()), "-F", "-c", str(self.folder / "conf")]
+        with (self.folder / "out").open("ab") as out:
+            self._process = subprocess.Popen(
+                command, stdout=out, stderr=out, cwd="/", preexec_fn=die_with_parent, start_new_session=True, **as_user
+            )
+        wait_until("Dovecot lets somebody in", self._is_ready)
+
+    def stop(self) -> None:
+        """End it as SIGTERM does; its mail stays."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            process.send_signal(number)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_STOP_S)
+                return
+
+    def close(self) -> None:
+        """End it, and remove its mail."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def imap(self, user: str = "alice") -> imaplib.IMAP4:
+        """A connection that is logged in."""
+        connection = imaplib.IMAP4(HOST, self.imap_port, timeout=60)
+        connection.login(user, PASSWORD)
+        return connection
+
+    def log(self) -> str:
+        """All that it has told."""
+        paths = [self.folder / name for name in ("out", "log")]
+        return "".join(path.read_text(errors="replace") for path in paths if path.exists())
+
+    def _is_ready(self) -> bool:
+        assert self._process is not None
+        if self._process.poll() is not None:
+            raise LabError(f"Dovecot ended with {self._process.returncode}:\n{self.log()}")
+        try:
+            connection = imaplib.IMAP4(HOST, self.imap_port, timeout=5)
+        except (OSError, imaplib.IMAP4.error):
+            return False
+        connection.shutdown()
+        return True
+
+    def _make_files(self) -> None:
+        self.maildirs.mkdir()
+        (self.folder / "passwd").write_text("".join(f"{user}:{PASSWORD}::::::\n" for user in self._users))
+        (self.folder / "conf").write_text(self._configuration())
+        self.folder.chmod(0o755)
+        for path in (self.folder, *self.folder.iterdir()):
+            os.chown(path, self._owner.pw_uid, self._owner.pw_gid)
+
+    def _configuration(self) -> str:
+        me, group = self._owner.pw_name, grp.getgrgid(self._owner.pw_gid).gr_name
+        folder, layout = self.folder, ":LAYOUT=fs" if self.layout == "fs" else ""
+        return f"""
+base_dir = {folder}/run
+state_dir = {folder}/state
+log_path = {folder}/log
+protocols = imap lmtp
+listen = {HOST}
+ssl = no
+disable_plaintext_auth = no
+default_internal_user = {me}
+default_login_user = {me}
+default_internal_group = {group}
+first_valid_uid = 1
+mail_location = maildir:{self.maildirs}/%u{layout}
+mail_max_lock_timeout = 30 secs
+passdb {{
+  driver = passwd-file
+  args = scheme=PLAIN {folder}/passwd
+}}
+userdb {{
+  driver = static
+  args = uid={self._owner.pw_uid} gid={self._owner.pw_gid} home={self.maildirs}/%u/home
+}}
+service anvil {{
+  chroot =
+}}
+service stats {{
+  chroot =
+}}
+service imap-login {{
+  chroot =
+  inet_listener imap {{
+    port = {self.imap_port}
+  }}
+  inet_listener imaps {{
+    port = 0
+  }}
+}}
+service lmtp {{
+  inet_listener lmtp {{
+    port = {self.lmtp_port}
+  }}
+}}
+{self._settings}
+"""
