@@ -5,10 +5,8 @@ log (about 400 bytes each), then runs each step in a process of its own: wall ti
 memory of the process and its children; medians over the rounds.
 
 Spark runs twice, as `pyrepl metrics --out` would: once over all logs, then in a new process over the same logs with a
-hundredth more lines at the end of each. local[N] is bound to N processors. On this machine processes read while Spark
-starts: "start" and "parse" then go on at the same time and share the processors, "both" is until the later one is done,
-and "whole" is all; "reading" is the same reading by itself. Where little is new Spark is not started, threads answer.
-On a cluster Spark's tasks read, when it has started.
+hundredth more lines at the end of each. local[N] is bound to N processors. "start" is that of Spark, "parse" its
+reading, "whole" is all.
 
 DuckDB and Polars parse the same lines into Parquet. "answer" of Spark is every result table, from the rollups that it
 made of each part while it read (their making is in "parse"); of DuckDB the same analysis in SQL (metrics_sql.py, which
@@ -32,17 +30,13 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import psutil
 
 from bench.metrics_sql import QUESTIONS, TABLES
-from pyrepl.analysis.readers import Readers, processes
-
-if TYPE_CHECKING:
-    from pyrepl.metrics.answers import Answering
 
 NODES: Final = 4
 _BEGIN_US: Final = 1_795_000_000_000_000
@@ -114,53 +108,24 @@ def grown(work: Path, share: int) -> Iterator[None]:
 
 
 def _spark(logs: list[Path], tables: Path, master: str, size: int) -> Laps:
-    from pyrepl.analysis.answers import here, is_little
     from pyrepl.analysis.archive import java_options
     from pyrepl.analysis.needs import java
-    from pyrepl.analysis.run import MANIFEST
     from pyrepl.analysis.spark import QUICK_BYTES
-    from pyrepl.metrics.ingest import by_tasks, ingest, news
-
-    found: Laps = {}
-    begin = time.monotonic()
-    is_local = master.startswith("local")
-    with ThreadPoolExecutor(1) as aside, Readers(processes(master)) as readers:
-        if is_local and (tables / MANIFEST).exists() and is_little(news(logs, tables)):
-            found |= {"start": 0.0} | _read(readers, logs, tables)
-            return _answered(found, here(processes(master)), tables, begin)
-        read = aside.submit(_read, readers, logs, tables) if is_local else None
-        from pyrepl.metrics.asking import by_tasks as answers_by_tasks
-        from pyrepl.metrics.session import session
-
-        ready = java_options(java(), os.environ)
-        with session(master, quick=size < QUICK_BYTES, java=ready) as made:
-            at = _lap(found, "start", begin)
-            if read is None:
-                ingest(by_tasks(made), logs, tables)
-                _lap(found, "parse", at)
-            else:
-                found |= read.result()
-            return _answered(found, answers_by_tasks(made), tables, begin)
-
-
-def _answered(found: Laps, answering: Answering, tables: Path, begin: float) -> Laps:
-    from pyrepl.metrics.jobs import analyse
-
-    at = _lap(found, "both", begin)
-    for frame in analyse(answering, tables).values():
-        frame.collect()
-    _lap(found, "answer", at)
-    _lap(found, "whole", begin)
-    return found
-
-
-def _read(readers: Readers, logs: list[Path], tables: Path) -> Laps:
+    from pyrepl.metrics import asking, reading
     from pyrepl.metrics.ingest import ingest
+    from pyrepl.metrics.jobs import analyse
+    from pyrepl.metrics.session import session
 
     found: Laps = {}
     begin = time.monotonic()
-    ingest(readers, logs, tables)
-    _lap(found, "parse", begin)
+    with session(master, quick=size < QUICK_BYTES, java=java_options(java(), os.environ)) as made:
+        at = _lap(found, "start", begin)
+        ingest(reading.by_tasks(made), logs, tables)
+        at = _lap(found, "parse", at)
+        for frame in analyse(asking.by_tasks(made), tables).values():
+            frame.collect()
+        _lap(found, "answer", at)
+        _lap(found, "whole", begin)
     return found
 
 
@@ -179,12 +144,6 @@ def _wait_for_java() -> None:
     over = time.monotonic() + JAVA_ENDS_S
     while "SharedArchiveFile" not in java_options(java(), os.environ) and time.monotonic() < over:
         time.sleep(0.5)
-
-
-def reading(work: Path, master: str) -> Laps:
-    """What reading takes while nothing else goes on."""
-    with Readers(processes(master)) as readers:
-        return _read(readers, [work / "logs"], work / "alone")
 
 
 def _tables(work: Path, master: str) -> Path:
@@ -269,7 +228,7 @@ def _call(results: Any, step: Callable[[Path, str], Laps], work: Path, master: s
     local[N] has N processors and no more: else Java's own threads, and those of Arrow and Polars, would use another.
     """
     if master.startswith("local") and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: processes(master)])
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: cores(master)])
     with tempfile.TemporaryFile() as said:
         os.dup2(said.fileno(), 2)
         try:
@@ -307,11 +266,8 @@ def compare(work: Path, masters: list[str], rounds: int, share: int) -> None:
     os.environ["XDG_CACHE_HOME"] = str(work / "cache")
     _tell("before Java's file", measured(work, prepare, widest), 0)
     _wait_for_java()
-    alone, firsts, seconds = {}, {}, {}
+    firsts, seconds = {}, {}
     for master in masters:
-        if master in locally:
-            alone[master] = _median([_alone(work, master) for _ in range(rounds)])
-            _tell(f"reading {master}", alone[master], size)
         name = f"Spark {master.partition('//')[0]}"
         tried = []
         for _ in range(rounds):
@@ -334,14 +290,13 @@ def compare(work: Path, masters: list[str], rounds: int, share: int) -> None:
         f"{again['parse'] / first['parse']:.0%} of parse"
     )
     for master in locally[:-1]:
-        print(f"{master} / {widest}, reading: {alone[master]['parse'] / alone[widest]['parse']:.2f}")
-        for lap in ("both", "answer", "whole"):
+        for lap in ("parse", "answer", "whole"):
             print(f"{master} / {widest}, {lap}: {firsts[master][lap] / first[lap]:.2f}")
 
 
-def _alone(work: Path, master: str) -> Laps:
-    shutil.rmtree(work / "alone", ignore_errors=True)
-    return measured(work, reading, master)
+def cores(master: str) -> int:
+    """How many local[N] names."""
+    return int(master.removeprefix("local[").removesuffix("]"))
 
 
 def main() -> None:

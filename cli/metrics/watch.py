@@ -89,10 +89,6 @@ class Watch:
             if self._shown is not None:
                 self._shown.step(name)
 
-    def read(self, done: int, total: int) -> None:
-        """So many of so many bytes of the logs are read."""
-        self._detail(done, total, f"{done >> 20}/{total >> 20} MB read")
-
     def ask(self, tasks: Callable[[], Tasks] | None) -> None:
         """Ask this for Spark's tasks from now on."""
         self._tasks = tasks

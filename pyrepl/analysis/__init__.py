@@ -7,7 +7,6 @@ asked, progress   what is wanted; whoever shows how far it is
 needs, archive    the modules and the Java that it takes; Java's classes, kept ready
 failures          why it cannot be done: errors of Spark, the disk and files, and what to do
 place, files      the folder: locked while it is written; its report and results
-readers, reader   processes of this machine that read logs
-spark, answers    who answers: Spark's tasks, or threads of this process where there is little
+spark             Spark, which reads and answers: its start and its end
 run, follow       one analysis; one that goes on as the logs grow
 """

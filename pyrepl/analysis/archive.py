@@ -22,6 +22,8 @@ from typing import Final
 
 GIVEN_UP_S: Final = 600
 """Nobody writes for so long."""
+LOADED: Final = 2
+"""Raised when a run makes Java load other classes than before: the file is then made anew."""
 _QUIET: Final = "-XX:+IgnoreUnrecognizedVMOptions -Xshare:auto -Xlog:disable"
 """What Java has to say of the file would go to standard output."""
 
@@ -52,7 +54,7 @@ def _place(java: str, environment: Mapping[str, str]) -> Path | None:
     base = environment.get("XDG_CACHE_HOME") or (environment.get("HOME", "") and f"{environment['HOME']}/.cache")
     try:
         program = Path(java).resolve(strict=True)
-        about = f"{program} {program.stat().st_mtime_ns} {importlib.metadata.version('pyspark')} {sys.prefix}"
+        about = f"{program} {program.stat().st_mtime_ns} {importlib.metadata.version('pyspark')} {sys.prefix} {LOADED}"
     except (OSError, importlib.metadata.PackageNotFoundError):
         return None
     name = f"spark-{hashlib.sha256(about.encode()).hexdigest()[:16]}.jsa"

@@ -9,24 +9,28 @@ SPARK_IS_GONE: Final = (
     "Spark's Java process is gone: ended from outside, or killed for want of memory (see the kernel's log).\n"
     "Nothing that was read is lost: run it again, with --out it goes on from what is kept there"
 )
+WORKER_IS_GONE: Final = (
+    "a process of Spark's that reads or computes has ended in the middle of it: killed from outside, or for want of"
+    " memory (see the kernel's log).\nWhat earlier runs have read is kept; run it again"
+)
 MAKE_ROOM: Final = "make room or see to its permissions, then run it again: nothing that was read before is lost"
 NO_SPACE: Final = "No space left on device"
 DISK_FULL: Final = (
     f"{NO_SPACE}: the disk of --out is full, or that of temporary files (TMPDIR).\n"
     "Make room and run it again: nothing that was read before is lost"
 )
+_WORKER_ENDED: Final = ("Python worker exited unexpectedly", "ExecutorLostFailure")
+_DAMAGED: Final = ("polars.exceptions.", "pyarrow.lib.ArrowInvalid", "[FAILED_READ_FILE")
+"""What begins the cause where a file of the tables is no Parquet."""
 _UNWRITTEN: Final = "pyrepl.metrics.part.WriteError: "
 """What begins the error of a Spark task that cannot write its part."""
+_CAUSED: Final = "Caused by: "
 _RAISED: Final = re.compile(r"(\w+\.)*\w*(Error|Exception)\b")
 """Begins the last line of a Python traceback, in the first column."""
 
 
 class CannotRun(Exception):
     """What is missing, and what to do about it."""
-
-
-class ReadError(CannotRun):
-    """Why the logs could not be read to their end, and what to do. Nothing of this run counts."""
 
 
 def in_our_words(error: Exception) -> str:
@@ -43,14 +47,24 @@ def in_our_words(error: Exception) -> str:
             return DISK_FULL
         if _UNWRITTEN in cause:
             return f"cannot write {cause.partition(_UNWRITTEN)[2]}: {MAKE_ROOM}"
-        return f"Spark failed: {cause}" if cause else SPARK_IS_GONE
+        return _told(str(error), cause) if cause else SPARK_IS_GONE
     return ""
 
 
+def _told(whole: str, cause: str) -> str:
+    if any(words in whole for words in _WORKER_ENDED):
+        return WORKER_IS_GONE
+    if cause.startswith(_DAMAGED):
+        return f"the folder tables of --out is damaged ({cause}): remove it, and all logs are read anew"
+    return f"Spark failed: {cause}"
+
+
 def cause_in(text: str) -> str:
-    """The line of a Spark error that says why: the error under a Python worker's traceback, else its own first line."""
+    """The line of a Spark error that says why: the error under a Python worker's traceback, else the innermost cause,
+    else its own first line."""
     _, found, trace = text.partition("Traceback (most recent call last):")
     lines = [line for line in trace.splitlines() if _RAISED.match(line)] if found else []
+    lines += [line.removeprefix(_CAUSED) for line in reversed(text.splitlines()) if line.startswith(_CAUSED)]
     lines += [line.strip(" :") for line in text.splitlines() if not line.startswith("An error occurred while calling")]
     return next(filter(None, lines), "")
 

@@ -24,7 +24,7 @@ from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.failures import SPARK_IS_GONE, CannotRun, in_our_words
 from pyrepl.analysis.files import library_of_charts, replace, write_all
 from pyrepl.analysis.progress import Progress
-from pyrepl.analysis.spark import SIGNALS, answers_by_spark, by_spark, reading, spark_for
+from pyrepl.analysis.spark import SIGNALS, answers_by_spark, by_spark, spark_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,7 +83,7 @@ def _follower(
     from pyrepl.metrics.run import Steps, Wanted, answer
 
     wanted = Wanted(asked.logs, tables, asked.since_us, asked.until_us, asked.zone)
-    with ThreadPoolExecutor(1) as aside, reading(asked, progress) as readers:
+    with ThreadPoolExecutor(1) as aside:
         library = aside.submit(library_of_charts)
         with spark_for(asked, Steps(progress.step, time.monotonic)) as spark:
 
@@ -93,7 +93,7 @@ def _follower(
                 write_all(report, results, _out(asked), library)
                 told(batch_of(report, read, asked))
 
-            yield spark, Follower(readers or by_spark(spark), wanted, answered)
+            yield spark, Follower(by_spark(spark), wanted, answered)
 
 
 def _run(spark: SparkSession, follower: Follower, asked: Asked, signals: SimpleQueue[int]) -> None:

@@ -24,10 +24,6 @@ class Progress(Protocol):
         """Another step begins."""
         ...
 
-    def read(self, done: int, total: int) -> None:
-        """So many of so many bytes of the logs are read."""
-        ...
-
     def ask(self, tasks: Callable[[], Tasks] | None) -> None:
         """Ask this for tasks from now on; whatever it raises means that there is nothing to tell. None: nobody."""
         ...

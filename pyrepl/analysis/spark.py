@@ -20,12 +20,10 @@ from typing import TYPE_CHECKING, Final
 from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.failures import CannotRun, in_our_words
 from pyrepl.analysis.needs import LEAST_JAVA, NO_JAVA, java, java_version
-from pyrepl.analysis.progress import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pyrepl.analysis.readers import Readers
     from pyrepl.metrics.answers import Answering
     from pyrepl.metrics.ingest import Reading
     from pyrepl.metrics.run import Steps
@@ -44,19 +42,9 @@ def answers_by_spark(spark: SparkSession) -> Answering:
 
 
 def by_spark(spark: SparkSession) -> Reading:
-    from pyrepl.metrics.ingest import by_tasks
+    from pyrepl.metrics.reading import by_tasks
 
     return by_tasks(spark)
-
-
-def reading(asked: Asked, progress: Progress) -> contextlib.AbstractContextManager[Readers | None]:
-    """The processes of this machine that read logs; None on a cluster, whose nodes read themselves."""
-    from pyrepl.analysis.readers import Readers, processes
-
-    master = master_of(asked, os.environ)
-    if not master.startswith("local"):
-        return contextlib.nullcontext()
-    return Readers(processes(master), progress.read)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,8 @@ tables, results   every table and column with its unit and its exact rule; read 
 sentences         what the lines of text logs mean
     lines, blocks, textlines, jsonlines, part    a range of a file becomes Parquet parts; plain Arrow, no Spark
 plan, manifest    which ranges are new; what has been read
-    ingest        Spark's tasks read what is new
+    ingest        all that is new is read and counted in
+    reading       Spark's tasks read it, in mapInArrow
 rollup            what a part comes to, kept beside it; all questions are answered from that
     ends, samples, percentiles                   halves of syncs; values, spans and streams of samples
 parts, groups     which rollups, or rows, answer a question; which nodes are analysed together

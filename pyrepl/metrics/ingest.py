@@ -2,29 +2,22 @@
 
     ingest(by_tasks(spark), ["logs/"], Path("out/tables"))
 
-Spark's tasks read on a cluster; on one machine the command has processes of its own for that (analysis/readers.py).
-
-The tables answer all questions afterwards (jobs.py). A run that dies changes nothing: the next one removes its parts.
+Spark's tasks read (reading.py). The tables answer all questions afterwards (jobs.py). A run that dies changes nothing:
+the next one removes its parts.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pyrepl.metrics import manifest as manifests
 from pyrepl.metrics.keep import forget
 from pyrepl.metrics.manifest import Manifest
-from pyrepl.metrics.part import Split, Told, read_splits
+from pyrepl.metrics.part import Split, Told
 from pyrepl.metrics.plan import find, plan
 from pyrepl.metrics.stamps import UTC
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Reading = Callable[[Sequence[Split], Path, str], list[Told]]
 """Reads ranges into the folder of tables, text logs' times being of a zone: what became of each, in any order."""
@@ -117,23 +110,3 @@ def read(reading: Reading, splits: Sequence[Split], tables: Path, zone: str) -> 
         return []
     tables.mkdir(parents=True, exist_ok=True)
     return sorted(reading(splits, tables, zone), key=lambda one: (one.file_id, one.start))
-
-
-def by_tasks(spark: SparkSession) -> Reading:
-    """Spark's tasks read."""
-    return partial(_by_tasks, spark)
-
-
-def _by_tasks(spark: SparkSession, splits: Sequence[Split], tables: Path, zone: str) -> list[Told]:
-    tasks = max(1, min(len(splits), spark.sparkContext.defaultParallelism * 4))
-    # Largest first, dealt out in turn, so that all tasks have about the same to do.
-    rows = sorted(splits, key=lambda split: split.start - split.end)
-    dealt = [split for first in range(tasks) for split in rows[first::tasks]]
-    one_task = partial(read_splits, tables=str(tables), zone=zone)
-    found = spark.sparkContext.parallelize(dealt, tasks).mapPartitions(one_task).collect()
-    return [Told(**json.loads(one)) for one in found]
-
-
-def known_files(tables: Path) -> Manifest:
-    """What has been read into a folder of tables so far."""
-    return manifests.load(tables)

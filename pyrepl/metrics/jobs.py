@@ -1,7 +1,7 @@
 """The whole analysis: what has been read goes in, every result table comes out. The metrics' front door.
 
     with session() as spark:
-        ingest(by_tasks(spark), ["logs/"], Path("out/tables"))
+        ingest(reading.by_tasks(spark), ["logs/"], Path("out/tables"))
         results = analyse(asking.by_tasks(spark), Path("out/tables"))
         print(summary(results))
 

@@ -7,11 +7,10 @@ the same files again. What ranges there are is plan.py's, what counts afterwards
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -77,10 +76,6 @@ class Told:
     unknown: int = 0
     wrappers: dict[str, int] = field(default_factory=dict)
     error: str = ""
-
-    def to_json(self) -> str:
-        """As it travels from a worker to the driver."""
-        return json.dumps(asdict(self))
 
 
 def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_COMPILED) -> Told:
@@ -390,9 +385,3 @@ def encodings(names: Any) -> dict[str, Any]:
         "use_dictionary": [field.name for field in names if field.type in _TEXTS],
         "column_encoding": {name: "DELTA_BINARY_PACKED" for name in RISING if name in names.names},
     }
-
-
-def read_splits(splits: Iterable[Split], tables: str, zone: str) -> Iterator[str]:
-    """For Spark's mapPartitions: splits in, what became of each out, as JSON."""
-    for split in splits:
-        yield read_split(split, tables, zone).to_json()

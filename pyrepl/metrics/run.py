@@ -1,7 +1,8 @@
-"""One run from logs to a report: reads what is new, asks all questions, collects what is shown.
+"""From what has been read to a report: asks all questions, collects what is shown.
 
     with session() as spark:
-        report, results = run(spark, Wanted(("logs/",), Path("out/tables")), tell)
+        ingest(reading.by_tasks(spark), wanted.logs, wanted.tables)
+        report, results = answer(asking.by_tasks(spark), wanted, steps, made_at_us)
 
 Each step is told before it begins, so that somebody who watches knows what takes so long.
 """
@@ -11,22 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 import polars as pl
 
 from pyrepl import VERSION
-from pyrepl.metrics import asking
 from pyrepl.metrics.answers import Answering
 from pyrepl.metrics.column import Table
-from pyrepl.metrics.ingest import by_tasks, ingest
 from pyrepl.metrics.jobs import analyse
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report, Row
 from pyrepl.metrics.tables import UNPARSED
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 MOST_ROWS: Final = 50_000
 """Rows of a table that are collected, the newest of happenings; Parquet has all."""
@@ -73,19 +69,10 @@ class Steps:
         self._name = ""
 
 
-def run(
-    spark: SparkSession, wanted: Wanted, steps: Steps, made_at_us: int
-) -> tuple[Report, Mapping[str, pl.LazyFrame]]:
-    """The report, and every result table for who writes them down. Raises ConfigError for logs that are not there."""
-    steps.begin("read")
-    ingest(by_tasks(spark), wanted.logs, wanted.tables, wanted.zone)
-    return answer(asking.by_tasks(spark), wanted, steps, made_at_us)
-
-
 def answer(
     answering: Answering, wanted: Wanted, steps: Steps, made_at_us: int
 ) -> tuple[Report, Mapping[str, pl.LazyFrame]]:
-    """The same from what has been read so far."""
+    """The report from what has been read so far, and every result table for who writes them down."""
     steps.begin("analyse")
     results = analyse(answering, wanted.tables, wanted.since_us, wanted.until_us)
     steps.begin("collect")

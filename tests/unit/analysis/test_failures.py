@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from pyrepl.analysis.failures import DISK_FULL, MAKE_ROOM, SPARK_IS_GONE, cause_in, in_our_words
+from pyrepl.analysis.failures import DISK_FULL, MAKE_ROOM, SPARK_IS_GONE, WORKER_IS_GONE, cause_in, in_our_words
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,11 @@ from pyrepl.analysis.failures import DISK_FULL, MAKE_ROOM, SPARK_IS_GONE, cause_
         (
             "An error occurred while calling o47.collect.\n: org.apache.spark.SparkException: Job aborted\n\tat a.b.C",
             "org.apache.spark.SparkException: Job aborted",
+        ),
+        (
+            "An error occurred while calling o1.getResult.\n: org.apache.spark.SparkException: awaited\n\tat a.b\n"
+            "Caused by: org.apache.spark.SparkException: Job aborted\n\tat a.b.C\nCaused by: java.io.IOException: gone",
+            "java.io.IOException: gone",
         ),
         ("", ""),
     ],
@@ -39,6 +44,15 @@ def test_errors_of_spark_are_told_and_others_are_not() -> None:
     full = "Traceback (most recent call last):\n  at\nOSError: [Errno 28] No space left on device\n\nJVM"
     assert in_our_words(Py4JError(full)) == DISK_FULL
     no_answer = Py4JError("An error occurred while calling o57.collectToPython")
+    killed = Py4JError(
+        "An error occurred.\nCaused by: java.io.EOFException\nPython worker exited unexpectedly (crashed)"
+    )
+    assert in_our_words(killed) == WORKER_IS_GONE
+    damaged = Py4JError("Traceback (most recent call last):\n  at\npolars.exceptions.ComputeError: no magic\n\nJVM")
+    assert in_our_words(damaged) == (
+        "the folder tables of --out is damaged (polars.exceptions.ComputeError: no magic): "
+        "remove it, and all logs are read anew"
+    )
     for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(), no_answer):
         assert in_our_words(error) == SPARK_IS_GONE
     assert in_our_words(ValueError("ours")) == ""

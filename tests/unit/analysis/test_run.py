@@ -1,58 +1,57 @@
-"""One analysis without Spark: little that is new, damaged tables; with it, see tests/unit/cli/metrics/test_run.py."""
+"""One analysis around Spark, which is not started here; with it, see tests/unit/cli/metrics/test_run.py."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pyrepl.analysis import run as analysis
-from pyrepl.analysis.answers import here
 from pyrepl.analysis.asked import Asked
-from pyrepl.analysis.failures import CannotRun
 from pyrepl.analysis.progress import Tasks
-from pyrepl.metrics.jobs import analyse
-from tests.unit.analysis.test_answers import LINES, grown
-from tests.unit.metrics.inline import read
+from pyrepl.errors import ConfigError
+from pyrepl.metrics.part import Split, Told, read_split
+from tests.unit.metrics.inline import Inline, told
+
+LOG = Path(__file__).resolve().parents[2] / "data" / "logs" / "events" / "pyrepl-output-buffer" / "master.jsonl"
 
 
-def test_a_second_run_starts_no_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    logs, tables = grown(tmp_path, 20)
-    read(logs, tables)
-    grown(tmp_path, len(LINES))
-    monkeypatch.setattr(analysis, "spark_for", None)
-    report, charts = analysis.run(Asked((str(logs),), None, "local[2]"), tables, Quiet(), draws=False)
-    assert charts is None
-    whole = tmp_path / "whole"
-    read(logs, whole)
-    (totals,) = analyse(here(1), whole)["totals"].collect().to_dicts()
-    (told,) = report.rows("totals")
-    assert {name: told[name] for name in ("syncs", "full_ok", "full_failed")} == {
-        name: totals[name] for name in ("syncs", "full_ok", "full_failed")
-    }
+class Steps:
+    """A Progress that remembers."""
 
-
-def test_damaged_tables_are_told(tmp_path: Path) -> None:
-    logs, tables = grown(tmp_path, len(LINES))
-    read(logs, tables)
-    for path in (tables / "halves").iterdir():
-        path.write_bytes(b"no parquet")
-    with pytest.raises(CannotRun) as error:
-        analysis.run(Asked((str(logs),), None, "local[2]"), tables, Quiet(), draws=False)
-    said = str(error.value)
-    assert said.startswith(f"{tables} is damaged (")
-    assert said.endswith("): remove the folder, and all logs are read anew") and said.count("\n") == 0
-
-
-class Quiet:
-    """A Progress that nobody looks at."""
+    def __init__(self) -> None:
+        self.steps: list[str] = []
 
     def step(self, name: str) -> None:
-        pass
-
-    def read(self, done: int, total: int) -> None:
-        pass
+        self.steps.append(name)
 
     def ask(self, tasks: Callable[[], Tasks] | None) -> None:
         pass
+
+
+def read_here(_: object) -> Callable[[Sequence[Split], Path, str], list[Told]]:
+    return lambda splits, tables, zone: [read_split(split, str(tables), zone) for split in splits]
+
+
+@pytest.fixture
+def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark: Any = Inline()
+    monkeypatch.setattr(analysis, "spark_for", lambda *_: contextlib.nullcontext(spark))
+    monkeypatch.setattr(analysis, "by_spark", read_here)
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_it_reads_then_answers(tmp_path: Path) -> None:
+    progress = Steps()
+    report, charts = analysis.run(Asked((str(LOG),)), tmp_path, progress, draws=False)
+    assert charts is None and progress.steps == ["read", "analyse", "collect"]
+    assert report.rows("syncs") == told(tmp_path)["syncs"] != []
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_logs_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        analysis.run(Asked((str(tmp_path / "none"),)), tmp_path, Steps(), draws=False)

@@ -36,24 +36,37 @@ class Analysed:
 
 
 @pytest.fixture(scope="session")
-def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Analysed]:
-    """The corpora `text` and `events`, analysed by whichever worker comes first."""
+def corpora(kept: dict[str, Any]) -> dict[str, Analysed]:
+    """The corpora `text` and `events`, and the one that grew."""
+    return {name: Analysed(**one) for name, one in kept["corpora"].items()}
+
+
+@pytest.fixture(scope="session")
+def failed(kept: dict[str, Any]) -> dict[str, list[Row]]:
+    """What failures.py has seen."""
+    return dict(kept["failed"])
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """All that Spark is asked for, by whichever worker comes first."""
     folder = tmp_path_factory.getbasetemp()
     if folder.name.startswith("popen-"):
         folder = folder.parent
-    kept = folder / "metrics.json"
+    path = folder / "metrics.json"
     with (folder / "metrics.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not kept.exists():
-            kept.write_text(json.dumps(_analyse(folder)))
-    return {name: Analysed(**one) for name, one in json.loads(kept.read_text()).items()}
+        if not path.exists():
+            path.write_text(json.dumps(_analyse(folder)))
+    return dict(json.loads(path.read_text()))
 
 
 def _analyse(folder: Path) -> dict[str, Any]:
     finder.java()
-    from pyrepl.metrics.ingest import by_tasks, ingest
+    from pyrepl.metrics.ingest import ingest
+    from pyrepl.metrics.reading import by_tasks
     from pyrepl.metrics.session import session
-    from tests.unit.metrics import corpus, growth
+    from tests.unit.metrics import corpus, failures, growth
 
     found = {}
     # For a process of a minute the best of Java's compilers costs more than it brings.
@@ -68,7 +81,8 @@ def _analyse(folder: Path) -> dict[str, Any]:
             found[name]["tables"]["runs"] = [vars_of(first), vars_of(again)]
         grown = growth.Growth(spark, LOGS / "events" / "pyrepl-output-buffer", folder / "growth")
         found |= {name: one | {"scenario_of": {}} for name, one in grown.run().items()}
-    return found
+        failed = failures.told(spark, folder / "failures")
+    return {"corpora": found, "failed": failed}
 
 
 def vars_of(read: Any) -> Row:

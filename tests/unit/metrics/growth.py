@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from pyrepl.metrics import manifest
 from pyrepl.metrics.follow import Follower, follow
-from pyrepl.metrics.ingest import Read, by_tasks, ingest
+from pyrepl.metrics.ingest import Read, ingest
+from pyrepl.metrics.reading import by_tasks
 from pyrepl.metrics.run import Wanted
 from tests.unit.metrics import corpus
 

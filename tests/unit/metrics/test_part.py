@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyrepl.metrics.part import Split, Told, WriteError, read_split, read_splits
+from pyrepl.metrics.part import Split, Told, WriteError, read_split
 
 LOGS = Path(__file__).resolve().parents[2] / "data" / "logs"
 EVENT_LOG = LOGS / "events" / "pyrepl-pair" / "master.jsonl"
@@ -128,8 +128,3 @@ def test_what_is_no_line_of_a_log_is_kept(tmp_path: Path) -> None:
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     told = read_split(split(tmp_path / "gone"), str(tmp_path), "UTC")
     assert (told.error, told.parts) == ("No such file or directory, after 0 bytes", [])
-
-
-def test_several_splits(tmp_path: Path) -> None:
-    (told,) = read_splits([split(TEXT_LOG)], str(tmp_path), "UTC")
-    assert '"unparsed": 0' in told

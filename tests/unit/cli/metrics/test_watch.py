@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import os
 import pty
+import threading
 
 import pytest
 
 from cli.metrics.watch import Lines, Watch
+from pyrepl.analysis.progress import Tasks
 
 
 def test_lines_as_a_step_begins_and_while_it_lasts() -> None:
@@ -16,10 +18,10 @@ def test_lines_as_a_step_begins_and_while_it_lasts() -> None:
     lines = Lines(file)
     lines.start()
     lines.step("prepare")
-    lines.step("start Spark, read")
+    lines.step("start Spark")
     for now in (100.0, 109.9, 110.0, 115.0):
         lines.look(now)
-    lines.detail(1, 4, "1/4 MB read")
+    lines.detail(1, 4, "1/4 tasks in 1 stage")
     lines.look(120.5)
     lines.step("analyse")
     lines.look(121.0)
@@ -27,9 +29,9 @@ def test_lines_as_a_step_begins_and_while_it_lasts() -> None:
     lines.stop()
     assert file.getvalue().splitlines() == [
         "pyrepl metrics: prepare",
-        "pyrepl metrics: start Spark, read",
-        "pyrepl metrics: start Spark, read, for 10 s now",
-        "pyrepl metrics: start Spark, read, 1/4 MB read, for 20 s now",
+        "pyrepl metrics: start Spark",
+        "pyrepl metrics: start Spark, for 10 s now",
+        "pyrepl metrics: start Spark, 1/4 tasks in 1 stage, for 20 s now",
         "pyrepl metrics: analyse",
     ]
 
@@ -39,7 +41,6 @@ def test_elsewhere_than_on_a_terminal_it_says_lines(capfd: pytest.CaptureFixture
         watch.step("prepare")
         watch.stop()
         watch.step("never shown")
-        watch.read(1 << 20, 2 << 20)
     assert capfd.readouterr() == ("", "pyrepl metrics: prepare\n")
 
 
@@ -59,9 +60,16 @@ def test_a_bar_on_a_terminal_which_goes_without_a_trace(monkeypatch: pytest.Monk
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+    asked = threading.Semaphore(0)
+
+    def tasks() -> Tasks:
+        asked.release()
+        return Tasks(1, 2, 1)
+
     with watch:
         watch.step("read")
-        watch.read(1 << 20, 2 << 20)
+        watch.ask(tasks)
+        assert asked.acquire(timeout=60) and asked.acquire(timeout=60), "what was told first is shown by then"
     os.close(theirs)
     shown = b""
     while True:
@@ -74,7 +82,7 @@ def test_a_bar_on_a_terminal_which_goes_without_a_trace(monkeypatch: pytest.Monk
         shown += data
     os.close(ours)
     text = shown.decode()
-    assert "read" in text and "1/2 MB read" in text and "pyrepl metrics:" not in text
+    assert "read" in text and "1/2 tasks in 1 stage" in text and "pyrepl metrics:" not in text
     assert text.rstrip().endswith("\x1b[2K"), "the line is erased"
 
 

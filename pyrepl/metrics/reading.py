@@ -1,0 +1,144 @@
+"""Spark reads: a DataFrame of ranges of files goes in, one of what became of each range comes out.
+
+    ingest(by_tasks(spark), ["logs/"], Path("out/tables"))
+
+What reads a range is part.py's, in plain Arrow; it runs in mapInArrow, in Spark's Python workers, and writes the parts
+itself, so that no line passes through Java or the driver. Which ranges there are is plan.py's; here they are dealt out
+so that no task has more than its share of the bytes, one large range at the most.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from pyrepl.metrics.part import Split, Told, read_split
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pyrepl.metrics.ingest import Reading
+
+TASK_BYTES: Final = 32 << 20
+"""A task reads about that much: a second's work, so that its start does not count."""
+TASKS_A_CORE: Final = 4
+"""At least so many where there are ranges enough: cores that are done early take over from those that are not."""
+PACKED: Final = 10
+"""How many times larger the content of a packed file is taken to be than the file."""
+
+SPLITS: Final = pa.schema(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("file_id", pa.string(), nullable=False),
+        pa.field("start", pa.int64(), nullable=False),
+        pa.field("end", pa.int64(), nullable=False),
+        pa.field("node", pa.string(), nullable=False),
+        pa.field("packed", pa.bool_(), nullable=False),
+        pa.field("task", pa.int32(), nullable=False),
+    ]
+)
+"""part.Split by its fields, and which task reads it."""
+_SEQ: Final = ("table", "run", "lowest", "highest", "rising")
+TOLD: Final = (
+    "file_id string, start bigint, read bigint, lines bigint, events bigint, ignored bigint, unparsed bigint, "
+    "json_lines bigint, parts array<string>, "
+    "seqs array<struct<table: string, run: string, lowest: bigint, highest: bigint, rising: boolean>>, "
+    "marks array<string>, rollups array<string>, unknown bigint, wrappers map<string, bigint>, error string"
+)
+"""part.Told by its fields, as Spark's schema; a mark, whose fields depend on its table, is JSON."""
+_TOLD: Final = pa.schema(
+    [
+        *((name, pa.int64() if name not in ("file_id",) else pa.string()) for name in (
+            "file_id", "start", "read", "lines", "events", "ignored", "unparsed", "json_lines"
+        )),
+        ("parts", pa.list_(pa.string())),
+        ("seqs", pa.list_(pa.struct(
+            [("table", pa.string()), ("run", pa.string()), ("lowest", pa.int64()), ("highest", pa.int64()),
+             ("rising", pa.bool_())]
+        ))),
+        ("marks", pa.list_(pa.string())),
+        ("rollups", pa.list_(pa.string())),
+        ("unknown", pa.int64()),
+        ("wrappers", pa.map_(pa.string(), pa.int64())),
+        ("error", pa.string()),
+    ]
+)  # fmt: skip
+
+
+def by_tasks(spark: SparkSession) -> Reading:
+    """Spark's tasks read."""
+    return partial(_by_tasks, spark)
+
+
+def _by_tasks(spark: SparkSession, splits: Sequence[Split], tables: Path, zone: str) -> list[Told]:
+    return told_of(read(frame(spark, splits), tables, zone))
+
+
+def frame(spark: SparkSession, splits: Sequence[Split]) -> DataFrame:
+    """The ranges as SPLITS has them, each partition a task's."""
+    tasks = dealt(splits, spark.sparkContext.defaultParallelism)
+    rows = [{**split._asdict(), "task": number} for number, own in enumerate(tasks) for split in own]
+    return spark.createDataFrame(pa.Table.from_pylist(rows, SPLITS)).repartitionById(len(tasks), "task")
+
+
+def dealt(splits: Sequence[Split], cores: int) -> list[list[Split]]:
+    """The ranges of each task: the largest first, each to the task that has the fewest bytes."""
+    sizes = {split: size_of(split) for split in splits}
+    count = max(1, min(len(splits), max(cores * TASKS_A_CORE, sum(sizes.values()) // TASK_BYTES)))
+    tasks: list[list[Split]] = [[] for _ in range(count)]
+    # Ranges without a byte count too, so that those of files that cannot be seen are spread as well.
+    loads = [(0, number) for number in range(count)]
+    for split in sorted(splits, key=lambda split: (-sizes[split], split)):
+        load, number = loads[0]
+        tasks[number].append(split)
+        heapq.heapreplace(loads, (load + sizes[split] + 1, number))
+    return tasks
+
+
+def size_of(split: Split) -> int:
+    """How many bytes of log a range holds; a guess for a packed file, 0 for one that cannot be seen."""
+    if split.end >= 0:
+        return split.end - split.start
+    try:
+        return Path(split.path).stat().st_size * PACKED
+    except OSError:
+        return 0
+
+
+def read(ranges: DataFrame, tables: Path, zone: str) -> DataFrame:
+    """Ranges as SPLITS has them, partitioned as they are to be read -> TOLD. Also for a stream."""
+    return ranges.mapInArrow(partial(read_batches, tables=str(tables), zone=zone), TOLD)
+
+
+def read_batches(batches: Iterable[Any], tables: str, zone: str) -> Iterator[Any]:
+    """For mapInArrow: RecordBatches of SPLITS in, of TOLD out, one for each range as soon as it is read."""
+    for batch in batches:
+        for row in batch.select(Split._fields).to_pylist():
+            told = read_split(Split(**row), tables, zone)
+            yield pa.RecordBatch.from_pylist([_row(told)], _TOLD)
+
+
+def _row(told: Told) -> dict[str, Any]:
+    row = {one.name: getattr(told, one.name) for one in fields(told)}
+    row["seqs"] = [dict(zip(_SEQ, seq, strict=True)) for seq in told.seqs]
+    row["marks"] = [json.dumps(mark) for mark in told.marks]
+    row["wrappers"] = list(told.wrappers.items())
+    return row
+
+
+def told_of(found: DataFrame) -> list[Told]:
+    """What became of the ranges; runs the job."""
+    return [_told(row) for row in found.toArrow().to_pylist()]
+
+
+def _told(row: Mapping[str, Any]) -> Told:
+    seqs = [[seq[name] for name in _SEQ] for seq in row["seqs"]]
+    marks = [json.loads(mark) for mark in row["marks"]]
+    return Told(**{**row, "seqs": seqs, "marks": marks, "wrappers": dict(row["wrappers"])})
