@@ -9,6 +9,12 @@ What a node keeps:
     rows                 its rows, and what the database that holds them must do
     store                what the store of messages is told to do
 
+Who may give out UIDs:
+    members              the configured list
+    root, leases         elections in epochs, and until when a node is one of the majority; root_states is the table
+    tracker, mastership  masterships of mailboxes, all and one; tracker_states is the table
+    sending              what parts of a node say to other members
+
 Rooms:
     maildir              the formats of a Maildir's files
 """

@@ -14,7 +14,7 @@ from tests.house.source import ROOT, python, shown
 
 def machine_rooms() -> list[Path]:
     """The files of the rooms whose states are machines."""
-    rooms = [ROOT / "pyrepl" / room for room in ("replication", "changes")]
+    rooms = [ROOT / "pyrepl" / room for room in ("replication", "changes", "mailbox")]
     return [path for path in python("pyrepl") if path.parent in rooms]
 
 

@@ -1,0 +1,65 @@
+"""The members of a cluster: the configured list, the same on every node, and what follows from it.
+
+Not here: who of them is up, and who is the root (root.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final, NamedTuple, final
+
+from pyrepl.errors import ConfigError
+from pyrepl.mailbox.words import parse_origin
+
+
+class Member(NamedTuple):
+    """A node by its configured name. A witness votes and keeps no mail."""
+
+    name: str
+    is_witness: bool = False
+
+
+@final
+class Members:
+    """The list, in its configured order.
+
+    Invariants: names differ; at least one member is no witness.
+    """
+
+    __slots__ = ("_places", "keepers", "names", "witnesses")
+
+    def __init__(self, members: tuple[Member, ...]) -> None:
+        """Raises ConfigError for a list that cannot be, PeerError for a name that is none."""
+        self.names: Final = tuple(parse_origin(member.name) for member in members)
+        self.witnesses: Final = frozenset(member.name for member in members if member.is_witness)
+        self.keepers: Final = tuple(name for name in self.names if name not in self.witnesses)
+        self._places: Final = {name: place for place, name in enumerate(self.names, start=1)}
+        if len(self._places) < len(self.names):
+            raise ConfigError(f"mailbox-members names a node twice: {' '.join(self.names)}")
+        if not self.keepers:
+            raise ConfigError("mailbox-members has no node that keeps mail: give one without ,witness")
+
+    @property
+    def majority(self) -> int:
+        """How many are more than half of the configured ones."""
+        return len(self.names) // 2 + 1
+
+    def place(self, name: str) -> int:
+        """The place in the list, from 1."""
+        return self._places[name]
+
+    def others(self, name: str) -> tuple[str, ...]:
+        """All but `name`."""
+        return tuple(other for other in self.names if other != name)
+
+    def could_elect_without(self, name: str) -> bool:
+        """Could the others have a majority among themselves?"""
+        return len(self.others(name)) >= self.majority
+
+    def digest(self) -> str:
+        """What HELLO compares: equal for equal lists."""
+        text = " ".join(f"{name}{',witness' if name in self.witnesses else ''}" for name in self.names)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places

@@ -1,0 +1,19 @@
+"""What the parts of a node say to other members: a command, an answer, and to whom.
+
+Not here: connections. A part's tags begin with a letter of its own, so an answer finds its way back by its tag.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyrepl.mailbox.codec import UNTAGGED
+from pyrepl.mailbox.verbs import Command
+
+
+class Send(NamedTuple):
+    """A command for a member; UNTAGGED if no answer is wanted."""
+
+    peer: str
+    command: Command
+    tag: str = UNTAGGED
