@@ -14,6 +14,7 @@ story, stitch, skew                              which lines are one sync, which
     candidates        which ends can be of one pair, by index
     attempts, syncs, rates, series, storms, what_if   Polars' expressions, from rollups to results
     gather, facts, advice                        what advice goes by, summed up from results; deciding and wording it
+    advice_sizes, advice_links, amounts, readers advice on sizes and on links; sizes with headroom; who reads which RDB
 answers, asking   all that is told of nodes that belong together; Spark's tasks are asked for it
     base, keep, packing                          what the next run goes on from: merged parts, answers; as bytes
 jobs              all of it: analyse() and summary()

@@ -74,9 +74,9 @@ def _spans(attempts: pl.DataFrame) -> pl.DataFrame:
         c("at_us").min().alias("first_us"),
         c("up_s").sum().alias("online_s"),
         (established & c("lost_us").is_not_null()).sum().alias("cuts"),
-        c("failure").last().alias("last_failure"),
-        c("lost_cause").last().alias("last_cause"),
-        c("lost_detail").last().alias("last_detail"),
+        # The last attempt may be under way: the one before it tells why.
+        c("lost_cause").drop_nulls().last().alias("last_cause"),
+        c("lost_detail").filter(c("lost_cause").is_not_null()).last().alias("last_detail"),
         pl.max_horizontal("m.lost_output_bytes", "m.output_peak").max().alias("output_bytes"),
     )
     totals = totals.join(between, on=_PAIR, how="left", nulls_equal=True)
@@ -90,7 +90,7 @@ def _spans(attempts: pl.DataFrame) -> pl.DataFrame:
     return totals.with_columns(
         pl.max_horizontal("closed_s", "last_outage_s", pl.lit(0.0)).alias("longest_outage_s"),
         pl.when(is_open).then("last_outage_s").alias("open_outage_s"),
-        pl.when(is_open).then(pl.coalesce("last_failure", "last_cause")).alias("open_cause"),
+        pl.when(is_open).then("last_cause").alias("open_cause"),
         pl.when(is_open).then("last_detail").alias("open_detail"),
         pl.when(c("observed_s") > 0).then(share).alias("availability"),
     )

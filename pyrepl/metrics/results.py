@@ -172,6 +172,17 @@ CUTS: Final = Table(
         text("phase", "stream, or the phase of the sync it interrupted"),
         text("detail", "the log's own words"),
         count("output_buffer_bytes", "bytes", "what had piled up at the master, where told"),
+        number(
+            "back_s",
+            "s",
+            "until the replica's next request that was answered by a verdict began; null when none came",
+        ),
+        count(
+            "lacked_bytes",
+            "bytes",
+            "how much of the stream the replica lacked at that request: of a sync that was cut, from its snapshot's "
+            "offset to the next snapshot's; null when no log tells, or the stream was another one",
+        ),
         number("down_s", "s", "until the pair's next sync that ended well; null when none did"),
         number(
             "open_s",
@@ -210,7 +221,7 @@ AVAILABILITY: Final = Table(
         number(
             "open_outage_s", "s", "how long the stream had not flowed when the pair was observed last; null if it did"
         ),
-        text("open_cause", "why the last attempt of such a pair failed, or its link ended (CAUSES)"),
+        text("open_cause", "why the last attempt of such a pair that failed did so, or its link ended (CAUSES)"),
         text("open_detail", "the same in the log's own words"),
         count("samples", "", "samples of its lag: those taken while it was online, its snapshot acknowledged"),
         number("lag_bytes_p50", "bytes", "median of lag_bytes"),
@@ -327,6 +338,7 @@ STORMS: Final = Table(
         count("end_us", "us", "end of the last"),
         count("syncs", "", "full resyncs in it"),
         count("snapshots", "", "children forked for them"),
+        count("on_disk", "", "those of the syncs that came from a file, for which no delay is kept"),
         number("delay_s", "s", "repl-diskless-sync-delay with which one snapshot would have served all"),
     ),
 )
@@ -335,12 +347,22 @@ ADVICE: Final = Table(
     "advice",
     "one row per piece of advice: first by the cost that still runs, then by what it has cost",
     (
-        text("kind", "outage, backlog_size, output_buffer, rdb_channel, storm, version_mismatch, loop"),
+        text(
+            "kind",
+            "outage, backlog_size, output_buffer, sync_buffer (an output buffer, while the replica took its "
+            "snapshot), stalled (it did not read at all), rdb_channel, storm, version_mismatch, loop",
+        ),
         text("severity", "act, consider"),
         text("node", "whom it concerns"),
         text("replica", "the other end, where it concerns a pair"),
         text("directive", "what to set, as in the configuration file; null when nothing is to be set"),
-        text("value", "to what"),
+        text("value", "to what: a size has headroom, for twice of what happened"),
+        text("least", "the least value of a size that would have done here, with a fifth to spare; else null"),
+        text(
+            "confidence",
+            "measured: the logs tell the quantity; estimated: made of a rate and a time; lower_bound: they tell how "
+            "much it was at least; null when nothing is to be set",
+        ),
         number("share", "", "of the trouble that it would have prevented"),
         count("count", "", "cases behind it"),
         count("saved_bytes", "bytes", "what it would have saved"),

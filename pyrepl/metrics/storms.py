@@ -22,6 +22,7 @@ def storms(syncs: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
         pl.col("at_us").max().alias("last"),
         pl.col("replica").drop_nulls().n_unique().alias("replicas"),
         pl.len().alias("syncs"),
+        (pl.col("mode") == "full_disk").sum().cast(pl.Int64).alias("on_disk"),
         pl.col("snapshot").drop_nulls().n_unique().alias("snapshots"),
     )
     rows = rows.filter((pl.col("replicas") > 1) & (pl.col("snapshots") > 1))

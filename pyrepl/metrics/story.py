@@ -234,7 +234,9 @@ class _Story:
         elif link is None or (link.ended and event not in ("link_down", "load_ended")):
             if event == "link_down" and link is None and row["phase"] == "connecting":
                 return
-            link = self._link = _Attempt(f"{self._node}>@{row['at_us']}", "", decided=event not in ("psync_asked",))
+            # Nobody said that it is another master's.
+            peer = link.peer if link is not None else ""
+            link = self._link = _Attempt(f"{self._node}>@{row['at_us']}", peer, decided=event not in ("psync_asked",))
         if event == "link_down" or (event == "load_ended" and row["ok"] is False):
             self._down(row, link)
             return

@@ -151,7 +151,9 @@ def cuts(attempts: pl.DataFrame) -> pl.DataFrame:
     # Nothing comes of a running minimum where there is no value; what was before is carried on.
     next_ok = pl.when(c("ok")).then("online_us").reverse().cum_min().forward_fill().shift(1).reverse().over(_PAIR)
     established = c("verdict").is_not_null() | (c("lost_phase") == "stream")
-    rows = attempts.with_columns(next_ok.alias("next_ok")).filter(established & c("lost_us").is_not_null())
+    rows = attempts.with_columns(next_ok.alias("next_ok"), *_return()).filter(established & c("lost_us").is_not_null())
+    in_sync = (c("verdict") == "full") & c("online_us").is_null() & (c("next_replid") == c("stream_id"))
+    lacked = pl.when(in_sync).then(c("next_cut") - c("snapshot_offset")).otherwise("next_lacked")
     rows = rows.select(
         day(c("lost_us")).alias("day"),
         "node",
@@ -162,10 +164,29 @@ def cuts(attempts: pl.DataFrame) -> pl.DataFrame:
         pl.when(c("ok")).then(pl.lit("stream")).otherwise(c("lost_phase").fill_null("sync")).alias("phase"),
         c("lost_detail").alias("detail"),
         c("lost_output_bytes").alias("output_buffer_bytes"),
+        pl.when(c("next_us") >= c("lost_us")).then((c("next_us") - c("lost_us")) / 1e6).alias("back_s"),
+        pl.when(lacked >= 0).then(lacked).alias("lacked_bytes"),
         pl.when(c("next_ok") >= c("lost_us")).then((c("next_ok") - c("lost_us")) / 1e6).alias("down_s"),
         pl.when(c("next_ok").is_null() & ~c("parted")).then((c("over_us") - c("lost_us")) / 1e6).alias("open_s"),
     )
     return conform(rows, CUTS)
+
+
+def _return() -> list[pl.Expr]:
+    """Of each attempt `stream_id`, and of the pair's next one that reached a verdict: when it began, its stream, the
+    cut of its snapshot, and how much the replica lacked. What that one does not tell is not taken from a later one."""
+    c = pl.col
+    stream_id = pl.coalesce("m.replid", "r.replid").fill_null("")
+    behind = c("snapshot_offset") - c("asked_offset")
+    known = c("cause").is_in(["out_of_backlog", "no_backlog"]) & (behind >= 0)
+    lacked = pl.when(c("verdict") == "continue").then("m.missing_bytes").when(known).then(behind)
+    told = {"next_us": c("at_us"), "next_replid": stream_id, "next_cut": c("snapshot_offset").fill_null(-1),
+            "next_lacked": lacked.fill_null(-1)}  # fmt: skip
+    later = [
+        pl.when(c("verdict").is_not_null()).then(value).backward_fill().shift(-1).over(_PAIR).alias(name)
+        for name, value in told.items()
+    ]
+    return [stream_id.alias("stream_id"), *later]
 
 
 def cut_causes(cuts: pl.DataFrame) -> pl.DataFrame:

@@ -6,13 +6,22 @@ import polars as pl
 
 from pyrepl.metrics.facts import Facts, Row
 from pyrepl.metrics.gather import gather
-from pyrepl.metrics.results import AVAILABILITY, BACKLOG_WHAT_IF, CUTS, LOOPS, STORMS, SYNCS
+from pyrepl.metrics.results import (
+    AVAILABILITY,
+    BACKLOG_WHAT_IF,
+    CUTS,
+    LOOPS,
+    NODES,
+    STORMS,
+    SYNCS,
+    WRITE_RATE,
+)  # fmt: skip
 from pyrepl.metrics.schemas import schema
 
 S = 1_000_000
 NOTHING = {
     table.name: pl.DataFrame(schema=schema(table))
-    for table in (AVAILABILITY, BACKLOG_WHAT_IF, CUTS, SYNCS, STORMS, LOOPS)
+    for table in (AVAILABILITY, BACKLOG_WHAT_IF, CUTS, SYNCS, STORMS, LOOPS, NODES, WRITE_RATE)
 }
 
 
@@ -41,13 +50,53 @@ def test_sizes_for_half_and_for_nearly_all() -> None:
     ]  # fmt: skip
 
 
+def killed(**more: object) -> Row:
+    return pair(cause="output_buffer", phase="stream", back_s=1.0) | more
+
+
 def test_cuts_for_the_output_buffer_by_pair() -> None:
     rows = [
-        pair(cause="output_buffer", output_buffer_bytes=size, down_s=down, open_s=still)
-        for size, down, still in ((None, None, 7.0), (5000, 2.0, None), (0, 3.0, None))
+        killed(output_buffer_bytes=size, down_s=down, lacked_bytes=lacked)
+        for size, down, lacked in ((None, None, None), (5000, 2.0, 9000), (0, 3.0, 80))
     ]
     (found,) = gathered(cuts=[*rows, pair(cause="timeout", output_buffer_bytes=9000)]).output_buffers
-    assert found == pair(count=3, most=5000, down_s=5.0, open_s=7.0)
+    assert found == pair(count=3, most=5000, lacked=9000, back_s=1.0, down_s=5.0, open_s=None)
+
+
+def test_a_replica_that_shows_no_sign_of_life_stands_still() -> None:
+    rows = [killed(back_s=None, open_s=7.0), killed(replica="s", back_s=10.0), killed(replica="t", back_s=9.9)]
+    out = [pair(open_outage_s=7.0), pair(replica="u", open_outage_s=7.0)]
+    found = gathered(cuts=rows, availability=out)
+    assert {row["replica"] for row in found.stalled} == {"r", "s"}
+    assert [row["replica"] for row in found.output_buffers] == ["t"]
+    assert [row["replica"] for row in found.outages] == ["u"], "the other one is told of already"
+
+
+def test_a_sync_that_is_cut_comes_with_what_it_takes() -> None:
+    full = {"mode": "full_diskless", "ok": True}
+    syncs = [
+        pair(**full, total_ms=2000.0),
+        pair(**full, total_ms=5000.0),
+        {"node": "m", "replica": "s"} | full | {"total_ms": 9000.0},
+    ]
+    rate = {"node": "m", "bytes_per_s_mean": 10.0, "bytes_per_s_p99": 70.0}
+    nodes = [{"node": "m", "kind": "redis", "version": "8.2.3"}, {"node": "r", "kind": "valkey", "version": "8.0.1"}]
+    cuts = [killed(phase="transfer"), killed(phase="sync", replica="t")]
+    first, second = sorted(
+        gathered(syncs=syncs, write_rate=[rate], nodes=nodes, cuts=cuts).sync_buffers, key=lambda row: row["replica"]
+    )
+    assert (first["took_s"], first["two_n"], first["bytes_per_s"]) == (5.0, 0, 70.0)
+    assert (first["kind"], first["replica_kind"], first["replica_version"]) == ("redis", "valkey", "8.0.1")
+    assert (second["took_s"], second["two_n"], second["replica_kind"]) == (9.0, None, None), "of its own it has none"
+
+
+def test_misses_whose_size_no_log_tells() -> None:
+    syncs = [{"node": "m", "cause": "out_of_backlog", "behind_bytes": size} for size in (None, None, 5)]
+    cuts = [
+        pair(cause="timeout", back_s=away, lacked_bytes=lacked) for away, lacked in ((3.0, None), (2.0, None), (9.0, 5))
+    ]
+    (found,) = gathered({"m": 7}, syncs=syncs, cuts=cuts).misses
+    assert found == {"node": "m", "count": 2, "away_s": 3.0, "bytes_per_s": None, "now": 7}
 
 
 def test_connections_are_compared_where_there_are_enough_of_both() -> None:
@@ -57,20 +106,22 @@ def test_connections_are_compared_where_there_are_enough_of_both() -> None:
     rows = [*full("m", "full_disk", 4, 6, 8), *full("m", "rdb_channel", 1, 2, 3, 4), *full("n", "full_disk", 1, 1, 1),
             *full("n", "dual_channel", 1, 1)]  # fmt: skip
     (found,) = gathered(syncs=rows).channels
-    assert found == {"node": "m", "one_n": 3, "one_ms": 6.0, "two_n": 4, "two_ms": 2.5}
+    assert found == {"node": "m", "one_n": 3, "one_ms": 6.0, "two_n": 4, "two_ms": 2.5, "dual_n": 0}
 
 
 def test_storms_of_a_master_are_summed() -> None:
     rows: list[Row] = [
-        {"node": "m", "at_us": 0, "end_us": 2 * S, "syncs": 3, "snapshots": 2, "delay_s": delay} for delay in (0.5, 1.5)
+        {"node": "m", "at_us": 0, "end_us": 2 * S, "syncs": 3, "snapshots": 2, "on_disk": 1, "delay_s": delay}
+        for delay in (0.5, 1.5)
     ]
     (found,) = gathered(storms=rows).storms
-    assert found == {"node": "m", "count": 2, "snapshots": 4, "syncs": 6, "delay_s": 1.5, "lasted_s": 4.0}
+    assert found == {"node": "m", "count": 2, "snapshots": 4, "syncs": 6, "on_disk": 2, "delay_s": 1.5, "lasted_s": 4.0}
 
 
 def test_an_outage_of_a_pair_that_loops_is_the_loop() -> None:
     loop = pair(reason="load_failed", count=9, open_s=95.0)
+    buffer = pair(replica="u", reason="output_buffer", count=9, open_s=95.0)
     out = [pair(open_outage_s=95.0), pair(replica="s", open_outage_s=5.0), pair(replica="t", open_outage_s=0.5)]
-    found = gathered(loops=[loop], availability=out)
+    found = gathered(loops=[loop, buffer], availability=out)
     assert [row["replica"] for row in found.loops] == ["r"]
     assert [row["replica"] for row in found.outages] == ["s"]
