@@ -1,0 +1,67 @@
+"""The tables of mailboxes, of the cluster and of the vector. pyrepl.mailbox.rows says what the methods promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from pyrepl.daemon.mailbox.columns import stamp_column, stamp_of, token_column, token_of
+from pyrepl.daemon.mailbox.database import Database
+from pyrepl.mailbox.rows import BoxRow, ClusterRow
+from pyrepl.mailbox.words import Dot
+
+_FIELDS: Final = BoxRow._fields
+_COLUMNS: Final = ", ".join(_FIELDS)
+_PLACES: Final = ", ".join("?" * len(_FIELDS))
+_STAMPS: Final = ("name_stamp", "subscribed_stamp", "created_stamp")
+_YES_OR_NO: Final = ("unconfirmed", "subscribed", "deleted")
+
+_AS_COLUMN: Final[dict[str, Callable[[Any], Any]]] = {"token": token_column, **dict.fromkeys(_STAMPS, stamp_column)}
+_OF_COLUMN: Final[dict[str, Callable[[Any], Any]]] = {
+    "token": token_of,
+    **dict.fromkeys(_STAMPS, stamp_of),
+    **dict.fromkeys(_YES_OR_NO, bool),
+}
+"""Field -> how its column is made and read, where that is not the value itself."""
+
+
+class BoxTable:
+    """A part of SqliteRows."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def cluster(self) -> ClusterRow:
+        found = self._database.row("SELECT epoch, root, voted, origin FROM cluster")
+        return ClusterRow(*found) if found else ClusterRow()
+
+    def put_cluster(self, row: ClusterRow) -> None:
+        self._database.change("INSERT OR REPLACE INTO cluster VALUES (1, ?, ?, ?, ?)", *row)
+
+    def held(self) -> dict[str, int]:
+        return dict(self._database.rows("SELECT origin, seq FROM held"))
+
+    def put_held(self, dot: Dot) -> None:
+        self._database.change("INSERT OR REPLACE INTO held VALUES (?, ?)", *dot)
+
+    def users(self) -> list[str]:
+        return [user for (user,) in self._database.rows("SELECT DISTINCT user FROM boxes ORDER BY user")]
+
+    def box(self, guid: str) -> BoxRow | None:
+        found = self._database.row(f"SELECT {_COLUMNS} FROM boxes WHERE guid = ?", guid)
+        return _box_of(found) if found else None
+
+    def boxes(self, user: str) -> list[BoxRow]:
+        found = self._database.rows(f"SELECT {_COLUMNS} FROM boxes WHERE user = ? ORDER BY guid", user)
+        return list(map(_box_of, found))
+
+    def put_box(self, row: BoxRow) -> None:
+        self._database.change(f"INSERT OR REPLACE INTO boxes ({_COLUMNS}) VALUES ({_PLACES})", *_columns_of(row))
+
+
+def _columns_of(row: BoxRow) -> list[Any]:
+    return [_AS_COLUMN[name](value) if name in _AS_COLUMN else value for name, value in zip(_FIELDS, row)]
+
+
+def _box_of(columns: tuple[Any, ...]) -> BoxRow:
+    return BoxRow(*(_OF_COLUMN[name](value) if name in _OF_COLUMN else value for name, value in zip(_FIELDS, columns)))
