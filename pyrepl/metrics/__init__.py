@@ -13,6 +13,7 @@ parts, groups     which rollups, or rows, answer a question; which nodes are ana
 story, stitch, skew                              which lines are one sync, which ends are one sync, how clocks stand
     candidates        which ends can be of one pair, by index
     attempts, syncs, rates, series, storms, what_if   Polars' expressions, from rollups to results
+    what_if_sql                                  other settings for masters and fleets: SQL over result tables
     gather, facts, advice                        what advice goes by, summed up from results; deciding and wording it
     advice_sizes, advice_links, amounts, readers advice on sizes and on links; sizes with headroom; who reads which RDB
 answers, asking   all that is told of nodes that belong together; Spark's tasks are asked for it

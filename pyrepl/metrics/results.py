@@ -328,6 +328,56 @@ BACKLOG_WHAT_IF: Final = Table(
     ),
 )
 
+BUFFER_WHAT_IF: Final = Table(
+    "buffer_what_if",
+    "one row per node and size of interest: what a larger client-output-buffer-limit for replicas would have done",
+    (
+        text("node", "the master"),
+        count("limit_bytes", "bytes", "the hard limit tried: each that keeps one more replica from being cut"),
+        count(
+            "avoided",
+            "",
+            "cuts by output_buffer that it would have spared: the larger one of lacked_bytes and output_buffer_bytes "
+            "is what it takes, and the latter alone is a lower bound",
+        ),
+        count("avoidable", "", "all such of which that is known, but for replicas that stood still (10 s or more)"),
+        number("share", "", "avoided / avoidable"),
+        number("saved_s", "s", "their down_s, summed"),
+        count("memory_bytes", "bytes", "what that may take at most: limit_bytes for each replica of the master"),
+    ),
+)
+
+DELAY_WHAT_IF: Final = Table(
+    "delay_what_if",
+    "one row per node and delay of interest: what a longer repl-diskless-sync-delay would have done",
+    (
+        text("node", "the master"),
+        number("delay_s", "s", "the delay tried: each that lets one more storm share a snapshot"),
+        count("saved", "", "children that need not have been forked: of each storm that it spans all but one"),
+        count("forks", "", "children forked for replicas, with what was set then"),
+        number("share", "", "saved / forks, at least: a shorter delay may spare a part of a storm's children too"),
+        number("waited_s", "s", "how much later full syncs begin, summed, at most: delay_s for each"),
+    ),
+)
+
+FLEET_WHAT_IF: Final = Table(
+    "fleet_what_if",
+    "one row per setting and value, if all masters had it; sizes in powers of two, delays in whole seconds",
+    (
+        text("setting", "repl-backlog-size, client-output-buffer-limit or repl-diskless-sync-delay"),
+        number("value", "", "bytes, or seconds of the delay"),
+        count("avoided", "", "full resyncs made partial, cuts spared, or children not forked"),
+        count("avoidable", "", "the most that can be"),
+        number("share", "", "avoided / avoidable"),
+        count(
+            "memory_bytes",
+            "bytes",
+            "what it takes: of the backlog value for each master, of the limit, at most, for each pair; null of the "
+            "delay",
+        ),
+    ),
+)
+
 STORMS: Final = Table(
     "storms",
     "one row per time in which full resyncs of two or more replicas of one master ran at once and not from one "
@@ -392,6 +442,6 @@ SERIES: Final = Table(
 
 RESULTS: Final = (
     TOTALS, SYNCS, MODES, FULL_CAUSES, LOOPS, RETRIES, CUTS, CUT_CAUSES, AVAILABILITY, WRITE_RATE, FORKS, SKEW, NODES,
-    BACKLOG_WHAT_IF, STORMS, ADVICE,
+    BACKLOG_WHAT_IF, BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF, STORMS, ADVICE,
 )  # fmt: skip
 """All of them, in the order of a report."""

@@ -1,0 +1,99 @@
+"""What other settings would have done, as SQL over result tables: BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF.
+
+Plain SQL, which Spark, Polars and DuckDB understand alike; whoever computes the tables has the others under their
+names. The rules of the columns stand in results.py. A replica that stood still (gather.STALLED_S) is in none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+_CUT: Final = """
+    select node, down_s, greatest(coalesce(lacked_bytes, 0), coalesce(output_buffer_bytes, 0)) as need
+    from cuts
+    where cause = 'output_buffer' and (phase <> 'stream' or back_s < 10)
+"""
+_PAIRS: Final = "select node, count(*) as pairs from availability group by node"
+_MASTERS: Final = "select count(distinct node) as masters, count(*) as pairs from availability"
+
+BUFFER: Final = f"""
+with cut as ({_CUT}),
+each_size as (
+    select node, need as limit_bytes, count(*) as spared, sum(coalesce(down_s, 0.0)) as down_s
+    from cut where need > 0 group by node, need
+),
+summed as (
+    select node, limit_bytes,
+        sum(spared) over (partition by node order by limit_bytes) as avoided,
+        sum(spared) over (partition by node) as avoidable,
+        sum(down_s) over (partition by node order by limit_bytes) as saved_s
+    from each_size
+),
+replicas as ({_PAIRS})
+select summed.node, limit_bytes, avoided, avoidable, cast(avoided as double) / avoidable as share, saved_s,
+    limit_bytes * pairs as memory_bytes
+from summed join replicas on summed.node = replicas.node
+"""
+
+DELAY: Final = """
+with each_delay as (
+    select node, delay_s, sum(snapshots - 1) as spared from storms where on_disk = 0 group by node, delay_s
+),
+children as (select node, count(*) as forks from forks where why = 'sync' group by node),
+full_syncs as (select node, count(*) as fulls from syncs where mode <> 'continue' group by node),
+summed as (
+    select node, delay_s, sum(spared) over (partition by node order by delay_s) as saved from each_delay
+)
+select summed.node, delay_s, saved, forks, cast(saved as double) / forks as share, delay_s * fulls as waited_s
+from summed join children on summed.node = children.node join full_syncs on summed.node = full_syncs.node
+"""
+
+
+def _fleet(setting: str, steps: str, memory: str) -> str:
+    """Of one setting. `steps`: value and spared, a row for each value."""
+    return f"""
+select '{setting}' as setting, value,
+    sum(spared) over (order by value) as avoided,
+    sum(spared) over (partition by setting) as avoidable,
+    cast(sum(spared) over (order by value) as double) / sum(spared) over (partition by setting) as share,
+    {memory} as memory_bytes
+from (select '{setting}' as setting, value, sum(spared) as spared from ({steps}) as steps group by value) as summed
+cross join ({_MASTERS}) as masters
+"""
+
+
+def _power_of_two(size: str) -> str:
+    return f"power(2.0, ceil(log2({size})))"
+
+
+FLEET: Final = {
+    "repl-backlog-size": _fleet(
+        "repl-backlog-size",
+        f"""
+        select {_power_of_two("greatest(behind_bytes, 1)")} as value, 1 as spared from syncs
+        where cause in ('out_of_backlog', 'no_backlog') and behind_bytes is not null
+        """,
+        "value * masters",
+    ),
+    "client-output-buffer-limit": _fleet(
+        "client-output-buffer-limit",
+        f"select {_power_of_two('need')} as value, 1 as spared from ({_CUT}) as cut where need > 0",
+        "value * pairs",
+    ),
+    "repl-diskless-sync-delay": _fleet(
+        "repl-diskless-sync-delay",
+        "select ceil(delay_s) as value, snapshots - 1 as spared from storms where on_disk = 0",
+        "null",
+    ),
+}
+"""By setting; together they are the table."""
+
+STATEMENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "buffer_what_if": (BUFFER,),
+    "delay_what_if": (DELAY,),
+    "fleet_what_if": tuple(FLEET.values()),
+}
+"""By table; the rows of several are put together."""
+READS: Final = ("availability", "cuts", "forks", "storms", "syncs")
+"""The tables that they read."""

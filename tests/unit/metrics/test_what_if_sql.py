@@ -1,0 +1,109 @@
+"""What other settings would have done: the SQL of it, as Polars and DuckDB understand it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+from pyrepl.metrics.results import (
+    AVAILABILITY,
+    BUFFER_WHAT_IF,
+    CUTS,
+    DELAY_WHAT_IF,
+    FLEET_WHAT_IF,
+    FORKS,
+    STORMS,
+    SYNCS,
+)  # fmt: skip
+from pyrepl.metrics.schemas import conform, schema
+from pyrepl.metrics.what_if_sql import READS, STATEMENTS
+
+MB = 1 << 20
+Row = dict[str, Any]
+TABLES = {table.name: table for table in (AVAILABILITY, CUTS, FORKS, STORMS, SYNCS)}
+MADE = {table.name: table for table in (BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF)}
+
+
+@pytest.fixture(params=["polars", "duckdb"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def told(engine: str, name: str, **tables: list[Row]) -> list[Row]:
+    """The rows of a table, made of these and of nothing else."""
+    found = {one: pl.DataFrame(tables.get(one, []), schema=schema(TABLES[one])) for one in READS}
+    parts = [asked(engine, statement, found) for statement in STATEMENTS[name]]
+    rows = pl.concat([conform(part, MADE[name]) for part in parts])
+    return rows.sort(rows.columns[:2]).to_dicts()
+
+
+def asked(engine: str, statement: str, found: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    if engine == "polars":
+        return pl.SQLContext(found, eager=True).execute(statement)
+    with duckdb.connect() as database:
+        for name, rows in found.items():
+            database.register(name, rows.to_arrow())
+        return pl.DataFrame(database.sql(statement).to_arrow_table())
+
+
+def cut(node: str, lacked: int | None, waited: int | None = None, **more: object) -> Row:
+    row = {"node": node, "cause": "output_buffer", "phase": "stream", "back_s": 1.0, "lacked_bytes": lacked,
+           "output_buffer_bytes": waited, "down_s": 2.0}  # fmt: skip
+    return row | more
+
+
+PAIRS = [{"node": "m", "replica": name} for name in "ab"] + [{"node": "n", "replica": "c"}]
+
+
+def test_limits(engine: str) -> None:
+    cuts = [
+        cut("m", 30 * MB), cut("m", 10 * MB, 3 * MB), cut("m", None, 10 * MB), cut("n", 5 * MB),
+        cut("m", None), cut("m", 90 * MB, cause="timeout"),
+        cut("m", 90 * MB, back_s=10.0), cut("m", 90 * MB, back_s=None), cut("n", 7 * MB, back_s=60.0, phase="transfer"),
+    ]  # fmt: skip
+    rows = told(engine, "buffer_what_if", cuts=cuts, availability=PAIRS)
+    counted = [
+        (row["node"], row["limit_bytes"] // MB, row["avoided"], row["avoidable"], row["saved_s"]) for row in rows
+    ]
+    assert counted == [
+        ("m", 10, 2, 3, 4.0), ("m", 30, 3, 3, 6.0), ("n", 5, 1, 2, 2.0), ("n", 7, 2, 2, 4.0),
+    ]  # fmt: skip
+    assert [row["memory_bytes"] // MB for row in rows] == [20, 60, 5, 7]
+    assert rows[0]["share"] == pytest.approx(2 / 3)
+
+
+def test_delays(engine: str) -> None:
+    storms = [
+        {"node": "m", "snapshots": 3, "delay_s": 4.0, "on_disk": 0},
+        {"node": "m", "snapshots": 2, "delay_s": 1.5, "on_disk": 0},
+        {"node": "m", "snapshots": 9, "delay_s": 0.5, "on_disk": 2},
+    ]  # fmt: skip
+    forks = [{"node": "m", "why": why} for why in ("sync", "sync", "sync", "sync", "sync", "sync", "save")]
+    syncs = [{"node": "m", "mode": mode} for mode in ("full_diskless", "rdb_channel", "continue")]
+    rows = told(engine, "delay_what_if", storms=storms, forks=forks, syncs=syncs)
+    assert [(row["delay_s"], row["saved"], row["forks"], row["waited_s"]) for row in rows] == [
+        (1.5, 1, 6, 3.0), (4.0, 3, 6, 8.0)
+    ]  # fmt: skip
+    assert rows[1]["share"] == 0.5
+
+
+def test_the_fleet(engine: str) -> None:
+    behind = [("m", "out_of_backlog", 3), ("n", "no_backlog", 4), ("n", "out_of_backlog", 5), ("n", "first", 99)]
+    syncs: list[Row] = [{"node": node, "cause": cause, "behind_bytes": size * MB} for node, cause, size in behind]
+    syncs.append({"node": "n", "cause": "out_of_backlog", "behind_bytes": None})
+    storms = [{"node": "m", "snapshots": 3, "delay_s": 3.2, "on_disk": 0}]
+    rows = told(engine, "fleet_what_if", syncs=syncs, storms=storms, availability=PAIRS, cuts=[cut("m", 30 * MB)])
+    assert [(row["setting"], row["value"], row["avoided"], row["avoidable"], row["memory_bytes"]) for row in rows] == [
+        ("client-output-buffer-limit", 32 * MB, 1, 1, 3 * 32 * MB),
+        ("repl-backlog-size", 4 * MB, 2, 3, 2 * 4 * MB),
+        ("repl-backlog-size", 8 * MB, 3, 3, 2 * 8 * MB),
+        ("repl-diskless-sync-delay", 4.0, 2, 2, None),
+    ]
+    assert rows[1]["share"] == pytest.approx(2 / 3)
+
+
+def test_of_nothing(engine: str) -> None:
+    assert all(told(engine, name) == [] for name in STATEMENTS)
