@@ -13,7 +13,7 @@ Not here: the commands (`commands.session.tracking`), the options of one client 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, final
 
 from pyrepl.keyspace.database import Keyspace
@@ -47,7 +47,7 @@ class Tracking(Follower):
         "writer",
     )
 
-    def __init__(self, keyspace: Keyspace, clients: Mapping[int, Client], deliveries: list[tuple[int, Reply]]) -> None:
+    def __init__(self, keyspace: Keyspace, clients: dict[int, Client], deliveries: list[tuple[int, Reply]]) -> None:
         self._keyspace = keyspace
         self._clients = clients
         self._deliveries = deliveries
@@ -108,7 +108,7 @@ class Tracking(Follower):
             self._keyspace.follow(None)
             self._forget()
 
-    def remember(self, client: Client, keys: Iterable[bytes]) -> None:
+    def remember(self, client: Client, keys: list[bytes]) -> None:
         """The client has read these keys, and may keep what it read, if its mode says so."""
         mode = client.tracking
         if mode is None or not mode.remembers:
@@ -121,7 +121,7 @@ class Tracking(Follower):
             elif client.id not in readers:
                 readers.add(client.id)
                 self.items_count += 1
-        if self._max_keys:
+        if 0 < self._max_keys < len(self._readers):
             self._limit()
 
     def resize(self, max_keys: int) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import pkgutil
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Protocol, final
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, final
 
 from lupa.lua51 import LuaError, LuaRuntime
 
@@ -80,6 +80,10 @@ class Door(Protocol):
         """Seconds of processor time."""
 
 
+Runner: TypeAlias = Callable[..., Any]
+"""A function of Lua that runs a script or a function of a library: see `Machine.run`."""
+
+
 class Registered(NamedTuple):
     """A function that a library has registered; `flags` as in shebang.py."""
 
@@ -104,8 +108,11 @@ class Machine:
         self._door = door
         self._most_bytes = most_bytes
         self._drand = drand
+        self._ask: Callable[[list[bytes]], Reply] = door.call
         self.resp = 2
-        self._compiled_ids: set[bytes] = set()
+        self._scripts: dict[bytes, Runner] = {}
+        self._libraries: dict[bytes, dict[bytes, Runner]] = {}
+        self._registered: list[Registered] = []
         self._words: list[bytes] = []
         self._words_fit = True
         self._tokens = Tokens()
@@ -128,9 +135,7 @@ class Machine:
         host[b"killed"], host[b"soft_kb"] = killed, (most_bytes - _RESERVE) / 1024
         host[b"version"], host[b"version_number"] = version.encode(), _number_of(version)
         self._load()
-        self._run = host[b"run"]
         self._compile = host[b"compile"]
-        self._call_function = host[b"call_function"]
 
     def _load(self) -> None:
         """Run the files of the sandbox, then leave the interpreter's own globals empty."""
@@ -155,22 +160,21 @@ class Machine:
         """Keep a script under an id. Returns the compiler's complaint, or None. `name` is `@user_script`."""
         self.make_room(len(code))
         try:
-            complaint = self._compile(script_id, code, name)
+            runner = self._compile(code, name)
         except LuaError:
             return NO_MEMORY.decode()
-        if complaint is not None:
-            return to_text(complaint)
-        self._compiled_ids.add(script_id)
+        if type(runner) is bytes:
+            return to_text(runner)
+        self._scripts[script_id] = runner
         return None
 
-    def has_script(self, script_id: bytes) -> bool:
-        """Is a script kept under this id?"""
-        return script_id in self._compiled_ids
+    def script(self, script_id: bytes) -> Runner | None:
+        """What runs the script that is kept under this id; None if there is none."""
+        return self._scripts.get(script_id)
 
     def forget(self, script_id: bytes) -> None:
         """Drop a script. Harmless if there is none."""
-        self._compiled_ids.discard(script_id)
-        self._host[b"forget"](script_id)
+        self._scripts.pop(script_id, None)
 
     def has_room(self, more_bytes: int) -> bool:
         """Is half of the memory free, and as much as these bytes may take?"""
@@ -182,11 +186,6 @@ class Machine:
             return True
         self._host[b"collect"]()
         return self.has_room(more_bytes)
-
-    def run(self, script_id: bytes, words: Sequence[bytes], keys: int, proto: int) -> Reply:
-        """Run a script with its KEYS, the first `keys` of the words, and its ARGV, the others. Returns the reply for a
-        client that speaks RESP version `proto`. Raises ScriptFailed."""
-        return self._settled(self._run, (script_id, proto, keys), words)
 
     def load_library(self, code: bytes) -> tuple[str | None, list[Registered]]:
         """Run the code of a library. Returns its complaint, or None and the functions that it registers, which are kept
@@ -203,30 +202,35 @@ class Machine:
         while (one := self._host[b"registered"](len(found) + 1)) is not None:
             name, description, flags = one
             found.append(Registered(name, description or None, int(flags)))
+        self._registered = found
         return None, found
 
     def keep_library(self, name: bytes | None) -> None:
         """Keep what the library that was loaded last registers, in place of what it had; with None, forget it."""
-        self._host[b"keep_library"](name)
+        if name is not None:
+            runner = self._host[b"runner"]
+            self._libraries[name] = {one.name: runner(place) for place, one in enumerate(self._registered, 1)}
+        self._registered = []
+        self._host[b"forget_loaded"]()
 
     def drop_library(self, name: bytes) -> None:
         """Forget a library."""
-        self._host[b"drop_library"](name)
+        del self._libraries[name]
 
-    def call_function(self, library: bytes, name: bytes, words: Sequence[bytes], keys: int, proto: int) -> Reply:
-        """As `run`, for a function of a library that is kept."""
-        return self._settled(self._call_function, (library, name, proto, keys), words)
+    def function(self, library: bytes, name: bytes) -> Runner:
+        """What runs a function of a library that is kept."""
+        return self._libraries[library][name]
 
-    def _settled(self, function: Callable[..., Any], head: tuple[object, ...], words: Sequence[bytes]) -> Reply:
-        """Call a function of the sandbox, with `head` and the words of a command. Returns what the script has returned
-        as a reply. Raises ScriptFailed."""
+    def run(self, runner: Runner, words: Sequence[bytes], keys: int, proto: int) -> Reply:
+        """Run a script or function with its KEYS, the first `keys` of the words, and its ARGV, the others. Returns the
+        reply for a client that speaks RESP version `proto`. Raises ScriptFailed."""
         self.resp = 2
         if len(words) > _MOST_WORDS:
             for start in range(0, len(words), _MOST_WORDS):
                 self._host[b"more"](*words[start : start + _MOST_WORDS])
             words = ()
         try:
-            result = function(*head, *words)
+            result = runner(proto, keys, *words)
         except LuaError as error:
             text = str(error).encode("latin-1", "replace")
             raise ScriptFailed(b"ERR " + (text or NO_MEMORY)) from None
@@ -303,7 +307,7 @@ class Machine:
                 return _NOT_A_WORD, ERROR
             if not argv:
                 return _NO_WORDS, ERROR
-        reply = self._door.call(argv)
+        reply = self._ask(argv)
         kind = type(reply)
         if kind is int:
             return reply

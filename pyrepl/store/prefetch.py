@@ -18,7 +18,16 @@ except ImportError:
 
 if cython.compiled:
     from cython.cimports.pyrepl.rdb.compiled.places import AT_ONCE, Search, look_ahead
-    from cython.cimports.pyrepl.rdb.compiled.raw import BYTES, Ref, fetch, item_of, items_of, size_of, type_of
+    from cython.cimports.pyrepl.rdb.compiled.raw import (
+        BYTES,
+        Ref,
+        fetch,
+        item_of,
+        items_of,
+        size_of,
+        text_of,
+        type_of,
+    )
     from cython.cimports.pyrepl.store.prefetch import SetObject, hash_of
 
     _LEAST_KEYS = cython.declare(cython.Py_ssize_t, 2048)
@@ -38,7 +47,8 @@ def prefetch_commands(
     """Ask for the first keys of the next commands from `start` on. Returns the index of the command before which to ask
     again.
 
-    The first argument is taken for a key; where it is none (`CLIENT LIST`), asking does no harm.
+    The first argument is taken for a key, of scripts and functions the third; where it is none (`CLIENT LIST`), asking
+    does no harm.
     """
     if cython.compiled:
         if len(values) < _LEAST_KEYS:
@@ -50,7 +60,9 @@ def prefetch_commands(
         argv: list
         while index < end:
             argv = commands[index]
-            if len(argv) > 1:
+            if len(argv) > 3 and _is_script(item_of(argv, 0)):
+                _add(cython.address(search), argv[3])
+            elif len(argv) > 1:
                 _add(cython.address(search), argv[1])
             index += 1
         _look_ahead(cython.address(search), values, expires)
@@ -114,6 +126,18 @@ def prefetch_members(members: set[bytes], order: list[bytes], start: int) -> Non
 
 
 if cython.compiled:
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(check=False)
+    def _is_script(name: cython.pointer[Ref]) -> cython.bint:
+        """Is this EVAL, EVALSHA or FCALL, or one of those with _RO? No other command begins with EV or FC."""
+        if type_of(name) is not cython.address(BYTES) or size_of(name) < 4:
+            return False
+        text: cython.pointer[cython.uchar] = text_of(name)
+        first: cython.int = text[0] | 0x20
+        second: cython.int = text[1] | 0x20
+        return (first == 0x65 and second == 0x76) or (first == 0x66 and second == 0x63)
 
     @cython.cfunc
     @cython.inline

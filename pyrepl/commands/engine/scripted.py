@@ -18,30 +18,40 @@ from pyrepl.node.scripts import Running
 from pyrepl.resp.reply import Reply
 
 UNKNOWN: Final = "ERR Unknown Redis command called from script"
+NOT_RUNNING: Final = "ERR redis.call/pcall can only be called inside a script invocation"
 WRONG_NUMBER: Final = "ERR Wrong number of args calling Redis command from script"
 
 
 @final
 class Scripted:
-    """The commands of one script. Whoever makes it calls `end` when the script is over."""
+    """The commands of scripts, one script after the other. Between `begin` and `end` a script runs."""
 
     __slots__ = ("_call", "_outer", "_running")
 
-    def __init__(self, outer: Call, client: Client, running: Running) -> None:
-        """`client` stands for the script; it begins in the database of `outer`, with RESP2 and as the same user."""
+    def __init__(self, outer: Call, client: Client) -> None:
+        """`client` stands for all scripts of the node that `outer` belongs to."""
+        self._call = outer.nested_for(client)
+        self._outer = self._call
+        self._running: Running | None = None
+
+    def begin(self, outer: Call, running: Running) -> None:
+        """A script begins in the database of `outer`, with RESP2 and as the same user. Whoever calls this calls `end`
+        when the script is over, by an exception or without."""
+        call, caller = self._call, outer.client
+        client = call.client
         client.db_index = outer.db.index
-        caller = outer.client
         if client.identity is not caller.identity or client.limited is not caller.limited:
             client.identify(caller.identity)
         if client.proto != 2:
             client.speak(2)
-        self._outer = outer
-        self._running = running
-        self._call = outer.nested_for(client)
+        call.db, call.now_ms = outer.db, outer.now_ms
+        self._outer, self._running = outer, running
 
     def run(self, argv: list[bytes]) -> Reply:
         """Execute one command, and return its reply; an error, of a gate as well, is returned as the reply."""
         outer, running, call = self._outer, self._running, self._call
+        if running is None:
+            return CommandError(NOT_RUNNING)
         node = outer.node
         entry: Entry | None = outer.runner.find_entry(argv)
         if entry is None:
@@ -66,9 +76,10 @@ class Scripted:
         return reply
 
     def end(self) -> None:
-        """The script is over, by an exception or without: its unit goes out, unless it is discarded."""
-        unit = self._call.unit
-        assert unit is not None
-        if self._running.is_discarded:
-            unit.clear()
-        self._outer.runner.end_unit(self._outer, unit)
+        """The script is over: its unit goes out, unless it is discarded."""
+        outer, running, unit = self._outer, self._running, self._call.unit
+        assert unit is not None and running is not None
+        # What the script has left must not reach the next one, even if the unit cannot go out.
+        self._outer, self._running, self._call.unit = self._call, None, []
+        if not running.is_discarded:
+            outer.runner.end_unit(outer, unit)

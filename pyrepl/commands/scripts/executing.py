@@ -6,7 +6,6 @@ a node that runs none does not load it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, final
 
 from pyrepl.acl.identity import UNASKED
@@ -26,7 +25,7 @@ from pyrepl.scripting.values import ScriptFailed
 from pyrepl.words import to_text
 
 if TYPE_CHECKING:
-    from pyrepl.scripting.machine import Machine
+    from pyrepl.scripting.machine import Machine, Runner
 
 NAME: Final = b"@user_script"
 """What Lua calls the text of a script, and its errors name."""
@@ -41,13 +40,21 @@ class ScriptDoor:
         self._runner = call.runner
         self.client = Client(0, "lua", "", 0.0, UNASKED)
         """Stands for all scripts, one after the other."""
-        self.scripted: Scripted | None = None
+        self._scripted = Scripted(call, self.client)
         self.running: Running | None = None
 
+    def begin(self, call: Call, running: Running) -> None:
+        """A script begins, which `call` asks for."""
+        self.running = running
+        self._scripted.begin(call, running)
+
+    def end(self) -> None:
+        """The script is over."""
+        self._scripted.end()
+        self.running = None
+
     def call(self, argv: list[bytes]) -> Reply:
-        if self.scripted is None:
-            return CommandError("ERR redis.call/pcall can only be called inside a script invocation")
-        return self.scripted.run(argv)
+        return self._scripted.run(argv)
 
     def interrupt(self) -> bool:
         running = self.running
@@ -113,11 +120,15 @@ def load(call: Call, sha: bytes, text: bytes, script: Script, *, is_loaded: bool
     return cached
 
 
-def _compile(engine: Interpreting, sha: bytes, script: Script) -> None:
-    """Compile a script in this interpreter. Raises CommandError with the compiler's complaint."""
+def _compile(engine: Interpreting, sha: bytes, script: Script) -> Runner:
+    """Compile a script in this interpreter, and return what runs it. Raises CommandError with the compiler's
+    complaint."""
     complaint = engine.machine.compile(sha, script.code, NAME)
     if complaint is not None:
         raise CommandError(f"ERR Error compiling script (new function): {complaint}")
+    runner = engine.machine.script(sha)
+    assert runner is not None
+    return runner
 
 
 def execute(call: Call, script: CachedScript, words: list[bytes], keys: int, *, is_read_only: bool) -> Reply:
@@ -134,8 +145,9 @@ def execute(call: Call, script: CachedScript, words: list[bytes], keys: int, *, 
         # Its memory is full: a new one takes its place, and each script is compiled there when it is called.
         node.scripts.interpreter = None
         engine = interpreting(call)
-    if not engine.machine.has_script(script.sha):
-        _compile(engine, script.sha, read_script(script.text))
+    runner = engine.machine.script(script.sha)
+    if runner is None:
+        runner = _compile(engine, script.sha, read_script(script.text))
     declared = not script.flags & COMPATIBLE
     running = Running(
         script.sha,
@@ -146,7 +158,7 @@ def execute(call: Call, script: CachedScript, words: list[bytes], keys: int, *, 
         allows_oom=declared and bool(script.flags & ALLOW_OOM),
         from_master=client.is_master_link,
     )
-    return guarded_run(call, engine, running, lambda: engine.machine.run(script.sha, words, keys, client.proto))
+    return _guarded_run(call, engine, running, runner, words, keys)
 
 
 def size_of(words: list[bytes]) -> int:
@@ -182,29 +194,23 @@ def execute_function(
         from_master=client.is_master_link,
     )
     running.argv = call.argv
-    machine = engine.machine
-    return guarded_run(
-        call,
-        engine,
-        running,
-        lambda: machine.call_function(library.name, function.name, words, keys, client.proto),
-    )
+    return _guarded_run(call, engine, running, engine.machine.function(library.name, function.name), words, keys)
 
 
-def guarded_run(call: Call, engine: Interpreting, running: Running, run: Callable[[], Reply]) -> Reply:
-    """Run something of the interpreter as `running`: its commands are one unit, and its error is the reply."""
+def _guarded_run(
+    call: Call, engine: Interpreting, running: Running, runner: Runner, words: list[bytes], keys: int
+) -> Reply:
+    """Run a script or function as `running`: its commands are one unit, and its error is the reply."""
     scripts, door = call.node.scripts, engine.door
     call.propagate_nothing()
     scripts.begin(running)
-    door.running = running
-    scripted = door.scripted = Scripted(call, door.client, running)
+    door.begin(call, running)
     try:
-        return run()
+        return engine.machine.run(runner, words, keys, call.client.proto)
     except ScriptFailed as failure:
         return _failed(call, running, failure)
     finally:
-        scripted.end()
-        door.scripted = door.running = None
+        door.end()
         scripts.end()
 
 

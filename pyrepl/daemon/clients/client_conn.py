@@ -111,6 +111,7 @@ class ClientConn(Receiver):
         self._outbox = turns.outbox
         self._out: list[bytes] = []
         self._out_bytes = 0
+        self._messages: list[bytes] = []
         self.held = False
         self._rest: tuple[Batch, int] | None = None
         self._unparsed: list[bytes] = []
@@ -180,13 +181,20 @@ class ClientConn(Receiver):
         if unparsed:
             self._serve(self.parser.feed(unparsed), 0)
 
-    def send(self, message: Reply, encoded: bytes) -> None:
-        """Write a message that answers no command of this client (a published message, a line of MONITOR), `encoded`
-        for the client's protocol. CLIENT REPLY OFF does not silence such messages."""
+    def take_message(self, message: Reply, encoded: bytes) -> bool:
+        """Keep a message that answers no command of this client (a published message, a line of MONITOR) for
+        `send_messages`; `encoded` is it for the client's protocol. CLIENT REPLY OFF does not silence such messages.
+        Returns whether it is the first that is kept."""
         if self.client.is_replica:
             self._refuse_to_answer(message, [])
-            return
-        self._write([encoded], limited=self._is_limited())
+            return False
+        self._messages.append(encoded)
+        return len(self._messages) == 1
+
+    def send_messages(self) -> None:
+        """Write the messages that were kept."""
+        messages, self._messages = self._messages, []
+        self._write(messages, limited=self._is_limited())
 
     def answer(self, reply: Reply) -> None:
         """Write the reply that a held client waits for, and let the client go on."""

@@ -198,6 +198,7 @@ class Clients:
         while deliveries:
             pending = deliveries[:]
             deliveries.clear()
+            told: list[ClientConn] = []
             message: Reply = NO_REPLY
             proto, encoded = 0, b""
             for client_id, reply in pending:
@@ -207,7 +208,10 @@ class Clients:
                 if reply is not message or conn.client.proto != proto:
                     message, proto = reply, conn.client.proto
                     encoded = encode_reply(message, proto)
-                conn.send(message, encoded)
+                if conn.take_message(message, encoded):
+                    told.append(conn)
+            for conn in told:
+                conn.send_messages()
 
     def kill(self, client_ids: tuple[int, ...]) -> None:
         """CLIENT KILL: cut these clients; ids without a connection are passed over."""

@@ -12,7 +12,6 @@ local NAME_RULE = "Library names can only contain letters, numbers, or underscor
 local FLAGS = { ["no-writes"] = 1, ["allow-oom"] = 2, ["allow-stale"] = 4, ["no-cluster"] = 8,
   ["allow-cross-slot-keys"] = 32 }
 
-local libraries = {} -- name -> function name -> callback
 local loading -- the functions of the library that loads now: a list, and by name
 
 local function fail(text) error({ err = "ERR " .. text }, 0) end
@@ -100,8 +99,7 @@ local function text_of(failure)
   return "ERR " .. tostring(failure)
 end
 
--- Run a library's code. Returns nil and keeps what it registered until the next call of `keep`, or returns the
--- complaint.
+-- Run a library's code. Returns nil and keeps what it registered until `forget_loaded`, or returns the complaint.
 function host.load_library(code)
   local chunk, failure = loadstring(code, "@user_function")
   if not chunk then return "Error compiling function: " .. failure end
@@ -124,15 +122,8 @@ function host.registered(place)
   if one then return one[1], one[2], one[3] end
 end
 
--- Keep what the last library registered under a name; without a name forget it.
-function host.keep_library(name)
-  if name then libraries[name] = loading.callbacks end
-  loading = nil
-end
+-- What Python calls to run the function registered at a place: see `runner_of` in the sandbox.
+function host.runner(place) return host.runner_of(loading.callbacks[loading[place][1]]) end
 
-function host.drop_library(name) libraries[name] = nil end
-
--- Call a function: `count` of the words that follow are keys; see `run` in the sandbox.
-function host.call_function(library, name, proto, count, ...)
-  return host.start(proto, libraries[library][name], host.split(count, ...))
-end
+-- Forget what the last library registered.
+function host.forget_loaded() loading = nil end

@@ -24,14 +24,15 @@ local READONLY = "Attempt to modify a readonly table"
 local NO_MEMORY = "not enough memory"
 local KILLED, OWN = host.killed, "=sandbox"
 local soft_kb = host.soft_kb
+local used_kb = gcinfo -- of whole KB, and quicker than collectgarbage("count"), which compares texts
 
 -- Memory ------------------------------------------------------------------------------------------------------------
 
 -- Raises unless a little memory is left, after a full collection if need be.
 local function leave_room()
-  if collectgarbage("count") > soft_kb then
+  if used_kb() > soft_kb then
     collectgarbage()
-    if collectgarbage("count") > soft_kb then error(NO_MEMORY, 0) end
+    if used_kb() > soft_kb then error(NO_MEMORY, 0) end
   end
 end
 
@@ -45,6 +46,7 @@ end
 -- The end of scripts -------------------------------------------------------------------------------------------------
 
 local interrupt = host.interrupt
+local is_ended = false -- has `end_script` set a hook that is still there?
 
 -- Once a script is killed, every line of it raises: no pcall keeps it alive.
 local function end_line()
@@ -52,17 +54,25 @@ local function end_line()
   if frame and frame.source ~= OWN then error(KILLED, 0) end
 end
 
+local function end_script(failure)
+  is_ended = true
+  sethook(end_line, "l", 1000)
+  error(failure, 0)
+end
+
 local function count_hook()
-  if collectgarbage("count") > soft_kb then
+  if used_kb() > soft_kb then
     collectgarbage()
-    if collectgarbage("count") > soft_kb then
-      sethook(end_line, "l", 1000)
-      error(NO_MEMORY, 0)
-    end
+    if used_kb() > soft_kb then end_script(NO_MEMORY) end
   end
-  if interrupt() then
-    sethook(end_line, "l", 1000)
-    error(KILLED, 0)
+  if interrupt() then end_script(KILLED) end
+end
+
+-- Count instructions, also behind a script that was ended. A hook stays from one script to the next.
+local function watch()
+  if is_ended then
+    is_ended = false
+    sethook(count_hook, "", HOOK_EVERY)
   end
 end
 
@@ -268,13 +278,13 @@ local function in_pieces(...)
 end
 
 local function redis_call(...)
-  leave_room()
+  if used_kb() > soft_kb then leave_room() end
   if select("#", ...) > MANY then return settle(in_pieces(...)) end
   return settle(call(...))
 end
 
 local function redis_pcall(...)
-  leave_room()
+  if used_kb() > soft_kb then leave_room() end
   if select("#", ...) > MANY then return settle_quietly(in_pieces(...)) end
   return settle_quietly(call(...))
 end
@@ -467,19 +477,6 @@ local function place_error(failure)
   return failure
 end
 
-local chunks = {}
-
--- Compile a script under an id. Returns nil, or the compiler's complaint.
-function host.compile(id, text, name)
-  local chunk, failure = loadstring(text, name)
-  if not chunk then return failure end
-  -- `return redis.call(...)` would leave its line before the call: see bytecode.py.
-  chunks[id] = setfenv(loadstring(host.untail(dump(chunk)), name), environment)
-  return nil
-end
-
-function host.forget(id) chunks[id] = nil end
-
 local pending = {}
 
 -- Words of a call that has more than fit on Lua's stack.
@@ -513,14 +510,13 @@ end
 local function finish(proto, ok, value) return outcome(ok, value, proto) end
 
 -- KEYS and ARGV: the first `count` of the words, and the others. Without words they are those of `host.more`.
-function host.split(count, ...)
-  local words
-  if select("#", ...) == 0 and #pending > 0 then
-    words, pending = pending, {}
-  else
-    words = { ... }
-  end
+local function split(count, ...)
+  local words = { ... }
   local size = #words
+  if size == 0 and #pending > 0 then
+    words, pending = pending, {}
+    size = #words
+  end
   if count == size then return words, {} end
   if count == 0 then return {}, words end
   local keys, argv = {}, {}
@@ -529,27 +525,33 @@ function host.split(count, ...)
   return keys, argv
 end
 
-local split = host.split
-
--- Count instructions from here on, also behind a script that was ended.
-function host.watch() sethook(count_hook, "", HOOK_EVERY) end
-
--- Run a function of a library for a client that speaks RESP version `proto`.
-function host.start(proto, body, keys, argv)
-  resp = 2
-  sethook(count_hook, "", HOOK_EVERY)
-  return finish(proto, xpcall(function() return (body(keys, argv)) end, place_error))
+-- What Python calls to run a function of a library: with the version of RESP of the client, and words of which the first
+-- `count` are keys.
+function host.runner_of(body)
+  return function(proto, count, ...)
+    local keys, argv = split(count, ...)
+    resp = 2
+    watch()
+    return finish(proto, xpcall(function() return (body(keys, argv)) end, place_error))
+  end
 end
 
--- Run a script: `count` of the words that follow are keys.
-function host.run(id, proto, count, ...)
-  globals.KEYS, globals.ARGV = split(count, ...)
-  resp = 2
-  sethook(count_hook, "", HOOK_EVERY)
-  return finish(proto, xpcall(chunks[id], place_error))
+-- Compile a script. Returns what Python calls to run it, as `host.runner_of`, or the compiler's complaint.
+function host.compile(text, name)
+  local chunk, failure = loadstring(text, name)
+  if not chunk then return failure end
+  -- `return redis.call(...)` would leave its line before the call: see bytecode.py.
+  chunk = setfenv(loadstring(host.untail(dump(chunk)), name), environment)
+  return function(proto, count, ...)
+    globals.KEYS, globals.ARGV = split(count, ...)
+    resp = 2
+    watch()
+    return finish(proto, xpcall(chunk, place_error))
+  end
 end
 
 function host.collect() collectgarbage() end
 
 host.environment, host.of_environment, host.globals, host.protect = environment, of_environment, globals, protect
+host.watch = watch
 sethook(count_hook, "", HOOK_EVERY)

@@ -62,7 +62,9 @@ class Lua:
         text = code if isinstance(code, bytes) else code.encode()
         complaint = self.machine.compile(b"it", text, b"@user_script")
         assert complaint is None, complaint
-        reply = self.machine.run(b"it", words, keys, proto)
+        runner = self.machine.script(b"it")
+        assert runner is not None
+        reply = self.machine.run(runner, words, keys, proto)
         return reply.encoded if isinstance(reply, Raw) else reply
 
     def error(self, code: str | bytes) -> bytes:

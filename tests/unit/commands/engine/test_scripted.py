@@ -14,7 +14,8 @@ from tests.unit.commands.rig import Rig
 def scripted(rig: Rig, *commands: bytes, discarded: bool = False) -> list[Reply]:
     running = Running(b"sha", 0.0, 1, is_eval=True, is_read_only=False, allows_oom=False, from_master=False)
     running.is_discarded = discarded
-    unit = Scripted(rig.call(), Client(0, "lua", "", 0.0, UNASKED), running)
+    unit = Scripted(rig.call(), Client(0, "lua", "", 0.0, UNASKED))
+    unit.begin(rig.call(), running)
     replies = [unit.run(line.split()) for line in commands]
     unit.end()
     assert running.wrote is any(line.startswith(b"SET") for line in commands)
