@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, final
 Entry: TypeAlias = tuple[float, float, bytes]
 """What is compared, and what goes with it."""
 
+_FIRST: Final = itemgetter(0)
 _FEW: Final = 7
 _MANY: Final = 40
 
@@ -23,7 +24,7 @@ def first_in_order(entries: list[Entry], count: int, descending: bool) -> list[E
     Entries keep their order among equals when all are asked for. `entries` may be changed.
     """
     size = len(entries)
-    in_order = sorted(entries, key=itemgetter(0), reverse=descending)
+    in_order = sorted(entries, key=_FIRST, reverse=descending)
     if count >= size:
         return in_order
     if not any(in_order[at][0] == in_order[at + 1][0] for at in range(count)):

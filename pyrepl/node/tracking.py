@@ -31,7 +31,7 @@ class Tracking(Follower):
     """The tracking of all clients of a node.
 
     Invariants: `clients_count` is how many clients have a mode (`Client.tracking`); the keyspace is followed exactly
-    while it is not 0, and the table is empty while it is. `items_count` is the sum of the sizes of the table's sets.
+    while it is not 0, and the table is empty while it is. `items_count` is the sum of the sizes of the table's values.
     """
 
     __slots__ = (
@@ -52,8 +52,8 @@ class Tracking(Follower):
         self._clients = clients
         self._deliveries = deliveries
         self._max_keys = 0
-        self._readers: dict[bytes, set[int]] = {}
-        """Key -> ids of the clients that have read it; some may be gone."""
+        self._readers: dict[bytes, dict[int, None]] = {}
+        """Key -> ids of the clients that have read it, in that order; some may be gone."""
         self._prefixes: dict[bytes, dict[int, None]] = {}
         """Prefix -> ids of the BCAST clients that asked for it."""
         self._pending: dict[bytes, dict[bytes, int]] = {}
@@ -113,13 +113,14 @@ class Tracking(Follower):
         mode = client.tracking
         if mode is None or not mode.remembers:
             return
+        reader = client.id
         for key in keys:
             readers = self._readers.get(key)
             if readers is None:
-                self._readers[key] = {client.id}
+                self._readers[key] = {reader: None}
                 self.items_count += 1
-            elif client.id not in readers:
-                readers.add(client.id)
+            elif reader not in readers:
+                readers[reader] = None
                 self.items_count += 1
         if 0 < self._max_keys < len(self._readers):
             self._limit()
@@ -167,7 +168,7 @@ class Tracking(Follower):
         readers = self._readers.pop(key)
         self.items_count -= len(readers)
         message = _invalidation([key])
-        for client_id in sorted(readers):
+        for client_id in readers:
             client = self._clients.get(client_id)
             mode = None if client is None else client.tracking
             if client is None or mode is None or mode.bcast or (mode.noloop and client is self.writer):

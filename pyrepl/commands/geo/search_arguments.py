@@ -32,6 +32,39 @@ RADIUS_RO: Final = Kind()
 MEMBER: Final = Kind(around_member=True, may_store=True)
 MEMBER_RO: Final = Kind(around_member=True)
 
+_NONE: Final = 0
+_FROMMEMBER: Final = 1
+_FROMLONLAT: Final = 2
+_BYRADIUS: Final = 3
+_BYBOX: Final = 4
+_BYPOLYGON: Final = 5
+_COUNT: Final = 6
+_STORE: Final = 7
+_STOREDIST: Final = 8
+_WITHDIST: Final = 9
+_WITHHASH: Final = 10
+_WITHCOORD: Final = 11
+_ANY: Final = 12
+_ASC: Final = 13
+_DESC: Final = 14
+_OPTIONS: Final = {
+    b"FROMMEMBER": _FROMMEMBER,
+    b"FROMLONLAT": _FROMLONLAT,
+    b"BYRADIUS": _BYRADIUS,
+    b"BYBOX": _BYBOX,
+    b"BYPOLYGON": _BYPOLYGON,
+    b"COUNT": _COUNT,
+    b"STORE": _STORE,
+    b"STOREDIST": _STOREDIST,
+    b"WITHDIST": _WITHDIST,
+    b"WITHHASH": _WITHHASH,
+    b"WITHCOORD": _WITHCOORD,
+    b"ANY": _ANY,
+    b"ASC": _ASC,
+    b"DESC": _DESC,
+}
+"""The words of options as numbers, which are compared faster."""
+
 AS_FOUND: Final = 0
 ASCENDING: Final = 1
 DESCENDING: Final = -1
@@ -44,10 +77,10 @@ class Search:
 
     __slots__ = (
         "any",
+        "area",
+        "center",
         "count",
         "destination",
-        "has_area",
-        "has_center",
         "height",
         "is_box",
         "latitude",
@@ -68,9 +101,9 @@ class Search:
         self.stores_distances: bool = False
         self.longitude: float = 0.0
         self.latitude: float = 0.0
-        self.has_center: bytes = b""
+        self.center: int = _NONE
         """FROMMEMBER or FROMLONLAT, once one of them was given."""
-        self.has_area: bytes = b""
+        self.area: int = _NONE
         """BYRADIUS, BYBOX or BYPOLYGON, once one of them was given."""
         self.vertices: list[tuple[float, float]] = []
         self.unit_m: float = 1.0
@@ -85,34 +118,34 @@ class Search:
         self.with_hash: bool = False
         self.with_place: bool = False
 
-    def set_flag(self, word: bytes) -> None:
-        """Of ASC and DESC the last one counts. Raises CommandError for any other word."""
-        if word == b"WITHDIST":
-            self.with_distance = True
-        elif word == b"WITHHASH":
-            self.with_hash = True
-        elif word == b"WITHCOORD":
-            self.with_place = True
-        elif word == b"ANY":
-            self.any = True
-        elif word == b"ASC":
+    def set_flag(self, option: int) -> None:
+        """Of ASC and DESC the last one counts. Raises CommandError for any other option."""
+        if option == _ASC:
             self.order = ASCENDING
-        elif word == b"DESC":
+        elif option == _DESC:
             self.order = DESCENDING
+        elif option == _WITHDIST:
+            self.with_distance = True
+        elif option == _WITHHASH:
+            self.with_hash = True
+        elif option == _WITHCOORD:
+            self.with_place = True
+        elif option == _ANY:
+            self.any = True
         else:
             raise syntax_error()
 
-    def note_center(self, word: bytes) -> None:
+    def note_center(self, option: int) -> None:
         """FROMMEMBER or FROMLONLAT: any number of times, but not both, and not for a polygon."""
-        if self.has_center not in (b"", word) or self.has_area == b"BYPOLYGON":
+        if (self.center != _NONE and self.center != option) or self.area == _BYPOLYGON:
             raise syntax_error()
-        self.has_center = word
+        self.center = option
 
-    def note_area(self, word: bytes) -> None:
+    def note_area(self, option: int) -> None:
         """BYRADIUS, BYBOX or BYPOLYGON, in the same way."""
-        if self.has_area not in (b"", word) or (word == b"BYPOLYGON" and self.has_center):
+        if (self.area != _NONE and self.area != option) or (option == _BYPOLYGON and self.center != _NONE):
             raise syntax_error()
-        self.has_area = word
+        self.area = option
 
     def set_radius(self, radius: bytes, unit: bytes) -> None:
         """A circle."""
@@ -167,50 +200,50 @@ def parse_search(
 
 def _take_option(search: Search, kind: Kind, arguments: tuple[bytes, ...], at: int, source: ScoreReader | None) -> int:
     """Parse the option that begins at `at`; how many words it has."""
-    word = arguments[at].upper()
+    option = _OPTIONS.get(arguments[at].upper(), _NONE)
     more = len(arguments) - at - 1
-    if kind.is_geosearch:
-        size = _take_area(search, word, arguments, at, source)
+    if kind.is_geosearch and _NONE < option <= _BYPOLYGON:
+        size = _take_area(search, option, arguments, at, source)
         if size:
             return size
-    if word == b"COUNT" and more:
+    if option == _COUNT and more:
         search.count = integer_argument(arguments[at + 1])
         if search.count <= 0:
             raise CommandError("ERR COUNT must be > 0")
         return 2
-    if word in (b"STORE", b"STOREDIST") and kind.may_store:
+    if option in (_STORE, _STOREDIST) and kind.may_store:
         if not kind.is_geosearch and more:
             search.destination = arguments[at + 1]
-            search.stores_distances = word == b"STOREDIST"
+            search.stores_distances = option == _STOREDIST
             return 2
-        if kind.is_geosearch and word == b"STOREDIST":
+        if kind.is_geosearch and option == _STOREDIST:
             search.stores_distances = True
             return 1
-    search.set_flag(word)
+    search.set_flag(option)
     return 1
 
 
-def _take_area(search: Search, word: bytes, arguments: tuple[bytes, ...], at: int, source: ScoreReader | None) -> int:
-    """As `_take_option`, for the options that only GEOSEARCH has; 0 if it is none of them."""
+def _take_area(search: Search, option: int, arguments: tuple[bytes, ...], at: int, source: ScoreReader | None) -> int:
+    """As `_take_option`, for the options that only GEOSEARCH has; 0 if words are missing behind it."""
     more = len(arguments) - at - 1
-    if word == b"FROMMEMBER" and more > 0:
-        search.note_center(word)
+    if option == _FROMMEMBER and more > 0:
+        search.note_center(option)
         search.set_member(source, arguments[at + 1])
         return 2
-    if word == b"FROMLONLAT" and more > 1:
-        search.note_center(word)
+    if option == _FROMLONLAT and more > 1:
+        search.note_center(option)
         search.set_place(arguments[at + 1], arguments[at + 2])
         return 3
-    if word == b"BYRADIUS" and more > 1:
-        search.note_area(word)
+    if option == _BYRADIUS and more > 1:
+        search.note_area(option)
         search.set_radius(arguments[at + 1], arguments[at + 2])
         return 3
-    if word == b"BYBOX" and more > 2:
-        search.note_area(word)
+    if option == _BYBOX and more > 2:
+        search.note_area(option)
         search.set_box(arguments[at + 1], arguments[at + 2], arguments[at + 3])
         return 4
-    if word == b"BYPOLYGON" and more > 1:
-        search.note_area(word)
+    if option == _BYPOLYGON and more > 1:
+        search.note_area(option)
         count = int32_argument(arguments[at + 1], "ERR invalid number of vertices")
         if count < 3 or count > (more - 1) // 2:
             raise CommandError("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices")
@@ -224,10 +257,13 @@ def _check(search: Search, kind: Kind, name: bytes) -> None:
     if search.destination is not None and (search.with_distance or search.with_hash or search.with_place):
         what = "GEOSEARCHSTORE" if kind.is_geosearch else "STORE option in GEORADIUS"
         raise CommandError(f"ERR {what} is not compatible with WITHDIST, WITHHASH and WITHCOORD options")
-    shown = to_text(name)
-    if kind.is_geosearch and not search.has_center and not search.vertices:
-        raise CommandError(f"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for {shown}")
-    if kind.is_geosearch and not search.has_area:
-        raise CommandError(f"ERR exactly one of BYRADIUS and BYBOX can be specified for {shown}")
+    if kind.is_geosearch and search.center == _NONE and not search.vertices:
+        raise _lacks("FROMMEMBER or FROMLONLAT", name)
+    if kind.is_geosearch and search.area == _NONE:
+        raise _lacks("BYRADIUS and BYBOX", name)
     if search.any and not search.count:
         raise CommandError("ERR the ANY argument requires COUNT argument")
+
+
+def _lacks(what: str, name: bytes) -> CommandError:
+    return CommandError(f"ERR exactly one of {what} can be specified for {to_text(name)}")
