@@ -21,12 +21,14 @@ from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.base import Base, Unit, added_to, is_worth_it, merged
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.manifest import MERGE_BYTES, Manifest
-from pyrepl.metrics.rollup import NAMES, TEXT, Mark, Rollup, of_events, rollup
+from pyrepl.metrics.rollup import TEXT, Mark, Rollup, of_events, rollup
 from pyrepl.metrics.story import tell
 from pyrepl.metrics.tables import EVENTS, SAMPLES
 
 SAME_START_US: Final = 2_000_000
 _TABLES: Final = {EVENTS.name: EVENTS, SAMPLES.name: SAMPLES}
+_ROLLUPS: Final = {EVENTS.name: ("halves", "children"), SAMPLES.name: ("values", "drawn")}
+"""What rows of each table are rolled up into: a part of a file has files of the same name for both tables."""
 Bounds = tuple[int | None, int | None]
 """Unix us: the first inclusive, the second not; None is no bound."""
 
@@ -121,7 +123,8 @@ def pieces(known: Manifest) -> list[Piece]:
                 rows[table, folder, name].append(path)
             for mark in told["marks"]:
                 own = rows[mark["table"], f"node={quote(mark['node'], safe='')}", mark["part"]]
-                kept = {name: path for name in NAMES if (path := f"{name}/{mark['part']}") in told["rollups"]}
+                names = _ROLLUPS[mark["table"]]
+                kept = {name: path for name in names if (path := f"{name}/{mark['part']}") in told["rollups"]}
                 found.append(Piece(mark, kept, tuple(own), mark["table"] in unsure, passing))
     return found
 

@@ -63,6 +63,19 @@ def test_bounds_are_as_if_nothing_else_was_logged(tmp_path: Path, part: tuple[fl
     assert found == expected
 
 
+def test_bounds_that_cut_samples_alone_count_them_once(tmp_path: Path) -> None:
+    """A part has files of the same name for its events and for its samples."""
+    third = len(LINES) // 3
+    is_sample = [b"sample" in line for line in LINES]
+    lines = [line for place, line in enumerate(LINES) if is_sample[place] or third < place < 2 * third]
+    events = [json.loads(line)["at_us"] for line in lines if b"sample" not in line]
+    since, until = min(events), max(events) + 1
+    within = [line for line in lines if since <= json.loads(line)["at_us"] < until]
+    assert len(within) < len(lines)
+    expected = plain(told(made(tmp_path / "cut", within)))
+    assert plain(told(made(tmp_path / "whole", lines), since, until)) == expected
+
+
 def test_a_part_within_the_bounds_is_not_read_again(tmp_path: Path) -> None:
     every = pieces(manifests.load(made(tmp_path, LINES[:50], LINES[50:])))
     first, second = ({path for piece in every[place::2] for path in piece.rows} for place in (0, 1))
