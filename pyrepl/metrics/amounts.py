@@ -33,6 +33,8 @@ def setting(size: float) -> str:
 
 def shown(size: float) -> str:
     """Bytes in a sentence, decimal: `1.5 MB`."""
+    if size >= 10_000_000_000:
+        return f"{size / 1e9:,.1f} GB"
     if size >= 100_000:
         return f"{size / 1e6:,.1f} MB"
     return f"{size / 1e3:,.1f} kB" if size >= 1000 else f"{size:.0f} bytes"

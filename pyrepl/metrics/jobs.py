@@ -27,7 +27,7 @@ from pyrepl.metrics.keep import sweep
 from pyrepl.metrics.manifest import Manifest
 from pyrepl.metrics.packing import Frames
 from pyrepl.metrics.parts import Bounds, Sources, pieces, sources, told_elsewhere
-from pyrepl.metrics.results import ADVICE, BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF, RESULTS, TOTALS
+from pyrepl.metrics.results import ADVICE, COSTS, RESULTS, TOTALS
 from pyrepl.metrics.samples import SPANS
 from pyrepl.metrics.schemas import conform, literal, schema
 from pyrepl.metrics.series import series
@@ -51,7 +51,7 @@ _ORDER: Final[Mapping[str, tuple[tuple[str, ...], tuple[bool, ...]]]] = {
 }
 """By what the rows of a table are sorted, and which of it downwards."""
 
-_WHAT_IFS: Final = {table.name: table for table in (BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF)}
+_BY_SQL: Final = {table.name: table for table in RESULTS if table.name in STATEMENTS}
 
 Results = dict[str, pl.LazyFrame]
 
@@ -72,7 +72,7 @@ def analyse(
     parts = _answered(answering, tables, known, (since_us, until_us))
     whole = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
     found = {name: whole[name].sort(by, descending=down) for name, (by, down) in _ORDER.items()}
-    found |= _what_ifs(found)
+    found |= _by_sql(found)
     sizes = dict(whole["sizes"].iter_rows())
     first, last = whole["counts"]["first_us"].min(), whole["counts"]["last_us"].max()
     found |= {
@@ -111,14 +111,15 @@ def _answered(answering: Answering, tables: Path, known: Manifest, bounds: Bound
     return found
 
 
-def _what_ifs(found: Frames) -> Frames:
+def _by_sql(found: Frames) -> Frames:
     """The tables that are SQL over others."""
     context = pl.SQLContext({name: found[name] for name in READS}, eager=True)
     made = {
-        name: pl.concat([conform(context.execute(statement), _WHAT_IFS[name]) for statement in statements])
+        name: pl.concat([conform(context.execute(statement), _BY_SQL[name]) for statement in statements])
         for name, statements in STATEMENTS.items()
     }
-    return {name: rows.sort(rows.columns[:2]) for name, rows in made.items()}
+    costs = made.pop(COSTS.name).sort("out_s", "node", descending=[True, False])
+    return {COSTS.name: costs} | {name: rows.sort(rows.columns[:2]) for name, rows in made.items()}
 
 
 def _stored(unparsed: list[Path]) -> pl.LazyFrame:

@@ -378,6 +378,27 @@ FLEET_WHAT_IF: Final = Table(
     ),
 )
 
+COSTS: Final = Table(
+    "costs",
+    "one row per master: what keeping its replicas in step has cost",
+    (
+        text("node", "the master"),
+        count("replicas", "", "pairs"),
+        count("out_now", "", "of them without the stream when they were observed last"),
+        number("out_s", "s", "observed_s less online_s of its pairs, summed: replica-seconds out of step"),
+        count("fulls", "", "full resyncs, failed ones included"),
+        count("avoidable", "", "of them those for lack of backlog or an output buffer, and those that failed"),
+        count(
+            "resent_bytes",
+            "bytes",
+            "bytes_estimate of all full resyncs but the first ones of replicas that went well: what was sent again",
+        ),
+        count("unknown", "", "of these so many of which nothing is known"),
+        count("forks", "", "snapshot children for replicas"),
+        count("private_bytes", "bytes", "the most memory that one of them had for itself, where told"),
+    ),
+)
+
 STORMS: Final = Table(
     "storms",
     "one row per time in which full resyncs of two or more replicas of one master ran at once and not from one "
@@ -441,7 +462,7 @@ SERIES: Final = Table(
 )
 
 RESULTS: Final = (
-    TOTALS, SYNCS, MODES, FULL_CAUSES, LOOPS, RETRIES, CUTS, CUT_CAUSES, AVAILABILITY, WRITE_RATE, FORKS, SKEW, NODES,
-    BACKLOG_WHAT_IF, BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF, STORMS, ADVICE,
+    TOTALS, COSTS, SYNCS, MODES, FULL_CAUSES, LOOPS, RETRIES, CUTS, CUT_CAUSES, AVAILABILITY, WRITE_RATE, FORKS, SKEW,
+    NODES, BACKLOG_WHAT_IF, BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF, STORMS, ADVICE,
 )  # fmt: skip
 """All of them, in the order of a report."""

@@ -1,13 +1,43 @@
-"""What other settings would have done, as SQL over result tables: BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF.
+"""Result tables that are SQL over others: COSTS, and what other settings would have done (BUFFER_WHAT_IF,
+DELAY_WHAT_IF, FLEET_WHAT_IF).
 
 Plain SQL, which Spark, Polars and DuckDB understand alike; whoever computes the tables has the others under their
-names. The rules of the columns stand in results.py. A replica that stood still (gather.STALLED_S) is in none of them.
+names. The rules of the columns stand in results.py. A replica that stood still (gather.STALLED_S) is in no what-if.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+
+COSTS: Final = """
+with pairs as (
+    select node, count(*) as replicas, sum(coalesce(observed_s, 0.0) - coalesce(online_s, 0.0)) as out_s,
+        sum(case when open_outage_s is not null then 1 else 0 end) as out_now
+    from availability group by node
+),
+full_sync as (
+    select node, coalesce(bytes_estimate, bytes) as moved,
+        case when coalesce(cause, '') = 'first' and coalesce(ok, true) then 0 else 1 end as again,
+        case when cause in ('out_of_backlog', 'no_backlog', 'output_buffer')
+            or (not coalesce(ok, true) and coalesce(failure, '') not in ('role_change', 'shutdown', 'stopped'))
+            then 1 else 0 end as avoidable
+    from syncs where coalesce(mode, '') <> 'continue'
+),
+full_syncs as (
+    select node, count(*) as fulls, sum(avoidable) as avoidable,
+        sum(case when again = 1 then coalesce(moved, 0) else 0 end) as resent_bytes,
+        sum(case when again = 1 and moved is null then 1 else 0 end) as unknown
+    from full_sync group by node
+),
+children as (
+    select node, count(*) as forks, max(private_bytes) as private_bytes from forks where why = 'sync' group by node
+)
+select pairs.node as node, replicas, out_now, out_s, coalesce(fulls, 0) as fulls, coalesce(avoidable, 0) as avoidable,
+    coalesce(resent_bytes, 0) as resent_bytes, coalesce(unknown, 0) as unknown, coalesce(forks, 0) as forks,
+    private_bytes
+from pairs left join full_syncs on pairs.node = full_syncs.node left join children on pairs.node = children.node
+"""
 
 _CUT: Final = """
     select node, down_s, greatest(coalesce(lacked_bytes, 0), coalesce(output_buffer_bytes, 0)) as need
@@ -90,6 +120,7 @@ FLEET: Final = {
 """By setting; together they are the table."""
 
 STATEMENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "costs": (COSTS,),
     "buffer_what_if": (BUFFER,),
     "delay_what_if": (DELAY,),
     "fleet_what_if": tuple(FLEET.values()),

@@ -1,5 +1,8 @@
 """The charts of the page as Vega-Lite specifications: plain values, drawn by the library in the page.
 
+Here are the timeline, the phases and the causes; lines over time are in lines.py, what other settings would have done
+in what_ifs.py. A chart of lanes names them in `usermeta`: on a narrow screen report.js writes them above the lanes.
+
 Colours are names of CSS variables, which the page sets for light, dark and print; so one drawing serves all. Times are
 shown in UTC. Each function returns None when there is nothing to show.
 """
@@ -10,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from pyrepl.metrics.report import words
-from pyrepl.metrics.report.model import Report, Row, pair, real, whole, whom, word
-from pyrepl.metrics.report.summary import slowest
+from pyrepl.metrics.report.model import Report, Row, pair, real, whole, word
+from pyrepl.metrics.report.summary import collapsed, slowest
 
 Spec: TypeAlias = dict[str, Any]
 
@@ -20,8 +23,8 @@ MOST_SYNCS: Final = 3000
 """Bars of the timeline; beyond these only full syncs and failures are drawn."""
 MOST_PHASES: Final = 25
 """Bars of the phase chart."""
-MOST_LINES: Final = 12
-"""Replicas whose lag is drawn, those with the largest."""
+MOST_LANES: Final = 40
+"""Pairs of the timeline: those that were out of step longest."""
 
 MODE_COLORS: Final[dict[str, str]] = {
     "continue": "var(--partial)",
@@ -42,7 +45,7 @@ LANE_STEP_OF_MANY: Final = 28
 """Heights of a lane, pixels: more lanes than a few are to fit on a screen."""
 LANE_FILLED: Final = 0.62
 
-_CLOCK: Final[Spec] = {
+CLOCK: Final[Spec] = {
     "year": "%Y",
     "month": "%b %Y",
     "week": "%d %b",
@@ -82,37 +85,51 @@ CONFIG: Final[Spec] = {
     "rule": {"color": "var(--muted)"},
 }
 
-_UTC: Final[Spec] = {"type": "utc", "padding": 8}
+UTC: Final[Spec] = {"type": "utc", "padding": 8}
 
 
-def _chart(values: Sequence[Spec], height: int | Spec, **parts: Any) -> Spec:
+def chart(values: Sequence[Spec], height: int | Spec, **parts: Any) -> Spec:
     """A chart as wide as the page."""
     spec = {"$schema": SCHEMA, "width": "container", "height": height, "data": {"values": list(values)}}
     return spec | {"config": CONFIG, "autosize": {"type": "fit-x", "contains": "padding"}} | parts
 
 
-def _ms(at_us: int) -> float:
+def ms(at_us: int) -> float:
     """Vega's times are milliseconds."""
     return at_us / 1000
 
 
+def lanes(report: Report) -> list[str]:
+    """The pairs that are drawn: those that were out of step longest, in the order of their names."""
+    out = {
+        pair(row): (real(row, "observed_s") or 0.0) - (real(row, "online_s") or 0.0)
+        for row in report.rows("availability")
+    }
+    for row in (*report.rows("syncs"), *report.rows("cuts")):
+        out.setdefault(pair(row), 0.0)
+    return sorted(sorted(out, key=lambda name: (-out[name], name))[:MOST_LANES])
+
+
 def timeline(report: Report) -> Spec | None:
-    """Swim lanes: one lane a pair, a bar a sync, a tick a link that was cut."""
-    syncs = report.rows("syncs")
+    """Swim lanes: one lane a pair, a bar a sync or a loop, a tick a link that was cut."""
+    shown = lanes(report)
+    syncs = [row for row in report.rows("syncs") if pair(row) in set(shown)]
     if len(syncs) > MOST_SYNCS:
-        syncs = [row for row in syncs if word(row, "mode") != "continue" or row.get("ok") is False][-MOST_SYNCS:]
-    bars = [_bar(row) for row in syncs]
-    cuts = [_cut(row) for row in report.rows("cuts")[-MOST_SYNCS:]]
+        syncs = [row for row in syncs if word(row, "mode") != "continue" or row.get("ok") is False]
+    rows = collapsed(syncs)[-MOST_SYNCS:]
+    bars = [_bar(row, count) for row, count in rows]
+    cuts = [_cut(row) for row in report.rows("cuts")[-MOST_SYNCS:] if pair(row) in set(shown)]
     if not bars and not cuts:
         return None
-    lanes = sorted({item["lane"] for item in (*bars, *cuts)})
+    used = {item["lane"] for item in (*bars, *cuts)}
+    shown = [name for name in shown if name in used]
     kinds = [kind for kind in MODE_COLORS if any(item["kind"] == kind for item in bars)]
-    step = LANE_STEP if len(lanes) <= FEW_LANES else LANE_STEP_OF_MANY
+    step = LANE_STEP if len(shown) <= FEW_LANES else LANE_STEP_OF_MANY
     # Vega draws the grid over rectangles unless it is told not to.
     on_lanes = {"grid": True, "ticks": False, "zindex": 0, "labelLimit": 340}
-    on_time = {"format": _CLOCK, "zindex": 0}
-    lane = {"field": "lane", "type": "nominal", "sort": lanes, "title": None, "axis": on_lanes}
-    x_axis = {"field": "from", "type": "temporal", "scale": _UTC, "title": "time (UTC)", "axis": on_time}
+    on_time = {"format": CLOCK, "zindex": 0}
+    lane = {"field": "lane", "type": "nominal", "sort": shown, "title": None, "axis": on_lanes}
+    x_axis = {"field": "from", "type": "temporal", "scale": UTC, "title": "time (UTC)", "axis": on_time}
     color = {
         "field": "kind",
         "type": "nominal",
@@ -133,7 +150,7 @@ def timeline(report: Report) -> Spec | None:
                 # A rectangle of a few seconds in a day has no width; its edge is what is seen then.
                 "stroke": color,
                 "strokeWidth": {"value": 3},
-                "tooltip": _tooltip("what", "began", "took", "moved", "why", "phases"),
+                "tooltip": tooltip("what", "began", "took", "moved", "why", "phases"),
             },
         }
     ]
@@ -147,27 +164,28 @@ def timeline(report: Report) -> Spec | None:
                     "x": x_axis,
                     "y": lane,
                     "color": {"value": "var(--text)"},
-                    "tooltip": _tooltip("what", "began", "why", "down"),
+                    "tooltip": tooltip("what", "began", "why", "down"),
                 },
             }
         )
-    return _chart([], {"step": step}, layer=layers, encoding={})
+    return chart([], {"step": step}, layer=layers, usermeta={"lane": "lane", "lanes": shown})
 
 
-def _bar(row: Row) -> Spec:
+def _bar(row: Row, count: int) -> Spec:
     failed = row.get("ok") is False
+    loop = f", {count} times in a row" if count > 1 else ""
     begin = whole(row, "at_us")
     end = whole(row, "end_us") or begin
     phases = (f"{name} {words.span_ms(real(row, column))}" for column, name in words.PHASES.items() if row.get(column))
     why = words.cause(word(row, "failure")) if failed else words.cause(word(row, "cause")) if row.get("cause") else ""
     return {
         "lane": pair(row),
-        "from": _ms(begin),
-        "to": _ms(max(end, begin + 1000)),
+        "from": ms(begin),
+        "to": ms(max(end, begin + 1000)),
         "kind": "failed" if failed else word(row, "mode"),
-        "what": words.mode(word(row, "mode")) + (", failed" if failed else ""),
+        "what": words.mode(word(row, "mode")) + (", failed" if failed else "") + loop,
         "began": words.time(begin),
-        "took": words.span_ms(real(row, "total_ms")),
+        "took": words.span((end - begin) / 1e6 if row.get("end_us") else None),
         "moved": words.size(real(row, "bytes")),
         "why": why,
         "phases": ", ".join(phases),
@@ -177,7 +195,7 @@ def _bar(row: Row) -> Spec:
 def _cut(row: Row) -> Spec:
     return {
         "lane": pair(row),
-        "from": _ms(whole(row, "at_us")),
+        "from": ms(whole(row, "at_us")),
         "kind": "cut",
         "what": "link cut",
         "began": words.time(whole(row, "at_us")),
@@ -186,7 +204,7 @@ def _cut(row: Row) -> Spec:
     }
 
 
-def _tooltip(*fields: str) -> list[Spec]:
+def tooltip(*fields: str) -> list[Spec]:
     return [{"field": field, "type": "nominal"} for field in fields]
 
 
@@ -202,7 +220,7 @@ def phases(report: Report) -> Spec | None:
     rows = slowest(fulls, MOST_PHASES)
     values = [
         {
-            "sync": f"{words.time(whole(row, 'at_us'))[5:]}  {word(row, 'replica', '?')}",
+            "sync": f"{words.time(whole(row, 'at_us'))[5:]}  {pair(row)}",
             "phase": name,
             "place": place,
             "seconds": (real(row, column) or 0.0) / 1000,
@@ -217,11 +235,9 @@ def phases(report: Report) -> Spec | None:
     if not values:
         return None
     order = list(dict.fromkeys(value["sync"] for value in values))
-    return _chart(
-        values,
-        {"step": 22},
-        mark={"type": "bar", "height": {"band": 0.74}},
-        encoding={
+    bars: Spec = {
+        "mark": {"type": "bar", "height": {"band": 0.74}},
+        "encoding": {
             "y": {"field": "sync", "type": "nominal", "sort": order, "title": None},
             "x": {"field": "seconds", "type": "quantitative", "title": "seconds", "stack": "zero"},
             "color": {
@@ -231,121 +247,10 @@ def phases(report: Report) -> Spec | None:
                 "scale": {"domain": list(words.PHASES.values()), "range": list(PHASE_COLORS)},
             },
             "order": {"field": "place"},
-            "tooltip": _tooltip("sync", "mode", "phase", "took", "all"),
+            "tooltip": tooltip("sync", "mode", "phase", "took", "all"),
         },
-    )
-
-
-def over_time(report: Report, column: str, title: str) -> Spec | None:
-    """A column of `series` as lines, one a replica (or node), those with the largest values if there are many."""
-    told = [(whom(row), row, value) for row in report.rows("series") if (value := real(row, column)) is not None]
-    peaks: dict[str, float] = {}
-    for name, _, value in told:
-        peaks[name] = max(peaks.get(name, 0.0), value)
-    if not any(peaks.values()):
-        return None
-    names = sorted(sorted(peaks, key=lambda name: -peaks[name])[:MOST_LINES])
-    show = words.size if column.endswith("_bytes") else words.span
-    values = [
-        {
-            "at": _ms(whole(row, "at_us")),
-            "whose": name,
-            "value": value,
-            "shown": show(value),
-            "time": words.time(whole(row, "at_us")),
-        }
-        for name, row, value in told
-        if name in names
-    ]
-    y_axis = {"field": "value", "type": "quantitative", "title": title, "axis": {"format": "~s", "tickCount": 4}}
-    scale = {"domain": names, "range": _line_colors(names)}
-    return _chart(
-        values,
-        180,
-        mark={"type": "line", "interpolate": "step-after", "strokeWidth": 1.5, "tooltip": True},
-        encoding={
-            "x": {"field": "at", "type": "temporal", "scale": _UTC, "title": None, "axis": {"format": _CLOCK}},
-            "y": y_axis,
-            "color": {"field": "whose", "type": "nominal", "title": None, "scale": scale},
-            "tooltip": _tooltip("whose", "time", "shown"),
-        },
-    )
-
-
-def _line_colors(names: Sequence[str]) -> list[str]:
-    return [f"var(--s{1 + place % 8})" for place in range(len(names))]
-
-
-def what_if(report: Report) -> Spec | None:
-    """How many avoidable full resyncs a backlog of a size would have made partial, beside the size it has."""
-    values: list[Spec] = [
-        {
-            "node": word(row, "node"),
-            "size": whole(row, "backlog_size"),
-            "share": real(row, "share") or 0.0,
-            "would": words.memory(whole(row, "backlog_size")),
-            "avoids": f"{whole(row, 'avoided')} of {whole(row, 'avoidable')}",
-            "saves": f"{words.size(real(row, 'saved_bytes'))}, {words.span(real(row, 'saved_s'))}",
-        }
-        for row in report.rows("backlog_what_if")
-        if whole(row, "backlog_size") > 0
-    ]
-    if not values:
-        return None
-    concerned = {value["node"] for value in values}
-    now: list[Spec] = [
-        {"node": word(row, "node"), "size": whole(row, "backlog_size"), "share": 0.0, "text": "now"}
-        for row in report.rows("write_rate")
-        if whole(row, "backlog_size") > 0 and word(row, "node") in concerned
-    ]
-    lines = sorted([*now, *values], key=lambda value: (value["node"], value["size"]))
-    nodes = sorted(concerned)
-    x_axis = {
-        "field": "size",
-        "type": "quantitative",
-        "scale": {"type": "log", "base": 2},
-        "title": "repl-backlog-size",
-        "axis": {"labelExpr": _MEMORY, "grid": False, "tickCount": 8},
     }
-    y_axis = {
-        "field": "share",
-        "type": "quantitative",
-        "scale": {"domain": [0, 1]},
-        "title": "would have been partial",
-        "axis": {"format": ".0%", "values": [0, 0.25, 0.5, 0.75, 0.9, 1]},
-    }
-    color = {
-        "field": "node",
-        "type": "nominal",
-        "title": None,
-        "scale": {"domain": nodes, "range": _line_colors(nodes)},
-    }
-    layers: list[Spec] = [
-        {
-            "data": {"values": lines},
-            "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2},
-            "encoding": {"x": x_axis, "y": y_axis, "color": color},
-        },
-        {
-            "data": {"values": values},
-            "mark": {"type": "point", "filled": True, "size": 60},
-            "encoding": {"x": x_axis, "y": y_axis, "color": color, "tooltip": _tooltip("node", *_WHAT_IF)},
-        },
-    ]
-    if now:
-        at = {"data": {"values": now}, "encoding": {"x": x_axis}}
-        layers.append(at | {"mark": {"type": "rule", "strokeDash": [4, 4]}})
-        text = {"type": "text", "align": "left", "dx": 5, "baseline": "top", "y": 4}
-        layers.append(at | {"mark": text, "encoding": {"x": x_axis, "text": {"field": "text"}}})
-    return _chart([], 240, layer=layers)
-
-
-_WHAT_IF: Final = ("would", "avoids", "saves")
-_MEMORY: Final = (
-    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~r') + 'gb' : "
-    "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + 'mb' : "
-    "format(datum.value / 1024, '~r') + 'kb'"
-)
+    return chart(values, {"step": 22}, layer=[bars], usermeta={"lane": "sync", "lanes": order})
 
 
 def causes(rows: Sequence[Row], color: str) -> Spec | None:
@@ -358,9 +263,10 @@ def causes(rows: Sequence[Row], color: str) -> Spec | None:
     bare = {"ticks": False, "domain": False}
     y_axis = {"field": "cause", "type": "nominal", "sort": None, "title": None, "axis": bare}
     x_axis = {"field": "count", "type": "quantitative", "axis": None}
-    return _chart(
+    return chart(
         values,
         {"step": 28},
+        usermeta={"lane": "cause", "lanes": [value["cause"] for value in values]},
         encoding={"y": y_axis, "x": x_axis},
         layer=[
             {"mark": {"type": "bar", "height": {"band": 0.7}, "color": color, "cornerRadiusEnd": 3}},

@@ -8,7 +8,7 @@ from typing import Final, final
 
 from pyrepl.metrics.report import words
 from pyrepl.metrics.report.model import Report, Row, moved, outage, pair, real, whole, word
-from pyrepl.metrics.report.summary import by_mode
+from pyrepl.metrics.report.summary import by_mode, collapsed
 
 MOST_ROWS: Final = 200
 
@@ -141,26 +141,34 @@ def _loops(report: Report) -> Listing:
 
 
 def _fulls(report: Report) -> Listing:
-    rows = [row for row in report.rows("syncs") if word(row, "mode") != "continue"]
+    fulls = [row for row in report.rows("syncs") if word(row, "mode") != "continue"]
+    # A loop is one row: its count stands with its end.
+    rows = [{**row, "count": count} for row, count in collapsed(fulls)]
     columns: dict[str, Callable[[Row], str]] = {
         "began": _time("at_us"),
         "pair": pair,
         "mode": lambda row: words.mode(word(row, "mode")),
         "why": lambda row: words.cause(word(row, "cause")),
         "end": _end,
-        "took": _span_ms("total_ms"),
+        "took": lambda row: words.span_ms(real(row, "total_ms")) if whole(row, "count") < 2 else _lasted(row),
         "bytes": _size("bytes"),
         "gap": _size("gap_bytes"),
         "master buffer": _size("master_buffer_peak"),
         "replica buffer": _size("replica_buffer_peak"),
     }
-    return _listing("Full resyncs", rows, columns, words_first=5, note="In the order in which they began.")
+    note = "In the order in which they began. Failures of one kind in a row are one line, with the bytes of all."
+    return _listing("Full resyncs", rows, columns, words_first=5, note=note)
+
+
+def _lasted(row: Row) -> str:
+    return words.span((whole(row, "end_us") - whole(row, "at_us")) / 1e6 if row.get("end_us") else None)
 
 
 def _end(row: Row) -> str:
     if row.get("ok") is None:
         return "not told"
-    return "well" if row.get("ok") else "failed"
+    times = f" {whole(row, 'count')} times" if whole(row, "count") > 1 else ""
+    return "well" if row.get("ok") else f"failed{times}"
 
 
 def _forks(report: Report) -> Listing:

@@ -6,40 +6,20 @@ What is drawn is charts.py's, what is listed listing.py's; the form is in templa
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from pyrepl.metrics.report import charts, listing, words
+from pyrepl.metrics.report import charts, lines, listing, troubles, what_ifs, words
 from pyrepl.metrics.report.charts import Spec
-from pyrepl.metrics.report.model import Report, real, whole, whom, word
+from pyrepl.metrics.report.model import Report, real, whole
+from pyrepl.metrics.report.queries import QUERIES, VIEW
+from pyrepl.metrics.report.troubles import Tile
 
 _MOST_SOURCES: Final = 3
 _SHORT_US: Final = 3_600_000_000
 """Below this the seconds count."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """One number at the head of the page; `tone` is good, warn, bad or empty."""
-
-    value: str
-    label: str
-    tone: str = ""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """One piece of advice; `whom` is a node or a pair of them, `setting` the line for the configuration, or empty."""
-
-    severity: str
-    whom: str
-    text: str
-    setting: str
 
 
 def page(report: Report, bundle: str) -> str:
@@ -55,36 +35,60 @@ def page(report: Report, bundle: str) -> str:
     assert source is not None
     plain = {name: source.get_source(environment, name)[0] for name in ("report.css", "report.js")}
     drawn = drawings(report)
+    several = {name: lines.over_time(report, *wanted) for name, wanted in _LINES.items()}
+    specs = drawn | {f"{name}-{place}": spec for name, own in several.items() for place, (_, spec) in enumerate(own)}
     return environment.get_template("report.html").render(
         report=report,
         css=Markup(plain["report.css"]),
         script=Markup(plain["report.js"]),
         bundle=Markup(_inside_script(bundle)),
-        specs=Markup(_as_script_data(drawn)),
+        specs=Markup(_as_script_data(specs)),
         charts=dict.fromkeys(_DRAWINGS, False) | dict.fromkeys(drawn, True),
+        several={name: [whose for whose, _ in own] for name, own in several.items()},
+        titles={name: title for name, (_, title) in _LINES.items()},
+        queries=QUERIES,
+        view=VIEW,
+        broken=troubles.broken(report),
+        broken_kinds=troubles.broken_kinds(report),
+        first_actions=troubles.FIRST_ACTIONS,
+        first_broken=troubles.FIRST_BROKEN,
+        more_broken=troubles.more_broken(report),
+        costs=troubles.costs(report),
+        cards=troubles.cards(report),
+        more_masters=troubles.more_masters(report),
         tiles=tiles(report),
-        advice=advice(report),
         modes=listing.modes(report),
         availability=listing.availability(report),
         rates=listing.rates(report),
         lists=listing.lists(report),
         span=_span(report),
-        nodes=f"{len(report.rows('nodes'))} node{'' if len(report.rows('nodes')) == 1 else 's'}",
+        nodes=f"{len(report.rows('nodes')):,} node{'' if len(report.rows('nodes')) == 1 else 's'}",
         sources=_sources(report),
         made_at=words.time(report.made_at_us),
         steps=", ".join(f"{step} {words.span(spent)}" for step, spent in report.seconds.items()),
         thinned=len(report.rows("syncs")) > charts.MOST_SYNCS,
+        pairs=len(report.rows("availability")),
+        most_lanes=charts.MOST_LANES,
+        most_lines=lines.MOST_LINES,
     )
 
 
+_LINES: Final[dict[str, tuple[str, str]]] = {
+    "lag_bytes": ("lag_bytes", "lag, bytes"),
+    "lag_s": ("lag_s", "since the last ACK, s"),
+    "output_bytes": ("output_bytes", "output buffer, bytes"),
+    "sync_buffer_bytes": ("sync_buffer_bytes", "held while loading, bytes"),
+}
+"""Name of a set of small charts -> the column of `series`, and what it is called."""
 _DRAWINGS: Final[dict[str, Any]] = {
     "timeline": charts.timeline,
     "phases": charts.phases,
-    "lag_bytes": lambda report: charts.over_time(report, "lag_bytes", "lag, bytes"),
-    "lag_s": lambda report: charts.over_time(report, "lag_s", "since the last ACK, s"),
-    "output_bytes": lambda report: charts.over_time(report, "output_bytes", "output buffer, bytes"),
-    "sync_buffer_bytes": lambda report: charts.over_time(report, "sync_buffer_bytes", "held while loading, bytes"),
-    "what_if": charts.what_if,
+    "backlog": what_ifs.backlog,
+    "limit": what_ifs.limit,
+    "delay": what_ifs.delay,
+    "fleet_backlog": lambda report: what_ifs.fleet(report, "repl-backlog-size"),
+    "fleet_limit": lambda report: what_ifs.fleet(report, "client-output-buffer-limit"),
+    "fleet_delay": lambda report: what_ifs.fleet(report, "repl-diskless-sync-delay"),
     "full_causes": lambda report: charts.causes(report.rows("full_causes"), "var(--diskless)"),
     "cut_causes": lambda report: charts.causes(report.rows("cut_causes"), "var(--channel)"),
 }
@@ -126,19 +130,6 @@ def _tone(share: float | None, good: float, fair: float) -> str:
     if share is None:
         return ""
     return "good" if share >= good else "warn" if share >= fair else "bad"
-
-
-def advice(report: Report) -> list[Advice]:
-    """What to do, in the job's order."""
-    return [
-        Advice(
-            word(row, "severity"),
-            whom(row),
-            word(row, "text"),
-            f"{word(row, 'directive')} {word(row, 'value')}".strip() if row.get("directive") else "",
-        )
-        for row in report.rows("advice")
-    ]
 
 
 def _span(report: Report) -> str:

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
-from pyrepl.metrics.report.model import Row, real, whole, word
+from pyrepl.metrics.report.model import Row, pair, real, whole, word
 from pyrepl.metrics.report.words import MODES, PHASES
+
+LOOP_LENGTH: Final = 3
+"""So many failures of one kind in a row are shown as one. Inclusive."""
 
 
 @final
@@ -74,3 +77,31 @@ def slowest(syncs: Iterable[Row], most: int) -> list[Row]:
     """The `most` syncs that took longest, the longest first; those whose time is not known are left out."""
     timed = [row for row in syncs if real(row, "total_ms") is not None]
     return sorted(timed, key=lambda row: (-(real(row, "total_ms") or 0.0), whole(row, "at_us")))[:most]
+
+
+def collapsed(syncs: Iterable[Row]) -> list[tuple[Row, int]]:
+    """The syncs in their order, with 1; failures of a pair by one cause, three or more in a row, are one row: the
+    first, which ends as the last does, with the bytes of all, and their count."""
+    runs: list[list[Row]] = []
+    last: dict[str, list[Row]] = {}
+    for row in syncs:
+        of_pair = pair(row)
+        run = last.get(of_pair)
+        if run is not None and _fails_alike(run[-1], row):
+            run.append(row)
+            continue
+        last[of_pair] = [row]
+        runs.append(last[of_pair])
+    return [one for run in runs for one in _as_one(run)]
+
+
+def _fails_alike(one: Row, other: Row) -> bool:
+    return one.get("ok") is False and other.get("ok") is False and one.get("failure") == other.get("failure")
+
+
+def _as_one(run: list[Row]) -> list[tuple[Row, int]]:
+    if len(run) < LOOP_LENGTH:
+        return [(row, 1) for row in run]
+    moved = known(run, "bytes")
+    whole_run = {"end_us": run[-1].get("end_us"), "bytes": sum(moved) if moved else None}
+    return [({**run[0], **whole_run}, len(run))]

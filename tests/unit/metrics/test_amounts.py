@@ -25,7 +25,9 @@ def test_what_is_advised_survives_twice_and_wastes_no_more_than_a_quarter(need: 
     assert need * 2 <= roomy(need) <= max(need * 2.5, 4096)
 
 
-@pytest.mark.parametrize(("size", "text"), [(5, "5 bytes"), (17_600, "17.6 kB"), (2_000_000_000, "2,000.0 MB")])
+@pytest.mark.parametrize(
+    ("size", "text"), [(5, "5 bytes"), (17_600, "17.6 kB"), (2_000_000_000, "2,000.0 MB"), (30_000_000_000, "30.0 GB")]
+)
 def test_shown(size: int, text: str) -> None:
     assert shown(size) == text
 

@@ -11,6 +11,7 @@ import pytest
 from pyrepl.metrics.results import (
     AVAILABILITY,
     BUFFER_WHAT_IF,
+    COSTS,
     CUTS,
     DELAY_WHAT_IF,
     FLEET_WHAT_IF,
@@ -24,7 +25,7 @@ from pyrepl.metrics.what_if_sql import READS, STATEMENTS
 MB = 1 << 20
 Row = dict[str, Any]
 TABLES = {table.name: table for table in (AVAILABILITY, CUTS, FORKS, STORMS, SYNCS)}
-MADE = {table.name: table for table in (BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF)}
+MADE = {table.name: table for table in (COSTS, BUFFER_WHAT_IF, DELAY_WHAT_IF, FLEET_WHAT_IF)}
 
 
 @pytest.fixture(params=["polars", "duckdb"])
@@ -103,6 +104,28 @@ def test_the_fleet(engine: str) -> None:
         ("repl-diskless-sync-delay", 4.0, 2, 2, None),
     ]
     assert rows[1]["share"] == pytest.approx(2 / 3)
+
+
+def test_costs(engine: str) -> None:
+    pairs = [
+        one | {"observed_s": 100.0, "online_s": 90.0, "open_outage_s": out}
+        for one, out in zip(PAIRS, (None, 4.0, None))
+    ]
+
+    def full(cause: str | None, size: int | None, ok: bool | None = True, failure: str | None = None) -> Row:
+        return {"node": "m", "mode": "full_disk", "cause": cause, "bytes_estimate": size, "ok": ok, "failure": failure}
+
+    syncs = [
+        full("first", 7), full("first", 5, False, "timeout"), full("out_of_backlog", 11), full("id_mismatch", None),
+        full("forced", 3, False, "shutdown"), full("first", 9, None), full(None, 2) | {"mode": "continue"},
+    ]  # fmt: skip
+    forks = [
+        {"node": "m", "why": why, "private_bytes": size} for why, size in (("sync", 5), ("sync", None), ("save", 9))
+    ]
+    first, second = told(engine, "costs", availability=pairs, syncs=syncs, forks=forks)
+    assert first == {"node": "m", "replicas": 2, "out_now": 1, "out_s": 20.0, "fulls": 6, "avoidable": 2,
+                     "resent_bytes": 5 + 11 + 3, "unknown": 1, "forks": 2, "private_bytes": 5}  # fmt: skip
+    assert (second["node"], second["fulls"], second["out_s"], second["private_bytes"]) == ("n", 0, 10.0, None)
 
 
 def test_of_nothing(engine: str) -> None:

@@ -224,17 +224,43 @@ def tables() -> dict[str, list[Row]]:
              "share": place / 7, "saved_bytes": place * 2600 * MB, "saved_s": place * 55.0}
             for place, gap in enumerate((3, 9, 14, 22, 60, 130, 410), 1)
         ],
+        "buffer_what_if": [
+            {"node": MASTER, "limit_bytes": size * MB, "avoided": place, "avoidable": 3, "share": place / 3,
+             "saved_s": 40.0 * place, "memory_bytes": 3 * size * MB}
+            for place, size in enumerate((180, 268, 410), 1)
+        ],
+        "delay_what_if": [
+            {"node": MASTER, "delay_s": 3.0, "saved": 1, "forks": 8, "share": 0.125, "waited_s": 63.0}
+        ],
+        "fleet_what_if": [
+            {"setting": setting, "value": value, "avoided": avoided, "avoidable": all_of, "share": avoided / all_of,
+             "memory_bytes": memory}
+            for setting, value, avoided, all_of, memory in (
+                ("client-output-buffer-limit", 2.0**28, 2, 3, 3 << 28),
+                ("client-output-buffer-limit", 2.0**29, 3, 3, 3 << 29),
+                ("repl-backlog-size", 2.0**22, 1, 7, 1 << 22),
+                ("repl-backlog-size", 2.0**26, 5, 7, 1 << 26),
+                ("repl-backlog-size", 2.0**29, 7, 7, 1 << 29),
+                ("repl-diskless-sync-delay", 3.0, 1, 1, None),
+            )
+        ],
+        "costs": [
+            {"node": MASTER, "replicas": 3, "out_now": 1, "out_s": 3969.0, "fulls": 21, "avoidable": 17,
+             "resent_bytes": 48_000 * MB, "unknown": 0, "forks": 8, "private_bytes": 310 * MB}
+        ],
         "storms": [
             {"node": MASTER, "at_us": minute(2), "end_us": minute(3), "syncs": 3, "snapshots": 2, "delay_s": 3.0}
         ],
         "advice": [
             {"kind": "version_mismatch", "severity": "act", "node": MASTER, "replica": REPLICAS[2],
-             "directive": "rdb-version", "value": "11", "share": 1.0, "count": 9, "saved_bytes": 9 * 2600 * MB,
+             "directive": "rdb-version", "value": "11", "confidence": "measured", "running_s": 2940.0, "share": 1.0,
+             "count": 9, "saved_bytes": 9 * 2600 * MB,
              "saved_s": 495.0,
              "text": "cache-4:6379 was sent a snapshot 9 times that it cannot read (RDB version 80); each moved 2.6 GB "
              "in vain. Send it version 11."},
             {"kind": "backlog_size", "severity": "act", "node": MASTER, "replica": None,
-             "directive": "repl-backlog-size", "value": "64mb", "share": 0.714, "count": 7,
+             "directive": "repl-backlog-size", "value": "64mb", "least": "36mb", "confidence": "measured",
+             "share": 0.714, "count": 7,
              "saved_bytes": 13_000 * MB, "saved_s": 275.0,
              "text": "7 full resyncs were due to a backlog of 1 MB, which covers 3 s of writes. 64mb would have made "
              "5 of them partial and saved 13 GB and 4 min 35 s."},

@@ -6,8 +6,8 @@ import re
 from html.parser import HTMLParser
 
 from pyrepl.metrics.report.model import Row
-from pyrepl.metrics.report.page import advice, drawings, page, tiles
-from tests.unit.metrics.report.sample import MASTER, REPLICAS, empty, report
+from pyrepl.metrics.report.page import drawings, page, tiles
+from tests.unit.metrics.report.sample import empty, report
 
 BUNDLE = "window.vegaEmbed = function () {};"
 
@@ -47,17 +47,18 @@ class Outline(HTMLParser):
 def test_has_a_place_for_every_chart_and_loads_nothing() -> None:
     text = page(report(), BUNDLE)
     outline = Outline(text)
+    several = {f"{name}-{place}" for name in ("lag_bytes", "lag_s", "output_bytes") for place in range(3)}
     assert {name for name in outline.ids if name.startswith("chart-")} == {
-        f"chart-{name}" for name in drawings(report())
+        f"chart-{name}" for name in {*drawings(report()), *several}
     }
     assert outline.loads == []
     assert not re.search(r"@import|url\(", text)
-    assert outline.headings[:3] == ["What to do", "Timeline", "Where the time went"]
+    assert outline.headings[:4] == ["Broken now", "What to do", "Timeline", "Where the time went"]
 
 
 def test_of_nothing() -> None:
     outline = Outline(page(empty(), BUNDLE))
-    assert outline.headings == [] and outline.ids == ["specs"]
+    assert outline.headings == ["Broken now", "Ask more"] and outline.ids == ["specs"]
 
 
 def test_what_logs_say_stays_text() -> None:
@@ -82,15 +83,6 @@ def test_tiles_tell_how_grave_it_is() -> None:
     assert tones["dumps taken by tools"] == "", "what tools fetch is no trouble"
     assert {tile.label: tile.tone for tile in tiles(empty())}["full that failed"] == "good"
     assert len(tiles(empty())) == 7
-
-
-def test_advice_has_the_line_for_the_configuration() -> None:
-    made = advice(report())
-    assert made[1].setting == "repl-backlog-size 64mb" and made[3].setting == ""
-
-
-def test_advice_says_whom_it_concerns() -> None:
-    assert [item.whom for item in advice(report())] == [f"{MASTER} → {REPLICAS[2]}", *[MASTER] * 3]
 
 
 def test_says_where_it_comes_from() -> None:

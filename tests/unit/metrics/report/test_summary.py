@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyrepl.metrics.report.model import Row
-from pyrepl.metrics.report.summary import by_mode, known, quantile, slowest
+from pyrepl.metrics.report.summary import by_mode, collapsed, known, quantile, slowest
 
 
 def test_quantiles_are_interpolated() -> None:
@@ -34,3 +34,19 @@ def test_the_slowest_first() -> None:
     rows: list[Row] = [{"total_ms": 1.0, "at_us": 3}, {"total_ms": 5.0, "at_us": 2}, {"total_ms": 5.0, "at_us": 1}, {}]
     assert [row["at_us"] for row in slowest(rows, 2)] == [1, 2]
     assert known(rows, "total_ms") == [1.0, 5.0, 5.0]
+
+
+def test_a_loop_becomes_one_row() -> None:
+    def failed(pair: str, at: int, why: str) -> Row:
+        return {"node": "m", "replica": pair, "at_us": at, "end_us": at + 1, "ok": False, "failure": why, "bytes": 5}
+
+    well: Row = {"node": "m", "replica": "a", "at_us": 90, "ok": True}
+    rows = [*(failed("a", at, "timeout") for at in (1, 3, 5)), failed("b", 6, "killed"), failed("a", 7, "timeout"),
+            failed("a", 8, "killed"), failed("b", 9, "killed"), well, failed("a", 95, "killed")]  # fmt: skip
+    found = [
+        (row["replica"], row["at_us"], row.get("end_us"), row.get("bytes"), count) for row, count in collapsed(rows)
+    ]
+    assert found == [
+        ("a", 1, 8, 20, 4), ("b", 6, 7, 5, 1), ("b", 9, 10, 5, 1), ("a", 8, 9, 5, 1), ("a", 90, None, None, 1),
+        ("a", 95, 96, 5, 1),
+    ]  # fmt: skip
