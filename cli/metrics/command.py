@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-FORMATS: Final = ("text", "json", "openmetrics", "html")
+FORMATS: Final = ("text", "json", "openmetrics", "prometheus", "otlp", "html")
 
 
 @click.command()
@@ -49,7 +49,8 @@ def metrics(
     With --out DIR it writes
       DIR/report.html    charts, advice and tables, one file that needs no network
       DIR/metrics.json   the same as --format json
-      DIR/metrics.prom   the same as --format openmetrics
+      DIR/metrics.prom   the same as --format prometheus, for node_exporter's textfile folder
+      DIR/metrics.openmetrics  the same as --format openmetrics
       DIR/results/       every result table as Parquet, happenings by day and node
       DIR/tables/        what was read; the next run with this DIR reads only what is new
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def print_report(report: Report, options: Options, charts: str | None) -> None:
     """Print the report to standard output. `charts` is the library that draws them, needed for HTML alone."""
     from pyrepl.metrics.report.as_json import as_json
-    from pyrepl.metrics.report.openmetrics import openmetrics
+    from pyrepl.metrics.report.openmetrics import openmetrics, prometheus
+    from pyrepl.metrics.report.otlp import otlp
     from pyrepl.metrics.report.page import page
     from pyrepl.metrics.report.terminal import show as summarise
 
@@ -26,15 +27,18 @@ def print_report(report: Report, options: Options, charts: str | None) -> None:
         sys.stdout.write(as_json(report))
     elif options.format == "openmetrics":
         sys.stdout.write(openmetrics(report).decode())
+    elif options.format == "prometheus":
+        sys.stdout.write(prometheus(report).decode())
+    elif options.format == "otlp":
+        sys.stdout.write(otlp(report))
     elif options.format == "html":
         assert charts is not None
         sys.stdout.write(page(report, charts))
     else:
         summarise(report, Console())
         if options.asked.out is not None:
-            sys.stdout.write(
-                f"Written to {options.asked.out}: report.html, metrics.json, metrics.prom, results/ (Parquet)\n"
-            )
+            written = "report.html, metrics.json, metrics.prom, metrics.openmetrics, results/ (Parquet)"
+            sys.stdout.write(f"Written to {options.asked.out}: {written}\n")
 
 
 def print_batch(batch: Batch) -> None:

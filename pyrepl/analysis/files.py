@@ -34,13 +34,14 @@ def write_all(report: Report, results: Mapping[str, pl.LazyFrame], out: Path, li
 
 def _write_files(report: Report, out: Path, library: Future[str] | None) -> None:
     from pyrepl.metrics.report.as_json import as_json
-    from pyrepl.metrics.report.openmetrics import openmetrics
+    from pyrepl.metrics.report.openmetrics import openmetrics, prometheus
     from pyrepl.metrics.report.page import page
 
     assert library is not None
     replace(out / "report.html", page(report, library.result()).encode())
     replace(out / "metrics.json", as_json(report).encode())
-    replace(out / "metrics.prom", openmetrics(report))
+    replace(out / "metrics.prom", prometheus(report))
+    replace(out / "metrics.openmetrics", openmetrics(report))
 
 
 def replace(path: Path, content: bytes) -> None:

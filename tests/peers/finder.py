@@ -230,6 +230,20 @@ def dovecot() -> Path:
     return Path(found)
 
 
+@functools.cache
+def promtool() -> Path:
+    """Prometheus's checker of metrics and rules: in PATH, or Debian's, unpacked into `.peers/`. Raises PeerMissing."""
+    installed = shutil.which("promtool")
+    path = Path(installed) if installed else PEERS_DIR / "prometheus" / "usr" / "bin" / "promtool"
+    if not path.exists():
+        with _locked():
+            if not path.exists():
+                debian.unpack(["prometheus"], "", PEERS_DIR / "prometheus")
+    if "promtool" not in _says([path, "--version"]):
+        raise PeerMissing(f"promtool was unpacked from the package prometheus, and {path} does not run")
+    return path
+
+
 def _debians_postgres() -> Path | None:
     found = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     newest = max(found, key=lambda path: int(path.parts[-3]), default=None)
@@ -361,6 +375,7 @@ def main() -> None:
         **{name: lambda name=name: software(name) for name in SOFTWARE},  # type: ignore[misc]
         "java": java,
         "postgresql": postgres,
+        "promtool": promtool,
         "dovecot": dovecot,
     }
     missing: list[tuple[str, PeerMissing]] = []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as read_prometheus
 
 from pyrepl.metrics.report.model import Row
-from pyrepl.metrics.report.openmetrics import LABELS, openmetrics
+from pyrepl.metrics.report.openmetrics import BUCKETS, LABELS, openmetrics, prometheus
 from pyrepl.metrics.results import RESULTS
+from tests.peers import finder
 from tests.unit.metrics.report.sample import empty, report
 
 
@@ -26,19 +29,39 @@ def test_both_parsers_read_the_same() -> None:
     assert len(told) > 100
     again = {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
-        for family in read_prometheus(text)
+        for family in read_prometheus(prometheus(report()).decode())
         for sample in family.samples
     }
     assert again == told
 
 
+def test_counters_and_histograms() -> None:
+    families = {family.name: family for family in read_openmetrics(openmetrics(report()).decode())}  # type: ignore[no-untyped-call]
+    assert families["pyrepl_metrics_full_resyncs"].type == "counter"
+    told = samples(openmetrics(report()).decode())
+    assert told[("pyrepl_metrics_syncs_total", (("result", "partial_ok"),))] == 22
+    assert told[("pyrepl_metrics_cuts_total", (("cause", "connection_lost"),))] == 24
+    assert told[("pyrepl_metrics_out_of_step_seconds_total", (("node", "cache-1:6379"),))] == 3969
+    name, mode = "pyrepl_metrics_sync_duration_seconds", ("mode", "continue")
+    counts = [told[(f"{name}_bucket", (("le", str(bound)), mode))] for bound in BUCKETS]
+    assert counts == sorted(counts) and counts[0] == 22
+    assert told[(f"{name}_count", (mode,))] == 22
+    outages = "pyrepl_metrics_outage_duration_seconds_bucket"
+    assert told[(outages, (("cause", "timeout"), ("le", "60.0")))] == 1
+
+
+def test_promtool_has_no_remarks() -> None:
+    done = subprocess.run([finder.promtool(), "check", "metrics"], input=prometheus(report()), capture_output=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, b"")
+
+
 def test_values_and_labels_are_those_of_the_rows() -> None:
     told = samples(openmetrics(report()).decode())
     assert told[("pyrepl_metrics_totals_syncs", ())] == 43
-    assert told[("pyrepl_metrics_modes_count", (("mode", "continue"),))] == 22
+    assert told[("pyrepl_metrics_modes_cases", (("mode", "continue"),))] == 22
     pair = (("node", "cache-1:6379"), ("replica", "cache-4:6379"))
     assert told[("pyrepl_metrics_availability_availability", pair)] == 0.9612
-    phase = (("mode", "full_disk"), ("phase", "total"), ("quantile", "0.5"))
+    phase = (("mode", "full_disk"), ("phase", "total"), ("share", "0.5"))
     assert 60 < told[("pyrepl_metrics_sync_phase_seconds", phase)] < 70
 
 
@@ -51,7 +74,7 @@ def test_what_is_not_told_has_no_sample() -> None:
 def test_a_text_cannot_break_a_line() -> None:
     rows: list[Row] = [{"cause": 'a"b\nc\\', "count": 3}]
     told = samples(openmetrics(report(cut_causes=rows)).decode())
-    assert told[("pyrepl_metrics_cut_causes_count", (("cause", 'a"b\nc\\'),))] == 3
+    assert told[("pyrepl_metrics_cut_causes_cases", (("cause", 'a"b\nc\\'),))] == 3
 
 
 def test_labels_are_columns() -> None:
