@@ -134,8 +134,8 @@ def test_a_replica_that_stands_still_is_looked_at(lab: Lab, tmp_path: Path) -> N
         assert (piece["directive"], piece["value"]) == (None, None)
         assert "has not come back" in piece["text"] and piece["severity"] == "act"
         assert not [row for row in found if row["directive"]], "no buffer is advised, of any kind"
-    replica.process.send_signal(signal.SIGCONT)
-    up(master, replica)
+        replica.process.send_signal(signal.SIGCONT)
+        up(master, replica)
 
 
 def herd(lab: Lab, kind: str, settings: Settings) -> Nodes:
