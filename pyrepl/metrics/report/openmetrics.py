@@ -74,7 +74,7 @@ def openmetrics(report: Report) -> bytes:
 
 def prometheus(report: Report) -> bytes:
     """The same in Prometheus's text format."""
-    return exposition.generate_latest(_Collector(report))  # type: ignore[arg-type]
+    return exposition.generate_latest(_Collector(report))
 
 
 def _gauges(report: Report, table: Table) -> Iterator[Metric]:
