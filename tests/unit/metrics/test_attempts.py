@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from bench import fleet
 from pyrepl.metrics.answers import empty
 from pyrepl.metrics.attempts import attempts
 from pyrepl.metrics.rollup import Mark
 from tests.unit.metrics import tried
 from tests.unit.metrics.conftest import Analysed
+from tests.unit.metrics.inline import read, told
 
 
 def test_pairs_are_nodes_not_addresses(corpora: dict[str, Analysed]) -> None:
@@ -50,3 +53,22 @@ def test_a_connection_refused_is_no_sync(corpora: dict[str, Analysed]) -> None:
     assert row["reason"] == "connect_failed"
     assert row["count"] >= 1
     assert corpora["text"].tables["totals"][0]["connect_failures"] >= row["count"]
+
+
+def test_a_fleet_of_event_logs_and_text_logs_is_joined_whole(tmp_path: Path) -> None:
+    """All of its nodes listen on one port; half of its pairs name no sync."""
+    fleet.make(tmp_path / "logs", nodes=20, lines=40)
+    read(tmp_path / "logs", tmp_path / "tables")
+    found = told(tmp_path / "tables")
+    assert {row["ends"] for row in found["syncs"]} == {"both"}
+    pairs = {(_pair(row["node"], "master-"), _pair(row["replica"], "replica-")) for row in found["syncs"]}
+    assert len(pairs) == 10 and all(master == replica for master, replica in pairs)
+    (totals,) = found["totals"]
+    assert totals["full_ok"] + totals["partial_ok"] == totals["syncs"] == 5 * 3 + 5 * 8
+    assert totals["unparsed_lines"] == totals["unknown_lines"] == 0
+
+
+def _pair(node: str, role: str) -> str:
+    """Of a text log its folder; of an event log's node what stands behind its role."""
+    folder = node.rpartition("/")[0] or node.removeprefix(role)
+    return folder.lstrip("p0") or "0"
