@@ -1,8 +1,20 @@
 """What a node keeps of mailboxes on its disk; nothing here is imported where no mailboxes are kept.
 
-database                     the SQLite file: opened, changed in transactions, closed
-columns                      values of rows as columns, and back
-box_table, message_table, journal
-                             its tables
-sqlite_rows                  all of them, as the machines of pyrepl.mailbox see them
+Rows:
+    database                     the SQLite file: opened, changed in transactions, closed
+    columns                      values of rows as columns, and back
+    box_table, message_table, journal
+                                 its tables
+    sqlite_rows                  all of them, as the machines of pyrepl.mailbox see them
+
+Messages, in Maildirs that a Dovecot serves:
+    maildir_store, results       does works, in the order in which they are told, and says how each ended
+    maildirs_place               where the Maildirs lie, and whether they are there
+    drop_folder                  texts on their way in
+    user_boxes, user_folders     a user's mailboxes: made, renamed, removed; which folder is which
+    open_box, box_plan           one mailbox: a batch of works under its lock
+    uidlist_file, box_keywords, message_files
+                                 its files
+    uidlist_lock                 the lock that Dovecot takes too
+    files                        the calls to the file system
 """

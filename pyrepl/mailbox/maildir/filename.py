@@ -45,14 +45,6 @@ class Name(Frozen):
         return Name(self.base, sorted_letters(letters), self.tail)
 
 
-@final
-class Sizes(Frozen):
-    """Of a message's text: `size` bytes as it is stored, `wire_size` bytes with CRLF at the end of each line."""
-
-    size: int
-    wire_size: int
-
-
 def parse(name: bytes) -> Name:
     """Any name. What stands behind a colon and is not of this form says nothing, and is lost with the next letters."""
     base, _, info = name.partition(b":")
@@ -84,17 +76,19 @@ def is_base(name: bytes) -> bool:
     return 0 < len(name) <= MOST_BASE_BYTES and not name.startswith(b".") and not _NO_BASE.search(name)
 
 
-def base_of_guid(guid: bytes, sizes: Sizes) -> bytes | None:
-    """The GUID itself, where it may be the base of a file of these sizes: so that uidlist needs to name no GUID."""
+def base_of_guid(guid: bytes, size: int) -> bytes | None:
+    """The GUID itself, where it may be the base of a file of `size` bytes: so that uidlist needs to name no GUID."""
     if not is_base(guid) or guid.startswith(OWN_PREFIX):
         return None
     stated, stated_wire = _SIZE.search(guid), _WIRE_SIZE.search(guid)
-    is_true = not stated or int(stated[1]) == sizes.size
-    return guid if is_true and (not stated_wire or int(stated_wire[1]) == sizes.wire_size) else None
+    # With CRLF a text has at least its size, and at most twice as much.
+    is_true = not stated or int(stated[1]) == size
+    return guid if is_true and (not stated_wire or size <= int(stated_wire[1]) <= 2 * size) else None
 
 
-def made_base(guid: bytes, uid: int, sizes: Sizes) -> bytes:
+def made_base(guid: bytes, uid: int, size: int | None) -> bytes:
     """A base for a GUID that cannot be one, or whose base is another message's: after a renumbering, or of a copy
-    within one mailbox. The same words make the same base, so that what a crash cut short is done again on one file."""
+    within one mailbox. The same words make the same base, so that what a crash cut short is done again on one file.
+    `size` is None where nobody knows it."""
     digest = hashlib.sha256(guid).hexdigest()[:32]
-    return f"{digest}.{uid}.pyrepl,S={sizes.size},W={sizes.wire_size}".encode("ascii")
+    return f"{digest}.{uid}.pyrepl{'' if size is None else f',S={size}'}".encode("ascii")

@@ -1,4 +1,4 @@
-"""What is counted of a message's text while it passes: its sizes, and a CRC32C of every 64 KiB of it.
+"""What is counted of a message's text while it passes: its size, and a CRC32C of every 64 KiB of it.
 
 Not here: where the sums are kept, and what is done when they differ (the database's and the worker's).
 """
@@ -9,10 +9,7 @@ from typing import Final, final
 
 from anycrc import Model
 
-from pyrepl.mailbox.maildir.filename import Sizes
-
 BLOCK_BYTES: Final = 64 * 1024
-_LF: Final = 0x0A
 
 
 @final
@@ -22,20 +19,15 @@ class TextSums:
     Invariant: `_open_bytes` < BLOCK_BYTES; `_open` is the CRC32C of that many bytes at the end.
     """
 
-    __slots__ = ("_closed", "_crc32c", "_last_was_cr", "_lone_lfs", "_open", "_open_bytes", "_size")
+    __slots__ = ("_closed", "_crc32c", "_open", "_open_bytes", "size")
 
     def __init__(self) -> None:
         self._crc32c = Model("CRC32C")
         self._closed: list[int] = []
         self._open = 0
         self._open_bytes = 0
-        self._size = 0
-        self._lone_lfs = 0
-        self._last_was_cr = False
-
-    @property
-    def sizes(self) -> Sizes:
-        return Sizes(self._size, self._size + self._lone_lfs)
+        self.size = 0
+        """Bytes so far."""
 
     @property
     def sums(self) -> tuple[int, ...]:
@@ -44,9 +36,7 @@ class TextSums:
 
     def feed(self, data: bytes) -> None:
         """The next piece."""
-        if not data:
-            return
-        self._count(data)
+        self.size += len(data)
         view = memoryview(data)
         while view:
             taken = view[: BLOCK_BYTES - self._open_bytes]
@@ -56,13 +46,6 @@ class TextSums:
             if self._open_bytes == BLOCK_BYTES:
                 self._closed.append(self._open)
                 self._open = self._open_bytes = 0
-
-    def _count(self, data: bytes) -> None:
-        self._size += len(data)
-        self._lone_lfs += data.count(b"\n") - data.count(b"\r\n")
-        if self._last_was_cr and data[0] == _LF:
-            self._lone_lfs -= 1
-        self._last_was_cr = data.endswith(b"\r")
 
 
 def sums_of(data: bytes) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ is written anew and never appended to. Source: Dovecot 2.3, maildir-uidlist.c, a
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from typing import Final, final
@@ -135,6 +136,11 @@ def why_not_guid(guid: bytes) -> str | None:
     if re.search(rb"[\0-\x20\x7f]", guid):
         return "a GUID with blanks or control bytes cannot stand in dovecot-uidlist"
     return None
+
+
+def stored_guid(guid: bytes) -> bytes:
+    """A GUID as a line can name it: itself, or a digest of one that cannot stand there."""
+    return guid if why_not_guid(guid) is None else hashlib.sha256(guid).hexdigest().encode("ascii")
 
 
 def _render_entry(entry: Entry) -> bytes:

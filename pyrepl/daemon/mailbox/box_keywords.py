@@ -1,0 +1,54 @@
+"""The file dovecot-keywords of one mailbox: read when it changed, written before a letter of it is used.
+
+Not here: its format (pyrepl.mailbox.maildir.keywords). Who writes it holds the mailbox's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, final
+
+from pyrepl.daemon.mailbox.files import Files, Stat, replace
+from pyrepl.mailbox.maildir.keywords import Keywords, parse, render, why_not
+
+NAME: Final = b"dovecot-keywords"
+
+
+@final
+class BoxKeywords:
+    """The keywords of one mailbox, after `load` as they stand in the file."""
+
+    def __init__(self, files: Files, folder: bytes) -> None:
+        self._files: Final = files
+        self._path: Final = folder + b"/" + NAME
+        self._read_at: Stat | None = None
+        self.known = Keywords()
+
+    def load(self) -> None:
+        """Raises OSError."""
+        found = self._files.stat(self._path)
+        if found is None:
+            self.known = Keywords()
+        elif found != self._read_at:
+            self.known = parse(self._files.read(self._path))
+        self._read_at = found
+
+    def add(self, flags: Iterable[str]) -> list[str]:
+        """Give a letter to each keyword that has none; those that cannot have one: a 27th, and what is no keyword.
+
+        On disk when this returns, as a letter without its name is no keyword to Dovecot. Raises OSError.
+        """
+        known, without = self.known, []
+        for flag in sorted(set(flags)):
+            if flag.startswith("\\") or known.letter(flag) is not None:
+                continue
+            more = known.with_name(flag) if why_not(flag) is None else None
+            if more is None:
+                without.append(flag)
+            else:
+                known = more
+        if known != self.known:
+            replace(self._files, self._path, render(known), self._path + b".lock")
+            self.known = known
+            self._read_at = self._files.stat(self._path)
+        return without

@@ -1,0 +1,96 @@
+"""What a batch of works needs before any file is touched: the lines of uidlist that are to be added, and the texts.
+
+One GUID is in one portion once at most: what a work before it did to it is then in the files. Not here: the doing
+(open_box.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias, final
+
+from pyrepl.daemon.mailbox.results import Result
+from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
+from pyrepl.mailbox.maildir.filename import base_of_guid, made_base, size_of
+from pyrepl.mailbox.maildir.uidlist import LAST_UID, Entry, stored_guid
+from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RaiseNext, RemoveMessage, SetFlags
+from pyrepl.words import from_text
+
+BoxWork: TypeAlias = AddMessage | SetFlags | MoveMessage | RemoveMessage | RaiseNext
+FindText: TypeAlias = Callable[[AddMessage], bytes | None]
+"""The path of a message's text; None if it is nowhere."""
+Present: TypeAlias = Callable[[bytes], list[Entry]]
+"""The lines with a GUID whose files are there, by UID."""
+
+
+def portions(works: Sequence[BoxWork]) -> Iterator[list[BoxWork]]:
+    """The works in order, in parts in which no GUID comes, goes or moves twice."""
+    portion: list[BoxWork] = []
+    touched: set[str] = set()
+    for work in works:
+        if isinstance(work, AddMessage | MoveMessage | RemoveMessage):
+            if work.guid in touched:
+                yield portion
+                portion, touched = [], set()
+            touched.add(work.guid)
+        portion.append(work)
+    if portion:
+        yield portion
+
+
+@final
+class BoxPlan:
+    """The plan of one portion. `new` are the lines to be added, ascending; the rest is by a work's place in it."""
+
+    def __init__(self, known: UidlistFile, present: Present, find_text: FindText) -> None:
+        self._known: Final = known
+        self._present: Final = present
+        self._find_text: Final = find_text
+        self.next_uid = known.next_uid
+        self.new: list[Entry] = []
+        self.entries: dict[int, Entry] = {}
+        """The line of a message that comes or moves; a work without one has nothing to do."""
+        self.sources: dict[int, bytes] = {}
+        self.refused: dict[int, Result] = {}
+
+    def add(self, index: int, work: BoxWork) -> None:
+        """The next work, at this place."""
+        match work:
+            case RaiseNext():
+                self.next_uid = max(self.next_uid, min(work.uidnext, LAST_UID + 1))
+            case AddMessage():
+                self._add_message(index, work)
+            case MoveMessage():
+                self._add_move(index, work)
+
+    def _add_message(self, index: int, work: AddMessage) -> None:
+        guid = stored_guid(from_text(work.guid))
+        if self._present(guid):
+            return
+        source = self._find_text(work)
+        if source is None:
+            self.refused[index] = Result(Outcome.NO_TEXT)
+            return
+        self.sources[index] = source
+        self._add_entry(index, work.uid, guid, base_of_guid(from_text(work.guid), work.size), work.size)
+
+    def _add_move(self, index: int, work: MoveMessage) -> None:
+        guid = stored_guid(from_text(work.guid))
+        present = self._present(guid)
+        if present and present[-1].uid != work.uid:
+            self._add_entry(index, work.uid, guid, None, size_of(present[-1].base))
+
+    def _add_entry(self, index: int, uid: int, guid: bytes, base: bytes | None, size: int | None) -> None:
+        """The line of a UID: the one that a try before left, or a new one."""
+        known = next((entry for entry in self._known.of_guid(guid) if entry.uid == uid), None)
+        if known is not None:
+            self.entries[index] = known
+        elif not self.next_uid <= uid <= LAST_UID:
+            reason = f"UID {uid} is below the next one, {self.next_uid}: somebody else gave it out"
+            self.refused[index] = Result(Outcome.FAILED, reason)
+        else:
+            is_free = base is not None and not self._known.has_base(base)
+            entry = Entry(uid, base) if is_free and base is not None else Entry(uid, made_base(guid, uid, size), guid)
+            self.new.append(entry)
+            self.entries[index] = entry
+            self.next_uid = uid + 1

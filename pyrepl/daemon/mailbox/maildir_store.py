@@ -1,0 +1,193 @@
+"""The store of a node's messages in Maildirs, beside a Dovecot that needs to know nothing of it (`mailbox-gate off`).
+
+It does works (pyrepl.mailbox.store) in the order in which they are told, and says what is there. Nothing is done, and
+nothing is told as gone, while the Maildirs, the user's folder or a mailbox's own folders are not there.
+
+Not here: rows, and who decides what is to be done. Every method waits for the disk: workers call them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Final, TypeVar, final
+
+from pyrepl.daemon.mailbox.box_plan import BoxWork
+from pyrepl.daemon.mailbox.drop_folder import DropFolder
+from pyrepl.daemon.mailbox.files import Files
+from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
+from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
+from pyrepl.daemon.mailbox.results import DONE, Result, failed
+from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
+from pyrepl.daemon.mailbox.user_boxes import UserBoxes
+from pyrepl.daemon.mailbox.user_folders import Place, UserFolders
+from pyrepl.errors import CorruptData
+from pyrepl.mailbox.maildir.layout import Layout
+from pyrepl.mailbox.store import AddMessage, MakeBox, Outcome, RemoveBox, RenameBox, SubscribeBox, Work
+
+MOST_OPEN: Final = 100
+"""Mailboxes, and users, that are remembered at once."""
+_TROUBLE: Final = (OSError, CorruptData, LockBusy, NotThere, OtherBox)
+
+T = TypeVar("T")
+
+
+@final
+class MaildirStore:
+    """The Maildirs below one root. Used by one worker for all of a user's works."""
+
+    def __init__(
+        self,
+        files: Files,
+        place: MaildirsPlace,
+        layout: Layout,
+        lock: UidlistLock,
+        origin: str,
+        sleep: Callable[[float], None],
+    ) -> None:
+        """`origin`: the node's name in its dots, as the marker at the root names it."""
+        self._files: Final = files
+        self._place: Final = place
+        self._layout: Final = layout
+        self._lock: Final = lock
+        self._origin: Final = origin
+        self._sleep: Final = sleep
+        self.drop: Final = DropFolder(files, place.root)
+        self._users: OrderedDict[str, UserBoxes] = OrderedDict()
+        self._open: OrderedDict[tuple[str, bytes], OpenBox] = OrderedDict()
+
+    def prepare(self, is_new: bool) -> None:
+        """At a start, before any work. `is_new`: the node has no data yet, so that its Maildirs are marked as here.
+        Raises NotThere, OSError."""
+        if is_new:
+            self._place.prepare(self._origin)
+        self._place.check(self._origin)
+        self.drop.prepare()
+
+    def perform(self, works: Sequence[Work]) -> list[Result]:
+        """Do them; how each ended. What is told as done is on disk. After one that failed, no later one of its user is
+        begun."""
+        try:
+            self._place.check(self._origin)
+        except NotThere as error:
+            return [failed(error)] * len(works)
+        results: list[Result] = []
+        stopped: dict[str, Result] = {}
+        for (user, box), batch in _batches(works):
+            done = [stopped[user]] * len(batch) if user in stopped else self._perform(user, box, batch)
+            results += done
+            if done[-1].outcome is Outcome.FAILED:
+                stopped[user] = done[-1]
+        return results
+
+    def boxes(self, user: str) -> list[Place]:
+        """The user's mailboxes, by name. Raises NotThere, OSError."""
+        return self._asked(user).places()
+
+    def subscribed(self, user: str) -> tuple[str, ...]:
+        """The names that the user has subscribed. Raises NotThere, OSError."""
+        return self._asked(user).subscribed()
+
+    def listing(self, user: str, guid: str) -> Listing:
+        """What one mailbox holds. Raises NotThere, OSError, CorruptData: never an empty one for what is missing."""
+        boxes = self._asked(user)
+        return self._with_box(user, boxes, guid.encode(), lambda box: box.listing())
+
+    def text(self, user: str, guid: str, but: bytes = b"") -> bytes | None:
+        """The path of a message's text, from any mailbox of the user but the one with the GUID `but`; None if it is
+        nowhere. Raises NotThere, OSError, CorruptData."""
+        boxes = self._asked(user)
+        for place in boxes.places():
+            if place.guid != but:
+                path = self._with_box(user, boxes, place.guid, lambda box: _loaded(box).text(guid))
+                if path is not None:
+                    return path
+        return None
+
+    def _perform(self, user: str, box: str, works: list[Work]) -> list[Result]:
+        try:
+            if any(isinstance(work, MakeBox) for work in works):
+                self._place.make(user)
+            boxes = self._boxes(user)
+            own = [work for work in works if not isinstance(work, MakeBox | RenameBox | RemoveBox | SubscribeBox)]
+            if own:
+                return self._perform_in(user, boxes, box.encode(), own)
+            for work in works:
+                self._change_boxes(user, boxes, work)
+        except _TROUBLE as error:
+            return [failed(error)] * len(works)
+        return [DONE] * len(works)
+
+    def _perform_in(self, user: str, boxes: UserBoxes, guid: bytes, works: list[BoxWork]) -> list[Result]:
+        def find_text(work: AddMessage) -> bytes | None:
+            dropped = self.drop.path(work.text) if work.text else b""
+            found = self._files.stat(dropped) if dropped else None
+            return dropped if found and found.size == work.size else self.text(user, work.guid, but=guid)
+
+        results = self._with_box(user, boxes, guid, lambda box: box.perform(works, find_text))
+        if any(result.outcome is Outcome.FAILED for result in results):
+            self._open.pop((user, guid), None)
+        return results
+
+    def _change_boxes(self, user: str, boxes: UserBoxes, work: Work) -> None:
+        self._open.pop((user, work.box.encode()), None)
+        match work:
+            case MakeBox():
+                boxes.make(work)
+            case RenameBox():
+                boxes.rename(work.box.encode(), work.name)
+            case RemoveBox():
+                boxes.remove(work.box.encode())
+            case SubscribeBox():
+                boxes.subscribe(work.name, work.is_subscribed)
+
+    def _with_box(self, user: str, boxes: UserBoxes, guid: bytes, use: Callable[[OpenBox], T]) -> T:
+        """Use an open mailbox; where its folder is another's by now, look for it once more."""
+        key = (user, guid)
+        try:
+            found = _remembered(self._open, key, lambda: boxes.open(guid))
+            return use(found)
+        except (OtherBox, FileNotFoundError):
+            self._open.pop(key, None)
+            return use(_remembered(self._open, key, lambda: boxes.open(guid)))
+
+    def _asked(self, user: str) -> UserBoxes:
+        self._place.check(self._origin)
+        return self._boxes(user)
+
+    def _boxes(self, user: str) -> UserBoxes:
+        root = self._place.present(user)
+        return _remembered(self._users, user, lambda: self._new_boxes(root))
+
+    def _new_boxes(self, root: bytes) -> UserBoxes:
+        folders = UserFolders(self._files, root, self._layout)
+        return UserBoxes(self._files, folders, self._layout, self.drop, self._lock, self._sleep)
+
+
+K = TypeVar("K")
+
+
+def _remembered(known: OrderedDict[K, T], key: K, make: Callable[[], T]) -> T:
+    """What is remembered under a key, or is made now; the one that was not used for longest is forgotten."""
+    if key not in known:
+        known[key] = make()
+        if len(known) > MOST_OPEN:
+            known.popitem(last=False)
+    known.move_to_end(key)
+    return known[key]
+
+
+def _batches(works: Sequence[Work]) -> Iterator[tuple[tuple[str, str], list[Work]]]:
+    """Works that follow each other in one mailbox, those on messages apart from those on the mailbox."""
+
+    def key(work: Work) -> tuple[str, str, bool]:
+        return work.user, work.box, isinstance(work, MakeBox | RenameBox | RemoveBox | SubscribeBox)
+
+    for (user, box, _), batch in groupby(works, key):
+        yield (user, box), list(batch)
+
+
+def _loaded(box: OpenBox) -> OpenBox:
+    box.load()
+    return box

@@ -1,0 +1,105 @@
+"""Where the Maildirs lie, and whether they are really there: an unmounted disk must not look like users without mail.
+
+The file `.pyrepl-mailboxes` at the root of the Maildirs says so. It is made once, when a node without any data begins,
+and never again: where it is missing the disk is, or it is another one. It names the node's database, so that Maildirs
+of another node, which were mounted here by mistake, are seen as well.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final, final
+
+from pyrepl.daemon.mailbox.files import Files, folder_of, replace
+from pyrepl.errors import PyreplError
+from pyrepl.words import from_text, to_text
+
+MARKER: Final = b".pyrepl-mailboxes"
+_MOST_SHOWN: Final = 80
+
+
+class NotThere(PyreplError):
+    """The Maildirs, or one user's, cannot be what they are to be; the text says what to do. Nothing is concluded from
+    what is missing."""
+
+
+@final
+class MaildirsPlace:
+    """The folder of each user, by the pattern of `mailbox-maildir`: %u user, %n what stands before its @, %d what
+    stands behind it. The root is the folder before the first of them."""
+
+    def __init__(self, files: Files, pattern: str, owner: int | None = None) -> None:
+        """`owner`: the uid that must own users' folders; None for this process's. Raises ValueError for a pattern that
+        is not absolute or names no user."""
+        if not pattern.startswith("/") or not ("%u" in pattern or "%n" in pattern):
+            raise ValueError(f"{pattern!r} is no absolute path with %u, or %n and %d, for the user")
+        self._files: Final = files
+        self._pattern: Final = pattern
+        self._owner: Final = os.geteuid() if owner is None else owner
+        self.root: Final = from_text(pattern.partition("%")[0].rpartition("/")[0] or "/")
+
+    def prepare(self, origin: str) -> None:
+        """Say that Maildirs of the node with this origin are here: for a node that begins without any data. Raises
+        NotThere if they are another's, OSError."""
+        if self._files.stat(self.root) is None:
+            raise NotThere(f"{os.fsdecode(self.root)} is not there: make it, or mount it")
+        marker = self.root + b"/" + MARKER
+        if self._files.stat(marker) is not None:
+            self.check(origin)
+            return
+        replace(self._files, marker, f"{origin}\n".encode(), marker + b".tmp")
+
+    def check(self, origin: str) -> None:
+        """Raises NotThere unless the Maildirs of this node are here."""
+        marker = self.root + b"/" + MARKER
+        where = os.fsdecode(marker)
+        try:
+            said = self._files.read(marker).strip()
+        except FileNotFoundError:
+            raise NotThere(
+                f"{where} is missing: is the disk of the Maildirs mounted? Nothing is done without it; if it was"
+                f" removed by mistake, write the line {origin} into it"
+            ) from None
+        except OSError as error:
+            raise NotThere(f"{where} cannot be read: {error.strerror}") from None
+        if said != origin.encode():
+            raise NotThere(f"{where} names {to_text(said)[:_MOST_SHOWN]!r}, not {origin}: another node's Maildirs?")
+
+    def folder(self, user: str) -> bytes:
+        """The user's folder. `user` is a name that the protocol lets pass: not empty, no `/`, no control characters,
+        not `.` or `..`. Raises NotThere for one whose parts would lead elsewhere."""
+        name, _, domain = user.partition("@")
+        found = self._pattern
+        for letter, part in (("%u", user), ("%n", name), ("%d", domain)):
+            if letter in self._pattern and (part in ("", ".", "..") or "/" in part or "%" in part):
+                raise NotThere(f"the user {user!r} has no folder in {self._pattern}")
+            found = found.replace(letter, part)
+        return from_text(found)
+
+    def make(self, user: str) -> bytes:
+        """The user's folder, which is made with those above it, below the root, if it is not there. Raises NotThere,
+        OSError."""
+        folder = self.folder(user)
+        missing = []
+        above = folder
+        while len(above) > len(self.root) and self._files.stat(above) is None:
+            missing.append(above)
+            above = folder_of(above)
+        for each in reversed(missing):
+            self._files.make_folder(each)
+            self._files.sync(folder_of(each))
+        return self.present(user)
+
+    def present(self, user: str) -> bytes:
+        """The user's folder, which is there and ours. Raises NotThere, OSError."""
+        folder = self.folder(user)
+        found = self._files.stat(folder)
+        where = os.fsdecode(folder)
+        if found is None or not found.is_folder:
+            raise NotThere(f"{where}, the folder of {user}, is missing: is its disk mounted?")
+        if found.owner != self._owner:
+            raise NotThere(
+                f"{where} belongs to uid {found.owner}, pyrepl runs as uid {self._owner}: it runs as the owner of the"
+                " mail, or the folder has to be given to it"
+            )
+        return folder

@@ -1,0 +1,225 @@
+"""One mailbox that is open: works on its messages, a batch under one lock, in an order that survives a crash.
+
+    1 take dovecot-uidlist.lock, see what changed
+    2 names of new keywords
+    3 lines of new messages in uidlist, in one write, fsync
+    4 links, renames and removals in cur/
+    5 fsync of cur/, release the lock
+
+A line comes before its file, and is on disk before it: a line without a file is an expunged message to Dovecot, and the
+work, when it is told again, finds its own line and links the file. The other way round a crash would leave a file
+without a line, which Dovecot gives a UID and, where the base is not the GUID, another GUID. Between 1 and 5 Dovecot
+waits.
+
+Not here: which mailbox has which folder (user_boxes.py), and who tells works (maildir_store.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Final, NamedTuple, final
+
+from pyrepl.daemon.mailbox.box_keywords import BoxKeywords
+from pyrepl.daemon.mailbox.box_plan import BoxPlan, BoxWork, FindText, portions
+from pyrepl.daemon.mailbox.files import Files
+from pyrepl.daemon.mailbox.message_files import MessageFiles
+from pyrepl.daemon.mailbox.results import DONE, Result, failed
+from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
+from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
+from pyrepl.errors import CorruptData, PyreplError
+from pyrepl.mailbox.maildir.filename import Name
+from pyrepl.mailbox.maildir.letters import flags_of, letters_of
+from pyrepl.mailbox.maildir.uidlist import Entry, stored_guid
+from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RemoveMessage, SetFlags
+from pyrepl.words import from_text
+
+
+class OtherBox(PyreplError):
+    """The folder holds another mailbox than the one that was opened: somebody renamed folders."""
+
+
+class Message(NamedTuple):
+    """One message as it stands in the files."""
+
+    uid: int
+    guid: bytes
+    flags: frozenset[str]
+    path: bytes
+
+
+class Listing(NamedTuple):
+    """A mailbox as it stands in the files: messages by UID, and the bases of files that have no UID yet: they have just
+    come, or their lines were lost. None of those is an expunged message."""
+
+    uidvalidity: int
+    next_uid: int
+    messages: tuple[Message, ...]
+    unlisted: frozenset[bytes]
+
+
+@final
+class OpenBox:
+    """The mailbox in one folder; what it knows of it is brought up to date under the lock."""
+
+    def __init__(self, files: Files, folder: bytes, guid: bytes, lock: UidlistLock) -> None:
+        """`guid`: the mailbox's, which must be in that folder whenever something is done."""
+        self.folder: Final = folder
+        self.guid: Final = guid
+        self._lock: Final = lock
+        self._list: Final = UidlistFile(files, folder)
+        self._messages: Final = MessageFiles(files, folder)
+        self._keywords: Final = BoxKeywords(files, folder)
+        self._looked_twice = False
+
+    def load(self) -> None:
+        """See what changed. Raises OSError, CorruptData, OtherBox."""
+        self._list.load()
+        if self._list.header.guid != self.guid:
+            raise OtherBox(f"{os.fsdecode(self.folder)} holds another mailbox by now")
+        self._messages.load()
+        self._keywords.load()
+        self._looked_twice = False
+
+    @property
+    def uidvalidity(self) -> int:
+        return self._list.header.uidvalidity
+
+    @property
+    def next_uid(self) -> int:
+        return self._list.next_uid
+
+    def listing(self) -> Listing:
+        """All that is there; loaded anew, every folder listed. Raises OSError, CorruptData, OtherBox."""
+        self.load()
+        self._look_twice()
+        unlisted = self._messages.bases()
+        found = []
+        for entry in self._list.entries.values():
+            name = self._messages.find(entry.base)
+            if name is not None:
+                unlisted.discard(entry.base)
+                flags = flags_of(name.letters, self._keywords.known)
+                found.append(Message(entry.uid, entry.guid, flags, self._messages.path(entry.base)))
+        return Listing(self.uidvalidity, self.next_uid, tuple(found), frozenset(unlisted))
+
+    def text(self, guid: str) -> bytes | None:
+        """The path of a message's text; None if it is not there. As loaded."""
+        present = self._present(_stored(guid))
+        return self._messages.path(present[-1].base) if present else None
+
+    def set_uidvalidity(self, uidvalidity: int) -> None:
+        """Give the mailbox another one. Raises OSError, CorruptData, OtherBox, LockBusy."""
+        self._lock.take(self.folder)
+        try:
+            self.load()
+            self._list.set_identity(uidvalidity, self.guid)
+        finally:
+            self._lock.release(self.folder)
+
+    def perform(self, works: Sequence[BoxWork], find_text: FindText) -> list[Result]:
+        """Do them in order; how each ended. What is told as done is on disk. After the first one that failed, none is
+        begun. Raises OtherBox."""
+        try:
+            self._lock.take(self.folder)
+        except (OSError, LockBusy) as error:
+            return [failed(error)] * len(works)
+        try:
+            return self._perform(works, find_text)
+        except (OSError, CorruptData) as error:
+            return [failed(error)] * len(works)
+        finally:
+            self._lock.release(self.folder)
+
+    def _perform(self, works: Sequence[BoxWork], find_text: FindText) -> list[Result]:
+        self.load()
+        results: list[Result] = []
+        for portion in portions(works):
+            if results and results[-1].outcome is Outcome.FAILED:
+                results += [results[-1]] * len(portion)
+            else:
+                results += self._perform_portion(portion, find_text)
+        self._messages.sync()
+        return results
+
+    def _perform_portion(self, works: Sequence[BoxWork], find_text: FindText) -> list[Result]:
+        plan = BoxPlan(self._list, self._present, find_text)
+        for index, work in enumerate(works):
+            plan.add(index, work)
+        flags = {flag for work in works if isinstance(work, AddMessage | SetFlags) for flag in work.flags}
+        unkept = self._keywords.add(flags)
+        self._list.append(plan.new, plan.next_uid)
+        results: list[Result] = []
+        for index, work in enumerate(works):
+            has_failed = bool(results) and results[-1].outcome is Outcome.FAILED
+            results.append(results[-1] if has_failed else self._do(index, work, plan, unkept))
+        return results
+
+    def _do(self, index: int, work: BoxWork, plan: BoxPlan, unkept: list[str]) -> Result:
+        if index in plan.refused:
+            return plan.refused[index]
+        try:
+            match work:
+                case AddMessage():
+                    self._add(work, plan.entries.get(index), plan.sources.get(index))
+                case SetFlags():
+                    self._set_flags(work)
+                case MoveMessage():
+                    self._move(work, plan.entries.get(index))
+                case RemoveMessage():
+                    for entry in self._present(_stored(work.guid)):
+                        self._messages.remove(entry.base)
+        except OSError as error:
+            return failed(error)
+        if not unkept or not isinstance(work, AddMessage | SetFlags):
+            return DONE
+        return DONE._replace(unkept_keywords=tuple(flag for flag in unkept if flag in work.flags))
+
+    def _add(self, work: AddMessage, entry: Entry | None, source: bytes | None) -> None:
+        if entry is not None and source is not None:
+            letters = letters_of(work.flags, self._keywords.known)
+            self._messages.add(source, Name(entry.base, letters))
+
+    def _set_flags(self, work: SetFlags) -> None:
+        for entry in self._present(_stored(work.guid)):
+            try:
+                self._rename(entry, work)
+            except FileNotFoundError:
+                # Somebody renamed it without the lock: where it is now, it gets its flags.
+                self._messages.load(force=True)
+                if self._messages.find(entry.base) is not None:
+                    self._rename(entry, work)
+
+    def _rename(self, entry: Entry, work: SetFlags) -> None:
+        name = self._messages.find(entry.base)
+        if name is not None:
+            letters = letters_of(work.flags, self._keywords.known, name.letters)
+            self._messages.rename(entry.base, name.with_letters(letters))
+
+    def _move(self, work: MoveMessage, entry: Entry | None) -> None:
+        present = [each for each in self._present(_stored(work.guid)) if each.uid != work.uid]
+        if entry is None or not present:
+            return
+        name = self._messages.find(present[-1].base)
+        assert name is not None
+        self._messages.rename(present[-1].base, Name(entry.base, name.letters, name.tail))
+        for other in present[:-1]:
+            self._messages.remove(other.base)
+
+    def _present(self, guid: bytes) -> list[Entry]:
+        """The lines with this GUID whose files are there, by UID. Before a line counts as an expunged message's, the
+        folders are listed once more."""
+        known = self._list.of_guid(guid)
+        present = [entry for entry in known if self._messages.find(entry.base) is not None]
+        if known and not present and not self._looked_twice:
+            self._look_twice()
+            return self._present(guid)
+        return present
+
+    def _look_twice(self) -> None:
+        self._looked_twice = True
+        self._messages.load(force=True)
+
+
+def _stored(guid: str) -> bytes:
+    return stored_guid(from_text(guid))

@@ -1,0 +1,150 @@
+"""The file dovecot-uidlist of one mailbox: read as far as it changed, appended to, written anew where that is needed.
+
+Not here: its format (pyrepl.mailbox.maildir.uidlist), and what is put into it (open_box.py). The lock is held by
+whoever calls anything but `load`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.daemon.mailbox.files import Files, replace
+from pyrepl.errors import CorruptData
+from pyrepl.mailbox.maildir.uidlist import (
+    MOST_LINE_BYTES,
+    Entry,
+    Header,
+    Uidlist,
+    parse,
+    parse_entries,
+    render,
+    render_entries,
+    stored_guid,
+)
+
+NAME: Final = b"dovecot-uidlist"
+
+
+@final
+class UidlistFile:
+    """One list. After `load` it is as it stands in the file.
+
+    Invariant: `_read_bytes` is where the last whole line that was read ends, `_last_line` that line; `_inode` is the
+    file's then. A list that was written anew may have an old inode, so the line is looked at as well.
+    """
+
+    def __init__(self, files: Files, folder: bytes) -> None:
+        self._files: Final = files
+        self._path: Final = folder + b"/" + NAME
+        self._inode = -1
+        self._read_bytes = 0
+        self._last_line = b""
+        self._torn = False
+        self.header = Header(1, 1)
+        self.entries: dict[int, Entry] = {}
+        """By UID, ascending."""
+        self._by_guid: dict[bytes, list[Entry]] = {}
+        self._bases: set[bytes] = set()
+
+    @property
+    def next_uid(self) -> int:
+        last = next(reversed(self.entries), 0)
+        return max(self.header.stated_next, last + 1)
+
+    def of_guid(self, guid: bytes) -> list[Entry]:
+        """The lines with this GUID, as `stored_guid` has it, by UID: those of expunged messages too."""
+        return self._by_guid.get(guid, [])
+
+    def has_base(self, base: bytes) -> bool:
+        return base in self._bases
+
+    def load(self) -> None:
+        """Read what is new in it. Raises FileNotFoundError and other OSErrors, CorruptData."""
+        found = self._files.stat(self._path)
+        if found is None:
+            raise FileNotFoundError(2, "there is no dovecot-uidlist", self._path)
+        is_same = found.inode == self._inode and found.size >= self._read_bytes
+        if not is_same or not self._load_rest():
+            self._load_whole(found.inode)
+
+    def append(self, new: list[Entry], next_uid: int) -> None:
+        """Add lines, by UID, all at or above the next; and let the next UID be at least `next_uid`. On disk when this
+        returns. Raises OSError."""
+        assert all(entry.uid >= self.next_uid for entry in new)
+        known = Uidlist(self.header, tuple(self.entries.values()), int(self._torn))
+        after_last = new[-1].uid + 1 if new else self.next_uid
+        if known.takes_appends and next_uid <= after_last:
+            if new:
+                lines = render_entries(new)
+                self._files.append(self._path, lines)
+                self._files.sync(self._path)
+                self._note(new)
+                self._read_to(lines)
+        else:
+            raised = Header(self.header.uidvalidity, next_uid, self.header.guid, extras=self.header.extras)
+            self._write(Uidlist(raised, (*known.entries, *new)))
+
+    def set_identity(self, uidvalidity: int, guid: bytes) -> None:
+        """Give the mailbox another UIDVALIDITY or GUID. On disk when this returns. Raises OSError."""
+        header = Header(uidvalidity, self.next_uid, guid, extras=self.header.extras)
+        self._write(Uidlist(header, tuple(self.entries.values())))
+
+    def _write(self, whole: Uidlist) -> None:
+        data = render(whole)
+        replace(self._files, self._path, data, self._path + b".tmp")
+        found = self._files.stat(self._path)
+        self._take(whole, data, found.inode if found else -1)
+
+    def _load_whole(self, inode: int) -> None:
+        data = self._files.read(self._path)
+        whole = parse(data)
+        self._take(whole, data[: len(data) - whole.torn_bytes], inode)
+        self._torn = whole.torn_bytes > 0
+
+    def _load_rest(self) -> bool:
+        """False if this is not the list that was read."""
+        start = self._read_bytes - len(self._last_line)
+        data = self._files.read(self._path, start)
+        if not data.startswith(self._last_line):
+            return False
+        rest = data[len(self._last_line) :]
+        last = next(reversed(self.entries), 0)
+        entries, used = parse_entries(rest, last, self.header.version, self._read_bytes)
+        self._note(list(entries))
+        self._torn = used < len(rest)
+        self._read_to(rest[:used])
+        return True
+
+    def _take(self, whole: Uidlist, data: bytes, inode: int) -> None:
+        self.header, self._inode, self._torn = whole.header, inode, False
+        self.entries, self._by_guid, self._bases = {}, {}, set()
+        self._note(list(whole.entries))
+        self._read_bytes = 0
+        self._read_to(data)
+
+    def _read_to(self, lines: bytes) -> None:
+        """So many whole lines more were read."""
+        if lines:
+            self._read_bytes += len(lines)
+            self._last_line = lines[lines.rfind(b"\n", 0, -1) + 1 :]
+
+    def _note(self, entries: list[Entry]) -> None:
+        for entry in entries:
+            self.entries[entry.uid] = entry
+            self._by_guid.setdefault(stored_guid(entry.guid), []).append(entry)
+            self._bases.add(entry.base)
+
+
+def create(files: Files, folder: bytes, uidvalidity: int, guid: bytes, uidnext: int) -> None:
+    """The list of a mailbox that has none yet. On disk when this returns. Raises OSError."""
+    data = render(Uidlist(Header(uidvalidity, uidnext, guid)))
+    replace(files, folder + b"/" + NAME, data, folder + b"/" + NAME + b".tmp")
+
+
+def guid_in(files: Files, folder: bytes) -> bytes | None:
+    """The GUID of the mailbox in a folder; None if there is none, or it cannot be read."""
+    try:
+        first = files.read_start(folder + b"/" + NAME, MOST_LINE_BYTES).partition(b"\n")[0]
+        return parse(first + b"\n").header.guid
+    except (OSError, CorruptData):
+        return None

@@ -1,0 +1,245 @@
+"""The mailboxes of one user: made, renamed, removed, subscribed.
+
+A mailbox is made whole beside the Maildirs and then renamed into its place, so that Dovecot never sees half of one; it
+goes the other way round. INBOX is the user's folder itself and cannot be renamed: a copy of hard links is made in the
+new place, then INBOX is emptied. A name that another mailbox has is taken from it: that one is shown as `name (GUID)`
+until its own rename is told.
+
+Every step may be told again after a crash. Not here: messages (open_box.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, final
+
+from pyrepl.daemon.mailbox import box_keywords, uidlist_file
+from pyrepl.daemon.mailbox.drop_folder import DropFolder
+from pyrepl.daemon.mailbox.files import Files, folder_of, remove_tree, replace
+from pyrepl.daemon.mailbox.maildirs_place import NotThere
+from pyrepl.daemon.mailbox.message_files import CUR, NEW
+from pyrepl.daemon.mailbox.open_box import OpenBox
+from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
+from pyrepl.daemon.mailbox.user_folders import SUBFOLDERS, Place, UserFolders
+from pyrepl.mailbox.maildir import subscriptions
+from pyrepl.mailbox.maildir.layout import Layout
+from pyrepl.mailbox.store import MakeBox, RaiseNext
+
+_MAILDIRFOLDER: Final = b"maildirfolder"
+_SUBSCRIPTIONS: Final = b"subscriptions"
+_SHOWN_OF_GUID: Final = 8
+_LOOKS: Final = 100
+_LOOK_S: Final = 0.02
+
+
+@final
+class UserBoxes:
+    """One user's. Its methods raise OSError, CorruptData, LockBusy, NotThere."""
+
+    def __init__(
+        self,
+        files: Files,
+        folders: UserFolders,
+        layout: Layout,
+        drop: DropFolder,
+        lock: UidlistLock,
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._files: Final = files
+        self._folders: Final = folders
+        self._layout: Final = layout
+        self._drop: Final = drop
+        self._lock: Final = lock
+        self._sleep: Final = sleep
+
+    def open(self, guid: bytes) -> OpenBox:
+        """The mailbox with this GUID. NotThere if it has no folder."""
+        place = self._folders.find(guid)
+        if place is None:
+            where = os.fsdecode(self._folders.root)
+            raise NotThere(f"no folder in {where} holds the mailbox {guid.decode()}: was it removed by hand?")
+        return OpenBox(self._files, self._folders.path(place.folder), guid, self._lock)
+
+    def make(self, work: MakeBox) -> None:
+        """What MakeBox says: if it is there already, what differs is changed."""
+        guid = work.box.encode()
+        place = self._folders.find(guid)
+        if place is None:
+            self._make_new(guid, work, self._wanted(work.name))
+        elif place.folder != self._wanted(work.name):
+            self.rename(guid, work.name)
+        box = self.open(guid)
+        box.load()
+        if box.uidvalidity != work.uidvalidity:
+            box.set_uidvalidity(work.uidvalidity)
+        if box.next_uid < work.uidnext:
+            box.perform([RaiseNext(work.user, work.box, work.uidnext)], lambda _: None)
+
+    def rename(self, guid: bytes, name: str) -> None:
+        """Give the mailbox another name."""
+        place, target = self._folders.find(guid), self._wanted(name)
+        if place is None:
+            raise NotThere(f"the mailbox {guid.decode()} has no folder that could be renamed to {name}")
+        if place.folder == target:
+            return
+        self._displace(target, guid)
+        if not place.folder:
+            if uidlist_file.guid_in(self._files, self._folders.path(target)) != guid:
+                self._copy_out(guid, target)
+            self._empty_inbox()
+        else:
+            self._folders.make_parents(target)
+            self._move(place.folder, target)
+        self._folders.forget()
+
+    def remove(self, guid: bytes) -> None:
+        """The mailbox goes with all that it holds; what is gone already is well."""
+        place = self._folders.find(guid)
+        if place is None:
+            return
+        if not place.folder:
+            self._empty_inbox()
+        else:
+            away = self._drop.folder_path(b"gone", guid)
+            remove_tree(self._files, away)
+            self._move(place.folder, away, is_whole_path=True)
+            remove_tree(self._files, away)
+        self._folders.forget()
+
+    def subscribe(self, name: str, is_subscribed: bool) -> None:
+        """Put a name into the list of subscriptions, or take it out."""
+        path = self._folders.path(_SUBSCRIPTIONS)
+        self._await(path + b".lock")
+        data = self._files.read(path) if self._files.stat(path) is not None else b""
+        names = subscriptions.parse(data, self._layout.separator)
+        if (name in names) != is_subscribed:
+            changed = (*names, name) if is_subscribed else tuple(each for each in names if each != name)
+            replace(self._files, path, subscriptions.render(changed), path + b".lock")
+
+    def subscribed(self) -> tuple[str, ...]:
+        """The names that are subscribed."""
+        path = self._folders.path(_SUBSCRIPTIONS)
+        data = self._files.read(path) if self._files.stat(path) is not None else b""
+        return subscriptions.parse(data, self._layout.separator)
+
+    def places(self) -> list[Place]:
+        """All mailboxes, by name."""
+        return self._folders.scan()
+
+    def _wanted(self, name: str) -> bytes:
+        why_not = self._layout.why_not(name)
+        if why_not is not None:
+            raise NotThere(f"the mailbox {name!r} cannot have a folder: {why_not}")
+        return self._layout.folder(name)
+
+    def _make_new(self, guid: bytes, work: MakeBox, target: bytes) -> None:
+        self._displace(target, guid)
+        if not target or self._folders.is_there(target):
+            self._complete(self._folders.path(target), guid, work.uidvalidity, work.uidnext)
+        else:
+            made = self._drop.folder_path(b"box", guid)
+            remove_tree(self._files, made)
+            self._files.make_folder(made)
+            self._complete(made, guid, work.uidvalidity, work.uidnext)
+            self._folders.make_parents(target)
+            self._put(made, target)
+        self._folders.forget()
+
+    def _complete(self, path: bytes, guid: bytes, uidvalidity: int, uidnext: int) -> None:
+        """Make a folder that is there a mailbox; uidlist comes last, as it is what makes it one."""
+        for name in SUBFOLDERS:
+            with suppress(FileExistsError):
+                self._files.make_folder(path + b"/" + name)
+        if path != self._folders.root:
+            with suppress(FileExistsError):
+                self._files.write_new(path + b"/" + _MAILDIRFOLDER, b"")
+        self._files.sync(path)
+        uidlist_file.create(self._files, path, uidvalidity, guid, uidnext)
+
+    def _displace(self, target: bytes, guid: bytes) -> None:
+        """Free a folder for the mailbox `guid`: another one that lies there is shown under another name."""
+        other = uidlist_file.guid_in(self._files, self._folders.path(target))
+        if other is None or other == guid:
+            return
+        found = self._folders.find(other)
+        if not target and not self._has_messages():
+            self._empty_inbox()
+        elif found is not None and found.folder == target:
+            name = f"{found.name} ({other[:_SHOWN_OF_GUID].decode()})"
+            self.rename(other, name)
+        elif not target:
+            self._empty_inbox()
+
+    def _move(self, folder: bytes, target: bytes, is_whole_path: bool = False) -> None:
+        """A mailbox's folder to another place; where that is there, or others lie within, its own files alone."""
+        old = self._folders.path(folder)
+        new = target if is_whole_path else self._folders.path(target)
+        if self._files.stat(new) is None and not self._folders.has_children(folder):
+            self._files.rename(old, new)
+        else:
+            with suppress(FileExistsError):
+                self._files.make_folder(new)
+            own = [name for name in self._files.names(old) if not self._folders.has_mailbox(folder, name)]
+            # uidlist is what makes it a mailbox: it goes last, so that a crash leaves it where it was.
+            for name in sorted(own, key=lambda name: name == uidlist_file.NAME):
+                remove_tree(self._files, new + b"/" + name)
+                self._files.rename(old + b"/" + name, new + b"/" + name)
+            self._files.sync(new)
+        for path in {folder_of(old), folder_of(new)}:
+            self._files.sync(path)
+
+    def _put(self, made: bytes, target: bytes) -> None:
+        self._files.sync(made)
+        self._files.rename(made, self._folders.path(target))
+        self._files.sync(folder_of(self._folders.path(target)))
+
+    def _copy_out(self, guid: bytes, target: bytes) -> None:
+        """Make a mailbox in another place that holds what INBOX does: by hard links, and copies of its lists."""
+        inbox, made = self._folders.root, self._drop.folder_path(b"box", guid)
+        self._lock.take(inbox)
+        try:
+            remove_tree(self._files, made)
+            self._files.make_folder(made)
+            for name in SUBFOLDERS:
+                self._files.make_folder(made + b"/" + name)
+            for name in (CUR, NEW):
+                for file in self._files.names(inbox + b"/" + name):
+                    self._files.link(inbox + b"/" + name + b"/" + file, made + b"/" + name + b"/" + file)
+                self._files.sync(made + b"/" + name)
+            for name in (_MAILDIRFOLDER, box_keywords.NAME, uidlist_file.NAME):
+                found = self._files.stat(inbox + b"/" + name)
+                self._files.write_new(made + b"/" + name, self._files.read(inbox + b"/" + name) if found else b"")
+                self._files.sync(made + b"/" + name)
+            self._folders.make_parents(target)
+            self._put(made, target)
+        finally:
+            self._lock.release(inbox)
+
+    def _has_messages(self) -> bool:
+        """Does INBOX hold any?"""
+        inbox = self._folders.root
+        return any(self._files.names(inbox + b"/" + name) for name in (CUR, NEW))
+
+    def _empty_inbox(self) -> None:
+        """INBOX is no mailbox any more, until one is made there."""
+        inbox = self._folders.root
+        self._lock.take(inbox)
+        try:
+            for name in (CUR, NEW):
+                for file in self._files.names(inbox + b"/" + name):
+                    self._files.unlink(inbox + b"/" + name + b"/" + file)
+            for file in (box_keywords.NAME, uidlist_file.NAME):
+                with suppress(FileNotFoundError):
+                    self._files.unlink(inbox + b"/" + file)
+            self._files.sync(inbox)
+        finally:
+            self._lock.release(inbox)
+
+    def _await(self, lock: bytes) -> None:
+        """Let a Dovecot that writes the file finish; a lock that stays is a dead one's, and is replaced."""
+        for _ in range(_LOOKS):
+            if self._files.stat(lock) is None:
+                return
+            self._sleep(_LOOK_S)

@@ -1,0 +1,92 @@
+"""Texts that come from elsewhere: whole and on disk, or not at all."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pyrepl.daemon.mailbox.drop_folder import DropFolder, WrongText, text_name
+from pyrepl.mailbox.maildir.text_sums import BLOCK_BYTES, sums_of
+from pyrepl.mailbox.words import Dot
+from tests.unit.daemon.mailbox.model_disk import ModelDisk
+
+DOT = Dot("b~1", 9)
+
+
+@pytest.fixture
+def disk() -> ModelDisk:
+    made = ModelDisk()
+    made.make_folders(b"/mail")
+    return made
+
+
+@pytest.fixture
+def drop(disk: ModelDisk) -> DropFolder:
+    made = DropFolder(disk, b"/mail")
+    made.prepare()
+    disk.sync(b"/mail")
+    return made
+
+
+def test_a_text_comes_in_pieces(disk: ModelDisk, drop: DropFolder) -> None:
+    text = bytes(range(256)) * 1000
+    coming = drop.begin(DOT, "G1")
+    for at in range(0, len(text), 10_000):
+        coming.write(text[at : at + 10_000])
+    sums = coming.finish(1_700_000_000, len(text), ())
+    assert sums == sums_of(text) and len(sums) == 1 + len(text) // BLOCK_BYTES
+    disk.lose_power(random.Random(1))
+    found = disk.stat(drop.path(coming.name))
+    assert found is not None and found.mtime_ns == 1_700_000_000 * 10**9
+    assert disk.read(drop.path("b~1.9.G1")) == text
+
+
+def test_an_empty_text(disk: ModelDisk, drop: DropFolder) -> None:
+    coming = drop.begin(DOT, "G1")
+    assert coming.finish(1, 0, ()) == ()
+    assert disk.read(drop.path(coming.name)) == b""
+
+
+def test_a_wrong_text_is_refused(drop: DropFolder) -> None:
+    text = b"x" * BLOCK_BYTES + b"one"
+    for size, sums, why in (
+        (4, (), "expected 4 bytes"),
+        (len(text), (*sums_of(text)[:1], 7), f"from byte {BLOCK_BYTES}"),
+    ):
+        coming = drop.begin(DOT, "G1")
+        coming.write(text)
+        with pytest.raises(WrongText, match=why):
+            coming.finish(1, size, sums)
+
+
+def test_one_that_comes_again_replaces_the_one_before(disk: ModelDisk, drop: DropFolder) -> None:
+    for text in (b"half", b"whole"):
+        coming = drop.begin(DOT, "G1")
+        coming.write(text)
+    coming.finish(1, 5, sums_of(b"whole"))
+    assert disk.read(drop.path(coming.name)) == b"whole"
+    drop.begin(DOT, "G1").abandon()
+    other = drop.begin(Dot("c", 1), "G2")
+    other.write(b"x")
+    other.abandon()
+    other.abandon()
+    assert disk.tree(b"/mail") == {}
+
+
+def test_a_start_empties_it(disk: ModelDisk, drop: DropFolder) -> None:
+    drop.begin(DOT, "G1").write(b"left")
+    disk.make_folder(drop.folder_path(b"box", b"1"))
+    disk.write_new(drop.folder_path(b"box", b"1") + b"/a", b"left")
+    drop.prepare()
+    assert disk.names(b"/mail/.pyrepl-drop") == []
+
+
+@pytest.mark.parametrize("guid", ["a/b", "é" * 200, ".x", "a:b", "a\nb"])
+def test_any_guid_has_a_name(guid: str) -> None:
+    name = text_name(DOT, guid)
+    assert name.startswith("b~1.9.") and len(name.encode()) < 255 and "/" not in name and "\n" not in name
+
+
+def test_a_plain_guid_stands_in_the_name() -> None:
+    assert text_name(DOT, "1795553030.M1P1.vm,S=15,W=18") == "b~1.9.1795553030.M1P1.vm,S=15,W=18"

@@ -1,0 +1,202 @@
+"""The Maildir store: works are done, again and again the same, and nothing that is missing counts as gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.daemon.mailbox.maildir_store import MOST_OPEN, MaildirStore
+from pyrepl.daemon.mailbox.maildirs_place import MARKER, NotThere
+from pyrepl.errors import CorruptData
+from pyrepl.mailbox.store import (
+    AddMessage,
+    MoveMessage,
+    Outcome,
+    RaiseNext,
+    RemoveBox,
+    RemoveMessage,
+    RenameBox,
+    SetFlags,
+    SubscribeBox,
+    Work,
+)
+from tests.unit.daemon.mailbox.model_disk import ModelDisk
+from tests.unit.daemon.mailbox.store_rig import (
+    HOME,
+    INBOX_ID,
+    USER,
+    WORK_ID,
+    add,
+    content,
+    make_box,
+    new_disk,
+    new_store,
+    outcomes,
+    tell,
+)
+
+NONE: frozenset[str] = frozenset()
+
+
+@pytest.fixture
+def disk() -> ModelDisk:
+    return new_disk()
+
+
+@pytest.fixture
+def store(disk: ModelDisk) -> MaildirStore:
+    made = new_store(disk, is_new=True)
+    tell(made, make_box())
+    return made
+
+
+def test_messages_come_with_uid_flags_date_and_text(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 3, b"one", ["\\Seen", "kw"]), add(store, "G2", 9, b"two"))
+    assert content(disk, store) == {3: ("G1", {"\\Seen", "kw"}, b"one"), 9: ("G2", NONE, b"two")}
+    assert disk.stat(HOME + b"/cur/G1:2,Sa").mtime_ns == 1_700_000_000 * 10**9  # type: ignore[union-attr]
+    assert store.listing(USER, INBOX_ID).next_uid == 10
+
+
+def test_a_text_may_be_dropped_after_its_row_is_committed(disk: ModelDisk, store: MaildirStore) -> None:
+    work = add(store, "G1", 3, b"one")
+    tell(store, work)
+    store.drop.remove([work.text])
+    store.drop.remove([work.text])
+    assert content(disk, store) == {3: ("G1", NONE, b"one")}
+
+
+def test_flags_are_set_exactly(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 3, b"one", ["\\Seen", "kw"]))
+    tell(store, SetFlags(USER, INBOX_ID, "G1", ("\\Flagged", "other")))
+    assert content(disk, store) == {3: ("G1", {"\\Flagged", "other"}, b"one")}
+    tell(store, SetFlags(USER, INBOX_ID, "G1", ()), SetFlags(USER, INBOX_ID, "gone", ("\\Seen",)))
+    assert content(disk, store) == {3: ("G1", NONE, b"one")}
+
+
+def test_the_27th_keyword_is_told_as_not_kept(store: MaildirStore) -> None:
+    flags = tuple(f"k{number:02}" for number in range(27))
+    [result] = store.perform([add(store, "G1", 3, b"one", [*flags, "\\Seen"])])
+    assert (result.outcome, result.unkept_keywords) == (Outcome.DONE, ("k26",))
+
+
+def test_a_message_moves_to_a_new_uid_and_keeps_the_rest(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1,S=3", 3, b"one", ["kw"]), MoveMessage(USER, INBOX_ID, "G1,S=3", 50))
+    assert content(disk, store) == {50: ("G1,S=3", {"kw"}, b"one")}
+    tell(store, MoveMessage(USER, INBOX_ID, "G1,S=3", 50), MoveMessage(USER, INBOX_ID, "gone", 60))
+    assert content(disk, store) == {50: ("G1,S=3", {"kw"}, b"one")}
+
+
+def test_a_removed_message_is_gone_and_may_come_again_above(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 3, b"one"), RemoveMessage(USER, INBOX_ID, "G1"))
+    assert content(disk, store) == {}
+    tell(store, add(store, "G1", 4, b"one"), RemoveMessage(USER, INBOX_ID, "G1"), add(store, "G1", 8, b"one"))
+    assert content(disk, store) == {8: ("G1", NONE, b"one")}
+
+
+def test_a_copy_is_linked_from_where_the_user_has_it(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, make_box(WORK_ID, "Work/Sub"), add(store, "G1", 3, b"one"))
+    tell(store, AddMessage(USER, WORK_ID, "G1", 11, ("\\Seen",), 0, 3, ""))
+    assert content(disk, store, WORK_ID) == {11: ("G1", {"\\Seen"}, b"one")}
+    inode = disk.stat(HOME + b"/cur/G1:2,")
+    assert inode and inode.inode == disk.stat(HOME + b"/.Work.Sub/cur/G1:2,S").inode  # type: ignore[union-attr]
+
+
+def test_a_text_that_is_nowhere_is_told(disk: ModelDisk, store: MaildirStore) -> None:
+    works = [AddMessage(USER, INBOX_ID, "G1", 3, (), 0, 3, text) for text in ("", "b.1.none")]
+    assert outcomes(store.perform(works)) == [Outcome.NO_TEXT] * 2
+    short = add(store, "G2", 4, b"one")
+    wrong = AddMessage(USER, INBOX_ID, "G2", 4, (), 0, 4, short.text)
+    assert outcomes(store.perform([wrong, short])) == [Outcome.NO_TEXT, Outcome.DONE]
+    assert content(disk, store) == {4: ("G2", NONE, b"one")}
+
+
+def test_the_next_uid_is_raised_and_never_lowered(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, RaiseNext(USER, INBOX_ID, 500), RaiseNext(USER, INBOX_ID, 20))
+    assert store.listing(USER, INBOX_ID).next_uid == 500
+    [result] = store.perform([add(store, "G1", 499, b"one")])
+    assert result.outcome is Outcome.FAILED and "below the next one, 500" in result.reason
+    tell(store, add(store, "G1", 500, b"one"))
+
+
+def test_works_that_are_told_again_change_nothing(disk: ModelDisk, store: MaildirStore) -> None:
+    works: list[Work] = [
+        make_box(WORK_ID, "Work"),
+        add(store, "G1", 3, b"one"),
+        add(store, "a guid:with/all\xff", 4, b"two", ["kw"]),
+        SetFlags(USER, INBOX_ID, "G1", ("\\Seen",)),
+        MoveMessage(USER, INBOX_ID, "G1", 8),
+        SubscribeBox(USER, WORK_ID, "Work", True),
+    ]
+    tell(store, *works)
+    before = disk.tree(HOME)
+    for each in (store, new_store(disk)):
+        for _ in range(2):
+            assert outcomes(each.perform([works[0], *works[3:]])) == [Outcome.DONE] * 4
+    assert disk.tree(HOME) == before
+
+
+def test_after_a_failure_no_later_work_of_the_user_is_begun(disk: ModelDisk, store: MaildirStore) -> None:
+    results = store.perform(
+        [add(store, "G1", 3, b"one"), add(store, "G2", 2, b"two"), add(store, "G3", 5, b"x"), make_box(WORK_ID, "Work")]
+    )
+    assert outcomes(results) == [Outcome.DONE, *[Outcome.FAILED] * 3]
+    assert [place.name for place in store.boxes(USER)] == ["INBOX"]
+    assert content(disk, store) == {3: ("G1", NONE, b"one")}
+
+
+def test_a_missing_marker_stops_everything(disk: ModelDisk, store: MaildirStore) -> None:
+    work = add(store, "G1", 3, b"one")
+    disk.unlink(b"/mail/" + MARKER)
+    [result] = store.perform([work])
+    assert result.outcome is Outcome.FAILED and "is the disk of the Maildirs mounted?" in result.reason
+    for ask in (store.boxes, store.subscribed, lambda user: store.listing(user, INBOX_ID)):
+        with pytest.raises(NotThere):
+            ask(USER)
+    with pytest.raises(NotThere):
+        new_store(disk)
+
+
+def test_a_missing_folder_is_no_empty_mailbox(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 3, b"one"))
+    disk.rename(HOME + b"/cur", b"/mail/away")
+    with pytest.raises(FileNotFoundError):
+        store.listing(USER, INBOX_ID)
+    assert outcomes(store.perform([RemoveMessage(USER, INBOX_ID, "G1")])) == [Outcome.FAILED]
+    disk.rename(b"/mail/away", HOME + b"/cur")
+    assert content(disk, store) == {3: ("G1", NONE, b"one")}
+    disk.rename(HOME, b"/mail/elsewhere")
+    [result] = store.perform([SetFlags(USER, INBOX_ID, "G1", ())])
+    assert result.outcome is Outcome.FAILED and "is its disk mounted?" in result.reason
+
+
+def test_a_list_that_lost_lines_is_no_mailbox_without_messages(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 3, b"one"), add(store, "G2", 4, b"two"))
+    path = HOME + b"/dovecot-uidlist"
+    whole = disk.read(path)
+    disk.unlink(path)
+    disk.write_new(path, whole[: whole.index(b"4 :") + 2])
+    listing = new_store(disk).listing(USER, INBOX_ID)
+    assert [each.uid for each in listing.messages] == [3] and listing.unlisted == {b"G2"}
+    disk.unlink(path)
+    disk.write_new(path, b"")
+    with pytest.raises(NotThere):
+        new_store(disk).listing(USER, INBOX_ID)
+    with pytest.raises(CorruptData):
+        store.listing(USER, INBOX_ID)
+
+
+def test_mailboxes_that_dovecot_renamed_are_found_again(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, make_box(WORK_ID, "Work"), add(store, "G1", 3, b"one", box=WORK_ID))
+    disk.rename(HOME + b"/.Work", HOME + b"/.Old")
+    tell(store, make_box("3" * 32, "Work"), SetFlags(USER, WORK_ID, "G1", ("\\Seen",)))
+    assert content(disk, store, WORK_ID) == {3: ("G1", {"\\Seen"}, b"one")}
+    tell(store, RenameBox(USER, WORK_ID, "New"), RemoveBox(USER, "3" * 32), RemoveBox(USER, "3" * 32))
+    assert [place.name for place in store.boxes(USER)] == ["INBOX", "New"]
+
+
+def test_only_so_many_mailboxes_are_open(disk: ModelDisk, store: MaildirStore) -> None:
+    ids = [f"{number:032x}" for number in range(100, 102 + MOST_OPEN)]
+    tell(store, *(make_box(box, f"b{box[-3:]}") for box in ids))
+    tell(store, *(RaiseNext(USER, box, 9) for box in ids))
+    assert len(store._open) == MOST_OPEN
+    tell(store, RaiseNext(USER, ids[0], 10))
+    assert store.listing(USER, ids[0]).next_uid == 10

@@ -1,0 +1,116 @@
+"""One open mailbox: the order in which its files are changed, and what others do meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
+from pyrepl.daemon.mailbox.uidlist_file import create
+from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
+from pyrepl.mailbox.store import AddMessage, Outcome, RemoveMessage, SetFlags
+from tests.unit.daemon.mailbox.model_disk import ModelDisk
+
+GUID = b"0" * 32
+
+
+@pytest.fixture
+def disk() -> ModelDisk:
+    made = ModelDisk()
+    for name in (b"cur", b"new", b"tmp"):
+        made.make_folders(b"/box/" + name)
+    create(made, b"/box", 7, GUID, 1)
+    made.write_new(b"/text", b"one")
+    return made
+
+
+@pytest.fixture
+def box(disk: ModelDisk) -> OpenBox:
+    return OpenBox(disk, b"/box", GUID, UidlistLock(disk, b"host", lambda _: None, 2.0, lambda pid: True))
+
+
+def _add(guid: str, uid: int, *flags: str) -> AddMessage:
+    return AddMessage("u", "b", guid, uid, flags, 0, 3, "text")
+
+
+def test_the_order_of_a_batch(disk: ModelDisk, box: OpenBox) -> None:
+    calls: list[tuple[str, bytes]] = []
+    disk.before_call = lambda number, what, path: calls.append((what, path))
+    results = box.perform([_add("a", 1, "kw"), _add("b", 2), RemoveMessage("u", "b", "none")], lambda work: b"/text")
+    assert {result.outcome for result in results} == {Outcome.DONE}
+    order = [(what, path.removeprefix(b"/box/")) for what, path in calls if what != "unlink" or b"lock" in path]
+    assert order[0] == ("write_new", b"dovecot-uidlist.lock")
+    assert order[-1] == ("unlink", b"dovecot-uidlist.lock")
+    named = order.index(("rename", b"dovecot-keywords"))
+    lines = order.index(("append", b"dovecot-uidlist"))
+    assert named < lines and order[lines + 1 : lines + 4] == [
+        ("sync", b"dovecot-uidlist"),
+        ("link", b"cur/a:2,a"),
+        ("link", b"cur/b:2,"),
+    ]
+    assert ("sync", b"cur") in order[lines + 4 :]
+    assert [what for what, _ in order].count("append") == 1, "one write for all lines"
+
+
+def test_who_cannot_have_the_lock_does_nothing(disk: ModelDisk, box: OpenBox) -> None:
+    disk.write_new(b"/box/dovecot-uidlist.lock", b"1:host")
+    before = disk.tree()
+    [result] = box.perform([_add("a", 1)], lambda work: b"/text")
+    assert result.outcome is Outcome.FAILED and "1:host" in result.reason
+    assert disk.tree() == before
+
+
+def test_a_message_that_dovecot_renamed_meanwhile_gets_its_flags(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1)], lambda work: b"/text")
+
+    def rename(number: int, what: str, path: bytes) -> None:
+        disk.before_call = lambda number, what, path: None
+        disk.rename(b"/box/cur/a:2,", b"/box/cur/a:2,S")
+
+    stat = disk.stat(b"/box/cur")
+    assert stat is not None
+    disk.before_call = rename
+    [result] = box.perform([SetFlags("u", "b", "a", ("\\Flagged",))], lambda work: None)
+    assert result.outcome is Outcome.DONE
+    assert [message.flags for message in box.listing().messages] == [{"\\Flagged"}]
+
+
+def test_letters_that_are_no_flags_stay(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1)], lambda work: b"/text")
+    disk.rename(b"/box/cur/a:2,", b"/box/cur/a:2,PS")
+    box.perform([SetFlags("u", "b", "a", ("\\Flagged",))], lambda work: None)
+    assert disk.names(b"/box/cur") == [b"a:2,FP"]
+
+
+def test_a_message_in_new_is_moved_to_cur_with_its_flags(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1)], lambda work: b"/text")
+    disk.rename(b"/box/cur/a:2,", b"/box/new/a")
+    box.perform([SetFlags("u", "b", "a", ())], lambda work: None)
+    assert disk.names(b"/box/cur") == [b"a:2,"] and disk.names(b"/box/new") == []
+
+
+def test_a_delivery_without_a_line_is_unlisted(disk: ModelDisk, box: OpenBox) -> None:
+    disk.write_new(b"/box/new/fresh", b"mail")
+    listing = box.listing()
+    assert listing == Listing(7, 1, (), frozenset({b"fresh"}))
+
+
+def test_another_mailbox_in_the_folder_is_never_touched(disk: ModelDisk, box: OpenBox) -> None:
+    box.load()
+    disk.unlink(b"/box/dovecot-uidlist")
+    create(disk, b"/box", 7, b"1" * 32, 1)
+    for use in (
+        lambda: box.perform([_add("a", 1)], lambda work: b"/text"),
+        box.listing,
+        lambda: box.set_uidvalidity(9),
+    ):
+        with pytest.raises(OtherBox):
+            use()
+    assert disk.stat(b"/box/dovecot-uidlist.lock") is None
+
+
+def test_another_uidvalidity(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 3)], lambda work: b"/text")
+    box.set_uidvalidity(9)
+    listing = box.listing()
+    assert (listing.uidvalidity, [message.uid for message in listing.messages]) == (9, [3])
+    assert box.text("a") == b"/box/cur/a:2," and box.text("b") is None

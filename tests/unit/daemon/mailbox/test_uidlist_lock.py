@@ -1,0 +1,86 @@
+"""The lock of a mailbox: another's is waited for, a dead one's is overridden."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pyrepl.daemon.mailbox.uidlist_lock import NAME, LockBusy, UidlistLock, is_alive_here
+from tests.unit.daemon.mailbox.model_disk import ModelDisk
+
+FOLDER = b"/box"
+PATH = FOLDER + b"/" + NAME
+
+
+class Rig:
+    def __init__(self, held: bytes | None = None) -> None:
+        self.disk = ModelDisk()
+        self.disk.make_folders(FOLDER)
+        self.slept = 0
+        self.released_after = 10**9
+        if held is not None:
+            self.disk.write_new(PATH, held)
+        self.lock = UidlistLock(self.disk, b"host", self.sleep, 2.0, lambda pid: pid == 1)
+
+    def sleep(self, seconds: float) -> None:
+        self.slept += 1
+        if self.slept == self.released_after:
+            self.disk.unlink(PATH)
+
+
+def test_it_is_taken_and_released() -> None:
+    rig = Rig()
+    rig.lock.take(FOLDER)
+    assert rig.disk.read(PATH) == b"%d:host" % os.getpid()
+    rig.lock.release(FOLDER)
+    assert rig.disk.names(FOLDER) == []
+    rig.lock.take(FOLDER)
+
+
+def test_another_ones_is_waited_for() -> None:
+    rig = Rig(b"1:host")
+    rig.released_after = 7
+    rig.lock.take(FOLDER)
+    assert rig.slept == 7
+
+
+def test_who_waits_too_long_is_told_who_holds_it() -> None:
+    rig = Rig(b"1:host")
+    with pytest.raises(LockBusy, match="1:host"):
+        rig.lock.take(FOLDER)
+    assert rig.slept == 100 and rig.disk.read(PATH) == b"1:host"
+
+
+@pytest.mark.parametrize("owner", [b"2:host", b"%d:host" % os.getpid()], ids=["another", "our own pid"])
+def test_a_dead_owners_is_overridden_at_once(owner: bytes) -> None:
+    rig = Rig(owner)
+    rig.lock.take(FOLDER)
+    assert rig.slept == 0
+
+
+def test_one_of_another_host_is_not() -> None:
+    with pytest.raises(LockBusy):
+        Rig(b"2:elsewhere").lock.take(FOLDER)
+
+
+@pytest.mark.parametrize("torn", [b"", b"12", b"12:", b"2:ho"])
+def test_what_a_power_cut_left_is_overridden_after_a_second(torn: bytes) -> None:
+    rig = Rig(torn)
+    rig.lock.take(FOLDER)
+    assert rig.slept == 49
+
+
+def test_a_lock_that_is_gone_is_released_well() -> None:
+    rig = Rig()
+    rig.lock.take(FOLDER)
+    rig.disk.unlink(PATH)
+    rig.lock.release(FOLDER)
+
+
+def test_who_is_alive() -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    assert is_alive_here(os.getpid()) and is_alive_here(1) and not is_alive_here(ended.pid)

@@ -1,0 +1,128 @@
+"""Mailboxes are made, renamed, removed and subscribed, in both layouts."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.daemon.mailbox.maildir_store import MaildirStore
+from pyrepl.mailbox.store import MakeBox, Outcome, RemoveBox, RenameBox, SubscribeBox
+from tests.unit.daemon.mailbox.model_disk import ModelDisk
+from tests.unit.daemon.mailbox.store_rig import (
+    HOME,
+    INBOX_ID,
+    USER,
+    WORK_ID,
+    add,
+    content,
+    make_box,
+    new_disk,
+    new_store,
+    tell,
+)
+
+THIRD_ID = f"{3:032x}"
+
+
+@pytest.fixture
+def disk() -> ModelDisk:
+    return new_disk()
+
+
+@pytest.fixture(params=["maildir++", "fs"])
+def store(request: pytest.FixtureRequest, disk: ModelDisk) -> MaildirStore:
+    made = new_store(disk, request.param, is_new=True)
+    tell(made, make_box(), make_box(WORK_ID, "Work", 9, 20))
+    return made
+
+
+def _names(store: MaildirStore) -> dict[str, str]:
+    return {place.name: place.guid.decode() for place in store.boxes(USER)}
+
+
+def test_a_mailbox_is_made_whole(disk: ModelDisk, store: MaildirStore) -> None:
+    assert _names(store) == {"INBOX": INBOX_ID, "Work": WORK_ID}
+    listing = store.listing(USER, WORK_ID)
+    assert (listing.uidvalidity, listing.next_uid) == (9, 20)
+    folder = HOME + (b"/.Work" if disk.stat(HOME + b"/.Work") else b"/Work")
+    assert sorted(disk.names(folder)) == [b"cur", b"dovecot-uidlist", b"maildirfolder", b"new", b"tmp"]
+    assert disk.names(b"/mail/.pyrepl-drop") == []
+
+
+def test_what_differs_is_changed(store: MaildirStore) -> None:
+    tell(store, make_box(WORK_ID, "Play", 11, 30))
+    listing = store.listing(USER, WORK_ID)
+    assert (_names(store)["Play"], listing.uidvalidity, listing.next_uid) == (WORK_ID, 11, 30)
+    tell(store, make_box(WORK_ID, "Play", 11, 5))
+    assert store.listing(USER, WORK_ID).next_uid == 30
+
+
+def test_a_folder_above_others_becomes_a_mailbox(store: MaildirStore) -> None:
+    tell(
+        store,
+        make_box(THIRD_ID, "A/B"),
+        make_box("4" * 32, "A"),
+        RenameBox(USER, WORK_ID, "C/D"),
+        make_box("5" * 32, "C"),
+    )
+    assert set(_names(store)) == {"INBOX", "A/B", "A", "C/D", "C"}
+
+
+def test_names_are_swapped(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, make_box(THIRD_ID, "Other"), add(store, "G1", 20, b"one", box=WORK_ID))
+    tell(store, RenameBox(USER, WORK_ID, "Other"))
+    assert _names(store) == {"INBOX": INBOX_ID, "Other": WORK_ID, "Other (00000000)": THIRD_ID}
+    tell(store, RenameBox(USER, THIRD_ID, "Work"))
+    assert _names(store) == {"INBOX": INBOX_ID, "Other": WORK_ID, "Work": THIRD_ID}
+    assert content(disk, store, WORK_ID) == {20: ("G1", frozenset(), b"one")}
+
+
+def test_parents_and_children_are_renamed_in_any_order(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, make_box(THIRD_ID, "Work/Sub"), add(store, "G1", 3, b"one", box=THIRD_ID))
+    for works in (
+        [RenameBox(USER, WORK_ID, "Old"), RenameBox(USER, THIRD_ID, "Old/Sub")],
+        [RenameBox(USER, THIRD_ID, "New/Sub"), RenameBox(USER, WORK_ID, "New")],
+    ):
+        tell(store, *works)
+    assert _names(store) == {"INBOX": INBOX_ID, "New": WORK_ID, "New/Sub": THIRD_ID}
+    assert content(disk, store, THIRD_ID) == {3: ("G1", frozenset(), b"one")}
+
+
+def test_a_removed_mailbox_is_gone_and_its_children_stay(store: MaildirStore) -> None:
+    tell(store, make_box(THIRD_ID, "Work/Sub"), add(store, "G1", 20, b"one", box=WORK_ID))
+    tell(store, RemoveBox(USER, WORK_ID), RemoveBox(USER, WORK_ID))
+    assert _names(store) == {"INBOX": INBOX_ID, "Work/Sub": THIRD_ID}
+
+
+def test_inbox_is_renamed_by_a_copy(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 3, b"one", ["kw"]), RenameBox(USER, INBOX_ID, "Kept"), make_box(THIRD_ID, "INBOX", 12))
+    assert _names(store) == {"INBOX": THIRD_ID, "Kept": INBOX_ID, "Work": WORK_ID}
+    assert content(disk, store, INBOX_ID) == {3: ("G1", {"kw"}, b"one")}
+    assert content(disk, store, THIRD_ID) == {}
+    tell(store, add(store, "G2", 1, b"two", box=THIRD_ID), RemoveBox(USER, THIRD_ID), make_box("4" * 32, "INBOX"))
+    assert content(disk, store, "4" * 32) == {}
+
+
+def test_an_inbox_of_dovecots_gives_way(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, make_box(THIRD_ID, "INBOX", 12))
+    assert _names(store) == {"INBOX": THIRD_ID, "Work": WORK_ID}, "an empty one leaves nothing"
+    tell(store, add(store, "G1", 3, b"one", box=THIRD_ID), make_box("4" * 32, "INBOX", 13))
+    assert _names(store) == {"INBOX": "4" * 32, "INBOX (00000000)": THIRD_ID, "Work": WORK_ID}
+    assert content(disk, store, THIRD_ID) == {3: ("G1", frozenset(), b"one")}
+
+
+def test_subscriptions(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, SubscribeBox(USER, WORK_ID, "Work", True), SubscribeBox(USER, INBOX_ID, "INBOX", True))
+    assert store.subscribed(USER) == ("Work", "INBOX")
+    disk.write_new(HOME + b"/subscriptions.lock", b"left by a dead Dovecot")
+    tell(store, SubscribeBox(USER, WORK_ID, "Work", False), SubscribeBox(USER, WORK_ID, "Work", False))
+    assert store.subscribed(USER) == ("INBOX",)
+
+
+@pytest.mark.parametrize(
+    "work", [make_box(THIRD_ID, "../up"), RenameBox(USER, WORK_ID, "a//b"), RenameBox(USER, THIRD_ID, "x")]
+)
+def test_what_cannot_be_is_told(store: MaildirStore, work: MakeBox | RenameBox) -> None:
+    before = _names(store)
+    [result] = store.perform([work])
+    assert result.outcome is Outcome.FAILED and result.reason
+    assert _names(store) == before
