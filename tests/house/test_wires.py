@@ -51,6 +51,7 @@ FILES_AND_PIPES: Final = frozenset(
         "pyrepl/daemon/eventlog/file.py",
         "pyrepl/daemon/feeding/relay.py",
         "pyrepl/daemon/log_sink.py",
+        "pyrepl/daemon/mailbox/files.py",
     }
 )
 """May call `os.read` and `os.write`: on a file, or on the pipe of our child."""
