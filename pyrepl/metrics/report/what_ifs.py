@@ -78,10 +78,14 @@ def _curves(values: Sequence[Spec], title: str, what: str, scale: Spec, now: dic
     values = [value for value in values if value["node"] in nodes and value["size"] > 0]
     if not values:
         return None
+    drawn = sorted({value["node"] for value in values})
     has: list[Spec] = [
         {"node": node, "size": now[node], "share": 0.0, "text": "now"} for node in nodes if (now.get(node) or 0) > 0
     ]
-    lines = sorted([*has, *values], key=lambda value: (value["node"], value["size"]))
+    # Without what it is now a curve of one value would be a point: nothing is spared by half the least one.
+    least = {node: min(value["size"] for value in values if value["node"] == node) for node in drawn}
+    begin = [{"node": node, "size": size / 2, "share": 0.0} for node, size in least.items() if not now.get(node)]
+    lines = sorted([*has, *begin, *values], key=lambda value: (value["node"], value["size"]))
     x_axis = {"field": "size", "title": title, **scale}
     y_axis = {
         "field": "share",

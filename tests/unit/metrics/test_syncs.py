@@ -96,6 +96,18 @@ def test_a_cut_lasts_until_the_next_good_sync(corpora: dict[str, Analysed]) -> N
     assert 0 < row["down_s"] < 30
 
 
+def test_a_cut_tells_when_the_replica_came_back_and_what_it_lacked(corpora: dict[str, Analysed]) -> None:
+    """What waited at the cut is just above the limit of 3 MB; what was written until it came back is 25 MB, less what
+    the sockets between the two held."""
+    (row,) = [row for row in corpora["text"].rows("cuts", "redis7-output-buffer") if row["cause"] == "output_buffer"]
+    assert row["output_buffer_bytes"] < 4_000_000 < 20_926_560 == row["lacked_bytes"]
+    assert 0 < row["back_s"] <= row["down_s"]
+    first, second = corpora["text"].rows("cuts", "redis7-disk")
+    assert (first["lacked_bytes"], second["lacked_bytes"]) == (0, 52_690)
+    (gone,) = [row for row in corpora["text"].rows("cuts", "redis7-foreign") if row["cause"] == "shutdown"]
+    assert (gone["back_s"], gone["lacked_bytes"]) == (None, None)
+
+
 def test_the_event_log_knows_by_how_much_the_backlog_was_missed(corpora: dict[str, Analysed]) -> None:
     _, second = full(corpora["events"], "pyrepl-pair")
     assert second["gap_bytes"] == second["behind_bytes"] - 16384

@@ -30,6 +30,11 @@
     });
   }
 
+  // Paper cannot be unfolded: what is folded on the screen is printed, but for the SQL.
+  window.addEventListener("beforeprint", function () {
+    document.querySelectorAll("details:not(.sql)").forEach(function (folded) { folded.open = true; });
+  });
+
   Object.keys(specs).forEach(function (name) {
     var place = document.getElementById("chart-" + name);
     if (place) {

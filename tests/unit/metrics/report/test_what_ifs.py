@@ -27,6 +27,8 @@ def test_the_backlog_as_it_is_and_as_it_might_be() -> None:
 
 def test_limits_and_delays() -> None:
     assert [value["avoids"] for value in layer(what_ifs.limit(report()), 1)] == ["1 of 3", "2 of 3", "3 of 3"]
+    begin = layer(what_ifs.delay(report()), 0)
+    assert [(value["size"], value["share"]) for value in begin] == [(1.5, 0.0), (3.0, 0.125)], "one value is a line too"
     (delay,) = layer(what_ifs.delay(report()), 1)
     assert (delay["would"], delay["avoids"]) == ("3.0 s", "1 of 8")
 
