@@ -93,6 +93,7 @@ matrix: peers build
 SEEDS ?= 5000
 simulate: .venv/.for-tests build
 	$(BIN)/python -m tests.simulation.many --seeds $(SEEDS) --workers $(WORKERS) $(if $(FIRST),--first $(FIRST))
+	$(BIN)/python -m tests.simulation.mailbox.many --seeds $(SEEDS) --workers $(WORKERS) $(if $(FIRST),--first $(FIRST))
 
 # Compiled once more, with the sanitizer, into build/fuzz: what is installed stays as it is.
 MINUTES ?= 60

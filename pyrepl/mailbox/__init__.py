@@ -13,7 +13,23 @@ Who may give out UIDs:
     members              the configured list
     root, leases         elections in epochs, and until when a node is one of the majority; root_states is the table
     tracker, mastership  masterships of mailboxes, all and one; tracker_states is the table
-    sending              what parts of a node say to other members
+    sending              what parts of a node say to other members, and to mail processes
+    mastering            both put together with rows and links
+    uids                 which UIDs may be given out, so that none gets two meanings
+
+Ops, which all nodes apply:
+    journal_ops, causal  how they are made, and when they are due
+    merging              what they change; flags, modseqs, boxes are its rules
+    core                 made, applied, kept, told
+    resync               how a member gets what it missed
+    recovery             what a crash left between store and rows
+
+Mail processes:
+    saving, order        LOCK, SAVE, UNLOCK, and in which order SAVEs go out
+    tasks                what the node does itself under masterships
+    mail_side            everything else
+
+    node                 one member, of all that
 
 Rooms:
     maildir              the formats of a Maildir's files

@@ -171,7 +171,7 @@ class Root:
         if self.is_root:
             self.cleared.add(clear.node)
             self.held_of_cleared.append(clear.held)
-        elif self.root and clear.node != self.name:
+        elif self.root not in ("", self.name) and clear.node != self.name:
             self._out.append(Send(self.root, clear))
 
     def answered(self, peer: str, tag: str, answer: Command, now: float) -> None:
@@ -338,7 +338,7 @@ class Root:
         ping = RootPing(epoch=self.epoch, node=self.name, root=self.root)
         if self.is_root:
             self._ask_all(ping, now)
-        elif self.root:
+        elif self.root not in ("", self.name):
             self._ask(self.root, ping, now)
 
     def _ask_all(self, command: Command, now: float) -> None:

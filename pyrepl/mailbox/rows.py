@@ -84,6 +84,8 @@ class GoneRow(NamedTuple):
     guid: str
     dots: tuple[Dot, ...]
     modseq: int
+    flags: Registers = ()
+    """What its flags were: its GUID may come to the mailbox again by an op that did not know."""
 
 
 class Rows(Protocol):

@@ -12,8 +12,25 @@ from pyrepl.mailbox.verbs import Command
 
 
 class Send(NamedTuple):
-    """A command for a member; UNTAGGED if no answer is wanted."""
+    """A command for a member; UNTAGGED if no answer is wanted. `text_of`: (user, GUID) whose text goes along."""
 
     peer: str
     command: Command
     tag: str = UNTAGGED
+    text_of: tuple[str, str] | None = None
+
+
+class Reply(NamedTuple):
+    """An answer for a mail process."""
+
+    client: str
+    tag: str
+    answer: Command
+    text_of: tuple[str, str] | None = None
+
+
+class Notice(NamedTuple):
+    """For the log: an event by its name, and what it is about."""
+
+    name: str
+    about: str

@@ -3,15 +3,23 @@
 Not here: the stores themselves, and who decides what is to be done (merging.py).
 
 Works of one user are done in the order in which they are told. Each is idempotent: after a crash the same ones may be
-told again, and what is already so, is done. They are done, fsync included, before their rows are committed.
+told again, and what is already so, is done.
+
+What adds is done, fsync included, before its rows are committed, so no row is without its message. What takes away
+(REMOVALS) is done after that commit, so no message is without its row that a crash lets come back. What a crash leaves
+in between is found at the start by `works_at_start` (recovery.py).
+
+A mailbox that is made or renamed may find its name taken by one that is going: the store puts that one aside, under a
+name that nobody lists, until the work about it comes.
 """
 
 from __future__ import annotations
 
 import enum
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from pyrepl.frozen import Frozen
+from pyrepl.mailbox.words import Dot
 
 
 class Outcome(enum.Enum):
@@ -64,7 +72,8 @@ class RaiseNext(_Work):
 
 class AddMessage(_Work):
     """A message under a UID that is at or above the next. `text`: its file's name in the drop folder, "" if the text is
-    to be linked from where the user has the GUID."""
+    to be linked from where the user has the GUID. UID 0: the text is kept aside, and nobody sees the message yet. `at`
+    is the op that brought it; the store remembers it until the message's row is committed (the drop file's name)."""
 
     guid: str
     uid: int
@@ -72,6 +81,7 @@ class AddMessage(_Work):
     received: int
     size: int
     text: str
+    at: Dot | None = None
 
 
 class SetFlags(_Work):
@@ -82,7 +92,8 @@ class SetFlags(_Work):
 
 
 class MoveMessage(_Work):
-    """A message has another UID, at or above the next; flags, date and GUID stay."""
+    """A message has another UID, at or above the next; flags, date and GUID stay. From UID 0 it becomes visible; to UID
+    0 it is taken out of sight, and its text is kept aside."""
 
     guid: str
     uid: int
@@ -97,3 +108,20 @@ class RemoveMessage(_Work):
 Work: TypeAlias = (
     MakeBox | RenameBox | RemoveBox | SubscribeBox | RaiseNext | AddMessage | SetFlags | MoveMessage | RemoveMessage
 )
+REMOVALS: Final = (RemoveBox, RemoveMessage)
+
+
+class Stored(NamedTuple):
+    """A message as the store has it. `at`: the op that brought it, if its row may not have been committed."""
+
+    uid: int
+    flags: tuple[str, ...]
+    at: Dot | None = None
+
+
+class StoredBox(NamedTuple):
+    """A mailbox as the store has it: its name, and GUID -> message."""
+
+    name: str
+    is_subscribed: bool
+    messages: dict[str, Stored]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 import inspect
-from typing import ClassVar, Final, dataclass_transform
+from typing import ClassVar, Final, Self, dataclass_transform
 
 from pyrepl.errors import PeerError
 from pyrepl.frozen import Frozen
@@ -105,6 +105,10 @@ class Command(Frozen):
         except PeerError as error:
             raise PeerError(f"{cls.VERB} {_WIRE.get(name, name)}: {error}") from None
 
+    def replaced(self, **changes: object) -> Self:
+        """The same with other values of some fields."""
+        return type(self)(**(self.__dict__ | changes))
+
     def words(self) -> list[str]:
         """The words behind the verb, parse's inverse."""
         held = self.__dict__
@@ -147,11 +151,12 @@ class _OnBox(Command):
 
 
 class Lock(_OnBox):
-    """UIDs are to be given out. `wait`: for how long it may take."""
+    """UIDs are to be given out. `wait`: for how long it may take. `ascending`: its SAVEs will come in that order."""
 
     VERB: ClassVar = "LOCK"
     SENDERS: ClassVar = _MAIL
     wait: Milliseconds | None = None
+    ascending: Yes = False
 
 
 class Unlock(_OnBox):
@@ -162,12 +167,17 @@ class Unlock(_OnBox):
 
 
 class Op(_OnBox):
-    """The base of ops. `modseq` None: the one after the command before it on this connection, for this mailbox."""
+    """The base of ops. `modseq` None: the one after the command before it on this connection, for this mailbox.
+
+    `tx` is a mail process's. Between nodes the ops of a transaction have numbers in a row, and `left` says how many of
+    it follow: nobody applies one without all.
+    """
 
     modseq: Modseq | None = None
     at: Dot | None = None
     after: Vector = ()
     tx: Text = ""
+    left: Count = 0
 
 
 class Save(Op):
@@ -235,12 +245,12 @@ class FlagsOf(_OnBox):
 
 
 class Renumber(Op):
-    """Messages get the UIDs `to`. Without `at` it asks the master for that: UIDs from the first of `to` on."""
+    """Messages get the UIDs `to`, one each. Without `guids`: the UIDs up to the last of `to` are passed over."""
 
     VERB: ClassVar = "RENUMBER"
     SENDERS: ClassVar = _NODE
     to: Uids
-    guids: Guids
+    guids: Guids = ()
     token: Token | None = None
 
 

@@ -27,6 +27,8 @@ APART: Final = -1
 MOST_NAME_BYTES: Final = 1024
 MOST_GUID_BYTES: Final = 128
 EMPTY: Final = '""'
+FLOOR: Final = "*"
+"""In place of a flag: all of a message's flags were written at this stamp. No keyword is called so."""
 
 _ORIGIN: Final = re.compile(r"[A-Za-z0-9_.-]{1,32}(~[0-9]{1,9})?")
 _BOX_GUID: Final = re.compile(r"[0-9a-f]{32}")
@@ -232,7 +234,7 @@ def parse_flag(word: str) -> str:
         if known is None:
             raise _unexpected(f"one of {', '.join(SYSTEM_FLAGS.values())}, or a keyword", word)
         return known
-    if not text or len(text) > 255 or " " in text or _has_control(text):
+    if not text or text == FLOOR or len(text) > 255 or " " in text or _has_control(text):
         raise _unexpected("a keyword", word)
     return text
 
@@ -253,7 +255,8 @@ def parse_register(word: str) -> Register:
     flag, at, stamp = word[1:].partition("@")
     if word[:1] not in ("+", "-") or not at:
         raise _unexpected("+flag@stamp or -flag@stamp", word)
-    return Register(parse_flag(flag), word[0] == "+", parse_stamp(stamp))
+    name = FLOOR if flag == FLOOR else parse_flag(flag)
+    return Register(name, word[0] == "+", parse_stamp(stamp))
 
 
 def render_register(register: Register) -> str:

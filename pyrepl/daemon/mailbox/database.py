@@ -46,7 +46,7 @@ CREATE INDEX messages_by_uid ON messages (box, uid, guid);
 CREATE INDEX messages_by_guid ON messages (guid, box);
 CREATE TABLE gone (
     box TEXT NOT NULL, guid TEXT NOT NULL, uid INTEGER NOT NULL, dots TEXT NOT NULL, modseq INTEGER NOT NULL,
-    put_at_s INTEGER NOT NULL,
+    flags TEXT NOT NULL, put_at_s INTEGER NOT NULL,
     PRIMARY KEY (box, guid)
 ) WITHOUT ROWID;
 CREATE INDEX gone_by_modseq ON gone (box, modseq);

@@ -22,7 +22,7 @@ _PAGE: Final = 500
 """Rows that are in memory at once of a mailbox that is walked through."""
 _COLUMNS: Final = "box, guid, uid, token, dots, size, received, flags, modseq, sums"
 _OF_MESSAGE: Final = ", ".join(f"messages.{name}" for name in _COLUMNS.split(", "))
-_GONE: Final = "box, uid, guid, dots, modseq"
+_GONE: Final = "box, uid, guid, dots, modseq, flags"
 
 
 class MessageTable:
@@ -80,8 +80,9 @@ class MessageTable:
 
     def put_gone(self, row: GoneRow) -> None:
         self._database.change(
-            f"INSERT OR REPLACE INTO gone ({_GONE}, put_at_s) VALUES (?, ?, ?, ?, ?, ?)",
-            *(row.box, row.uid, row.guid, dots_column(row.dots), row.modseq, int(self._wall_s())),
+            f"INSERT OR REPLACE INTO gone ({_GONE}, put_at_s) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(row.box, row.uid, row.guid, dots_column(row.dots), row.modseq, flags_column(row.flags)),
+            int(self._wall_s()),
         )
 
     def trim_gone(self, kept_s: int) -> int:
@@ -102,5 +103,5 @@ def _message_of(columns: tuple[Any, ...]) -> MessageRow:
 
 
 def _gone_of(columns: tuple[Any, ...]) -> GoneRow:
-    box, uid, guid, dots, modseq = columns
-    return GoneRow(box, uid, guid, dots_of(dots), modseq)
+    box, uid, guid, dots, modseq, flags = columns
+    return GoneRow(box, uid, guid, dots_of(dots), modseq, flags_of(flags))

@@ -7,4 +7,4 @@ from pyrepl.mailbox.verbs import Ping
 
 
 def test_without_a_tag_no_answer_is_wanted() -> None:
-    assert Send("b", Ping()) == ("b", Ping(), "*")
+    assert Send("b", Ping()) == Send("b", Ping(), "*", None)

@@ -1,0 +1,85 @@
+"""Ops that came too early: each waits until all that its origin knew when it made it is applied here.
+
+Not here: what applying means (merging.py), and where missing ops come from (node.py asks by SYNC).
+
+An op is due when the one before it of its origin is applied, everything in `after` is, and all of its transaction is
+here. So whatever an op speaks of is there: the mailbox, the message, the UIDs that were given out before.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, final
+
+from pyrepl.mailbox.verbs import Op
+
+
+class Waiting(NamedTuple):
+    """An op that came, and the name of its text in the drop folder ("" for none)."""
+
+    op: Op
+    text: str = ""
+
+
+MOST_WAITING: Final = 10_000
+"""Ops that wait, of one origin; what comes beyond is dropped, and asked for again."""
+
+
+@final
+class Causal:
+    """What waits, by origin and seq.
+
+    Invariants: nothing at or below the vector waits; at most `most` ops of an origin wait.
+    """
+
+    __slots__ = ("_most", "_waiting", "held")
+
+    def __init__(self, held: dict[str, int], most: int = MOST_WAITING) -> None:
+        """`held` is the vector, which is kept here from now on."""
+        self.held: Final = held
+        self._most: Final = most
+        self._waiting: dict[str, dict[int, Waiting]] = {}
+
+    def add(self, op: Op, text: str = "") -> bool:
+        """An op came. False: it is applied or waits already, or there is no room for it."""
+        assert op.at is not None
+        origin, seq = op.at
+        queue = self._waiting.setdefault(origin, {})
+        if seq <= self.held.get(origin, 0) or seq in queue or len(queue) >= self._most:
+            return False
+        queue[seq] = Waiting(op, text)
+        return True
+
+    def due(self) -> list[Waiting]:
+        """The next op, with all of its transaction, in order; [] if none can be applied now."""
+        for origin, queue in self._waiting.items():
+            seq = self.held.get(origin, 0) + 1
+            first = queue.get(seq)
+            if first is not None:
+                whole = (
+                    [queue.get(seq + more) for more in range(first.op.left + 1)] if first.op.left < self._most else []
+                )
+                found = [each for each in whole if each is not None]
+                if len(found) == len(whole) and all(self._covers(each.op, origin) for each in found):
+                    return found
+        return []
+
+    def _covers(self, op: Op, origin: str) -> bool:
+        return all(self.held.get(dot.origin, 0) >= dot.seq for dot in op.after if dot.origin != origin)
+
+    def applied(self, op: Op) -> None:
+        """It is applied: the vector grows by it."""
+        assert op.at is not None and op.at.seq == self.held.get(op.at.origin, 0) + 1
+        self.held[op.at.origin] = op.at.seq
+        self._waiting.get(op.at.origin, {}).pop(op.at.seq, None)
+
+    def jump(self, origin: str, seq: int) -> None:
+        """Up to here all is known otherwise."""
+        self.held[origin] = max(seq, self.held.get(origin, 0))
+        queue = self._waiting.get(origin, {})
+        for old in [known for known in queue if known <= seq]:
+            del queue[old]
+
+    @property
+    def count(self) -> int:
+        """How many wait."""
+        return sum(map(len, self._waiting.values()))

@@ -1,0 +1,215 @@
+"""The core of a node: ops are made, applied, kept, and told to the other members.
+
+Not here: who may make which (mastering.py, mail_side.py), and how a member gets what it missed (resync.py).
+
+What is asked of the shell, in this order: do `works`, commit the rows, do `removals`, then let `sends` and `replies`
+go. So whatever another node or a mail process was told, survives a crash.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar, final
+
+from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.causal import Causal, Waiting
+from pyrepl.mailbox.codec import UNTAGGED
+from pyrepl.mailbox.journal_ops import Journal, by_guid
+from pyrepl.mailbox.merging import Crossed, Effects, Merger
+from pyrepl.mailbox.recovery import works_at_start
+from pyrepl.mailbox.rows import Rows
+from pyrepl.mailbox.sending import Notice, Reply, Send
+from pyrepl.mailbox.store import REMOVALS, AddMessage, MakeBox, RemoveBox, RemoveMessage, StoredBox, Work
+from pyrepl.mailbox.verbs import Command, Copy, Modseqs, Op, Renumber, Save
+from pyrepl.mailbox.words import Box, Dot, Token
+
+AnyOp = TypeVar("AnyOp", bound=Op)
+
+
+@final
+class Peer:
+    """Another member, as far as it is known."""
+
+    def __init__(self, name: str) -> None:
+        self.name: Final = name
+        self.is_up = False
+        self.is_live = False
+        """It has got all that it asked for, and gets our ops as they happen."""
+        self.held: dict[str, int] = {}
+        """What it has applied, as far as it told."""
+
+
+@final
+class Core:
+    """Rows and what follows from them. `name` is the node's, `origin` its name in dots."""
+
+    def __init__(self, name: str, rows: Rows, peers: tuple[str, ...]) -> None:
+        cluster = rows.cluster()
+        if not cluster.origin:
+            rows.put_cluster(cluster._replace(origin=name))
+        self.name: Final = name
+        self.origin: Final = cluster.origin or name
+        self.rows: Final = rows
+        self.causal: Final = Causal(rows.held())
+        self.journal: Final = Journal(rows, self.causal, self.origin)
+        self.merger: Final = Merger(rows, self.origin)
+        self.peers: Final = {peer: Peer(peer) for peer in peers}
+        self.unsettled: Final[set[str]] = set()
+        """Mailboxes with messages that need another UID."""
+        self.texts: Final[dict[tuple[str, str], str | None]] = {}
+        """(user, GUID) -> text that was fetched for an op that waits; None if nobody has it any more."""
+        self.lacking: Final[dict[Dot, tuple[str, str]]] = {}
+        """Op that is due -> the text that it needs first."""
+        self._told: dict[Dot, list[tuple[str, str]]] = {}
+        """Op that was sent to us with a tag -> whom to answer when it is applied."""
+        self._works: list[Work] = []
+        self._sends: list[Send] = []
+        self._replies: list[Reply] = []
+        self._notices: list[Notice] = []
+
+    # What goes out
+
+    def send(self, peer: str, command: Command, tag: str = UNTAGGED, text_of: tuple[str, str] | None = None) -> None:
+        self._sends.append(Send(peer, command, tag, text_of))
+
+    def reply(self, client: str, tag: str, answer: Command, text_of: tuple[str, str] | None = None) -> None:
+        if tag != UNTAGGED:
+            self._replies.append(Reply(client, tag, answer, text_of))
+
+    def note(self, name: str, about: str) -> None:
+        self._notices.append(Notice(name, about))
+
+    def works(self) -> list[Work]:
+        """What is to be done before the commit."""
+        out: list[Work] = [work for work in self._works if not isinstance(work, REMOVALS)]
+        self._works = [work for work in self._works if isinstance(work, REMOVALS)]
+        return out
+
+    def removals(self) -> list[Work]:
+        """What is to be done after the commit."""
+        out, self._works = self._works, []
+        return out
+
+    def recover(self, stored: dict[str, dict[str, StoredBox]]) -> None:
+        """What the store has, by user and GUID, when the node starts: a crash may have come between store and rows."""
+        for user in sorted(stored.keys() | set(self.rows.users())):
+            recovery = works_at_start(self.rows, user, self.origin, stored.get(user, {}))
+            self._works.extend(recovery.works)
+            for guid, uid in recovery.passed.items():
+                self.do([Renumber(user=user, box=Box(guid, True), to=((uid, uid),), token=Token(0, 0))])
+
+    def sends(self) -> list[Send]:
+        out, self._sends = self._sends, []
+        return out
+
+    def replies(self) -> list[Reply]:
+        out, self._replies = self._replies, []
+        return out
+
+    def notices(self) -> list[Notice]:
+        out, self._notices = self._notices, []
+        return out
+
+    # Ops
+
+    def do(self, ops: list[AnyOp], text: str = "", tag: str = UNTAGGED) -> list[AnyOp]:
+        """Ops of our own as one transaction: applied, kept, told to all that are live. They come back with dots."""
+        made = [self._do(op.replaced(left=len(ops) - 1 - place), text, tag) for place, op in enumerate(ops)]
+        self.drain()
+        return made
+
+    def _do(self, op: AnyOp, text: str, tag: str) -> AnyOp:
+        made = self.journal.made(op, op.modseq or 0)
+        effects = Effects()
+        self.merger.apply(made, {made.guid: text} if isinstance(made, Save) and text else {}, effects)
+        self._keep(made, effects)
+        for peer in self.peers.values():
+            if peer.is_live:
+                self.tell(peer.name, made, tag)
+        return made
+
+    def tell(self, peer: str, op: Op, tag: str = UNTAGGED) -> None:
+        """An op for a member, with its text if we have it."""
+        has_text = isinstance(op, Save) and bool(self.rows.homes(op.user, op.guid))
+        self.send(peer, op, tag, (op.user, op.guid) if isinstance(op, Save) and has_text else None)
+
+    def hear(self, peer: str, tag: str, op: Op, text: str) -> None:
+        """An op of a member, made by it or by another."""
+        assert op.at is not None
+        if self.causal.held.get(op.at.origin, 0) >= op.at.seq:
+            self._answer(op.at, peer, tag)
+            return
+        self.causal.add(op, text)
+        if tag != UNTAGGED:
+            self._told.setdefault(op.at, []).append((peer, tag))
+        self.drain()
+
+    def drain(self) -> None:
+        """Apply all that is due, and what follows from that."""
+        while True:
+            due = self.causal.due()
+            if not due or not self._has_texts(due):
+                return
+            crossed: list[Crossed] = []
+            for each in due:
+                crossed += self._apply(each)
+            for found in crossed:
+                self._do(
+                    Modseqs(user=found.box.user, box=by_guid(found.box), guids=found.guids, modseq=found.modseq),
+                    "",
+                    "*",
+                )
+
+    def _apply(self, each: Waiting) -> list[Crossed]:
+        op = each.op
+        assert op.at is not None
+        effects = Effects()
+        texts = {guid: self.texts.pop((op.user, guid), "") for guid in _guids(op)}
+        if isinstance(op, Save) and each.text:
+            texts[op.guid] = each.text
+        self.merger.apply(op, texts, effects)
+        self._keep(op, effects)
+        for peer, tag in self._told.pop(op.at, []):
+            self._answer(op.at, peer, tag)
+        return effects.crossed
+
+    def _keep(self, op: Op, effects: Effects) -> None:
+        assert op.at is not None
+        self.causal.applied(op)
+        self.rows.put_op(op)
+        self.rows.put_held(op.at)
+        self._add_works(effects.works)
+        self.unsettled.update(effects.unplaced)
+        for box, uid in effects.burned:
+            self.note("uid_burned", f"{box} {uid}")
+
+    def _add_works(self, works: list[Work]) -> None:
+        """What comes back is not taken away any more."""
+        for work in works:
+            if isinstance(work, MakeBox):
+                self._works = [w for w in self._works if w != RemoveBox(work.user, work.box)]
+            elif isinstance(work, AddMessage):
+                gone = RemoveMessage(work.user, work.box, work.guid)
+                self._works = [w for w in self._works if w != gone]
+            self._works.append(work)
+
+    def _answer(self, at: Dot, peer: str, tag: str) -> None:
+        if tag != UNTAGGED:
+            self.send(peer, Ok(at=at), tag)
+
+    def _has_texts(self, due: list[Waiting]) -> bool:
+        """Is the text of each op here, or known to be gone? Only the first that lacks is looked for."""
+        for each in due:
+            op = each.op
+            for guid in _guids(op) if not each.text else ():
+                if not self.rows.homes(op.user, guid) and (op.user, guid) not in self.texts:
+                    assert op.at is not None
+                    self.lacking[op.at] = (op.user, guid)
+                    return False
+        return True
+
+
+def _guids(op: Op) -> tuple[str, ...]:
+    """The messages whose texts an op needs."""
+    if isinstance(op, Save):
+        return (op.guid,)
+    return op.guids if isinstance(op, Copy) else ()

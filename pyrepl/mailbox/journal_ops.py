@@ -1,0 +1,73 @@
+"""Making ops: their dots, their modseqs, and what they wait for.
+
+Not here: what is done by them (merging.py), and who asks for them (node.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final, TypeVar, final
+
+from pyrepl.mailbox.causal import Causal
+from pyrepl.mailbox.rows import BoxRow, Rows
+from pyrepl.mailbox.verbs import Op
+from pyrepl.mailbox.words import Box, Dot, Stamp, Vector
+
+AnyOp = TypeVar("AnyOp", bound=Op)
+
+
+@final
+class Journal:
+    """The ops that this node makes; `origin` is its name in dots.
+
+    Invariant: numbers ascend without holes, since one is taken in the transaction in which its op is applied and kept.
+    """
+
+    def __init__(self, rows: Rows, causal: Causal, origin: str) -> None:
+        self.rows: Final = rows
+        self.causal: Final = causal
+        self.origin: Final = origin
+        self._told: dict[str, int] = {}
+        """What the ops made since the start have told to wait for."""
+
+    def made(self, op: AnyOp, modseq: int = 0) -> AnyOp:
+        """The op with its dot and what it waits for. `modseq` 0: the next of its mailbox."""
+        held = self.causal.held
+        at = Dot(self.origin, held.get(self.origin, 0) + 1)
+        new = tuple(
+            Dot(origin, seq)
+            for origin, seq in sorted(held.items())
+            if origin != self.origin and self._told.get(origin, 0) < seq
+        )
+        self._told |= {dot.origin: dot.seq for dot in new}
+        values = op.__dict__ | {"at": at, "after": new, "modseq": modseq or self.next_modseq(op), "tx": ""}
+        return type(op)(**values)
+
+    def next_modseq(self, op: Op) -> int:
+        """One more than the highest that is known of what the op changes."""
+        to = op.__dict__.get("to")
+        box = self.rows.box(to.text if isinstance(to, Box) and to.is_guid else op.box.text)
+        return 1 + (box.highest if box is not None else 0)
+
+    def next_stamp(self, user: str) -> Stamp:
+        """A stamp above all that are known of the user's list of mailboxes."""
+        stamps = [
+            stamp.modseq
+            for box in self.rows.boxes(user)
+            for stamp in (box.name_stamp, box.created_stamp, box.subscribed_stamp)
+        ]
+        return Stamp(1 + max(stamps, default=0), self.origin)
+
+    def vector(self) -> Vector:
+        """Everything that is applied here."""
+        return tuple(Dot(origin, seq) for origin, seq in sorted(self.causal.held.items()) if seq)
+
+    def new_box_guid(self, user: str, name: str) -> str:
+        """A mailbox's GUID: no two ops have one dot, so no two mailboxes have one GUID."""
+        number = self.causal.held.get(self.origin, 0) + 1
+        return hashlib.sha256(f"{self.origin}:{number} {user} {name}".encode()).hexdigest()[:32]
+
+
+def by_guid(box: BoxRow) -> Box:
+    """A mailbox as nodes name it to each other: its name may be another one there."""
+    return Box(box.guid, True)

@@ -1,0 +1,310 @@
+"""What mail processes ask of their node, besides LOCK, SAVE and UNLOCK (saving.py).
+
+Not here: connections, and what other nodes ask (node.py).
+
+STORE and EXPUNGE need no mastership. COPY gives out UIDs, and STORE unchangedsince compares modseqs that nobody may
+change meanwhile, so both are tasks under it. A transaction is one task in all its mailboxes, and its ops are one
+transaction everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.mailbox.answers import Bad, No, Ok, Reason
+from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.mastering import Mastering
+from pyrepl.mailbox.resync import Resync
+from pyrepl.mailbox.rows import BoxRow, MessageRow
+from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.verbs import (
+    Check,
+    Command,
+    Copy,
+    Create,
+    Delete,
+    Expunge,
+    Fetch,
+    Lock,
+    Op,
+    Ping,
+    Rename,
+    Save,
+    Store,
+    Subscribe,
+    TxBegin,
+    TxEnd,
+    Unlock,
+    Unsubscribe,
+)
+from pyrepl.mailbox.words import Box, Token, Uids, ranges
+
+MOST_IN_OP: Final = 300
+"""Messages that one op names: a line has room for their GUIDs."""
+MOST_IN_TX: Final = 1000
+"""Commands of one transaction."""
+
+
+@final
+class MailSide:
+    """All mail processes of this node."""
+
+    def __init__(self, core: Core, mastering: Mastering, saving: Saving, resync: Resync, unix_s: float) -> None:
+        """`unix_s`: Unix time when `now` was 0, for UIDVALIDITY."""
+        self.core: Final = core
+        self.mastering: Final = mastering
+        self.saving: Final = saving
+        self.resync: Final = resync
+        self._unix_s: Final = unix_s
+        self._open: Final[dict[tuple[str, str], list[Op]]] = {}
+        """(client, tx) -> what it holds so far."""
+
+    def hear(self, client: str, tag: str, command: Command, text: str, now: float) -> None:
+        """A command of a mail process; `text` names its text in the drop folder."""
+        if isinstance(command, TxBegin):
+            self._open[client, command.tx] = []
+        elif isinstance(command, TxEnd):
+            self._end_tx(client, tag, command, now)
+        elif isinstance(command, Fetch):
+            self._fetch(client, tag, command)
+        elif isinstance(command, Check):
+            self.resync.check(client, tag, now)
+        elif isinstance(command, Ping):
+            self.core.reply(client, tag, Ok())
+        elif isinstance(command, Op) and command.tx:
+            self._collect(client, tag, command)
+        elif isinstance(command, Create):
+            self._create(client, tag, command, now)
+        elif isinstance(command, Lock | Unlock | Op):
+            self._on_box(client, tag, command, text, now)
+
+    def client_gone(self, client: str, now: float) -> None:
+        for key in [key for key in self._open if key[0] == client]:
+            del self._open[key]
+        self.saving.client_gone(client, now)
+
+    def _on_box(self, client: str, tag: str, command: Lock | Unlock | Op, text: str, now: float) -> None:
+        box = self.find(command.user, command.box)
+        if box is None:
+            self.core.reply(client, tag, No(reason=Reason.NOBOX))
+        elif isinstance(command, Lock):
+            self.saving.lock(client, tag, box, command, now)
+        elif isinstance(command, Unlock):
+            self.saving.unlock(client, box.guid, now)
+        elif isinstance(command, Save):
+            self.saving.save(client, tag, box, command.replaced(box=by_guid(box)), text, now)
+        else:
+            self._run(client, tag, [command], now)
+
+    def find(self, user: str, box: Box) -> BoxRow | None:
+        """The mailbox that clients see under this name, or the visible one of this GUID."""
+        for guid, (name, _) in view(self.core.rows, user).items():
+            if (guid if box.is_guid else name) == box.text:
+                return self.core.rows.box(guid)
+        return None
+
+    def _fetch(self, client: str, tag: str, fetch: Fetch) -> None:
+        homes = self.core.rows.homes(fetch.user, fetch.guid)
+        if not homes:
+            self.core.reply(client, tag, No(reason=Reason.NOUID))
+            return
+        answer = Ok(size=homes[0].size, received=homes[0].received, sum=homes[0].sums)
+        self.core.reply(client, tag, answer, (fetch.user, fetch.guid))
+
+    # Transactions
+
+    def _collect(self, client: str, tag: str, op: Op) -> None:
+        ops = self._open.get((client, op.tx))
+        if ops is None or len(ops) >= MOST_IN_TX or isinstance(op, Save):
+            why = "TX-BEGIN is missing" if ops is None else f"a transaction holds {MOST_IN_TX} commands, and no SAVE"
+            self.core.reply(client, tag, Bad(why=why))
+            return
+        ops.append(op)
+        self.core.reply(client, tag, Ok())
+
+    def _end_tx(self, client: str, tag: str, end: TxEnd, now: float) -> None:
+        ops = self._open.pop((client, end.tx), None)
+        if ops is None:
+            self.core.reply(client, tag, Bad(why="TX-BEGIN is missing"))
+        elif end.abort or not ops:
+            self.core.reply(client, tag, Ok())
+        else:
+            self._run(client, tag, ops, now)
+
+    def _run(self, client: str, tag: str, commands: list[Op], now: float) -> None:
+        """One command, or those of a transaction: at once, or as a task if it needs masterships."""
+        needed: set[str] = set()
+        for command in commands:
+            target = self.find(command.user, command.to) if isinstance(command, Copy) else None
+            if isinstance(command, Copy) and target is None:
+                self.core.reply(client, tag, No(reason=Reason.NOBOX))
+                return
+            if target is not None:
+                needed.add(target.guid)
+            elif isinstance(command, Store) and command.unchangedsince is not None:
+                box = self.find(command.user, command.box)
+                needed |= {box.guid} if box is not None else set()
+
+        def run(tokens: dict[str, Token], now: float) -> None:
+            self._do(client, tag, commands, tokens, now)
+
+        def fail(reason: Reason) -> None:
+            self.core.reply(client, tag, No(reason=reason))
+
+        if needed:
+            self.saving.tasks.add(needed, run, fail, now)
+        else:
+            run({}, now)
+
+    def _do(self, client: str, tag: str, commands: list[Op], tokens: dict[str, Token], now: float) -> None:
+        ops: list[Op] = []
+        answer = Ok()
+        next_uids: dict[str, int] = {}
+        modified: list[int] = []
+        for command in commands:
+            made = self._ops(command, tokens, next_uids, modified)
+            if isinstance(made, No):
+                self.core.reply(client, tag, made)
+                return
+            ops += made
+            if isinstance(command, Copy):
+                copies = [op for op in made if isinstance(op, Copy)]
+                answer = Ok(
+                    uids=ranges(uid for op in copies for pair in op.touids for uid in range(pair[0], pair[1] + 1))
+                )
+        done = self.core.do(ops, tag=self.saving.ask_tag(tag)) if ops else []
+        for guid, uidnext in next_uids.items():
+            self.saving.order(guid).passed(uidnext - 1)
+        if modified:
+            self.core.reply(client, tag, No(reason=Reason.MODIFIED, uids=ranges(sorted(modified))))
+        elif done:
+            last = done[-1]
+            self.saving.answer_when_kept(client, tag, last.at, answer.replaced(at=last.at, modseq=last.modseq), now)
+        else:
+            self.core.reply(client, tag, answer)
+
+    def _ops(
+        self, command: Op, tokens: dict[str, Token], next_uids: dict[str, int], modified: list[int]
+    ) -> list[Op] | No:
+        """What a mail process asked, as nodes say it to each other."""
+        box = self.find(command.user, command.box)
+        if box is None:
+            return No(reason=Reason.NOBOX)
+        if isinstance(command, Store):
+            return self._stores(box, command, modified)
+        if isinstance(command, Expunge):
+            return self._expunges(box, command)
+        if isinstance(command, Copy):
+            return self._copies(box, command, tokens, next_uids)
+        return self._of_list(box, command)
+
+    # Messages
+
+    def _rows(self, box: BoxRow, uids: Uids, guids: tuple[str, ...] = ()) -> list[MessageRow]:
+        """The messages that are named, by UID; an EXPUNGE that states GUIDs means these, whatever UID they have now."""
+        if guids:
+            found = [self.core.rows.message(box.guid, guid) for guid in guids]
+            return [row for row in found if row is not None]
+        return [
+            row for row in self.core.rows.messages(box.guid) if any(first <= row.uid <= last for first, last in uids)
+        ]
+
+    def _stores(self, box: BoxRow, store: Store, modified: list[int]) -> list[Op]:
+        rows = self._rows(box, store.uids, store.guids)
+        if store.unchangedsince is not None:
+            modified += [row.uid for row in rows if row.modseq > store.unchangedsince]
+            rows = [row for row in rows if row.modseq <= store.unchangedsince]
+        return [
+            Store(
+                user=box.user,
+                box=by_guid(box),
+                guids=tuple(row.guid for row in part),
+                add=store.add,
+                remove=store.remove,
+            )
+            for part in _parts(rows)
+        ]
+
+    def _expunges(self, box: BoxRow, expunge: Expunge) -> list[Op]:
+        return [
+            Expunge(
+                user=box.user,
+                box=by_guid(box),
+                guids=tuple(row.guid for row in part),
+                kills=tuple(sorted({dot for row in part for dot in row.dots})),
+            )
+            for part in _parts(self._rows(box, expunge.uids, expunge.guids))
+        ]
+
+    def _copies(self, box: BoxRow, copy: Copy, tokens: dict[str, Token], next_uids: dict[str, int]) -> list[Op] | No:
+        target = self.find(copy.user, copy.to)
+        if target is None or target.guid not in tokens:
+            return No(reason=Reason.NOBOX)
+        token = tokens[target.guid]
+        ops: list[Op] = []
+        here = {row.guid for row in self.core.rows.messages(target.guid)}
+        rows = [row for row in self._rows(box, copy.uids, copy.guids) if row.guid not in here]
+        for flags in sorted({row.set_flags() for row in rows}):
+            for part in _parts([row for row in rows if row.set_flags() == flags]):
+                uidnext = next_uids.get(target.guid, target.uidnext)
+                uidnext = self.mastering.first_uid(target._replace(uidnext=uidnext), token)
+                uids = [uidnext + place for place in range(len(part))]
+                next_uids[target.guid] = uids[-1] + 1
+                ops.append(
+                    Copy(
+                        user=box.user,
+                        box=by_guid(box),
+                        to=by_guid(target),
+                        touids=ranges(uids),
+                        guids=tuple(row.guid for row in part),
+                        flags=flags,
+                        token=token,
+                    )
+                )
+        return ops
+
+    # The list of mailboxes
+
+    def _create(self, client: str, tag: str, create: Create, now: float) -> None:
+        if self.find(create.user, create.box) is not None or create.box.is_guid:
+            self.core.reply(client, tag, No(reason=Reason.EXISTS))
+            return
+        boxes = self.core.rows.boxes(create.user)
+        newest = max((box.uidvalidity for box in boxes), default=0)
+        op = Create(
+            user=create.user,
+            box=create.box,
+            id=create.id or self.core.journal.new_box_guid(create.user, create.box.text),
+            uidvalidity=create.uidvalidity or max(newest + 1, int(self._unix_s + now)),
+            stamp=self.core.journal.next_stamp(create.user),
+        )
+        [made] = self.core.do([op], tag=self.saving.ask_tag(tag))
+        self.saving.answer_when_kept(client, tag, made.at, Ok(at=made.at), now)
+
+    def _of_list(self, box: BoxRow, command: Op) -> list[Op] | No:
+        stamp = self.core.journal.next_stamp(box.user)
+        if isinstance(command, Delete):
+            return [Delete(user=box.user, box=by_guid(box), stamp=stamp, known=self.core.journal.vector())]
+        if isinstance(command, Subscribe | Unsubscribe):
+            return [type(command)(user=box.user, box=by_guid(box), stamp=stamp)]
+        assert isinstance(command, Rename)
+        if command.to.is_guid or self.find(box.user, command.to) is not None:
+            return No(reason=Reason.EXISTS)
+        return self._renames(box, command)
+
+    def _renames(self, box: BoxRow, rename: Rename) -> list[Op]:
+        """The mailbox and all below it, each as an op of its own."""
+        stamp = self.core.journal.next_stamp(box.user)
+        names = view(self.core.rows, box.user)
+        old = names[box.guid][0]
+        moved = [(guid, name) for guid, (name, _) in names.items() if name == old or name.startswith(f"{old}/")]
+        return [
+            Rename(user=box.user, box=Box(guid, True), to=Box(rename.to.text + name.removeprefix(old)), stamp=stamp)
+            for guid, name in sorted(moved, key=lambda pair: pair[1])
+        ]
+
+
+def _parts(rows: list[MessageRow]) -> list[list[MessageRow]]:
+    return [rows[at : at + MOST_IN_OP] for at in range(0, len(rows), MOST_IN_OP)]

@@ -1,0 +1,273 @@
+"""Root and tracker put together with rows and links: who may give out UIDs here, and the messages about that.
+
+Not here: what a LOCK is used for (mail_side.py), and the machines themselves (root.py, tracker.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, final
+
+from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.mastership import Arrived, AskFor, Granted, HandOver, Lost, Refused, StaleGive, TrackerEvent, Want
+from pyrepl.mailbox.members import Members
+from pyrepl.mailbox.root import Root, RootOptions
+from pyrepl.mailbox.root_states import RootState
+from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.tracker import Tracker, TrackerOptions
+from pyrepl.mailbox.uids import MASTER, UidBlocks
+from pyrepl.mailbox.verbs import Command, Give, Renumber, RootClear, RootSet, Take
+from pyrepl.mailbox.words import APART, Token
+
+GIVE: Final = "g"
+
+
+class MasteringOptions(NamedTuple):
+    """`gap` is `mailbox-gap`."""
+
+    root: RootOptions = RootOptions()
+    tracker: TrackerOptions = TrackerOptions()
+    gap: int = 100_000
+
+
+@final
+class Mastering:
+    """This node's masterships. `on_lock` is told of each LOCK that was granted or refused."""
+
+    def __init__(self, core: Core, members: Members, now: float, options: MasteringOptions) -> None:
+        self.core: Final = core
+        self.members: Final = members
+        self.options: Final = options
+        self.root: Final = Root(core.name, members, core.rows.cluster(), now, options.root)
+        self.tracker: Final = Tracker(core.name, len(members.names), options.tracker)
+        self.blocks: Final = UidBlocks(options.gap, len(members.names))
+        self.on_lock: Callable[[Granted | Refused, float], None] = lambda event, now: None
+        self._told_clear = -1
+        """The epoch for which we said that we are clear."""
+        self._gave = 0
+        self._gives: dict[str, tuple[str, Token]] = {}
+        """Tag of a GIVE that was not answered yet -> its mailbox and token."""
+        self._has_gap = False
+        """The takeover was from somebody who could not clear."""
+        self._ready_by = float("inf")
+        self._renewed_at = float("-inf")
+        self.tracker.epoch = self.root.epoch
+        for user in core.rows.users():
+            for box in core.rows.boxes(user):
+                self.know(box)
+
+    def know(self, box: BoxRow) -> None:
+        """A mailbox is here."""
+        if not self.tracker.knows(box.guid):
+            self.tracker.add(box.guid, box.token, box.holder)
+
+    def first_uid(self, box: BoxRow, token: Token) -> int:
+        """The first UID that may be given out under a token."""
+        place = self.members.place(self.core.name) if token.term == APART else MASTER
+        return self.blocks.first(box.uidnext, place)
+
+    # LOCK and UNLOCK
+
+    def lock(self, box: BoxRow, lock: str, now: float, wait_s: float | None = None) -> None:
+        self.know(box)
+        self.tracker.lock(box.guid, lock, now, wait_s)
+        self.follow_up(now)
+
+    def unlock(self, box: str, lock: str, now: float) -> None:
+        self.tracker.unlock(box, lock, now)
+        self.follow_up(now)
+
+    # What members say
+
+    def hear(self, peer: str, tag: str, command: Command, now: float) -> None:
+        if isinstance(command, Take):
+            self._hear_take(command, now)
+        elif isinstance(command, Give):
+            self._hear_give(peer, tag, command, now)
+        else:
+            if isinstance(command, RootSet) and command.root == peer:
+                self._told_clear = -1
+            self.root.hear(peer, tag, command, now)
+        self.follow_up(now)
+
+    def _hear_take(self, take: Take, now: float) -> None:
+        box = self.core.rows.box(take.box.text)
+        if box is not None:
+            self.know(box)
+            self.tracker.take(box.guid, Want(take.wanted_by, take.hops), take.token, now)
+
+    def _hear_give(self, peer: str, tag: str, give: Give, now: float) -> None:
+        box = self.core.rows.box(give.box.text)
+        if box is None:
+            return
+        self.know(box)
+        if self.tracker.give(box.guid, give.token, give.held, now):
+            self.core.rows.put_box(box._replace(token=give.token, holder=self.core.name, unconfirmed=False))
+            self.tracker.applied(self.core.causal.held, now)
+        self.core.send(peer, Ok(token=give.token), tag)
+
+    def answered(self, peer: str, tag: str, answer: Command, now: float) -> None:
+        if tag not in self._gives:
+            self.root.answered(peer, tag, answer, now)
+        else:
+            guid, token = self._gives.pop(tag)
+            box = self.core.rows.box(guid)
+            if box is not None and box.token == token and box.holder == peer:
+                self.core.rows.put_box(box._replace(unconfirmed=False))
+        self.follow_up(now)
+
+    # Links and time
+
+    def link(self, peer: str, is_up: bool, now: float) -> None:
+        """A GIVE of which we do not know that it came is said again."""
+        self.tracker.link(peer, is_up, now)
+        if is_up:
+            self.root.link_up(peer)
+            for user in self.core.rows.users():
+                for box in self.core.rows.boxes(user):
+                    if box.unconfirmed and box.holder == peer and box.token.epoch == self.root.epoch:
+                        self._give(box)
+        self.follow_up(now)
+
+    def tick(self, now: float) -> None:
+        self.root.tick(now)
+        self.tracker.tick(now)
+        self.follow_up(now)
+
+    def next_deadline(self, now: float) -> float:
+        times = [self.root.next_deadline(now), self.tracker.next_deadline()]
+        if self.tracker.has_lease:
+            times.append(self.root.lease_end(now))
+        if self._ready_by < float("inf"):
+            times.append(self._ready_by)
+        return min(times)
+
+    # What follows
+
+    def follow_up(self, now: float) -> None:
+        """Bring everything up to date with the root's state, leases, and what is applied."""
+        self._review_epoch(now)
+        self._review_lease(now)
+        self._review_ready(now)
+        self.tracker.applied(self.core.causal.held, now)
+        busy = True
+        while busy:
+            events = self.tracker.events()
+            for event in events:
+                self._on(event, now)
+            busy = bool(events)
+        self._review_clear(now)
+        for send in self.root.to_send():
+            self.core.send(*send)
+        if self.root.row != self.core.rows.cluster()._replace(origin=self.root.row.origin):
+            self.core.rows.put_cluster(self.root.row._replace(origin=self.core.origin))
+
+    def _review_epoch(self, now: float) -> None:
+        if (self.root.epoch, self.root.root) == (self.tracker.epoch, self.tracker.root):
+            return
+        if self.tracker.has_lease:
+            self.tracker.lease(False, now)
+        self._ready_by = float("inf")
+        if not self.root.root:
+            self.tracker.root_gone()
+        elif self.root.epoch == self.tracker.epoch:
+            self.tracker.root = self.root.root
+        else:
+            self.tracker.root_set(self.root.epoch, self.root.root, now)
+
+    def _review_lease(self, now: float) -> None:
+        has_lease = self.root.has_lease(now) and self.tracker.epoch == self.root.epoch
+        if has_lease != self.tracker.has_lease:
+            self.tracker.lease(has_lease, now)
+        is_linked = len(self.tracker.up) + 1 >= self.members.majority
+        is_apart = not has_lease and (not is_linked or self.root.is_shut_out)
+        if is_apart != self.tracker.is_apart:
+            self.core.note("apart" if is_apart else "together", self.core.name)
+            stays = not self.members.could_elect_without(self.core.name)
+            self.tracker.apart(is_apart, stays_master=stays)
+
+    def _review_ready(self, now: float) -> None:
+        """The root begins when nobody holds an older mastership, and all is applied that was saved under one."""
+        if self.root.state is not RootState.ROOT or self.tracker.is_ready or self.tracker.epoch != self.root.epoch:
+            return
+        if self._ready_by == float("inf"):
+            self._ready_by = now + self.options.root.lease_s
+        held = self.core.causal.held
+        is_covered = all(held.get(dot.origin, 0) >= dot.seq for clear in self.root.held_of_cleared for dot in clear)
+        if is_covered or now >= self._ready_by:
+            self._ready_by = float("inf")
+            self._has_gap = not (is_covered and self.root.all_cleared())
+            self.tracker.root_ready(now)
+
+    def _review_clear(self, now: float) -> None:
+        """Say once in each epoch that no older mastership is held here."""
+        root = self.root.root
+        if not root or self._told_clear == self.root.epoch or not self.tracker.is_clear:
+            return
+        if self.tracker.epoch != self.root.epoch or self.core.name in self.members.witnesses:
+            return
+        self._told_clear = self.root.epoch
+        clear = RootClear(epoch=self.root.epoch, node=self.core.name, held=self.core.journal.vector())
+        if root == self.core.name:
+            self.root.hear(root, "*", clear, now)
+            self.root.tick(now)
+            self.follow_up(now)
+        else:
+            self.core.send(root, clear)
+
+    def _on(self, event: TrackerEvent, now: float) -> None:
+        if isinstance(event, Granted | Refused):
+            self.on_lock(event, now)
+        elif isinstance(event, AskFor):
+            self._ask(event)
+        elif isinstance(event, HandOver):
+            self._hand_over(event)
+        elif isinstance(event, Arrived):
+            self._arrived(event)
+        elif isinstance(event, StaleGive):
+            self.core.note("stale_give", event.box)
+        elif isinstance(event, Lost) and now >= self._renewed_at + self.options.root.lease_s:
+            self._renewed_at = now
+            self.core.note("mastership_lost", event.box)
+            self.root.renew(now)
+
+    def _ask(self, event: AskFor) -> None:
+        box = self._box(event.box)
+        token = Token(self.root.epoch, box.token.term if box.token.epoch == self.root.epoch else 0)
+        take = Take(user=box.user, box=by_guid(box), wanted_by=event.wanted_by, hops=event.hops, token=token)
+        self.core.send(event.peer, take)
+
+    def _hand_over(self, event: HandOver) -> None:
+        box = self._box(event.box)._replace(token=event.token, holder=event.to, unconfirmed=True)
+        self.core.rows.put_box(box)
+        self._give(box)
+
+    def _give(self, box: BoxRow) -> None:
+        self._gave += 1
+        tag = f"{GIVE}{self._gave}"
+        self._gives[tag] = (box.guid, box.token)
+        give = Give(
+            user=box.user,
+            box=by_guid(box),
+            token=box.token,
+            uid=self.first_uid(box, box.token),
+            modseq=box.highest,
+            held=self.core.journal.vector(),
+        )
+        self.core.send(box.holder, give, tag)
+
+    def _arrived(self, event: Arrived) -> None:
+        """Ours. A root that takes over from one who could not clear leaves room for what that one gave out."""
+        box = self._box(event.box)
+        is_takeover = box.token.epoch < event.token.epoch and event.token.term == 0
+        self.core.rows.put_box(box._replace(token=event.token, holder=self.core.name, unconfirmed=False))
+        if is_takeover and self._has_gap:
+            last = self.blocks.first(box.uidnext, MASTER) + self.blocks.takeover_gap - 1
+            self.core.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=event.token)])
+
+    def _box(self, guid: str) -> BoxRow:
+        box = self.core.rows.box(guid)
+        assert box is not None
+        return box

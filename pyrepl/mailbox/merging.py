@@ -1,0 +1,314 @@
+"""What an op changes: the same on every node, in whatever order ops arrive that did not know of each other.
+
+Not here: when an op is due (causal.py), how ops are made (journal_ops.py), and single rules: flags.py, modseqs.py,
+boxes.py, uids.py.
+
+| what | which stands |
+|---|---|
+| flags | per flag the higher stamp |
+| modseqs | the highest that anybody gave |
+| a message and its EXPUNGE | EXPUNGE, of the SAVEs that its origin knew |
+| two UIDs for one message | the one given under the higher token, then the higher one |
+| DELETE of a mailbox | of the messages that its origin knew; others keep the mailbox alive |
+
+An op of our own is applied by the same code as everybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, TypeAlias, final
+
+from pyrepl.mailbox.boxes import view, works_between
+from pyrepl.mailbox.flags import changed, from_set, merged
+from pyrepl.mailbox.modseqs import Landing, land
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, GoneRow, MessageRow, Rows
+from pyrepl.mailbox.store import AddMessage, MoveMessage, RemoveMessage, SetFlags, Work
+from pyrepl.mailbox.verbs import (
+    Copy,
+    Create,
+    Delete,
+    Expunge,
+    Modseqs,
+    Op,
+    Rename,
+    Renumber,
+    Save,
+    Store,
+    Subscribe,
+    Unsubscribe,
+)
+from pyrepl.mailbox.words import Dot, Registers, Stamp, Token, walk
+
+Texts: TypeAlias = Mapping[str, str | None]
+"""GUID -> the name of its text in the drop folder; None: the message was expunged before its text could be had."""
+
+MOST_IN_OP: Final = 1000
+"""Messages that one op may name."""
+
+
+class Crossed(NamedTuple):
+    """An op came behind changes that were numbered higher: its messages have this modseq here, which all are told."""
+
+    box: BoxRow
+    guids: tuple[str, ...]
+    modseq: int
+
+
+@final
+class Effects:
+    """What follows from ops besides rows."""
+
+    def __init__(self) -> None:
+        self.works: Final[list[Work]] = []
+        self.crossed: Final[list[Crossed]] = []
+        self.unplaced: Final[set[str]] = set()
+        """Mailboxes with messages that need another UID."""
+        self.burned: Final[list[tuple[str, int]]] = []
+        """(mailbox, UID) that was given to two messages."""
+
+
+@final
+class Merger:
+    """Applies ops to rows. `name` is this node's, in its dots."""
+
+    def __init__(self, rows: Rows, name: str) -> None:
+        self.rows: Final = rows
+        self.name: Final = name
+
+    def apply(self, op: Op, texts: Texts, effects: Effects) -> None:
+        """Apply one op that is due. An op on nothing that we know changes nothing."""
+        if isinstance(op, Create):
+            self._create(op, effects)
+            return
+        box = self.rows.box(op.box.text)
+        if box is None:
+            return
+        if isinstance(op, Save):
+            self._save(box, op, texts, effects)
+        elif isinstance(op, Copy):
+            self._copy(op, texts, effects)
+        elif isinstance(op, Store):
+            self._store(box, op, effects)
+        elif isinstance(op, Expunge):
+            self._expunge(box, op, effects)
+        elif isinstance(op, Modseqs):
+            self._modseqs(box, op)
+        elif isinstance(op, Renumber):
+            self._renumber(box, op, effects)
+        else:
+            self._change_list(box, op, effects)
+
+    # Messages
+
+    def _save(self, box: BoxRow, op: Save, texts: Texts, effects: Effects) -> None:
+        landing = self._land(box, op, op.guid, effects)
+        row = MessageRow(
+            *(box.guid, op.guid, op.uid, op.token or Token(0, 0), (_dot(op),), op.size, op.received),
+            flags=from_set(op.flags, _stamp(op)),
+            modseq=landing.modseq,
+            sums=op.sum,
+        )
+        self._arrive(op.user, row, texts.get(op.guid, ""), effects)
+
+    def _copy(self, op: Copy, texts: Texts, effects: Effects) -> None:
+        box = self.rows.box(op.to.text)
+        if box is None:
+            return
+        landing = self._land(box, op, op.guids, effects)
+        for guid, uid in zip(op.guids, walk(op.touids, MOST_IN_OP)):
+            homes = self.rows.homes(op.user, guid)
+            size, received, sums = (homes[0].size, homes[0].received, homes[0].sums) if homes else (0, 0, ())
+            row = MessageRow(
+                *(box.guid, guid, uid, op.token or Token(0, 0), (_dot(op),), size, received),
+                flags=from_set(op.flags, _stamp(op)),
+                modseq=landing.modseq,
+                sums=sums,
+            )
+            self._arrive(op.user, row, texts.get(guid, ""), effects)
+
+    def _arrive(self, user: str, row: MessageRow, text: str | None, effects: Effects) -> None:
+        """A message, or one more reason for one that is there."""
+        before = view(self.rows, user) if self._is_deleted(row.box) else None
+        known = self.rows.message(row.box, row.guid)
+        if known is None and text is None:
+            self._may_place(row.box, row.guid, row.uid, Effects())
+            self.rows.put_gone(GoneRow(row.box, row.uid, row.guid, row.dots, row.modseq))
+            # A crash may have left it in the store, from when the op came for the first time.
+            effects.works.append(RemoveMessage(user, row.box, row.guid))
+        elif known is None:
+            self._add(user, row, text, effects)
+        else:
+            flags = merged(known.flags, row.flags)
+            dots = tuple(sorted({*known.dots, *row.dots}))
+            both = known._replace(flags=flags, dots=dots, modseq=max(known.modseq, row.modseq))
+            self.rows.put_message(both)
+            self._set_flags(user, known, both, effects)
+            self._place(user, both, row.uid, row.token, effects)
+        if before is not None:
+            effects.works[:0] = works_between(self.rows, user, before, view(self.rows, user))
+
+    def _is_deleted(self, guid: str) -> bool:
+        box = self.rows.box(guid)
+        return box is not None and box.deleted
+
+    def _add(self, user: str, row: MessageRow, text: str | None, effects: Effects) -> None:
+        uid = row.uid if self._may_place(row.box, row.guid, row.uid, effects) else UNPLACED
+        gone = self.rows.gone(row.box, row.guid)
+        if gone is not None:
+            row = row._replace(flags=merged(gone.flags, row.flags), modseq=max(row.modseq, gone.modseq))
+        self.rows.put_message(row._replace(uid=uid))
+        what = (row.guid, uid, row.set_flags(), row.received, row.size, text or "", row.dots[0])
+        effects.works.append(AddMessage(user, row.box, *what))
+
+    def _may_place(self, guid: str, message: str, uid: int, effects: Effects) -> bool:
+        """May a message get this UID here? Not below one that clients may have seen."""
+        box = self.rows.box(guid)
+        assert box is not None
+        if uid >= box.uidnext:
+            self.rows.put_box(box._replace(uidnext=uid + 1))
+            return True
+        effects.unplaced.add(guid)
+        other = self.rows.message_at(guid, uid)
+        if other is not None and other.guid != message:
+            effects.burned.append((guid, uid))
+        return False
+
+    def _place(self, user: str, row: MessageRow, uid: int, token: Token, effects: Effects) -> None:
+        """Another UID for a message that is there: it has it, if the token says so and no client was ahead."""
+        if token < row.token or (token == row.token and UNPLACED < uid <= row.uid):
+            return
+        if row.uid == uid:
+            self.rows.put_message(row._replace(token=token))
+            return
+        placed = uid if self._may_place(row.box, row.guid, uid, effects) else UNPLACED
+        self.rows.put_message(row._replace(uid=placed, token=max(token, row.token)))
+        if placed != row.uid:
+            effects.works.append(MoveMessage(user, row.box, row.guid, placed))
+
+    def _renumber(self, box: BoxRow, op: Renumber, effects: Effects) -> None:
+        token = op.token or Token(0, 0)
+        for guid, uid in zip(op.guids, walk(op.to, MOST_IN_OP)) if op.guids else ():
+            row = self.rows.message(box.guid, guid)
+            if row is not None:
+                self._place(op.user, row, uid, token, effects)
+        passed = self.rows.box(box.guid)
+        assert passed is not None
+        if op.to and op.to[-1][1] >= passed.uidnext:
+            self.rows.put_box(passed._replace(uidnext=op.to[-1][1] + 1))
+        self._touch(box, op, op.guids, effects)
+
+    def _store(self, box: BoxRow, op: Store, effects: Effects) -> None:
+        landing = self._land(box, op, op.guids, effects)
+        for guid in op.guids:
+            row = self.rows.message(box.guid, guid)
+            if row is not None:
+                flags = changed(row.flags, op.add, op.remove, _stamp(op))
+                new = row._replace(flags=flags, modseq=max(row.modseq, landing.modseq))
+                self.rows.put_message(new)
+                self._set_flags(op.user, row, new, effects)
+
+    def _set_flags(self, user: str, old: MessageRow, new: MessageRow, effects: Effects) -> None:
+        if old.set_flags() != new.set_flags():
+            effects.works.append(SetFlags(user, new.box, new.guid, new.set_flags()))
+
+    def take_flags(self, user: str, row: MessageRow, flags: Registers, modseq: int, effects: Effects) -> None:
+        """FLAGS: what another node knows of a message that is here."""
+        new = row._replace(flags=merged(row.flags, flags), modseq=max(row.modseq, modseq))
+        self.rows.put_message(new)
+        self._raise(row.box, modseq)
+        self._set_flags(user, row, new, effects)
+
+    def _expunge(self, box: BoxRow, op: Expunge, effects: Effects) -> None:
+        landing = self._land(box, op, op.guids, effects)
+        before = view(self.rows, op.user) if box.deleted else None
+        for guid in op.guids:
+            row = self.rows.message(box.guid, guid)
+            if row is not None:
+                self._kill(op.user, row, op.kills, landing.modseq, effects)
+        if before is not None:
+            effects.works.extend(works_between(self.rows, op.user, before, view(self.rows, op.user)))
+
+    def _kill(self, user: str, row: MessageRow, kills: Iterable[Dot], modseq: int, effects: Effects) -> None:
+        """The message goes, unless somebody saved it as well who is not among `kills`."""
+        left = tuple(dot for dot in row.dots if dot not in set(kills))
+        if left:
+            self.rows.put_message(row._replace(dots=left))
+            return
+        self.rows.drop_message(row.box, row.guid)
+        self.rows.put_gone(GoneRow(row.box, row.uid, row.guid, row.dots, max(row.modseq, modseq), row.flags))
+        effects.works.append(RemoveMessage(user, row.box, row.guid))
+
+    def _modseqs(self, box: BoxRow, op: Modseqs) -> None:
+        modseq = op.modseq or 0
+        self._raise(box.guid, modseq)
+        for guid in op.guids:
+            row = self.rows.message(box.guid, guid)
+            gone = self.rows.gone(box.guid, guid)
+            if row is not None:
+                self.rows.put_message(row._replace(modseq=max(row.modseq, modseq)))
+            elif gone is not None:
+                self.rows.put_gone(gone._replace(modseq=max(gone.modseq, modseq)))
+
+    def _touch(self, box: BoxRow, op: Op, guids: tuple[str, ...], effects: Effects) -> None:
+        landing = self._land(box, op, guids, effects)
+        for guid in guids:
+            row = self.rows.message(box.guid, guid)
+            if row is not None:
+                self.rows.put_message(row._replace(modseq=max(row.modseq, landing.modseq)))
+
+    def _raise(self, guid: str, modseq: int) -> None:
+        box = self.rows.box(guid)
+        if box is not None and box.highest < modseq:
+            self.rows.put_box(box._replace(highest=modseq))
+
+    def _land(self, box: BoxRow, op: Op, guids: str | tuple[str, ...], effects: Effects) -> Landing:
+        named = (guids,) if isinstance(guids, str) else guids
+        now = self.rows.box(box.guid)
+        assert now is not None
+        landing = land(now.highest, op.modseq or 0, is_own=_dot(op).origin == self.name, touches=bool(named))
+        if landing.highest != now.highest:
+            self.rows.put_box(now._replace(highest=landing.highest))
+        if landing.crossed:
+            effects.crossed.append(Crossed(now, named, landing.modseq))
+        return landing
+
+    # The list of mailboxes
+
+    def _create(self, op: Create, effects: Effects) -> None:
+        if self.rows.box(op.id) is not None:
+            return
+        before = view(self.rows, op.user)
+        stamp = _stamp(op)
+        row = BoxRow(op.id, op.user, op.box.text, stamp, op.uidvalidity or 1, created_stamp=stamp)
+        self.rows.put_box(row)
+        effects.works.extend(works_between(self.rows, op.user, before, view(self.rows, op.user)))
+
+    def _change_list(self, box: BoxRow, op: Op, effects: Effects) -> None:
+        before = view(self.rows, op.user)
+        stamp = _stamp(op)
+        if isinstance(op, Rename) and stamp > box.name_stamp:
+            self.rows.put_box(box._replace(name=op.to.text, name_stamp=stamp))
+        elif isinstance(op, Subscribe | Unsubscribe) and stamp > box.subscribed_stamp:
+            self.rows.put_box(box._replace(subscribed=isinstance(op, Subscribe), subscribed_stamp=stamp))
+        elif isinstance(op, Delete):
+            self._delete(box, op, effects)
+        effects.works.extend(works_between(self.rows, op.user, before, view(self.rows, op.user)))
+
+    def _delete(self, box: BoxRow, op: Delete, effects: Effects) -> None:
+        self.rows.put_box(box._replace(deleted=True))
+        known = dict(op.known)
+        for row in list(self.rows.messages(box.guid)):
+            covered = [dot for dot in row.dots if known.get(dot.origin, 0) >= dot.seq]
+            if covered:
+                self._kill(op.user, row, covered, row.modseq, effects)
+
+
+def _dot(op: Op) -> Dot:
+    assert op.at is not None
+    return op.at
+
+
+def _stamp(op: Op) -> Stamp:
+    stated = op.__dict__.get("stamp")
+    return stated if isinstance(stated, Stamp) else Stamp(op.modseq or 0, _dot(op).origin)

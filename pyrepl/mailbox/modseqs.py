@@ -1,0 +1,50 @@
+"""Modseqs of the cluster: what a change is numbered, and what becomes of its number where others came before it.
+
+Every change carries the modseq that its origin gave it: one more than the highest that it knew. Where a higher one or
+the same was already seen, a client may have asked for changes beyond it, so the change gets a higher one there, and all
+are told by MODSEQ. In the end each has the highest that any node gave it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Landing(NamedTuple):
+    """What an op's modseq becomes here: of what it touches, of the mailbox; `crossed`: tell the others."""
+
+    modseq: int
+    highest: int
+    crossed: bool
+
+
+def land(highest: int, modseq: int, *, is_own: bool, touches: bool) -> Landing:
+    """`highest` is the mailbox's here, before the op; `touches`: it changes a message that clients can see."""
+    if is_own or not touches or modseq > highest:
+        return Landing(modseq, max(highest, modseq), False)
+    return Landing(highest + 1, highest + 1, True)
+
+
+class Implied:
+    """The modseq of a command that states none: the one before it on its connection, for its mailbox, plus one.
+
+    Invariant: holds at most MOST mailboxes; of one that was forgotten, a modseq has to be stated.
+    """
+
+    MOST = 1000
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, object], int] = {}
+
+    def resolve(self, user: str, box: object, stated: int | None) -> int | None:
+        """The modseq that is meant; None if nothing was stated yet to count from."""
+        key = (user, box)
+        if stated is None:
+            before = self._last.get(key)
+            stated = None if before is None else before + 1
+        if stated is not None:
+            self._last.pop(key, None)
+            self._last[key] = stated
+            if len(self._last) > self.MOST:
+                del self._last[next(iter(self._last))]
+        return stated

@@ -1,0 +1,198 @@
+"""One node: what comes from mail processes, from members and from the clock, on its way to the part that it concerns.
+
+Not here: connections, files and the database, which the shell has. What is asked of it: do the works that `works()`
+gives, commit the rows, then let `sends()` and `replies()` go.
+
+A tag's first letter says whose answer comes back: r elections, g GIVE, s SYNC, f FETCH, c CHECK, o ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, final
+
+from pyrepl.mailbox.answers import Bad, No, Ok, Reason
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.journal_ops import by_guid
+from pyrepl.mailbox.mail_side import MailSide
+from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
+from pyrepl.mailbox.members import Members
+from pyrepl.mailbox.merging import Effects
+from pyrepl.mailbox.resync import Resync
+from pyrepl.mailbox.root import TAG as ROOT
+from pyrepl.mailbox.rows import Rows
+from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.verbs import (
+    Ack,
+    Check,
+    Command,
+    Fetch,
+    FlagsOf,
+    Give,
+    Op,
+    Renumber,
+    RootClaim,
+    RootClear,
+    RootPing,
+    RootSet,
+    Sync,
+    Take,
+)
+from pyrepl.mailbox.words import APART, Token, ranges
+
+SETTLE_S: Final = 0.1
+"""So long a node gathers messages that need another UID."""
+RETRY_S: Final = 1.0
+MOST_SETTLED: Final = 300
+
+
+class NodeOptions(NamedTuple):
+    """`unix_s`: Unix time when `now` was 0."""
+
+    mastering: MasteringOptions = MasteringOptions()
+    unix_s: float = 0.0
+
+
+@final
+class Node:
+    """One member. A witness has no mail: it only takes part in elections."""
+
+    def __init__(self, name: str, members: Members, rows: Rows, now: float, options: NodeOptions) -> None:
+        self.name: Final = name
+        self.members: Final = members
+        self.is_witness: Final = name in members.witnesses
+        keepers = () if self.is_witness else tuple(peer for peer in members.keepers if peer != name)
+        self.core: Final = Core(name, rows, keepers)
+        self.mastering: Final = Mastering(self.core, members, now, options.mastering)
+        self.saving: Final = Saving(self.core, self.mastering)
+        self.resync: Final = Resync(self.core, now)
+        self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.resync, options.unix_s)
+        self._settle_at = float("inf")
+        self._settling: set[str] = set()
+        for user in rows.users():
+            self.core.unsettled.update(box.guid for box in rows.boxes(user) if rows.unplaced(box.guid))
+        self._finish(now)
+
+    def hear_mail(self, client: str, tag: str, command: Command, text: str, now: float) -> None:
+        """A command of a mail process; `text` names its text in the drop folder."""
+        self.mail.hear(client, tag, command, text, now)
+        self._finish(now)
+
+    def client_gone(self, client: str, now: float) -> None:
+        self.mail.client_gone(client, now)
+        self._finish(now)
+
+    def link_up(self, peer: str, now: float) -> None:
+        """A member can be talked to."""
+        if peer in self.core.peers:
+            self.resync.link_up(self.core.peers[peer])
+        self.mastering.link(peer, True, now)
+        self._finish(now)
+
+    def link_down(self, peer: str, now: float) -> None:
+        if peer in self.core.peers:
+            self.resync.link_down(self.core.peers[peer])
+        self.mastering.link(peer, False, now)
+        self._finish(now)
+
+    def hear(self, peer: str, tag: str, command: Command, text: str, now: float) -> None:
+        """A command or an answer of a member; `text` names its text in the drop folder."""
+        if isinstance(command, Ok | No | Bad):
+            self._hear_answer(peer, tag, command, text, now)
+        elif isinstance(command, Take | Give | RootPing | RootClaim | RootSet | RootClear):
+            self.mastering.hear(peer, tag, command, now)
+        elif peer in self.core.peers:
+            self._hear_keeper(peer, tag, command, text)
+        self._finish(now)
+
+    def _hear_answer(self, peer: str, tag: str, answer: Command, text: str, now: float) -> None:
+        if tag[0] in (ROOT, GIVE):
+            self.mastering.answered(peer, tag, answer, now)
+        elif peer in self.core.peers:
+            if isinstance(answer, Ok) and answer.at is not None:
+                self.saving.acked(peer, answer.at)
+            else:
+                self.resync.answered(self.core.peers[peer], tag, answer, text)
+
+    def _hear_keeper(self, peer: str, tag: str, command: Command, text: str) -> None:
+        if isinstance(command, Op) and command.at is not None:
+            self.core.hear(peer, tag, command, text)
+        elif isinstance(command, Ack):
+            self.resync.hear_ack(self.core.peers[peer], command)
+        elif isinstance(command, Sync):
+            self.resync.hear_sync(self.core.peers[peer], tag, command)
+        elif isinstance(command, Fetch):
+            self.resync.hear_fetch(peer, tag, command)
+        elif isinstance(command, Check):
+            self.resync.hear_check(peer, tag, command)
+        elif isinstance(command, FlagsOf):
+            self._take_flags(command)
+
+    def _take_flags(self, flags: FlagsOf) -> None:
+        row = self.core.rows.message(flags.box.text, flags.guid)
+        if row is not None:
+            self.core.merger.take_flags(flags.user, row, flags.stamps, flags.modseq, Effects())
+
+    def tick(self, now: float) -> None:
+        """The time has come for something, or may have."""
+        self.mastering.tick(now)
+        self.resync.tick(now)
+        if now >= self._settle_at:
+            self._settle_at = float("inf")
+            self._settle(now)
+        self._finish(now)
+
+    def next_deadline(self, now: float) -> float:
+        return min(
+            self.mastering.next_deadline(now),
+            self.resync.next_deadline(),
+            self.saving.next_deadline(),
+            self._settle_at,
+        )
+
+    def _finish(self, now: float) -> None:
+        if self.is_witness:
+            self.mastering.follow_up(now)
+            return
+        self.mastering.follow_up(now)
+        self.saving.go_on(now)
+        self.resync.fetch_lacking()
+        self.resync.answer_checks()
+        self.resync.finish_checks(now)
+        self.saving.tick(now)
+        if self.core.unsettled and self._settle_at == float("inf"):
+            self._settle_at = now + SETTLE_S
+
+    # Messages that need another UID
+
+    def _settle(self, now: float) -> None:
+        """Take the mastership of mailboxes with such messages, and give them UIDs above all that clients have seen."""
+        for guid in sorted(self.core.unsettled - self._settling):
+            if not self.mastering.tracker.has_lease:
+                self._settle_at = now + RETRY_S
+                return
+            self._settling.add(guid)
+            self.saving.tasks.add({guid}, self._renumber, self._not_settled(guid), now)
+
+    def _not_settled(self, guid: str) -> Callable[[Reason], None]:
+        return lambda reason: self._settling.discard(guid)
+
+    def _renumber(self, tokens: dict[str, Token], now: float) -> None:
+        [(guid, token)] = tokens.items()
+        self._settling.discard(guid)
+        self.core.unsettled.discard(guid)
+        box = self.core.rows.box(guid)
+        rows = self.core.rows.unplaced(guid)[:MOST_SETTLED]
+        if token.term == APART:
+            self.core.unsettled.add(guid)
+            return
+        if box is None or not rows:
+            return
+        uids = self.mastering.blocks.some(box.uidnext, 0, len(rows))
+        op = Renumber(
+            user=box.user, box=by_guid(box), to=ranges(uids), guids=tuple(row.guid for row in rows), token=token
+        )
+        self.core.do([op])
+        self.saving.order(guid).passed(uids[-1])
+        if self.core.rows.unplaced(guid):
+            self.core.unsettled.add(guid)

@@ -1,0 +1,237 @@
+"""How a member gets what it missed: vectors, SYNC, texts by FETCH, and waiting until all is everywhere (CHECK).
+
+Not here: how ops are applied (core.py).
+
+A link that comes up begins with SYNC from both ends: each answers with all ops that the other lacks, of whatever
+origin, and sends its own as they happen from then on. Who sees by ACK that another has had ops for a second that are
+missing here asks for them, so the ops of a dead node spread from whoever has them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, final
+
+from pyrepl.mailbox.answers import No, Ok, Reason
+from pyrepl.mailbox.core import Core, Peer
+from pyrepl.mailbox.verbs import Ack, Check, Command, Fetch, Op, Sync
+from pyrepl.mailbox.words import Dot, Vector
+
+MOST_AT_ONCE: Final = 500
+"""Ops in one answer to SYNC."""
+LOOK_S: Final = 1.0
+"""How often a node tells what it has, and compares it with what others told."""
+CHECK_S: Final = 5.0
+SYNC, FETCH, CHECK = "s", "f", "c"
+
+
+class _Checking(NamedTuple):
+    """A mail process that waits until everything is everywhere."""
+
+    client: str
+    tag: str
+    until: float
+    waits_for: set[str]
+    needs: dict[str, int]
+
+
+class _Fetching(NamedTuple):
+    at: Dot
+    what: tuple[str, str]
+    peer: str
+
+
+@final
+class Resync:
+    """The exchange with all members."""
+
+    def __init__(self, core: Core, now: float) -> None:
+        self.core: Final = core
+        self._asked = 0
+        self._look_at = now
+        self._told_held: Vector = ()
+        self._syncing: dict[str, str] = {}
+        """Peer -> the tag of its unanswered SYNC."""
+        self._behind: dict[str, dict[str, int]] = {}
+        """Peer -> what it had that we lacked when we looked last."""
+        self._fetching: dict[str, _Fetching] = {}
+        self._refused: dict[Dot, set[str]] = {}
+        """Op -> who said that it has not the text."""
+        self._checks: list[tuple[str, str, Vector]] = []
+        """CHECKs of other nodes that are not answered yet."""
+        self._checking: dict[str, _Checking] = {}
+
+    def _tag(self, letter: str) -> str:
+        self._asked += 1
+        return f"{letter}{self._asked}"
+
+    # Links
+
+    def link_up(self, peer: Peer) -> None:
+        peer.is_up, peer.is_live = True, False
+        self._sync(peer.name)
+
+    def link_down(self, peer: Peer) -> None:
+        peer.is_up = peer.is_live = False
+        self._syncing.pop(peer.name, None)
+        for tag in [tag for tag, fetching in self._fetching.items() if fetching.peer == peer.name]:
+            del self._fetching[tag]
+        self._checks = [check for check in self._checks if check[0] != peer.name]
+        for checking in self._checking.values():
+            checking.waits_for.discard(peer.name)
+
+    def _sync(self, peer: str) -> None:
+        tag = self._tag(SYNC)
+        self._syncing[peer] = tag
+        self.core.send(peer, Sync(held=self.core.journal.vector()), tag)
+
+    # What members say
+
+    def hear_sync(self, peer: Peer, tag: str, sync: Sync) -> None:
+        """Send what `held` does not cover, at most MOST_AT_ONCE ops; then the peer asks again."""
+        theirs = {dot.origin: dot.seq for dot in sync.held}
+        peer.held = _joined(peer.held, theirs)
+        ops: list[Op] = []
+        for origin in self.core.rows.held():
+            after = theirs.get(origin, 0)
+            oldest = self.core.rows.oldest(origin)
+            if self.core.causal.held.get(origin, 0) > after and oldest > after + 1:
+                self.core.send(peer.name, No(reason=Reason.FAILED, oldest=Dot(origin, oldest)), tag)
+                return
+            ops += self.core.rows.ops(origin, after, MOST_AT_ONCE + 1 - len(ops))
+        for op in ops[:MOST_AT_ONCE]:
+            self.core.tell(peer.name, op)
+        is_all = len(ops) <= MOST_AT_ONCE
+        peer.is_live = peer.is_live or is_all
+        self.core.send(peer.name, Ok(held=self.core.journal.vector(), left=0 if is_all else 1), tag)
+
+    def hear_ack(self, peer: Peer, ack: Ack) -> None:
+        peer.held = _joined(peer.held, {dot.origin: dot.seq for dot in ack.held})
+
+    def hear_fetch(self, peer: str, tag: str, fetch: Fetch) -> None:
+        homes = self.core.rows.homes(fetch.user, fetch.guid)
+        if not homes:
+            self.core.send(peer, No(reason=Reason.NOUID, held=self.core.journal.vector()), tag)
+            return
+        row = homes[0]
+        answer = Ok(size=row.size, received=row.received, sum=row.sums)
+        self.core.send(peer, answer, tag, (fetch.user, fetch.guid))
+
+    def hear_check(self, peer: str, tag: str, check: Check) -> None:
+        self._checks.append((peer, tag, check.held))
+        self.answer_checks()
+
+    def answered(self, peer: Peer, tag: str, answer: Command, text: str) -> None:
+        """The answer to a question of ours."""
+        if self._syncing.get(peer.name) == tag:
+            del self._syncing[peer.name]
+            if isinstance(answer, Ok):
+                peer.held = _joined(peer.held, {dot.origin: dot.seq for dot in answer.held})
+                if answer.left:
+                    self._sync(peer.name)
+            elif isinstance(answer, No):
+                self.core.note("needs_state", f"{peer.name} {answer.oldest}")
+        elif tag in self._fetching:
+            self._fetched(peer, self._fetching.pop(tag), answer, text)
+        elif tag in self._checking and isinstance(answer, Ok):
+            checking = self._checking[tag]
+            checking.waits_for.discard(peer.name)
+            checking.needs.update(_joined(checking.needs, {dot.origin: dot.seq for dot in answer.held}))
+
+    # Texts
+
+    def fetch_lacking(self) -> None:
+        """Ask for the texts without which ops cannot be applied: their origin first, then whoever can be reached."""
+        busy = {fetching.at for fetching in self._fetching.values()}
+        for at, what in list(self.core.lacking.items()):
+            if what in self.core.texts or self.core.rows.homes(*what):
+                del self.core.lacking[at]
+            elif at not in busy:
+                self._fetch(at, what)
+
+    def _fetch(self, at: Dot, what: tuple[str, str]) -> None:
+        refused = self._refused.setdefault(at, set())
+        ups = [peer.name for peer in self.core.peers.values() if peer.is_up and peer.name not in refused]
+        if not ups:
+            refused.clear()
+            return
+        peer = at.origin if at.origin in ups else ups[0]
+        tag = self._tag(FETCH)
+        self._fetching[tag] = _Fetching(at, what, peer)
+        self.core.send(peer, Fetch(user=what[0], guid=what[1]), tag)
+
+    def _fetched(self, peer: Peer, fetching: _Fetching, answer: Command, text: str) -> None:
+        if isinstance(answer, Ok):
+            self.core.texts[fetching.what] = text
+        elif isinstance(answer, No):
+            self._refused.setdefault(fetching.at, set()).add(peer.name)
+            held = {dot.origin: dot.seq for dot in answer.held}
+            if held.get(fetching.at.origin, 0) >= fetching.at.seq:
+                # It applied the op, and has no such message any more: the message was expunged.
+                self.core.texts[fetching.what] = None
+        if fetching.what in self.core.texts:
+            self._refused.pop(fetching.at, None)
+            self.core.lacking.pop(fetching.at, None)
+            self.core.drain()
+
+    # Waiting until all is everywhere
+
+    def check(self, client: str, tag: str, now: float) -> None:
+        """A mail process wants all that was done anywhere to be here, and all that is here to be everywhere."""
+        number = self._tag(CHECK)
+        ups = {peer.name for peer in self.core.peers.values() if peer.is_up}
+        self._checking[number] = _Checking(client, tag, now + CHECK_S, ups, {})
+        for peer in sorted(ups):
+            self.core.send(peer, Check(held=self.core.journal.vector()), number)
+        self.finish_checks(now)
+
+    def answer_checks(self) -> None:
+        """Answer the CHECKs of other nodes that are covered by now."""
+        held = self.core.causal.held
+        for check in list(self._checks):
+            peer, tag, needs = check
+            if all(held.get(dot.origin, 0) >= dot.seq for dot in needs):
+                self._checks.remove(check)
+                self.core.send(peer, Ok(held=self.core.journal.vector()), tag)
+
+    def finish_checks(self, now: float) -> None:
+        """Answer the mail processes whose CHECK is over."""
+        held = self.core.causal.held
+        for number, checking in list(self._checking.items()):
+            if not checking.waits_for and all(held.get(origin, 0) >= seq for origin, seq in checking.needs.items()):
+                del self._checking[number]
+                self.core.reply(checking.client, checking.tag, Ok())
+            elif now >= checking.until:
+                del self._checking[number]
+                self.core.reply(checking.client, checking.tag, No(reason=Reason.TIMEOUT))
+
+    # Time
+
+    def tick(self, now: float) -> None:
+        self.fetch_lacking()
+        self.answer_checks()
+        self.finish_checks(now)
+        if now < self._look_at:
+            return
+        self._look_at = now + LOOK_S
+        vector = self.core.journal.vector()
+        for peer in self.core.peers.values():
+            if peer.is_up and vector != self._told_held:
+                self.core.send(peer.name, Ack(held=vector))
+            self._compare(peer)
+        self._told_held = vector
+
+    def _compare(self, peer: Peer) -> None:
+        """Ask for what the peer had a second ago, and we still lack."""
+        held = self.core.causal.held
+        before = self._behind.get(peer.name, {})
+        is_behind = any(held.get(origin, 0) < seq for origin, seq in before.items())
+        if is_behind and peer.is_up and peer.name not in self._syncing:
+            self._sync(peer.name)
+        self._behind[peer.name] = {o: seq for o, seq in peer.held.items() if held.get(o, 0) < seq}
+
+    def next_deadline(self) -> float:
+        return min([self._look_at, *(checking.until for checking in self._checking.values())])
+
+
+def _joined(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    return {origin: max(one.get(origin, 0), other.get(origin, 0)) for origin in one.keys() | other.keys()}

@@ -1,0 +1,101 @@
+"""What a node does in mailboxes itself under the mastership: one mailbox after the other is locked, then all is done.
+
+Such a task gives out UIDs, or compares modseqs, by the rows, so no LOCK of a mail process may be open beside it: its
+holder gives out UIDs that the rows do not show yet. LOCKs that come while a task waits, wait behind it.
+
+Not here: what tasks there are (mail_side.py, settling in node.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, final
+
+from pyrepl.mailbox.answers import Reason
+from pyrepl.mailbox.mastering import Mastering
+from pyrepl.mailbox.mastership import Granted, Refused
+from pyrepl.mailbox.words import Token
+
+Run = Callable[[dict[str, Token], float], None]
+"""Called with the token of each mailbox when all are locked."""
+Fail = Callable[[Reason], None]
+PREFIX: Final = "t"
+
+
+@final
+class Task:
+    """Mailboxes that are to be locked, in the order of their GUIDs, so that no two tasks wait for each other."""
+
+    def __init__(self, number: int, boxes: set[str], run: Run, fail: Fail) -> None:
+        self.lock: Final = f"{PREFIX}{number}"
+        self.boxes: Final = sorted(boxes)
+        self.tokens: Final[dict[str, Token]] = {}
+        self.run: Final = run
+        self.fail: Final = fail
+
+
+@final
+class Tasks:
+    """All tasks that wait or are under way."""
+
+    def __init__(self, mastering: Mastering, is_idle: Callable[[str], bool]) -> None:
+        """`is_idle`: has no mail process an open LOCK of this mailbox?"""
+        self._mastering: Final = mastering
+        self._is_idle: Final = is_idle
+        self._tasks: Final[dict[str, Task]] = {}
+        self._made = 0
+
+    def add(self, boxes: set[str], run: Run, fail: Fail, now: float) -> None:
+        self._made += 1
+        task = Task(self._made, boxes, run, fail)
+        self._tasks[task.lock] = task
+        self._go_on(task, now)
+
+    def wants(self, box: str) -> bool:
+        """Does a task wait for this mailbox, so that LOCKs wait behind it?"""
+        return any(box in task.boxes for task in self._tasks.values())
+
+    def on_lock(self, event: Granted | Refused, now: float) -> bool:
+        """A LOCK was answered; False if it was none of a task."""
+        task = self._tasks.get(event.lock)
+        if task is None:
+            return event.lock.startswith(PREFIX)
+        if isinstance(event, Granted):
+            task.tokens[event.box] = event.token
+            self._go_on(task, now)
+        else:
+            self._end(task, now)
+            task.fail(event.reason)
+        return True
+
+    def go_on(self, now: float) -> None:
+        """A LOCK ended, so a task may have its turn."""
+        for task in list(self._tasks.values()):
+            self._go_on(task, now)
+
+    def _go_on(self, task: Task, now: float) -> None:
+        if task.lock not in self._tasks:
+            return
+        missing = [box for box in task.boxes if box not in task.tokens]
+        if missing:
+            row = self._mastering.core.rows.box(missing[0])
+            assert row is not None
+            if self._may_ask(task, missing[0]):
+                self._mastering.lock(row, task.lock, now)
+        elif all(map(self._is_idle, task.boxes)):
+            del self._tasks[task.lock]
+            task.run(task.tokens, now)
+            self._unlock(task, now)
+
+    def _may_ask(self, task: Task, box: str) -> bool:
+        mine = self._mastering.tracker.boxes.get(box)
+        return mine is None or (task.lock not in mine.waiting and task.lock not in mine.locks)
+
+    def _end(self, task: Task, now: float) -> None:
+        del self._tasks[task.lock]
+        self._unlock(task, now)
+
+    def _unlock(self, task: Task, now: float) -> None:
+        for box in task.boxes:
+            if self._mastering.tracker.knows(box):
+                self._mastering.unlock(box, task.lock, now)

@@ -1,0 +1,56 @@
+"""Which UIDs who may give out, so that no UID gets two meanings, whoever is apart from whom.
+
+UIDs are divided into blocks of `gap` (`mailbox-gap`), numbered from 0. Who has the mastership gives out UIDs of the
+blocks whose number is a multiple of (members + 1); the member at place p, without a mastership, those whose number
+leaves the rest p. So sides that do not hear of each other give out different UIDs, however little they know of each
+other, and however often they part.
+
+A message may get a UID only at or above the next one of each node, as a client may have seen all below. What arrives
+too late for that is *unplaced*, and gets another UID by the next mastership (RENUMBER).
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from pyrepl.mailbox.words import LAST_UID
+
+MASTER: Final = 0
+"""The rest of the blocks of masters."""
+TAKEOVER_PART: Final = 100
+"""A takeover from one who could not clear leaves 1/100 of a gap: room for what it gave out and nobody heard of."""
+
+
+@final
+class UidBlocks:
+    """The blocks of a cluster."""
+
+    __slots__ = ("_count", "gap")
+
+    def __init__(self, gap: int, members: int) -> None:
+        assert gap > 0 and members > 0
+        self.gap: Final = gap
+        self._count: Final = members + 1
+
+    def first(self, uidnext: int, place: int) -> int:
+        """The lowest UID at or above `uidnext` that `place` may give out, where it stands in its block like `uidnext`.
+
+        Raises OverflowError when UIDs have run out: the mailbox needs a new UIDVALIDITY.
+        """
+        block = uidnext // self.gap
+        uid = uidnext + (place - block) % self._count * self.gap
+        if uid > LAST_UID:
+            raise OverflowError("no UID is left; MAILBOX RENEW gives the mailbox a new UIDVALIDITY")
+        return uid
+
+    def some(self, uidnext: int, place: int, count: int) -> list[int]:
+        """The next `count` of them."""
+        found: list[int] = []
+        for _ in range(count):
+            found.append(self.first(uidnext, place))
+            uidnext = found[-1] + 1
+        return found
+
+    @property
+    def takeover_gap(self) -> int:
+        return max(1, self.gap // TAKEOVER_PART)

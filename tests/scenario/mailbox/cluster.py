@@ -1,0 +1,187 @@
+"""A few nodes on one clock, connections without delay, and everything that is said as lines of text.
+
+    m1>a 1 LOCK alice INBOX      a mail process of node a says a line; `{text}` at its end stands for a literal
+    a>m1 1 OK uid=57             the node answers
+    a>b * TAKE ..                a node says a line to another
+
+A mailbox's GUID is written as `#NAME`, after the name it was created under. Leases, acknowledgements and the exchange
+when a connection begins are left out unless `shows` names their verbs.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pyrepl.mailbox.codec import Decoder, Line, encode
+from pyrepl.mailbox.mastering import MasteringOptions
+from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.sending import Reply, Send
+from pyrepl.mailbox.tracker import TrackerOptions
+from pyrepl.mailbox.verbs import Command, Create, Side
+from tests.simulation.mailbox.memory_rows import MemoryRows
+from tests.simulation.mailbox.model_store import ModelStore, Uids
+
+QUIET = frozenset({"ROOT-PING", "ACK", "SYNC", "PING"})
+
+
+class Cluster:
+    """Nodes by name. A line that goes to a node arrives when `settle` runs, in the order in which it was said."""
+
+    def __init__(self, names: str = "ab", witnesses: str = "", *, accept: bool = True, shows: str = "") -> None:
+        self.members = Members(tuple(Member(name, name in witnesses) for name in names))
+        self.options = NodeOptions(MasteringOptions(tracker=TrackerOptions(accept=accept)), unix_s=1_795_333_408.0)
+        self.now = 0.0
+        self.shows = set(shows.split())
+        self.lines: list[str] = []
+        self.names: dict[str, str] = {}
+        self.uids = Uids()
+        self.rows = {name: MemoryRows() for name in names}
+        self.stores = {name: ModelStore(self.uids) for name in names}
+        self.nodes: dict[str, Node] = {}
+        self.up: set[frozenset[str]] = set()
+        self.held: set[str] = set()
+        """Directions like `c>b` on which nothing arrives for now."""
+        self._way: list[tuple[str, Send]] = []
+        self._quiet_tags: set[tuple[str, str, str]] = set()
+        for name in names:
+            self.start(name)
+
+    # What happens
+
+    def start(self, name: str) -> None:
+        self.nodes[name] = Node(name, self.members, self.rows[name], self.now, self.options)
+        store = self.stores[name]
+        self.nodes[name].core.recover({"alice": store.listing()} if store.boxes else {})
+        self._after(name)
+        for other in self.nodes:
+            if other != name:
+                self.link(name, other)
+
+    def crash(self, name: str) -> None:
+        del self.nodes[name]
+        self.rows[name].crash()
+        for other in list(self.nodes):
+            self.cut(name, other)
+
+    def link(self, one: str, other: str) -> None:
+        self.up.add(frozenset((one, other)))
+        for mine, peer in ((one, other), (other, one)):
+            self.nodes[mine].link_up(peer, self.now)
+            self._after(mine)
+        self.settle()
+
+    def cut(self, one: str, other: str) -> None:
+        self.up.discard(frozenset((one, other)))
+        self._way = [each for each in self._way if {each[0], each[1].peer} != {one, other}]
+        for mine, peer in ((one, other), (other, one)):
+            if mine in self.nodes:
+                self.nodes[mine].link_down(peer, self.now)
+                self._after(mine)
+
+    def say(self, line: str) -> None:
+        """A line of a mail process."""
+        way, _, rest = line.partition(" ")
+        client, _, node = way.partition(">")
+        text = rest.endswith(" {text}")
+        for name, guid in ((name, guid) for guid, name in self.names.items()):
+            rest = rest.replace(f"#{name} ", f"#{guid} ")
+        [heard] = Decoder(Side.MAIL).feed(rest.removesuffix(" {text}").encode() + b"\n")
+        assert isinstance(heard, Line), heard
+        self.lines.append(line)
+        self.nodes[node].hear_mail(client, heard.tag, heard.command, "drop" if text else "", self.now)
+        self._after(node)
+        self.settle()
+
+    def run(self, seconds: float) -> None:
+        until = self.now + seconds
+        while True:
+            due = min(node.next_deadline(self.now) for node in self.nodes.values())
+            if due > until:
+                break
+            self.now = max(self.now + 1e-4, due)
+            for name in list(self.nodes):
+                self.nodes[name].tick(self.now)
+                self._after(name)
+            self.settle()
+        self.now = until
+
+    def settle(self) -> None:
+        """Everything arrives, and what is said about it, but for directions that are held."""
+        while True:
+            free = (at for at, each in enumerate(self._way) if f"{each[0]}>{each[1].peer}" not in self.held)
+            place = next(free, -1)
+            if place < 0:
+                return
+            sender, send = self._way.pop(place)
+            if frozenset((sender, send.peer)) in self.up and send.peer in self.nodes:
+                text = "drop" if send.text_of is not None else ""
+                self.nodes[send.peer].hear(sender, send.tag, send.command, text, self.now)
+                self._after(send.peer)
+
+    def _after(self, name: str) -> None:
+        node = self.nodes[name]
+        for work in node.core.works():
+            self.stores[name].do(work)
+        self.rows[name].commit()
+        for work in node.core.removals():
+            self.stores[name].do(work)
+        self.stores[name].forget_ops()
+        for send in node.core.sends():
+            self._show(name, send)
+            self._way.append((name, send))
+        for reply in node.core.replies():
+            self._show_reply(name, reply)
+
+    # What is said
+
+    def _show(self, name: str, send: Send) -> None:
+        if isinstance(send.command, Create):
+            self.names[send.command.id] = send.command.box.text
+        is_answer = (send.peer, name, send.tag) in self._quiet_tags
+        if send.command.VERB in QUIET - self.shows:
+            if send.tag != "*":
+                self._quiet_tags.add((name, send.peer, send.tag))
+        elif not is_answer and frozenset((name, send.peer)) in self.up:
+            self.lines.append(f"{name}>{send.peer} {self._text(send.tag, send.command, send.text_of is not None)}")
+
+    def _show_reply(self, name: str, reply: Reply) -> None:
+        self.lines.append(f"{name}>{reply.client} {self._text(reply.tag, reply.answer, reply.text_of is not None)}")
+
+    def _text(self, tag: str, command: Command, has_text: bool) -> str:
+        line = encode(command, tag).decode().rstrip("\n")
+        for guid, name in self.names.items():
+            line = re.sub(rf"(#|id=){guid}", rf"\g<1>{name}", line)
+        return line + (" {text}" if has_text else "")
+
+    def said(self, *verbs: str) -> list[str]:
+        """The lines with these verbs so far; all without any. They are forgotten."""
+        lines, self.lines = self.lines, []
+        return [line for line in lines if not verbs or line.split(" ")[2] in verbs]
+
+    def views(self) -> list[dict[str, tuple[int, tuple[str, ...]]]]:
+        """For each keeper that is up: `mailbox/GUID` -> (UID, flags), as clients see it."""
+        return [
+            {
+                f"{self.stores[name].names[box]}/{guid}": has
+                for box, messages in sorted(self.stores[name].boxes.items())
+                for guid, has in sorted(messages.items())
+            }
+            for name in self.members.keepers
+            if name in self.nodes
+        ]
+
+
+def ready(names: str = "ab", witnesses: str = "", *, accept: bool = True, box: str = "INBOX") -> Cluster:
+    """A cluster with a root, a, and one mailbox, made by a."""
+    cluster = Cluster(names, witnesses, accept=accept)
+    cluster.run(3.0)
+    cluster.say(f"m0>a 0 CREATE alice {box}")
+    cluster.run(1.1)
+    cluster.said()
+    return cluster
+
+
+def save(guid: str, uid: str = "*", flags: str = "()") -> str:
+    """The words of a SAVE behind the mailbox."""
+    return f"uid={uid} guid={guid} size=4 received=1795333408 flags={flags} {{text}}"

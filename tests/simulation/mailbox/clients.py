@@ -1,0 +1,267 @@
+"""Model mail processes: they lock, save, flag, expunge, copy, make folders, and remember what they were told."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from pyrepl.mailbox.answers import No, Ok
+from pyrepl.mailbox.node import Node
+from pyrepl.mailbox.rows import BoxRow, MessageRow
+from pyrepl.mailbox.sending import Reply
+from pyrepl.mailbox.verbs import (
+    Check,
+    Command,
+    Copy,
+    Create,
+    Delete,
+    Expunge,
+    Lock,
+    Rename,
+    Save,
+    Store,
+    Subscribe,
+    TxBegin,
+    TxEnd,
+    Unlock,
+    Unsubscribe,
+)
+from pyrepl.mailbox.words import Box, Dot, ranges
+from tests.simulation.mailbox.violation import Violation
+from tests.simulation.mailbox.world import USER, World
+
+FLAGS = ("\\Seen", "\\Flagged", "\\Deleted", "work", "$Junk")
+LOCK_S = 10.0
+
+
+class Books:
+    """What all clients were told, to be compared at the end."""
+
+    def __init__(self) -> None:
+        self.saved: dict[tuple[str, str], Dot] = {}
+        """(mailbox, GUID) of SAVEs that were answered OK -> dot."""
+        self.expunged: set[tuple[str, str]] = set()
+        """(mailbox, GUID) of EXPUNGEs that were asked for, answered or not."""
+        self.copied: set[tuple[str, str]] = set()
+        """(mailbox, GUID) that COPYs were asked to bring."""
+        self.number = 0
+
+    def new_guid(self) -> str:
+        self.number += 1
+        return f"G{self.number}"
+
+
+class StoreUids:
+    """The UIDs of one node's store, under its own lock: holders of a LOCK take the next one."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, int] = {}
+
+    def take(self, box: str, least: int) -> int:
+        uid = max(self._next.get(box, 0), least)
+        self._next[box] = uid + 1
+        return uid
+
+
+class Client:
+    """One connection. It asks one thing at a time, but for what needs no answer."""
+
+    def __init__(self, world: World, books: Books, host: str, name: str, rng: random.Random) -> None:
+        self.world = world
+        self.books = books
+        self.host = host
+        self.name = name
+        self.rng = rng
+        self.uids = StoreUids()
+        self.waits_for = ""
+        self.since = 0.0
+        self.then: dict[str, Any] = {}
+        self.tags = 0
+        self.life = 0
+        self.locked: BoxRow | None = None
+        self.to_save: list[int] = []
+
+    # Asking
+
+    def say(self, command: Command, then: Any = None, text: str = "", *, waits: bool = True) -> None:
+        tag = "*"
+        if then is not None:
+            self.tags += 1
+            tag = f"t{self.tags}"
+            self.then[tag] = then
+            if waits:
+                self.waits_for, self.since = tag, self.world.now
+        self.world.call(self.host, lambda node, now: node.hear_mail(self.name, tag, command, text, now))
+
+    def hear(self, reply: Reply) -> None:
+        if reply.tag == self.waits_for:
+            self.waits_for = ""
+        then = self.then.pop(reply.tag, None)
+        if then is not None:
+            then(reply.answer)
+
+    def reset(self) -> None:
+        """Its node is gone, and so is what it waited for."""
+        self.waits_for, self.locked = "", None
+        self.then.clear()
+        self.life += 1
+
+    def check_patience(self) -> None:
+        """I11: whatever was asked is answered in time."""
+        rate = self.world.hosts[self.host].rate
+        if self.waits_for and (self.world.now - self.since) * rate > 2 * LOCK_S + 10.5:
+            raise Violation("I11", f"{self.name} has waited for {self.waits_for} since {self.since:.3f}")
+
+    # What it does
+
+    def act(self) -> None:
+        """The next thing that a mail process might do."""
+        host = self.world.hosts[self.host]
+        if host.node is None or self.waits_for or self.locked is not None:
+            return
+        boxes = self._boxes(host.node)
+        if not boxes:
+            self._create("INBOX")
+            return
+        box = self.rng.choice(boxes)
+        what = self.rng.choices(
+            (self._save, self._lock, self._store, self._expunge, self._copy, self._list, self._condstore, self._tx),
+            (20, 14, 16, 7, 6, 4, 3, 3),
+        )[0]
+        what(host.node, box)
+
+    def _boxes(self, node: Node) -> list[BoxRow]:
+        from pyrepl.mailbox.boxes import is_visible
+
+        return [box for box in node.core.rows.boxes(USER) if is_visible(node.core.rows, box)]
+
+    def _messages(self, node: Node, box: BoxRow) -> list[MessageRow]:
+        rows = [row for row in node.core.rows.messages(box.guid) if row.uid]
+        return self.rng.sample(rows, min(len(rows), self.rng.randint(1, 3)))
+
+    def _new_save(self, box: BoxRow, uid: int) -> Save:
+        flags = tuple(self.rng.sample(FLAGS, self.rng.randint(0, 2)))
+        guid = self.books.new_guid()
+        return Save(user=USER, box=Box(box.guid, True), uid=uid, guid=guid, size=9, received=1, flags=flags)
+
+    def _send_save(self, box: BoxRow, uid: int) -> None:
+        save = self._new_save(box, uid)
+
+        def done(answer: Command) -> None:
+            if isinstance(answer, Ok):
+                assert answer.at is not None
+                self.books.saved[box.guid, save.guid] = answer.at
+                self._check_copies(answer)
+
+        self.say(save, done if self.rng.random() < 0.7 else None, "text", waits=not uid)
+
+    def _check_copies(self, answer: Ok) -> None:
+        """I12: as many other nodes as were told have it on disk."""
+        assert answer.at is not None
+        at = answer.at
+        have = [h.name for h in self.world.hosts.values() if h.rows.held().get(at.origin, 0) >= at.seq]
+        if len(have) < 1 + (answer.acks or 0):
+            raise Violation("I12", f"{answer} is on {have}")
+
+    def _save(self, node: Node, box: BoxRow) -> None:
+        self._send_save(box, 0)
+
+    def _lock(self, node: Node, box: BoxRow) -> None:
+        def granted(answer: Command) -> None:
+            if isinstance(answer, Ok):
+                self.locked = box
+                # As at a commit: all UIDs are given out before the first SAVE.
+                least, count = answer.uid or 0, self.rng.randint(0, 3)
+                self.to_save = [self.uids.take(box.guid, least) for _ in range(count)]
+                self.rng.shuffle(self.to_save)
+                self.world.seen["lock"] += 1
+                self._soon()
+            elif isinstance(answer, No):
+                self.world.seen[f"lock {answer.reason}"] += 1
+
+        self.say(Lock(user=USER, box=Box(box.guid, True)), granted)
+
+    def _soon(self) -> None:
+        """A LOCK is held for a short time, and nothing is waited for under it."""
+        life = self.life
+        delay = self.rng.expovariate(1 / 0.01)
+        self.world.at(self.world.now + delay, lambda: self._under_lock() if self.life == life else None)
+
+    def _under_lock(self) -> None:
+        if self.locked is None:
+            return
+        if self.to_save:
+            self._send_save(self.locked, self.to_save.pop())
+            self._soon()
+        else:
+            self.say(Unlock(user=USER, box=Box(self.locked.guid, True)))
+            self.locked = None
+
+    def _flags(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        flags = self.rng.sample(FLAGS, 2)
+        return ((flags[0],), (flags[1],)) if self.rng.random() < 0.5 else ((), (flags[0],))
+
+    def _store(self, node: Node, box: BoxRow) -> None:
+        rows = self._messages(node, box)
+        add, remove = self._flags()
+        uids = ranges(sorted(row.uid for row in rows))
+        self.say(Store(user=USER, box=Box(box.guid, True), uids=uids, add=add, remove=remove), self._any())
+
+    def _any(self) -> Any:
+        return (lambda answer: None) if self.rng.random() < 0.5 else None
+
+    def _condstore(self, node: Node, box: BoxRow) -> None:
+        rows = self._messages(node, box)
+        uids = ranges(sorted(row.uid for row in rows))
+        since = max((row.modseq for row in rows), default=0)
+        store = Store(user=USER, box=Box(box.guid, True), uids=uids, add=("\\Seen",), unchangedsince=since)
+        self.say(store, lambda answer: self._count(answer, "condstore"))
+
+    def _count(self, answer: Command, what: str) -> None:
+        self.world.seen[f"{what} {answer.VERB}"] += 1
+
+    def _expunge_of(self, node: Node, box: BoxRow) -> Expunge:
+        rows = self._messages(node, box)
+        self.books.expunged |= {(box.guid, row.guid) for row in rows}
+        guids = tuple(row.guid for row in rows)
+        return Expunge(user=USER, box=Box(box.guid, True), uids=ranges(sorted(row.uid for row in rows)), guids=guids)
+
+    def _expunge(self, node: Node, box: BoxRow) -> None:
+        self.say(self._expunge_of(node, box), self._any())
+
+    def _copy(self, node: Node, box: BoxRow) -> None:
+        target = self.rng.choice(self._boxes(node))
+        rows = self._messages(node, box)
+        self.books.copied |= {(target.guid, row.guid) for row in rows}
+        uids = ranges(sorted(row.uid for row in rows))
+        copy = Copy(user=USER, box=Box(box.guid, True), to=Box(target.guid, True), uids=uids)
+        self.say(copy, lambda answer: self._count(answer, "copy"))
+
+    def _tx(self, node: Node, box: BoxRow) -> None:
+        """A move: COPY and EXPUNGE as one."""
+        target = self.rng.choice(self._boxes(node))
+        expunge = self._expunge_of(node, box)
+        self.books.copied |= {(target.guid, guid) for guid in expunge.guids}
+        self.say(TxBegin(user=USER, tx="x"))
+        self.say(Copy(user=USER, box=expunge.box, to=Box(target.guid, True), uids=expunge.uids, tx="x"))
+        self.say(expunge.replaced(tx="x"))
+        self.say(TxEnd(user=USER, tx="x"), lambda answer: self._count(answer, "tx"))
+
+    def _create(self, name: str) -> None:
+        self.say(Create(user=USER, box=Box(name)), lambda answer: self._count(answer, "create"))
+
+    def _list(self, node: Node, box: BoxRow) -> None:
+        where = Box(box.guid, True)
+        name = Box(self.rng.choice(("Work", "Work/2026", "Old", "Archive", "Sent")))
+        what = self.rng.random()
+        if what < 0.4:
+            self._create(name.text)
+        elif what < 0.6:
+            self.say(Rename(user=USER, box=where, to=name), self._any())
+        elif what < 0.7:
+            self.say(Delete(user=USER, box=where), self._any())
+        elif what < 0.8:
+            self.say(Check(user=USER), lambda answer: self._count(answer, "check"))
+        else:
+            kind = Subscribe if what < 0.9 else Unsubscribe
+            self.say(kind(user=USER, box=where), self._any())

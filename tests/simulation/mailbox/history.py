@@ -1,0 +1,200 @@
+"""One seeded history: a cluster, its clients, what breaks it; in the end all is mended, and all must be equal."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.tracker_states import Phase
+from pyrepl.mailbox.verbs import Delete, Renumber
+from pyrepl.mailbox.words import Dot
+from tests.simulation.mailbox.clients import Books, Client
+from tests.simulation.mailbox.violation import Violation
+from tests.simulation.mailbox.world import USER, World
+
+STEPS = 300
+QUIET_S = 120.0
+
+
+class History:
+    """A seed's history."""
+
+    def __init__(self, seed: int, steps: int = STEPS) -> None:
+        self.rng = random.Random(seed)
+        self.steps = steps
+        keepers = self.rng.choice((2, 2, 2, 3, 3, 4, 5))
+        witness = keepers == 2 and self.rng.random() < 0.5
+        self.calm = self.rng.random() < 0.15
+        """Nothing breaks: then nothing may be renumbered (I16)."""
+        self.world = World(self.rng, keepers, witness=witness, accept=self.rng.random() < 0.6)
+        self.books = Books()
+        self.clients: dict[str, Client] = {}
+        for host in self.world.members.keepers:
+            stores = None
+            for number in range(self.rng.randint(1, 2)):
+                client = Client(self.world, self.books, host, f"{host}{number}", self.rng)
+                client.uids = stores = stores or client.uids
+                self.clients[client.name] = client
+        self.world.on_reply = lambda host, reply: self._reply(reply.client, reply)
+        self.world.on_crash = self._crashed
+
+    def _reply(self, client: str, reply: object) -> None:
+        self.clients[client].hear(reply)  # type: ignore[arg-type]
+
+    def _crashed(self, host: str) -> None:
+        for client in self.clients.values():
+            if client.host == host:
+                client.reset()
+
+    def run(self) -> Counter[str]:
+        """Raises Violation."""
+        self.world.run(4.0)
+        for _ in range(self.steps):
+            self._happen()
+            self.world.run(self.world.now + self.rng.expovariate(1 / 0.03))
+            for client in self.clients.values():
+                client.check_patience()
+        self._mend()
+        self._check_end()
+        return self.world.seen
+
+    def _happen(self) -> None:
+        if not self.calm and self.rng.random() < 0.04:
+            self._break()
+        elif not self.calm and self.rng.random() < 0.04:
+            self._mend_some()
+        elif self.rng.random() < 0.01:
+            self.world.run(self.world.now + self.rng.uniform(1.0, 12.0))
+        else:
+            self.rng.choice(list(self.clients.values())).act()
+
+    def _break(self) -> None:
+        name = self.rng.choice(list(self.world.hosts))
+        what = self.rng.random()
+        if what < 0.35:
+            connection = self.rng.choice(list(self.world.network.connections.values()))
+            self.world.seen["cut"] += 1
+            self.world.network.cut(*connection.ends)
+        elif what < 0.5:
+            self.world.seen["isolated"] += 1
+            for other in self.world.members.others(name):
+                self.world.network.cut(name, other)
+        elif what < 0.6:
+            self.world.seen["slow"] += 1
+            self.rng.choice(list(self.world.network.connections.values())).slow = 100.0
+        elif what < 0.85:
+            self.world.crash_at_next_step(name)
+        else:
+            self.world.crash(name)
+
+    def _mend_some(self) -> None:
+        for host in self.world.hosts.values():
+            if host.node is None and self.rng.random() < 0.7:
+                self.world.start(host.name)
+        for connection in self.world.network.connections.values():
+            if self.rng.random() < 0.5:
+                self.world.network.heal(*connection.ends)
+        self.world.network.connect()
+
+    def _mend(self) -> None:
+        """All is up, nobody asks for anything any more, and there is time."""
+        for connection in self.world.network.connections.values():
+            self.world.network.heal(*connection.ends)
+        self.world._crash_next = None
+        for host in self.world.hosts.values():
+            if host.node is None:
+                self.world.start(host.name)
+        self.world.network.connect()
+        for client in self.clients.values():
+            client.reset()
+            self._hang_up(client)
+        self.world.run(self.world.now + QUIET_S)
+
+    def _hang_up(self, client: Client) -> None:
+        self.world.call(client.host, lambda node, now: node.client_gone(client.name, now))
+
+    # What must hold at the end
+
+    def _check_end(self) -> None:
+        keepers = [self.world.hosts[name] for name in self.world.members.keepers]
+        views = {host.name: self._shown(host.name) for host in keepers}
+        first = next(iter(views))
+        for name, shown in views.items():
+            if shown != views[first]:
+                raise Violation("I5", f"{first} and {name} differ: {_difference(views[first], shown)}")
+        self._check_masters()
+        self._check_messages()
+        if self.calm and any(isinstance(op, Renumber) for op in self._ops()):
+            raise Violation("I16", "something was renumbered, and nothing broke")
+
+    def _shown(self, name: str) -> dict[object, object]:
+        """All that must be equal, from the rows and from the store, which must be equal too."""
+        host = self.world.hosts[name]
+        rows = host.rows
+        found: dict[object, object] = {"held": rows.held()}
+        for guid, (shown, subscribed) in view(rows, USER).items():
+            box = rows.box(guid)
+            assert box is not None
+            found[guid] = (shown, subscribed, box.uidvalidity, box.uidnext, box.highest)
+            stored = host.store.boxes.get(guid, {})
+            if host.store.names.get(guid) != shown:
+                raise Violation("I5", f"{name} shows {host.store.names.get(guid)} for {shown}")
+            for row in rows.messages(guid):
+                found[guid, row.guid] = (row.uid, row.flags, row.modseq, row.dots)
+                if stored.get(row.guid) != (row.uid, row.set_flags()) or not row.uid:
+                    raise Violation("I5", f"{name} has {row}, its store {stored.get(row.guid)}")
+            if len(stored) != sum(1 for _ in rows.messages(guid)):
+                raise Violation("I4", f"{name}'s store has more in {shown} than its rows")
+        return found
+
+    def _ops(self) -> list[object]:
+        rows = next(iter(self.world.hosts.values())).rows
+        return [op for origin, last in rows.held().items() for op in rows.ops(origin, 0, last)]
+
+    def _check_masters(self) -> None:
+        nodes = [host.node for host in self.world.hosts.values() if host.node is not None]
+        if not all(node.mastering.tracker.has_lease for node in nodes):
+            raise Violation("I5", "somebody has no lease")
+        guids = {guid for node in nodes for guid in node.mastering.tracker.boxes}
+        for guid in guids:
+            boxes = [node.mastering.tracker.boxes.get(guid) for node in nodes]
+            if sum(mine is not None and mine.phase is Phase.HELD for mine in boxes) > 1:
+                raise Violation("I5", f"{guid} has several masters")
+
+    def _check_messages(self) -> None:
+        rows = next(iter(self.world.hosts.values())).rows
+        deletes = [op for op in self._ops() if isinstance(op, Delete)]
+        for (box, guid), dot in self.books.saved.items():
+            is_there = rows.message(box, guid) is not None
+            may_go = (box, guid) in self.books.expunged or any(
+                op.box.text == box and dict(op.known).get(dot.origin, 0) >= dot.seq for op in deletes
+            )
+            if not is_there and not may_go:
+                raise Violation("I3", f"{guid}, saved by {_shown_dot(dot)}, is not in {box[:6]}")
+        self._check_expunged()
+
+    def _check_expunged(self) -> None:
+        """An EXPUNGE is an op on all nodes; its messages are nowhere, unless a COPY brought them as well."""
+        from pyrepl.mailbox.verbs import Expunge
+
+        rows = next(iter(self.world.hosts.values())).rows
+        for op in self._ops():
+            if isinstance(op, Expunge):
+                for guid in op.guids:
+                    if rows.message(op.box.text, guid) and (op.box.text, guid) not in self.books.copied:
+                        raise Violation("I4", f"{guid} is back")
+
+
+def _shown_dot(dot: Dot) -> str:
+    return f"{dot.origin}:{dot.seq}"
+
+
+def _difference(one: dict[object, object], other: dict[object, object]) -> str:
+    keys = [key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]
+    return "; ".join(f"{key}: {one.get(key)} | {other.get(key)}" for key in keys[:4])
+
+
+def run(seed: int, steps: int = STEPS) -> Counter[str]:
+    """The history of a seed: what happened in it. Raises Violation."""
+    return History(seed, steps).run()

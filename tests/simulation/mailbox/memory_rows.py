@@ -1,0 +1,154 @@
+"""Rows in memory, with commits and power cuts: what was put since the last commit is forgotten by a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, ClusterRow, GoneRow, MessageRow
+from pyrepl.mailbox.verbs import Copy, Op, Save
+from pyrepl.mailbox.words import Dot, Token
+from tests.simulation.mailbox.violation import Violation
+
+_ABSENT = object()
+
+
+class MemoryRows:
+    """Rows as the database keeps them. It checks on the way what must never happen to a row (I8, I10, I13)."""
+
+    def __init__(self) -> None:
+        self._cluster: dict[str, ClusterRow] = {"row": ClusterRow()}
+        self._held: dict[str, int] = {}
+        self._boxes: dict[str, BoxRow] = {}
+        self._messages: dict[str, dict[str, MessageRow]] = {}
+        self._by_uid: dict[str, dict[int, str]] = {}
+        self._gone: dict[str, dict[str, GoneRow]] = {}
+        self._ops: dict[str, dict[int, Op]] = {}
+        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+        self.greatest: dict[tuple[str, Token], int] = {}
+        """(mailbox, token) -> the last UID that a SAVE brought (I10)."""
+
+    def _put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        self._undo.append((table, key, table.get(key, _ABSENT)))
+        if value is _ABSENT:
+            table.pop(key, None)
+        else:
+            table[key] = value
+
+    @property
+    def is_dirty(self) -> bool:
+        return bool(self._undo)
+
+    def commit(self) -> None:
+        self._undo.clear()
+        for origin, seq in self._held.items():
+            if self._ops[origin][seq].left:
+                raise Violation("I15", f"a commit within a transaction of {origin}:{seq}")
+
+    def crash(self) -> None:
+        """What was not committed never was."""
+        for table, key, before in reversed(self._undo):
+            if before is _ABSENT:
+                table.pop(key, None)
+            else:
+                table[key] = before
+        self._undo.clear()
+
+    def cluster(self) -> ClusterRow:
+        return self._cluster["row"]
+
+    def put_cluster(self, row: ClusterRow) -> None:
+        before = self.cluster()
+        if row.epoch < before.epoch or (row.epoch == before.epoch and before.voted not in ("", row.voted)):
+            raise Violation("I6", f"{before} became {row}")
+        self._put(self._cluster, "row", row)
+
+    def held(self) -> dict[str, int]:
+        return dict(self._held)
+
+    def put_held(self, dot: Dot) -> None:
+        if dot.seq != self._held.get(dot.origin, 0) + 1:
+            raise Violation("I13", f"{dot} behind {self._held.get(dot.origin, 0)}")
+        self._put(self._held, dot.origin, dot.seq)
+
+    def users(self) -> list[str]:
+        return sorted({box.user for box in self._boxes.values()})
+
+    def box(self, guid: str) -> BoxRow | None:
+        return self._boxes.get(guid)
+
+    def boxes(self, user: str) -> list[BoxRow]:
+        return [self._boxes[guid] for guid in sorted(self._boxes) if self._boxes[guid].user == user]
+
+    def put_box(self, row: BoxRow) -> None:
+        before = self._boxes.get(row.guid)
+        if before is not None and (row.highest < before.highest or row.uidnext < before.uidnext):
+            raise Violation("I8", f"{before} became {row}")
+        self._put(self._boxes, row.guid, row)
+
+    def message(self, box: str, guid: str) -> MessageRow | None:
+        return self._messages.get(box, {}).get(guid)
+
+    def message_at(self, box: str, uid: int) -> MessageRow | None:
+        guid = self._by_uid.get(box, {}).get(uid)
+        return None if guid is None else self._messages[box][guid]
+
+    def messages(self, box: str) -> Iterator[MessageRow]:
+        return iter(sorted(self._messages.get(box, {}).values(), key=lambda row: (row.uid, row.guid)))
+
+    def unplaced(self, box: str) -> list[MessageRow]:
+        return [row for row in self.messages(box) if row.uid == UNPLACED]
+
+    def homes(self, user: str, guid: str) -> list[MessageRow]:
+        boxes = (box.guid for box in self.boxes(user))
+        return [self._messages[box][guid] for box in boxes if guid in self._messages.get(box, {})]
+
+    def put_message(self, row: MessageRow) -> None:
+        table = self._messages.setdefault(row.box, {})
+        before = table.get(row.guid)
+        if before is not None and row.modseq < before.modseq:
+            raise Violation("I8", f"{before} became {row}")
+        uids = self._by_uid.setdefault(row.box, {})
+        if before is not None and before.uid != row.uid and before.uid:
+            self._put(uids, before.uid, _ABSENT)
+        if row.uid != UNPLACED:
+            self._put(uids, row.uid, row.guid)
+        self._put(table, row.guid, row)
+
+    def drop_message(self, box: str, guid: str) -> None:
+        row = self._messages[box][guid]
+        if row.uid:
+            self._put(self._by_uid[box], row.uid, _ABSENT)
+        self._put(self._messages[box], guid, _ABSENT)
+
+    def gone(self, box: str, guid: str) -> GoneRow | None:
+        return self._gone.get(box, {}).get(guid)
+
+    def gone_since(self, box: str, modseq: int) -> list[GoneRow]:
+        rows = self._gone.get(box, {}).values()
+        return sorted((row for row in rows if row.modseq > modseq), key=lambda row: (row.uid, row.guid))
+
+    def put_gone(self, row: GoneRow) -> None:
+        self._put(self._gone.setdefault(row.box, {}), row.guid, row)
+
+    def put_op(self, op: Op) -> None:
+        assert op.at is not None
+        self._check_order(op)
+        self._put(self._ops.setdefault(op.at.origin, {}), op.at.seq, op)
+
+    def _check_order(self, op: Op) -> None:
+        if isinstance(op, Save) and op.token is not None and op.token.term >= 0:
+            key = (op.box.text, op.token)
+            if op.uid <= self.greatest.get(key, 0):
+                raise Violation("I10", f"{op} behind UID {self.greatest[key]}")
+            self._put(self.greatest, key, op.uid)
+        elif isinstance(op, Copy) and op.token is not None and op.token.term >= 0:
+            self._put(self.greatest, (op.to.text, op.token), op.touids[-1][1])
+
+    def ops(self, origin: str, after: int, most: int) -> list[Op]:
+        table = self._ops.get(origin, {})
+        last = self._held.get(origin, 0)
+        return [table[seq] for seq in range(after + 1, min(last, after + most) + 1)]
+
+    def oldest(self, origin: str) -> int:
+        return 1 if self._ops.get(origin) else 0

@@ -1,0 +1,93 @@
+"""Connections between members: in order, with delays, lost when they are cut; a cut may be noticed late."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from pyrepl.mailbox.verbs import Command
+
+Schedule = Callable[[float, Callable[[], None]], None]
+
+
+class Connection:
+    """Both directions between two members."""
+
+    def __init__(self, ends: tuple[str, str]) -> None:
+        self.ends = ends
+        self.is_cut = False
+        self.is_up = False
+        self.number = 0
+        """Rises with each break: what was under way on an older one never arrives."""
+        self.free_at = dict.fromkeys(ends, 0.0)
+        """Sender -> when its last message arrives."""
+        self.slow = 1.0
+
+
+class Network:
+    """All connections. `deliver` and `link` are told what happens, at the time it does."""
+
+    def __init__(self, rng: random.Random, names: list[str], schedule: Schedule, now: Callable[[], float]) -> None:
+        self._rng = rng
+        self._schedule = schedule
+        self._now = now
+        pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
+        self.connections = {frozenset(pair): Connection(pair) for pair in pairs}
+        self.deliver: Callable[[str, str, str, Command, str], None] = lambda *_: None
+        self.link: Callable[[str, str, bool], None] = lambda *_: None
+        self.is_alive: Callable[[str], bool] = lambda name: True
+
+    def of(self, one: str, other: str) -> Connection:
+        return self.connections[frozenset((one, other))]
+
+    def send(self, sender: str, to: str, tag: str, command: Command, text: str) -> None:
+        connection = self.of(sender, to)
+        if not connection.is_up:
+            return
+        delay = self._rng.expovariate(1 / 0.003) * connection.slow
+        at = max(self._now() + delay, connection.free_at[sender])
+        connection.free_at[sender] = at
+        number = connection.number
+
+        def arrive() -> None:
+            if connection.is_up and connection.number == number and not connection.is_cut:
+                self.deliver(sender, to, tag, command, text)
+
+        self._schedule(at, arrive)
+
+    def cut(self, one: str, other: str) -> None:
+        """Nothing passes any more; both ends notice within 3 s."""
+        connection = self.of(one, other)
+        connection.is_cut = True
+        number = connection.number
+        self._schedule(self._now() + self._rng.choice((0.01, 0.5, 3.0)), lambda: self._notice(connection, number))
+
+    def _notice(self, connection: Connection, number: int) -> None:
+        if connection.is_up and connection.number == number:
+            self.drop(connection)
+
+    def drop(self, connection: Connection) -> None:
+        """The connection breaks, and both ends know it."""
+        connection.is_up = False
+        connection.number += 1
+        for one, other in (connection.ends, connection.ends[::-1]):
+            if self.is_alive(one):
+                self.link(one, other, False)
+
+    def heal(self, one: str, other: str) -> None:
+        connection = self.of(one, other)
+        if connection.is_cut and connection.is_up:
+            self.drop(connection)
+        connection.is_cut = False
+        connection.slow = 1.0
+
+    def connect(self) -> None:
+        """Whatever can be connected is."""
+        for connection in self.connections.values():
+            one, other = connection.ends
+            if not connection.is_up and not connection.is_cut and self.is_alive(one) and self.is_alive(other):
+                connection.is_up = True
+                connection.number += 1
+                connection.free_at = {end: self._now() for end in connection.ends}
+                self.link(one, other, True)
+                self.link(other, one, True)

@@ -1,0 +1,44 @@
+"""Seeded histories of clusters that keep mailboxes: whatever breaks, nothing is lost, and all end equal.
+
+`make simulate` runs thousands (many.py); here are as many as an ordinary run has time for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.simulation.mailbox.history import run
+
+BLOCKS = 10
+IN_A_BLOCK = 10
+MUST_HAPPEN = {
+    "apart",
+    "condstore NO",
+    "copy OK",
+    "crash within",
+    "cut",
+    "lock",
+    "mastership_lost",
+    "single_copy",
+    "slow",
+    "tx OK",
+}
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_whatever_happens_nothing_is_lost_and_all_end_equal(block: int) -> None:
+    for seed in range(block * IN_A_BLOCK, (block + 1) * IN_A_BLOCK):
+        run(seed)
+
+
+def test_everything_happens() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(5000, 5020):
+        seen += run(seed)
+    assert not MUST_HAPPEN - set(seen)
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    assert run(7) == run(7)

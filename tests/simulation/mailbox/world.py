@@ -1,0 +1,217 @@
+"""A cluster on a virtual clock: nodes with clocks of their own rates, disks, connections, and what breaks them."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from pyrepl.mailbox.mastering import MasteringOptions
+from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.root import RootOptions
+from pyrepl.mailbox.root_states import RootState
+from pyrepl.mailbox.sending import Reply
+from pyrepl.mailbox.store import Work
+from pyrepl.mailbox.tracker import TrackerOptions
+from pyrepl.mailbox.verbs import Command
+from tests.simulation.mailbox.memory_rows import MemoryRows
+from tests.simulation.mailbox.model_store import ModelStore, Uids
+from tests.simulation.mailbox.network import Network
+from tests.simulation.mailbox.violation import Violation
+
+USER = "alice"
+
+
+class Host:
+    """One member's machine: its disk and store outlive its node."""
+
+    def __init__(self, name: str, rate: float, uids: Uids) -> None:
+        self.name = name
+        self.rate = rate
+        self.rows = MemoryRows()
+        self.store = ModelStore(uids)
+        self.node: Node | None = None
+        self.wakes_at = float("inf")
+
+
+class World:
+    """Everything. `seen` counts what happened; a history that breaks an invariant raises Violation."""
+
+    def __init__(self, rng: random.Random, keepers: int, *, witness: bool, accept: bool) -> None:
+        self.rng = rng
+        self.now = 0.0
+        self.seen: Counter[str] = Counter()
+        self.uids = Uids()
+        names = [chr(ord("a") + place) for place in range(keepers)] + (["w"] if witness else [])
+        self.members = Members(tuple(Member(name, name == "w") for name in names))
+        self.accept = accept
+        self.hosts = {name: Host(name, rng.uniform(0.9, 1.1), self.uids) for name in names}
+        self.network = Network(rng, names, self.at, lambda: self.now)
+        self.network.deliver = self._deliver
+        self.network.link = self._link
+        self.network.is_alive = lambda name: self.hosts[name].node is not None
+        self.on_reply: Callable[[str, Reply], None] = lambda host, reply: None
+        self.on_crash: Callable[[str], None] = lambda host: None
+        self._queue: list[tuple[float, int, Callable[[], None]]] = []
+        self._count = 0
+        self._crash_next: str | None = None
+        self._roots: dict[int, str] = {}
+        for name in names:
+            self.start(name)
+
+    # Time
+
+    def at(self, time: float, what: Callable[[], None]) -> None:
+        self._count += 1
+        heapq.heappush(self._queue, (time, self._count, what))
+
+    def run(self, until: float) -> None:
+        """Let happen what is due until then."""
+        while self._queue and self._queue[0][0] <= until:
+            self.now, _, what = heapq.heappop(self._queue)
+            what()
+        self.now = until
+
+    def step(self) -> None:
+        """The next thing that happens."""
+        self.now, _, what = heapq.heappop(self._queue)
+        what()
+
+    def clock(self, host: Host) -> float:
+        return self.now * host.rate
+
+    # Nodes
+
+    def options(self) -> NodeOptions:
+        mastering = MasteringOptions(
+            RootOptions(jitter_s=self.rng.uniform(0, 0.2)), TrackerOptions(accept=self.accept), gap=1000
+        )
+        return NodeOptions(mastering, unix_s=1_795_000_000.0)
+
+    def start(self, name: str) -> None:
+        host = self.hosts[name]
+        host.node = Node(name, self.members, host.rows, self.clock(host), self.options())
+        host.node.core.recover({USER: host.store.listing()} if host.store.boxes else {})
+        self._after(host)
+        self.network.connect()
+
+    def crash(self, name: str) -> None:
+        """kill -9, or a power cut: what was not committed is gone."""
+        host = self.hosts[name]
+        if host.node is None:
+            return
+        self.seen["crash"] += 1
+        host.node = None
+        host.wakes_at = float("inf")
+        host.rows.crash()
+        for connection in self.network.connections.values():
+            if name in connection.ends and connection.is_up:
+                self.network.drop(connection)
+        self.on_crash(name)
+
+    def crash_at_next_step(self, name: str) -> None:
+        """The next time the node does something, it dies in the middle of it."""
+        self._crash_next = name
+
+    def alive(self) -> list[str]:
+        return [name for name, host in self.hosts.items() if host.node is not None]
+
+    def call(self, name: str, what: Callable[[Node, float], None]) -> None:
+        """Something comes to a node, if it is alive; then what follows from it is done."""
+        host = self.hosts[name]
+        if host.node is not None:
+            what(host.node, self.clock(host))
+            self._after(host)
+
+    def _after(self, host: Host) -> None:
+        node = host.node
+        assert node is not None
+        works = node.core.works()
+        if self._crash_next == host.name and (works or host.rows.is_dirty):
+            self._crash_within(host, works)
+            return
+        for work in works:
+            host.store.do(work)
+        host.rows.commit()
+        for work in node.core.removals():
+            host.store.do(work)
+        host.store.forget_ops()
+        for send in node.core.sends():
+            text = "text" if send.text_of is not None and host.store.has_text(send.text_of[1]) else ""
+            self.network.send(host.name, send.peer, send.tag, send.command, text)
+        for reply in node.core.replies():
+            self.on_reply(host.name, reply)
+        for notice in node.core.notices():
+            self.seen[notice.name] += 1
+        self._check(host, node)
+        self._wake(host, node)
+
+    def _crash_within(self, host: Host, works: Iterable[Work]) -> None:
+        """Some of the works were done; the rows were committed, or were not; nobody was told."""
+        self._crash_next = None
+        self.seen["crash within"] += 1
+        works = list(works)
+        done = self.rng.randint(0, len(works))
+        for work in works[:done]:
+            host.store.do(work)
+        if done == len(works) and self.rng.random() < 0.5:
+            host.rows.commit()
+            assert host.node is not None
+            removals = host.node.core.removals()
+            for work in removals[: self.rng.randint(0, len(removals))]:
+                host.store.do(work)
+        self.crash(host.name)
+
+    def _wake(self, host: Host, node: Node) -> None:
+        at = max(self.now, node.next_deadline(self.clock(host)) / host.rate)
+        if at < host.wakes_at - 1e-6 or host.wakes_at <= self.now:
+            host.wakes_at = at
+            self.at(at + 1e-6, lambda: self._tick(host, node, at))
+
+    def _tick(self, host: Host, node: Node, at: float) -> None:
+        if host.node is node and host.wakes_at == at:
+            host.wakes_at = float("inf")
+            node.tick(self.clock(host))
+            self._after(host)
+
+    # What comes
+
+    def _deliver(self, sender: str, to: str, tag: str, command: Command, text: str) -> None:
+        self.call(to, lambda node, now: node.hear(sender, tag, command, text, now))
+
+    def _link(self, one: str, other: str, is_up: bool) -> None:
+        if is_up:
+            self.call(one, lambda node, now: node.link_up(other, now))
+        else:
+            self.call(one, lambda node, now: node.link_down(other, now))
+
+    # What must hold at any time
+
+    def _check(self, host: Host, node: Node) -> None:
+        root = node.mastering.root
+        if root.is_root and self._roots.setdefault(root.epoch, host.name) != host.name:
+            raise Violation("I6", f"{host.name} and {self._roots[root.epoch]} are both the root of {root.epoch}")
+        if root.state is RootState.ROOT and root.has_lease(self.clock(host)):
+            self._check_alone(host)
+        if any(mine.is_ours for mine in node.mastering.tracker.boxes.values()):
+            self._check_masters()
+
+    def _check_alone(self, host: Host) -> None:
+        for other in self.hosts.values():
+            if other is not host and other.node is not None:
+                root = other.node.mastering.root
+                if root.state is RootState.ROOT and root.has_lease(self.clock(other)):
+                    raise Violation("I6", f"{host.name} and {other.name} are roots with a lease")
+
+    def _check_masters(self) -> None:
+        """No mailbox has two masters with a lease."""
+        found: dict[str, str] = {}
+        for host in self.hosts.values():
+            node = host.node
+            if node is None or not node.mastering.root.has_lease(self.clock(host)):
+                continue
+            for guid, mine in node.mastering.tracker.boxes.items():
+                if mine.is_ours and found.setdefault(guid, host.name) != host.name:
+                    raise Violation("I6", f"{guid[:6]} is held by {found[guid]} and {host.name}")

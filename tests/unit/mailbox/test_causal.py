@@ -1,0 +1,58 @@
+"""Ops wait for what their origin knew. Requirement L5: a transaction is applied whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.mailbox.causal import Causal
+from pyrepl.mailbox.verbs import Modseqs
+from pyrepl.mailbox.words import Box, Dot
+
+
+def op(at: str, after: tuple[Dot, ...] = (), left: int = 0) -> Modseqs:
+    return Modseqs(user="alice", box=Box("0" * 32, True), modseq=1, at=Dot(at[0], int(at[1:])), after=after, left=left)
+
+
+def applied(causal: Causal) -> list[str]:
+    found: list[str] = []
+    while due := causal.due():
+        for each in due:
+            causal.applied(each.op)
+            assert each.op.at is not None
+            found.append(f"{each.op.at.origin}{each.op.at.seq}")
+    return found
+
+
+def test_ops_of_one_origin_ascend_without_holes() -> None:
+    causal = Causal({})
+    causal.add(op("a2"))
+    assert applied(causal) == []
+    causal.add(op("a1"))
+    assert applied(causal) == ["a1", "a2"] and causal.held == {"a": 2}
+    assert not causal.add(op("a2")), "it has effect once"
+
+
+def test_an_op_waits_for_what_its_origin_had_applied() -> None:
+    causal = Causal({})
+    causal.add(op("b1", after=(Dot("a", 1),)))
+    assert applied(causal) == [] and causal.count == 1
+    causal.add(op("a1"))
+    assert applied(causal) == ["a1", "b1"]
+
+
+def test_l5_a_transaction_waits_until_it_is_whole() -> None:
+    causal = Causal({})
+    causal.add(op("a1", left=2))
+    causal.add(op("a2", left=1))
+    assert causal.due() == []
+    causal.add(op("a3", left=0))
+    assert [each.op.at for each in causal.due()] == [Dot("a", 1), Dot("a", 2), Dot("a", 3)]
+
+
+def test_what_waits_is_bounded() -> None:
+    causal = Causal({}, most=3)
+    assert [causal.add(op(f"a{seq}")) for seq in range(2, 7)] == [True, True, True, False, False]
+    causal.jump("a", 3)
+    assert causal.count == 1 and causal.held == {"a": 3}
+    with pytest.raises(AssertionError):
+        causal.applied(op("a9"))

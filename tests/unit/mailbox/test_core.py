@@ -1,0 +1,62 @@
+"""The core: ops are applied, kept and told. Requirements S4, R4: answers come after the commit."""
+
+from __future__ import annotations
+
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.store import AddMessage, MakeBox, RemoveMessage
+from pyrepl.mailbox.verbs import Create, Expunge, Save
+from pyrepl.mailbox.words import Box, Dot, Stamp, Token
+from tests.simulation.mailbox.memory_rows import MemoryRows
+
+GUID = "1" * 32
+CREATE = Create(user="alice", box=Box("INBOX"), id=GUID, uidvalidity=5, stamp=Stamp(1, "a"))
+SAVE = Save(user="alice", box=Box(GUID, True), uid=1, guid="G1", size=4, received=7, token=Token(1, 0))
+
+
+def core() -> Core:
+    made = Core("a", MemoryRows(), ("b", "c"))
+    made.peers["b"].is_live = True
+    return made
+
+
+def test_an_op_of_ours_is_applied_and_told_to_who_is_live() -> None:
+    mine = core()
+    mine.do([CREATE])
+    [saved] = mine.do([SAVE], text="drop", tag="o1")
+    assert saved.at == Dot("a", 2) and mine.rows.held() == {"a": 2}
+    assert [(send.peer, send.command.VERB, send.tag, send.text_of) for send in mine.sends()] == [
+        ("b", "CREATE", "*", None),
+        ("b", "SAVE", "o1", ("alice", "G1")),
+    ]
+    assert [type(work) for work in mine.works()] == [MakeBox, AddMessage]
+
+
+def test_r4_a_tagged_op_is_answered_when_it_is_applied_and_again_when_it_comes_again() -> None:
+    mine = core()
+    save = SAVE.replaced(at=Dot("b", 2), modseq=1)
+    mine.hear("b", "7", save, "drop")
+    assert mine.sends() == []
+    mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
+    assert [(send.tag, send.command.words()) for send in mine.sends()] == [("7", ["at=b:2"])]
+    mine.works()
+    mine.hear("b", "8", save, "drop")
+    assert [send.tag for send in mine.sends()] == ["8"] and mine.works() == []
+
+
+def test_what_takes_away_is_done_after_the_commit() -> None:
+    mine = core()
+    mine.do([CREATE])
+    mine.do([SAVE], text="drop")
+    mine.works()
+    mine.do([Expunge(user="alice", box=SAVE.box, guids=("G1",), kills=(Dot("a", 2),))])
+    assert mine.works() == [] and mine.removals() == [RemoveMessage("alice", GUID, "G1")]
+
+
+def test_a_save_without_a_text_waits_for_it() -> None:
+    mine = core()
+    mine.hear("b", "*", CREATE.replaced(at=Dot("b", 1), modseq=1), "")
+    mine.hear("b", "*", SAVE.replaced(at=Dot("b", 2), modseq=1), "")
+    assert mine.lacking == {Dot("b", 2): ("alice", "G1")} and mine.causal.held == {"b": 1}
+    mine.texts["alice", "G1"] = "drop"
+    mine.drain()
+    assert mine.causal.held == {"b": 2}

@@ -1,0 +1,86 @@
+"""What mail processes ask. Requirements M1, M7, M10, L2, L3, L5."""
+
+from __future__ import annotations
+
+from tests.scenario.mailbox.cluster import Cluster, ready, save
+
+
+def filled() -> Cluster:
+    cluster = ready()
+    for guid in ("G1", "G2", "G3"):
+        cluster.say("m1>a 1 SAVE alice INBOX " + save(guid))
+    cluster.said()
+    return cluster
+
+
+def test_m1_store_and_expunge_need_no_master() -> None:
+    cluster = filled()
+    cluster.say("m2>b 1 STORE alice INBOX uids=1:2 add=\\Seen")
+    cluster.say("m2>b 2 EXPUNGE alice INBOX uids=2")
+    assert cluster.said("TAKE") == []
+    assert cluster.views() == [{"INBOX/G1": (1, ("\\Seen",)), "INBOX/G3": (3, ())}] * 2
+
+
+def test_m10_unchangedsince_is_compared_under_the_lock() -> None:
+    cluster = filled()
+    cluster.say("m1>a 2 STORE alice INBOX uids=2 add=work")
+    cluster.said()
+    cluster.say("m2>b 1 STORE alice INBOX uids=1:3 add=\\Seen unchangedsince=3")
+    said = cluster.said("TAKE", "GIVE", "NO")
+    assert [line.split(" ")[2] for line in said] == ["TAKE", "GIVE", "NO"] and said[-1] == "b>m2 1 NO MODIFIED uids=2"
+    assert cluster.views()[0]["INBOX/G1"] == (1, ("\\Seen",)) and cluster.views()[0]["INBOX/G2"] == (2, ("work",))
+
+
+def test_l3_copy_links_what_is_there() -> None:
+    cluster = filled()
+    cluster.say("m1>a 2 CREATE alice Archive")
+    cluster.say("m2>b 3 COPY alice INBOX to=Archive uids=2:3")
+    assert "b>m2 3 OK uids=1:2 modseq=1 at=b:1 acks=1" in cluster.said("OK")
+    assert [view["Archive/G3"] for view in cluster.views()] == [(2, ())] * 2
+    cluster.say("m2>b 4 COPY alice INBOX to=Nowhere uids=2")
+    assert cluster.said("NO") == ["b>m2 4 NO NOBOX"]
+
+
+def test_l5_a_move_is_one_transaction_everywhere() -> None:
+    cluster = filled()
+    cluster.say("m1>a 2 CREATE alice Archive")
+    cluster.said()
+    cluster.say("m1>a * TX-BEGIN alice tx=7")
+    cluster.say("m1>a 3 COPY alice INBOX to=Archive uids=1 tx=7")
+    cluster.say("m1>a 4 EXPUNGE alice INBOX uids=1 tx=7")
+    assert not [line for line in cluster.said() if line.startswith("a>b")]
+    cluster.say("m1>a 5 TX-END alice tx=7")
+    assert [("left=1" in line) for line in cluster.said("COPY", "EXPUNGE") if line.startswith("a>b")] == [True, False]
+    assert [sorted(view) for view in cluster.views()] == [["Archive/G1", "INBOX/G2", "INBOX/G3"]] * 2
+
+
+def test_l5_a_transaction_may_be_given_up() -> None:
+    cluster = filled()
+    cluster.say("m1>a * TX-BEGIN alice tx=7")
+    cluster.say("m1>a * EXPUNGE alice INBOX uids=1 tx=7")
+    cluster.say("m1>a 5 TX-END alice tx=7 abort=1")
+    assert "INBOX/G1" in cluster.views()[0]
+    cluster.say("m1>a 6 EXPUNGE alice INBOX uids=1 tx=8")
+    assert cluster.said("BAD")[0].startswith("a>m1 6 BAD why=TX-BEGIN")
+
+
+def test_l2_folders_are_made_renamed_with_what_is_below_and_deleted() -> None:
+    cluster = ready()
+    for name in ("Work", "Work/2026"):
+        cluster.say(f"m1>a 1 CREATE alice {name}")
+    cluster.say("m2>b 2 CREATE alice Work")
+    assert "b>m2 2 NO EXISTS" in cluster.said("NO")
+    cluster.say("m2>b 3 RENAME alice Work to=Old")
+    assert [sorted(store.names.values()) for store in cluster.stores.values()] == [["INBOX", "Old", "Old/2026"]] * 2
+    cluster.say("m1>a 4 DELETE alice Old/2026")
+    cluster.say("m1>a 5 SUBSCRIBE alice Old")
+    assert [sorted(store.names.values()) for store in cluster.stores.values()] == [["INBOX", "Old"]] * 2
+    assert cluster.stores["b"].subscribed == {"Old"}
+
+
+def test_what_is_not_there_is_said_so() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 LOCK alice Nowhere")
+    cluster.say("m1>a 2 FETCH alice guid=G9")
+    cluster.say("m1>a 3 PING")
+    assert cluster.said("NO", "OK") == ["a>m1 1 NO NOBOX", "a>m1 2 NO NOUID", "a>m1 3 OK"]

@@ -1,0 +1,48 @@
+"""Masterships with rows and links: GIVE that is lost, takeovers, and what ends an epoch."""
+
+from __future__ import annotations
+
+from pyrepl.mailbox.words import Token
+from tests.scenario.mailbox.cluster import ready, save
+
+
+def test_a_give_that_was_lost_is_said_again() -> None:
+    cluster = ready()
+    cluster.held.add("a>b")
+    cluster.say("m2>b 1 LOCK alice INBOX")
+    assert [line.split(" ")[2] for line in cluster.said()] == ["LOCK", "TAKE", "GIVE"]
+    cluster.cut("a", "b")
+    cluster.held.clear()
+    cluster.link("a", "b")
+    cluster.run(0.2)
+    assert "b>m2 1 OK uid=1" in cluster.said()
+
+
+def test_a_master_that_restarts_in_the_same_epoch_is_still_the_master() -> None:
+    cluster = ready("abc")
+    cluster.say("m2>b 1 SAVE alice INBOX " + save("G1"))
+    cluster.crash("b")
+    cluster.start("b")
+    cluster.run(1.5)
+    cluster.said()
+    cluster.say("m2>b 2 LOCK alice INBOX")
+    assert cluster.said() == ["m2>b 2 LOCK alice INBOX", "b>m2 2 OK uid=2"]
+
+
+def test_a_takeover_from_the_dead_leaves_room_for_what_they_gave_out() -> None:
+    cluster = ready("abc")
+    cluster.crash("a")
+    cluster.say("m2>b 1 LOCK alice INBOX")
+    cluster.run(9.0)
+    assert "b>m2 1 OK uid=1001" in cluster.said()
+    box = next(iter(cluster.rows["b"].boxes("alice")))
+    assert box.token == Token(2, 0) and box.holder == "b"
+
+
+def test_a_root_that_all_have_cleared_for_goes_on_without_a_gap() -> None:
+    cluster = ready("abc")
+    cluster.nodes["a"].mastering.root.renew(cluster.now)
+    cluster.run(0.5)
+    cluster.said()
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    assert "a>m1 1 OK uid=1" in cluster.said()

@@ -1,0 +1,114 @@
+"""What ops change: the same in any order that respects what their origins knew. Requirements M3, M6, L4."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from pyrepl.mailbox.merging import Effects, Merger
+from pyrepl.mailbox.rows import UNPLACED
+from pyrepl.mailbox.store import AddMessage, MoveMessage
+from pyrepl.mailbox.verbs import Copy, Create, Delete, Expunge, Modseqs, Op, Rename, Renumber, Save, Store
+from pyrepl.mailbox.words import Box, Dot, Stamp, Token
+from tests.simulation.mailbox.memory_rows import MemoryRows
+
+GUID = "1" * 32
+FIRST = Token(1, 0)
+BOX = Box(GUID, True)
+CREATE = Create(user="alice", box=Box("INBOX"), id=GUID, uidvalidity=5, stamp=Stamp(1, "a"), at=Dot("a", 1), modseq=1)
+
+
+def save(guid: str, uid: int, at: Dot, token: Token = FIRST, modseq: int = 1) -> Save:
+    return Save(user="alice", box=BOX, uid=uid, guid=guid, size=4, received=7, token=token, at=at, modseq=modseq)
+
+
+def merge(*ops: Op) -> tuple[MemoryRows, Effects]:
+    rows, effects = MemoryRows(), Effects()
+    merger = Merger(rows, "x")
+    for op in (CREATE, *ops):
+        merger.apply(op, {"G1": "drop", "G2": "drop"}, effects)
+    return rows, effects
+
+
+def state(rows: MemoryRows) -> object:
+    return (rows.box(GUID), list(rows.messages(GUID)))
+
+
+def test_changes_that_did_not_know_of_each_other_commute_but_for_modseqs() -> None:
+    first = save("G1", 1, Dot("a", 2))
+    store_b = Store(user="alice", box=BOX, guids=("G1",), add=("\\Seen",), at=Dot("b", 1), modseq=2)
+    store_c = Store(user="alice", box=BOX, guids=("G1",), remove=("\\Seen",), add=("work",), at=Dot("c", 1), modseq=2)
+    expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("d", 1), modseq=2)
+    for ops in ((store_b, store_c), (store_b, store_c, expunge)):
+        flags = set()
+        for order in permutations(ops):
+            rows, _ = merge(first, *order)
+            row = rows.message(GUID, "G1")
+            flags.add(None if row is None else row.flags)
+        assert len(flags) == 1
+
+
+def test_m6_expunge_is_of_the_saves_that_its_origin_knew() -> None:
+    expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("b", 1), modseq=2)
+    again = save("G1", 5, Dot("c", 1))
+    one, _ = merge(save("G1", 1, Dot("a", 2)), expunge, again)
+    other, _ = merge(save("G1", 1, Dot("a", 2)), again, expunge)
+    assert [row.dots for row in one.messages(GUID)] == [row.dots for row in other.messages(GUID)] == [(Dot("c", 1),)]
+
+
+def test_a_uid_below_what_clients_have_seen_is_not_given() -> None:
+    rows, effects = merge(save("G1", 9, Dot("a", 2)), save("G2", 4, Dot("b", 1)))
+    row = rows.message(GUID, "G2")
+    assert row is not None and row.uid == UNPLACED and effects.unplaced == {GUID} and effects.burned == []
+    assert [work.uid for work in effects.works if isinstance(work, AddMessage)] == [9, 0]
+
+
+def test_a_uid_with_two_meanings_is_burned() -> None:
+    _, effects = merge(save("G1", 9, Dot("a", 2)), save("G2", 9, Dot("b", 1)))
+    assert effects.burned == [(GUID, 9)]
+
+
+def test_of_two_uids_the_one_under_the_higher_token_stands() -> None:
+    move = Renumber(user="alice", box=BOX, to=((20, 20),), guids=("G1",), token=Token(2, 0), at=Dot("b", 1), modseq=2)
+    late = Renumber(user="alice", box=BOX, to=((30, 30),), guids=("G1",), token=Token(1, 9), at=Dot("c", 1), modseq=2)
+    rows, effects = merge(save("G1", 1, Dot("a", 2)), move, late)
+    row, box = rows.message(GUID, "G1"), rows.box(GUID)
+    assert row is not None and (row.uid, row.token) == (20, Token(2, 0))
+    assert box is not None and box.uidnext == 31, "what was given out is passed over all the same"
+    assert [work.uid for work in effects.works if isinstance(work, MoveMessage)] == [20]
+
+
+def test_m3_modseqs_of_expunged_messages_are_kept_and_raised() -> None:
+    expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("b", 1), modseq=2)
+    raised = Modseqs(user="alice", box=BOX, guids=("G1",), at=Dot("c", 1), modseq=9)
+    rows, _ = merge(save("G1", 1, Dot("a", 2)), expunge, raised)
+    gone, box = rows.gone(GUID, "G1"), rows.box(GUID)
+    assert gone is not None and gone.modseq == 9 and box is not None and box.highest == 9
+
+
+def test_m2_a_change_that_came_late_is_told_with_a_higher_modseq() -> None:
+    store = Store(user="alice", box=BOX, guids=("G1",), add=("\\Seen",), at=Dot("b", 1), modseq=1)
+    _, effects = merge(save("G1", 1, Dot("a", 2), modseq=5), store)
+    [crossed] = effects.crossed
+    assert (crossed.guids, crossed.modseq) == (("G1",), 6)
+
+
+def test_l4_a_copy_whose_text_nobody_has_any_more_was_expunged() -> None:
+    rows, effects = MemoryRows(), Effects()
+    merger = Merger(rows, "x")
+    merger.apply(CREATE, {}, effects)
+    copy = Copy(user="alice", box=BOX, to=BOX, touids=((9, 9),), guids=("G1",), at=Dot("c", 1), modseq=1)
+    merger.apply(copy, {"G1": None}, effects)
+    box = rows.box(GUID)
+    assert rows.message(GUID, "G1") is None and rows.gone(GUID, "G1") is not None
+    assert box is not None and box.uidnext == 10
+
+
+def test_delete_is_of_what_its_origin_knew_and_beats_a_rename() -> None:
+    delete = Delete(user="alice", box=BOX, known=(Dot("a", 2),), stamp=Stamp(3, "b"), at=Dot("b", 1), modseq=1)
+    rename = Rename(user="alice", box=BOX, to=Box("New"), stamp=Stamp(4, "c"), at=Dot("c", 1), modseq=1)
+    for order in permutations((delete, rename)):
+        rows, _ = merge(save("G1", 1, Dot("a", 2)), *order)
+        box = rows.box(GUID)
+        assert box is not None and box.deleted and box.name == "New" and list(rows.messages(GUID)) == []
+    alive, _ = merge(save("G1", 1, Dot("a", 2)), delete, save("G2", 2, Dot("c", 1)))
+    assert [row.guid for row in alive.messages(GUID)] == ["G2"]

@@ -1,0 +1,22 @@
+"""Modseqs. Requirements P2, M2."""
+
+from __future__ import annotations
+
+from pyrepl.mailbox.modseqs import Implied, Landing, land
+
+
+def test_m2_a_change_behind_higher_ones_gets_a_higher_one_and_all_are_told() -> None:
+    assert land(5, 6, is_own=False, touches=True) == Landing(6, 6, False)
+    assert land(6, 6, is_own=False, touches=True) == Landing(7, 7, True)
+    assert land(9, 6, is_own=False, touches=False) == Landing(6, 9, False), "a MODSEQ causes no further one"
+    assert land(9, 10, is_own=True, touches=True) == Landing(10, 10, False)
+
+
+def test_p2_a_modseq_that_is_not_stated_is_the_one_after() -> None:
+    implied = Implied()
+    assert implied.resolve("alice", "INBOX", None) is None
+    assert [implied.resolve("alice", "INBOX", stated) for stated in (5, None, None, 9, None)] == [5, 6, 7, 9, 10]
+    assert implied.resolve("alice", "Work", None) is None
+    for number in range(Implied.MOST):
+        implied.resolve("bob", number, 1)
+    assert implied.resolve("alice", "INBOX", None) is None, "only so many are remembered"

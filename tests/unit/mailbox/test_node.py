@@ -1,0 +1,53 @@
+"""A node as a whole: sides that were apart come together. Requirements P1, P3, L1, M4, M5."""
+
+from __future__ import annotations
+
+from tests.scenario.mailbox.cluster import ready, save
+
+
+def test_l1_sides_that_were_apart_keep_every_message_and_one_sides_uids() -> None:
+    cluster = ready()
+    cluster.say("m2>b 1 SAVE alice INBOX " + save("G0"))
+    cluster.cut("a", "b")
+    cluster.run(8.0)
+    for guid in ("G1", "G2"):
+        cluster.say("m1>a 2 SAVE alice INBOX " + save(guid))
+    cluster.say("m2>b 2 SAVE alice INBOX " + save("G3"))
+    assert cluster.views() == [
+        {"INBOX/G0": (1, ()), "INBOX/G1": (100_002, ()), "INBOX/G2": (100_003, ())},
+        {"INBOX/G0": (1, ()), "INBOX/G3": (2, ())},
+    ]
+    cluster.link("a", "b")
+    cluster.run(12.0)
+    one, other = cluster.views()
+    assert one == other and one["INBOX/G1"] == (100_002, ()) and one["INBOX/G3"] == (300_004, ())
+
+
+def test_refuse_gives_out_nothing_apart() -> None:
+    cluster = ready(accept=False)
+    cluster.cut("a", "b")
+    cluster.run(8.0)
+    cluster.say("m1>a 1 LOCK alice INBOX wait=500")
+    cluster.run(0.6)
+    assert "a>m1 1 NO APART" in cluster.said()
+
+
+def test_m4_in_the_end_everybody_has_the_highest_modseq() -> None:
+    cluster = ready("abc")
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    cluster.held |= {f"{x}>{y}" for x in "abc" for y in "abc"}
+    for number, node in enumerate("abc"):
+        cluster.say(f"m{number}>{node} 2 STORE alice INBOX uids=1 add=flag-{node}")
+    cluster.held.clear()
+    cluster.settle()
+    rows = [next(cluster.rows[name].messages(next(iter(cluster.names)))) for name in "abc"]
+    assert rows[0] == rows[1] == rows[2] and rows[0].set_flags() == ("flag-a", "flag-b", "flag-c")
+
+
+def test_a_witness_has_no_mail() -> None:
+    cluster = ready("abw", witnesses="w")
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    cluster.cut("a", "b")
+    cluster.run(8.0)
+    cluster.say("m1>a 2 SAVE alice INBOX " + save("G2"))
+    assert cluster.rows["w"].held() == {} and cluster.views()[0]["INBOX/G2"] == (2, ())

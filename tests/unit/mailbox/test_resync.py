@@ -1,0 +1,61 @@
+"""SYNC, FETCH, CHECK. Requirements L1, L3, L6."""
+
+from __future__ import annotations
+
+from tests.scenario.mailbox.cluster import ready, save
+
+
+def test_l1_who_was_away_gets_what_it_missed() -> None:
+    cluster = ready()
+    cluster.cut("a", "b")
+    cluster.say("m1>a 1 STORE alice INBOX uids=1 add=\\Seen")
+    cluster.say("m1>a 2 SAVE alice INBOX " + save("G1"))
+    cluster.link("a", "b")
+    cluster.run(0.1)
+    one, other = cluster.views()
+    assert one == other == {"INBOX/G1": (1, ())}
+
+
+def test_ops_of_a_dead_node_spread_from_who_has_them() -> None:
+    cluster = ready("abc")
+    cluster.held.add("a>c")
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    assert cluster.views()[2] == {}
+    cluster.crash("a")
+    cluster.held.clear()
+    cluster.run(3.0)
+    assert cluster.views() == [{"INBOX/G1": (1, ())}] * 2
+
+
+def test_l3_a_text_that_is_missing_is_fetched() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 CREATE alice Archive")
+    cluster.say("m1>a 2 SAVE alice INBOX " + save("G1"))
+    cluster.held.add("a>b")
+    cluster.say("m1>a 3 COPY alice INBOX to=Archive uids=1")
+    cluster.say("m2>b 1 EXPUNGE alice INBOX uids=1")
+    cluster.said()
+    cluster.held.clear()
+    cluster.settle()
+    assert [line.split(" ")[0::2] for line in cluster.said("FETCH")] == [["b>a", "FETCH", "guid=G1"]]
+    assert cluster.views() == [{"Archive/G1": (1, ())}] * 2
+
+
+def test_l6_check_is_answered_when_all_is_everywhere() -> None:
+    cluster = ready("abc")
+    cluster.held.add("c>b")
+    cluster.say("m3>c * SAVE alice INBOX " + save("G1"))
+    cluster.said()
+    cluster.say("m1>a 9 CHECK alice")
+    assert not [line for line in cluster.said() if line.startswith("a>m1")]
+    cluster.held.clear()
+    cluster.settle()
+    assert "a>m1 9 OK" in cluster.said() and cluster.views()[1] == {"INBOX/G1": (1, ())}
+
+
+def test_a_check_that_cannot_be_answered_ends() -> None:
+    cluster = ready()
+    cluster.held.add("b>a")
+    cluster.say("m1>a 9 CHECK alice")
+    cluster.run(5.1)
+    assert "a>m1 9 NO TIMEOUT" in cluster.said()

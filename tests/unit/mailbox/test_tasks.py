@@ -1,0 +1,43 @@
+"""Tasks: masterships one after the other, and never beside a mail process's LOCK."""
+
+from __future__ import annotations
+
+from tests.scenario.mailbox.cluster import ready, save
+
+
+def test_a_task_waits_for_open_locks_and_later_locks_wait_for_it() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    cluster.say("m2>a 1 SAVE alice INBOX " + save("G2"))
+    cluster.say("m3>a 1 LOCK alice INBOX")
+    assert "a>m1 1 OK uid=1" in cluster.said()
+    cluster.say("m1>a * SAVE alice INBOX " + save("G1", "1"))
+    cluster.say("m1>a * UNLOCK alice INBOX")
+    said = cluster.said("OK")
+    assert "a>m2 1 OK uid=2 at=a:3 acks=1" in said and "a>m3 1 OK uid=3" in said
+
+
+def test_a_task_that_cannot_have_the_mastership_fails() -> None:
+    cluster = ready(accept=False)
+    cluster.cut("a", "b")
+    cluster.run(6.0)
+    cluster.say("m2>b 1 SAVE alice INBOX " + save("G1"))
+    cluster.run(10.1)
+    assert "b>m2 1 NO APART" in cluster.said()
+
+
+def test_two_transactions_in_the_same_mailboxes_do_not_wait_for_each_other() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 CREATE alice Work")
+    for box, guid in (("INBOX", "G1"), ("Work", "G2")):
+        cluster.say(f"m1>a 2 SAVE alice {box} " + save(guid))
+    for way, one, other in (("m1>a", "INBOX", "Work"), ("m2>b", "Work", "INBOX")):
+        cluster.say(f"{way} * TX-BEGIN alice tx=1")
+        cluster.say(f"{way} 3 COPY alice {one} to={other} uids=1 tx=1")
+        cluster.say(f"{way} 4 COPY alice {other} to={one} uids=1 tx=1")
+    cluster.held |= {"a>b", "b>a"}
+    cluster.say("m1>a 5 TX-END alice tx=1")
+    cluster.say("m2>b 5 TX-END alice tx=1")
+    cluster.held.clear()
+    cluster.settle()
+    assert len([line for line in cluster.said("OK") if line.startswith(("a>m1 5", "b>m2 5"))]) == 2

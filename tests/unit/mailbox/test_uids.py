@@ -1,0 +1,32 @@
+"""Blocks of UIDs: sides that do not hear of each other never give out the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyrepl.mailbox.uids import MASTER, UidBlocks
+from pyrepl.mailbox.words import LAST_UID
+
+
+def test_a_master_goes_on_and_others_leave_a_gap() -> None:
+    blocks = UidBlocks(100_000, 2)
+    assert [blocks.first(51, place) for place in (MASTER, 1, 2)] == [51, 100_051, 200_051]
+    assert blocks.first(200_054, MASTER) == 300_054, "what was given out apart is another's block"
+    assert blocks.takeover_gap == 1000
+
+
+@given(st.integers(1, 5), st.integers(1, 50), st.lists(st.tuples(st.integers(1, 9_000), st.integers(0, 5)), min_size=2))
+def test_no_uid_is_of_two_places(members: int, gap: int, asked: list[tuple[int, int]]) -> None:
+    blocks = UidBlocks(gap, members)
+    owner: dict[int, int] = {}
+    for uidnext, place in asked:
+        for uid in blocks.some(uidnext, place % (members + 1), 3):
+            assert uid >= uidnext
+            assert owner.setdefault(uid, place % (members + 1)) == place % (members + 1)
+
+
+def test_when_uids_run_out_the_operator_is_told_what_to_do() -> None:
+    with pytest.raises(OverflowError, match="MAILBOX RENEW"):
+        UidBlocks(100_000, 2).first(LAST_UID, 2)
