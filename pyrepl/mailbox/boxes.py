@@ -7,7 +7,7 @@ them, on each node alike, so nobody has to agree on anything:
 - of several mailboxes that want one name, the older one has it, then the one with the smaller GUID; the others are
   called `name (2)`, `name (3)`, ... in the same order.
 
-Not here: ops (merging.py), and putting twins together (twins()), which is done by ops as well.
+Not here: ops (merging.py).
 """
 
 from __future__ import annotations
@@ -68,16 +68,3 @@ def works_between(
             if subscribed:
                 works.append(SubscribeBox(user, guid, name, True))
     return works
-
-
-def twins(rows: Rows, user: str) -> list[tuple[BoxRow, BoxRow]]:
-    """Pairs (older, younger) that were created under one name by nodes that did not know of each other."""
-    found: list[tuple[BoxRow, BoxRow]] = []
-    oldest: dict[str, BoxRow] = {}
-    for box in sorted((box for box in rows.boxes(user) if is_visible(rows, box)), key=_age):
-        if box.name_stamp != box.created_stamp:
-            continue
-        first = oldest.setdefault(box.name, box)
-        if first.guid != box.guid:
-            found.append((first, box))
-    return found

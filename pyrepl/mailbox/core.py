@@ -19,7 +19,7 @@ from pyrepl.mailbox.recovery import works_at_start
 from pyrepl.mailbox.rows import Rows
 from pyrepl.mailbox.sending import Notice, Reply, Send
 from pyrepl.mailbox.store import REMOVALS, AddMessage, MakeBox, RemoveBox, RemoveMessage, StoredBox, Work
-from pyrepl.mailbox.verbs import Command, Copy, Modseqs, Op, Renumber, Save
+from pyrepl.mailbox.verbs import Command, Copy, FlagsOf, Modseqs, Op, Renumber, Save, Store
 from pyrepl.mailbox.words import Box, Dot, Token
 
 AnyOp = TypeVar("AnyOp", bound=Op)
@@ -61,6 +61,8 @@ class Core:
         """Op that is due -> the text that it needs first."""
         self._told: dict[Dot, list[tuple[str, str]]] = {}
         """Op that was sent to us with a tag -> whom to answer when it is applied."""
+        self.late: Final[list[tuple[str, Crossed]]] = []
+        """Origin of a STORE that came behind changes numbered higher, and what it was about."""
         self._works: list[Work] = []
         self._sends: list[Send] = []
         self._replies: list[Reply] = []
@@ -170,7 +172,17 @@ class Core:
         self._keep(op, effects)
         for peer, tag in self._told.pop(op.at, []):
             self._answer(op.at, peer, tag)
+        if isinstance(op, Store):
+            self.late.extend((op.at.origin, crossed) for crossed in effects.crossed)
         return effects.crossed
+
+    def take_flags(self, flags: FlagsOf) -> None:
+        """FLAGS: what the master knows of a message that a STORE of ours was about."""
+        row = self.rows.message(flags.box.text, flags.guid)
+        if row is not None:
+            effects = Effects()
+            self.merger.take_flags(flags.user, row, flags.stamps, flags.modseq, effects)
+            self._add_works(effects.works)
 
     def _keep(self, op: Op, effects: Effects) -> None:
         assert op.at is not None

@@ -17,6 +17,7 @@ from pyrepl.mailbox.root import Root, RootOptions
 from pyrepl.mailbox.root_states import RootState
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.tracker import Tracker, TrackerOptions
+from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.uids import MASTER, UidBlocks
 from pyrepl.mailbox.verbs import Command, Give, Renumber, RootClear, RootSet, Take
 from pyrepl.mailbox.words import APART, Token
@@ -49,6 +50,8 @@ class Mastering:
         self._gave = 0
         self._gives: dict[str, tuple[str, Token]] = {}
         """Tag of a GIVE that was not answered yet -> its mailbox and token."""
+        self._arriving: dict[str, tuple[str, str]] = {}
+        """Mailbox that was given to us and has not arrived -> whom to answer."""
         self._has_gap = False
         """The takeover was from somebody who could not clear."""
         self._ready_by = float("inf")
@@ -103,10 +106,15 @@ class Mastering:
         if box is None:
             return
         self.know(box)
-        if self.tracker.give(box.guid, give.token, give.held, now):
-            self.core.rows.put_box(box._replace(token=give.token, holder=self.core.name, unconfirmed=False))
+        is_new = self.tracker.give(box.guid, give.token, give.held, now)
+        mine = self.tracker.boxes[box.guid]
+        if is_new or (mine.phase is Phase.ARRIVING and mine.token == give.token):
+            # Only what has arrived is kept and answered: a restart forgets what had to be applied first, and the
+            # sender, who was not answered, says it again.
+            self._arriving[box.guid] = (peer, tag)
             self.tracker.applied(self.core.causal.held, now)
-        self.core.send(peer, Ok(token=give.token), tag)
+        else:
+            self.core.send(peer, Ok(token=give.token), tag)
 
     def answered(self, peer: str, tag: str, answer: Command, now: float) -> None:
         if tag not in self._gives:
@@ -175,6 +183,8 @@ class Mastering:
         elif self.root.epoch == self.tracker.epoch:
             self.tracker.root = self.root.root
         else:
+            self._arriving.clear()
+            self._gives.clear()
             self.tracker.root_set(self.root.epoch, self.root.root, now)
 
     def _review_lease(self, now: float) -> None:
@@ -263,6 +273,9 @@ class Mastering:
         box = self._box(event.box)
         is_takeover = box.token.epoch < event.token.epoch and event.token.term == 0
         self.core.rows.put_box(box._replace(token=event.token, holder=self.core.name, unconfirmed=False))
+        if event.box in self._arriving:
+            giver, tag = self._arriving.pop(event.box)
+            self.core.send(giver, Ok(token=event.token), tag)
         if is_takeover and self._has_gap:
             last = self.blocks.first(box.uidnext, MASTER) + self.blocks.takeover_gap - 1
             self.core.do([Renumber(user=box.user, box=by_guid(box), to=((last, last),), token=event.token)])

@@ -17,7 +17,6 @@ from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
 from pyrepl.mailbox.mastering import GIVE, Mastering, MasteringOptions
 from pyrepl.mailbox.members import Members
-from pyrepl.mailbox.merging import Effects
 from pyrepl.mailbox.resync import Resync
 from pyrepl.mailbox.root import TAG as ROOT
 from pyrepl.mailbox.rows import Rows
@@ -126,12 +125,22 @@ class Node:
         elif isinstance(command, Check):
             self.resync.hear_check(peer, tag, command)
         elif isinstance(command, FlagsOf):
-            self._take_flags(command)
+            self.core.take_flags(command)
 
-    def _take_flags(self, flags: FlagsOf) -> None:
-        row = self.core.rows.message(flags.box.text, flags.guid)
-        if row is not None:
-            self.core.merger.take_flags(flags.user, row, flags.stamps, flags.modseq, Effects())
+    def _tell_flags(self) -> None:
+        """The master tells the origin of a STORE that came late what its messages' flags are now."""
+        for origin, late in self.core.late:
+            mine = self.mastering.tracker.boxes.get(late.box.guid)
+            peer = self.core.peers.get(origin)
+            if mine is None or not mine.is_ours or peer is None or not peer.is_up:
+                continue
+            for guid in late.guids:
+                row = self.core.rows.message(late.box.guid, guid)
+                if row is not None:
+                    box, user = by_guid(late.box), late.box.user
+                    told = FlagsOf(user=user, box=box, guid=guid, stamps=row.flags, modseq=row.modseq)
+                    self.core.send(origin, told)
+        self.core.late.clear()
 
     def tick(self, now: float) -> None:
         """The time has come for something, or may have."""
@@ -156,6 +165,7 @@ class Node:
             return
         self.mastering.follow_up(now)
         self.saving.go_on(now)
+        self._tell_flags()
         self.resync.fetch_lacking()
         self.resync.answer_checks()
         self.resync.finish_checks(now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyrepl.mailbox.boxes import is_visible, shown_names, twins, view, works_between
+from pyrepl.mailbox.boxes import is_visible, shown_names, view, works_between
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.store import MakeBox, RemoveBox, RenameBox, SubscribeBox
 from pyrepl.mailbox.words import Dot, Stamp, Token
@@ -42,10 +42,3 @@ def test_works_follow_from_what_is_shown() -> None:
         SubscribeBox("alice", "g3", "Sent", False),
         SubscribeBox("alice", "g3", "Out", True),
     ]
-
-
-def test_twins_were_created_under_one_name() -> None:
-    rows = MemoryRows()
-    for each in (box("g1", "Work", 2), box("g2", "Work", 1), box("g3", "Work", 3)._replace(name_stamp=Stamp(9, "b"))):
-        rows.put_box(each)
-    assert [(old.guid, young.guid) for old, young in twins(rows, "alice")] == [("g2", "g1")]

@@ -46,3 +46,21 @@ def test_a_root_that_all_have_cleared_for_goes_on_without_a_gap() -> None:
     cluster.said()
     cluster.say("m1>a 1 LOCK alice INBOX")
     assert "a>m1 1 OK uid=1" in cluster.said()
+
+
+def test_a_restart_does_not_forget_what_a_give_had_to_wait_for() -> None:
+    cluster = ready("abc")
+    cluster.held.add("c>b")
+    cluster.say("m3>c * STORE alice INBOX uids=1 add=\\Seen")
+    cluster.say("m3>c * SAVE alice INBOX " + save("G1"))
+    cluster.say("m2>b 1 LOCK alice INBOX")
+    cluster.crash("b")
+    cluster.held.add("a>b")
+    cluster.start("b")
+    cluster.run(1.5)
+    cluster.say("m2>b 2 LOCK alice INBOX")
+    assert not [line for line in cluster.said("OK") if line.startswith("b>m2")]
+    cluster.held.clear()
+    cluster.settle()
+    cluster.run(1.5)
+    assert "b>m2 2 OK uid=2" in cluster.said()

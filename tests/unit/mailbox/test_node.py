@@ -51,3 +51,19 @@ def test_a_witness_has_no_mail() -> None:
     cluster.run(8.0)
     cluster.say("m1>a 2 SAVE alice INBOX " + save("G2"))
     assert cluster.rows["w"].held() == {} and cluster.views()[0]["INBOX/G2"] == (2, ())
+
+
+def test_m7_the_master_tells_the_origin_of_a_late_store_what_the_flags_are() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    cluster.held |= {"a>b", "b>a"}
+    cluster.say("m1>a * STORE alice INBOX uids=1 add=\\Seen")
+    cluster.say("m2>b * STORE alice INBOX uids=1 add=work")
+    cluster.said()
+    cluster.held.discard("b>a")
+    cluster.settle()
+    [flags] = cluster.said("FLAGS")
+    assert flags.startswith("a>b * FLAGS alice #INBOX guid=G1 ") and "+work@2.b" in flags and flags.endswith("modseq=3")
+    cluster.held.clear()
+    cluster.settle()
+    assert cluster.views() == [{"INBOX/G1": (1, ("\\Seen", "work"))}] * 2
