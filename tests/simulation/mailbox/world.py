@@ -86,7 +86,7 @@ class World:
 
     def options(self) -> NodeOptions:
         mastering = MasteringOptions(
-            RootOptions(jitter_s=self.rng.uniform(0, 0.2)), TrackerOptions(accept=self.accept), gap=1000
+            RootOptions(jitter_s=self.rng.uniform(0, 0.2)), TrackerOptions(accept=self.accept), gap=100_000
         )
         return NodeOptions(mastering, unix_s=1_795_000_000.0)
 
