@@ -17,6 +17,10 @@ FORMATS: Final = ("text", "json", "openmetrics", "prometheus", "otlp", "html")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...", type=click.Path())
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for all of it; see below.")
 @click.option("--master", default="", metavar="URL", help="Spark to run on: spark://host:7077; else local[*].")
+@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's; may be given often.")
+@click.option(
+    "--packages", default="", metavar="G:A:V,...", help="Packages that Spark is to load, by Maven coordinates."
+)
 @click.option("--since", default="", metavar="TIME", help="Only what began then or later: 2026-11-21T10:00, or 7d.")
 @click.option("--until", default="", metavar="TIME", help="Only what began before.")
 @click.option(
@@ -31,6 +35,8 @@ def metrics(
     logs: tuple[str, ...],
     out: Path | None,
     master: str,
+    conf: tuple[str, ...],
+    packages: str,
     since: str,
     until: str,
     wanted: str,
@@ -51,7 +57,7 @@ def metrics(
       DIR/metrics.json   the same as --format json
       DIR/metrics.prom   the same as --format prometheus, for node_exporter's textfile folder
       DIR/metrics.openmetrics  the same as --format openmetrics
-      DIR/results/       every result table as Parquet, happenings by day and node
+      DIR/results/       every result table as Parquet, happenings by day; leads to the newest in DIR/versions/
       DIR/tables/        what was read; the next run with this DIR reads only what is new
 
     With --follow it reads new lines and new files as they come, through rotation too, and writes all of DIR anew
@@ -81,7 +87,18 @@ def metrics(
         raise click.UsageError("--follow needs --out DIR: there it keeps how far it has read")
     if follow and wanted != "text":
         raise click.UsageError(f"--follow prints lines of text; {wanted} is written below --out after each batch")
-    asked = Asked(logs, out, master, since_us, until_us, zone, every_s, late_s)
+    asked = Asked(
+        logs,
+        out,
+        master,
+        conf,
+        packages,
+        since_us=since_us,
+        until_us=until_us,
+        zone=zone,
+        every_s=every_s,
+        late_s=late_s,
+    )
     sys.exit(screen.show(Options(asked, wanted, quiet, follow)))
 
 

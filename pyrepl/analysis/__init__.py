@@ -7,6 +7,7 @@ asked, progress   what is wanted; whoever shows how far it is
 needs, archive    the modules and the Java that it takes; Java's classes, kept ready
 failures          why it cannot be done: errors of Spark, the disk and files, and what to do
 place, files      the folder: locked while it is written; its report and results
+told              what the user has told Spark
 spark             Spark, which reads and answers: its start and its end
 run, follow       one analysis; one that goes on as the logs grow
 """

@@ -16,7 +16,11 @@ class Asked:
     out: Path | None = None
     """The folder for all of it; None: nothing is kept."""
     master: str = ""
-    """Spark to run on; empty: what spark-submit says, else this machine."""
+    """Spark to run on; empty: what the user has told Spark in another way, else this machine."""
+    conf: tuple[str, ...] = ()
+    """Settings of Spark's, `name=value`."""
+    packages: str = ""
+    """Maven coordinates of packages that Spark is to load, separated by commas."""
     since_us: int | None = None
     until_us: int | None = None
     zone: str = "UTC"

@@ -15,11 +15,12 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.failures import CannotRun, in_our_words
 from pyrepl.analysis.needs import LEAST_JAVA, NO_JAVA, java, java_version
+from pyrepl.analysis.told import GATEWAY, MASTER, PACKAGES, pairs, told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,13 +58,14 @@ def spark_for(asked: Asked, steps: Steps, step: str = "start Spark") -> Iterator
     from pyrepl.metrics.session import session
 
     steps.begin(step)
-    master = master_of(asked, os.environ)
+    theirs, given = _settings(asked)
+    master = master_of(asked, {**theirs, **given})
     with contextlib.ExitStack() as stack:
         with _held_back(), _hushed() as chatter:
             try:
                 quick = bytes_in(asked.logs) < QUICK_BYTES
                 ready = java_options(java(), os.environ)
-                spark = stack.enter_context(session(master, quick=quick, java=ready))
+                spark = stack.enter_context(session(master, quick=quick, java=ready, theirs=theirs, given=given))
             except Exception as error:
                 raise CannotRun(_why_no_start(master, error, chatter())) from None
         try:
@@ -124,9 +126,28 @@ def _hushed() -> Iterator[Callable[[], str]]:
         yield said
 
 
-def master_of(asked: Asked, environment: Mapping[str, str]) -> str:
-    """Where Spark runs; empty under spark-submit, which has told Spark already (we reach it through a gateway)."""
-    return asked.master or ("" if "PYSPARK_GATEWAY_PORT" in environment else "local[*]")
+def _settings(asked: Asked) -> tuple[dict[str, str], dict[str, str]]:
+    """What the user has told Spark in other ways, and by the command line. Raises CannotRun."""
+    import pyspark
+
+    given = pairs(asked.conf) | ({PACKAGES: asked.packages} if asked.packages else {})
+    if GATEWAY in os.environ:
+        return _of_gateway(), given
+    return told(os.environ, Path(pyspark.__file__).parent), given
+
+
+def _of_gateway() -> dict[str, str]:
+    """What spark-submit has set in the Java that it has started."""
+    from pyspark import SparkConf, SparkContext
+
+    context: Any = SparkContext
+    context._ensure_initialized()
+    return dict(SparkConf(_jvm=context._jvm).getAll())
+
+
+def master_of(asked: Asked, settings: Mapping[str, str]) -> str:
+    """Where Spark runs; empty where its settings say it."""
+    return asked.master or ("" if MASTER in settings else "local[*]")
 
 
 def _why_no_start(master: str, error: Exception, chatter: str) -> str:

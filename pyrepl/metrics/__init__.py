@@ -20,5 +20,6 @@ answers, asking   all that is told of nodes that belong together; Spark's tasks 
     base, keep, packing                          what the next run goes on from: merged parts, answers; as bytes
 jobs              all of it: analyse() and summary()
 session           Spark, quiet and cleaned up behind
+parquet, versions                                results as files; a new set of them while others read the old one
 report/           how results are shown
 """

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Final
+
+UNIX_US: Final = "Unix us"
+"""The unit of points in time, which Parquet has as timestamps."""
 
 
 class Kind(enum.StrEnum):
@@ -63,6 +67,11 @@ def flag(name: str, rule: str) -> Column:
 def count(name: str, unit: str, rule: str) -> Column:
     """A column of whole numbers."""
     return Column(name, Kind.COUNT, unit, rule)
+
+
+def moment(name: str, rule: str) -> Column:
+    """A column of points in time: Unix time in microseconds, a timestamp in Parquet."""
+    return Column(name, Kind.COUNT, UNIX_US, rule)
 
 
 def number(name: str, unit: str, rule: str) -> Column:

@@ -133,8 +133,11 @@ def load(tables: Path) -> Manifest:
     path = tables / NAME
     try:
         found = json.loads(path.read_text())
-        if found["version"] != VERSION:
-            raise KeyError("version")
+        if (version := found["version"]) != VERSION:
+            raise ConfigError(
+                f"{tables} was written by another version of pyrepl (schema {version}, and this one has {VERSION}): "
+                "remove the folder, and all logs that are still there are read anew"
+            )
         entries = {one["file_id"]: Entry(**one) for one in found["entries"]}
         return Manifest(entries, found["refused"], found["copies"])
     except FileNotFoundError:

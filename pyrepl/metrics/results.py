@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyrepl.metrics.column import Table, count, flag, number, text
+from pyrepl.metrics.column import Table, count, flag, moment, number, text
 
 SYNCS: Final = Table(
     "syncs",
@@ -20,10 +20,9 @@ SYNCS: Final = Table(
         text("node", "the master's node, or its address when no log of it was read"),
         text("replica", "the replica's node, or its address when no log of it was read"),
         text("ends", "whose logs told: both, master, replica"),
-        count("at_us", "us", "begin: the replica's connect where logged, else the request at the master"),
-        count(
+        moment("at_us", "begin: the replica's connect where logged, else the request at the master"),
+        moment(
             "end_us",
-            "us",
             "online at the master or the stream caught up at the replica, whichever is later; or failure",
         ),
         text("mode", "continue, full_disk, full_diskless, rdb_channel (Redis), dual_channel (Valkey)"),
@@ -130,8 +129,8 @@ LOOPS: Final = Table(
         text("reason", "the failure all of them share (CAUSES)"),
         text("detail", "the last one's own words"),
         count("count", "", "failures in the longest such row"),
-        count("first_us", "us", "begin of the first"),
-        count("last_us", "us", "end of the last"),
+        moment("first_us", "begin of the first"),
+        moment("last_us", "end of the last"),
         number("every_s", "s", "mean time from one to the next"),
         count("bytes", "bytes", "snapshot bytes moved in vain, where known"),
         count("bytes_known", "", "of so many of them"),
@@ -154,8 +153,8 @@ RETRIES: Final = Table(
         text("replica", "the replica"),
         text("reason", "why attempts failed (CAUSES)"),
         count("count", "", "attempts that failed so, before or after a verdict"),
-        count("first_us", "us", "begin of the first"),
-        count("last_us", "us", "end of the last"),
+        moment("first_us", "begin of the first"),
+        moment("last_us", "end of the last"),
     ),
 )
 
@@ -166,7 +165,7 @@ CUTS: Final = Table(
         text("day", "the UTC day of at_us"),
         text("node", "the master"),
         text("replica", "the replica"),
-        count("at_us", "us", "when the first end noticed"),
+        moment("at_us", "when the first end noticed"),
         text("ends", "whose logs told: both, master, replica"),
         text("cause", "output_buffer, timeout, load_failed, rdb_version, shutdown, role_change, connection_lost, ..."),
         text("phase", "stream, or the phase of the sync it interrupted"),
@@ -263,7 +262,7 @@ FORKS: Final = Table(
         text("day", "the UTC day of at_us"),
         text("node", "who forked"),
         count("pid", "", "the child"),
-        count("at_us", "us", "its start"),
+        moment("at_us", "its start"),
         text("target", "disk or socket"),
         text("why", "sync when replicas wait for it, else save"),
         flag("ok", "its end; null when the log does not tell"),
@@ -302,8 +301,8 @@ NODES: Final = Table(
         text("version", "the last one it started as"),
         count("port", "", "where it listens"),
         count("runs", "", "processes seen"),
-        count("first_us", "us", "first event"),
-        count("last_us", "us", "last event"),
+        moment("first_us", "first event"),
+        moment("last_us", "last event"),
         count("events", "", "rows of events"),
     ),
 )
@@ -405,8 +404,8 @@ STORMS: Final = Table(
     "snapshot; what a replica repeats after a failure is a loop, and not counted",
     (
         text("node", "the master"),
-        count("at_us", "us", "begin of the first"),
-        count("end_us", "us", "end of the last"),
+        moment("at_us", "begin of the first"),
+        moment("end_us", "end of the last"),
         count("syncs", "", "full resyncs in it"),
         count("snapshots", "", "children forked for them"),
         count("on_disk", "", "those of the syncs that came from a file, for which no delay is kept"),
@@ -451,7 +450,7 @@ SERIES: Final = Table(
     (
         text("node", "who took the samples: the master"),
         text("replica", "the replica as its master calls it; null where the node speaks of itself"),
-        count("at_us", "us", "begin of the span"),
+        moment("at_us", "begin of the span"),
         number("lag_bytes", "bytes", "largest lag_bytes in it; null while the replica was not online"),
         number("lag_s", "s", "largest lag_s in it; null while the replica was not online"),
         number("output_bytes", "bytes", "largest output buffer in it; of a node all its replicas' together"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -27,24 +29,35 @@ _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+_CHOOSES: Final = re.compile(r"-XX:\+Use\w+GC")
+"""Java refuses two collectors."""
 _QUICK: Final = "-XX:TieredStopAtLevel=1"
 """Java's better compiler takes 15 s of processor time here, which pay only when Spark works for minutes."""
 
 
 @contextmanager
 def session(
-    master: str = "local[*]", memory: str = "2g", *, quick: bool = False, java: str = ""
+    master: str = "local[*]",
+    memory: str = "2g",
+    *,
+    quick: bool = False,
+    java: str = "",
+    theirs: Mapping[str, str] = _NOTHING,
+    given: Mapping[str, str] = _NOTHING,
 ) -> Iterator[SparkSession]:
     """A session on `master`, stopped at the end. `memory` is that of a local driver. An empty `master` is the one that
-    spark-submit has told Spark.
+    the user has told Spark.
 
-    `quick` is for minutes and not for hours: Java compiles quickly and not well. `java` are further options for it.
-    Raises what Spark raises when there is no Java.
+    `theirs` is what the user has told Spark in other ways, which stays as it is; `given` is to be set besides. `quick`
+    is for minutes and not for hours: Java compiles quickly and not well. `java` are further options for it. Raises what
+    Spark raises when there is no Java.
     """
     rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
     spark: SparkSession | None = None
     try:
-        spark = _build(master, settings(master, memory, rough, quick=quick, java=java), rough)
+        ours = settings(master, memory, rough, quick=quick, java=java, theirs={**theirs, **given})
+        spark = _build(master, {**ours, **given}, rough)
         spark.sparkContext.setLogLevel("OFF")
         # Spark sees to it that all processors are busy: a task is one of them.
         spark.sparkContext.environment["POLARS_MAX_THREADS"] = "1"
@@ -77,15 +90,25 @@ def _build(master: str, settings: Mapping[str, str], rough: str) -> SparkSession
     return builder.getOrCreate()
 
 
-def settings(master: str, memory: str, rough: str, *, quick: bool = False, java: str = "") -> dict[str, str]:
-    """Spark's settings; `rough` is the folder for its temporary files."""
-    return {
+def settings(
+    master: str,
+    memory: str,
+    rough: str,
+    *,
+    quick: bool = False,
+    java: str = "",
+    theirs: Mapping[str, str] = _NOTHING,
+) -> dict[str, str]:
+    """What we set: nothing that the user has set. `rough` is the folder for Spark's temporary files."""
+    collector = "" if _CHOOSES.search(theirs.get("spark.driver.extraJavaOptions", "")) else "-XX:+UseParallelGC"
+    ours = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": f"{rough}/warehouse",
-        "spark.local.dir": rough,
         "spark.driver.memory": memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{rough}/{_LOGGING} "
-        f"-Djava.io.tmpdir={rough} {' '.join(filter(None, ('-XX:+UseParallelGC', _QUICK if quick else '', java)))}",
-        **(_LOCAL if master.startswith("local") else {}),
+        # Those of the user, spark.driver.extraJavaOptions, come behind these.
+        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile=file:{rough}/{_LOGGING} "
+        f"-Djava.io.tmpdir={rough} {' '.join(filter(None, (collector, _QUICK if quick else '', java)))}",
+        **({**_LOCAL, "spark.local.dir": rough} if master.startswith("local") else {}),
     }
+    return {name: value for name, value in ours.items() if name not in theirs}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyrepl.metrics.column import Column, Kind, Table, count, text
+from pyrepl.metrics.column import Column, Kind, Table, count, moment, text
 from pyrepl.observability.eventlog.schema import COLUMNS
 
 _KINDS: Final = {"string": Kind.TEXT, "long": Kind.COUNT, "double": Kind.NUMBER, "boolean": Kind.FLAG}
@@ -25,7 +25,7 @@ def _told(*names: str) -> tuple[Column, ...]:
 _WHERE: Final = (
     text("day", "the UTC day of at_us as 2026-01-31"),
     text("node", "who logged it: the event log's node; of a text log the file's name without rotation suffixes"),
-    count("at_us", "us", "when it was logged, Unix time, by the node's own clock"),
+    moment("at_us", "when it was logged, by the node's own clock"),
     text("run", "the event log's run id; of a text log the process id"),
     count("seq", "", "number of the line in its run; null in text logs"),
     text("event", "what happened: a record of the event log, or one of TEXT_ONLY (kinds.py)"),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pandas as pd
 import pytest
 
 from tests.peers.lab import die_with_parent, pyrepl_command, wait_until
@@ -21,6 +25,7 @@ PROGRESS = tuple(f"pyrepl metrics: {what}" for what in ("prepare", "start Spark"
 STOPPED = "pyrepl metrics: stopped; the next start with this --out goes on from here"
 SLOW_S = 600
 """Spark's start and its first answers, on a busy machine."""
+MOST_READS = 5_000
 QUICK_JAVA = os.environ | {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 """For a process of seconds the best of Java's compilers costs more than it brings."""
 
@@ -75,12 +80,64 @@ class Folder:
         return {**top["tables"], "top": top}
 
 
+class Reader:
+    """Reads the results over and over, in a thread, while they are written: `counts` of lines, and what it saw fail."""
+
+    def __init__(self, link: Path, read: Callable[[Path], tuple[int, int]]) -> None:
+        self._link, self._read = link, read
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.counts: list[int] = []
+        self.reads = 0
+        self.failed: list[str] = []
+
+    def __enter__(self) -> Reader:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._thread.join(SLOW_S)
+
+    def _run(self) -> None:
+        while not self._over.wait(0.005) and self.reads < MOST_READS:
+            self.reads += 1
+            try:
+                lines, syncs = self._read(self._link.resolve())
+            except Exception as error:
+                self.failed.append(repr(error))
+            else:
+                if not self.counts or self.counts[-1] != lines:
+                    self.counts.append(lines)
+                if syncs:
+                    self.failed.append(f"{syncs} syncs more or less than the totals of the same version have")
+
+
+def by_duckdb(results: Path) -> tuple[int, int]:
+    """Lines in all, and by how many syncs two tables differ."""
+    with duckdb.connect() as base:
+        files = {name: f"read_parquet('{results}/{name}/**/*.parquet')" for name in ("files", "syncs", "totals")}
+        row = base.execute(
+            f"SELECT (SELECT sum(lines) FROM {files['files']}), "
+            f"(SELECT count(*) FROM {files['syncs']}) - (SELECT syncs FROM {files['totals']})"
+        ).fetchone()
+    assert row is not None
+    return int(row[0]), int(row[1])
+
+
+def by_pandas(results: Path) -> tuple[int, int]:
+    """The same."""
+    files, syncs, totals = (pd.read_parquet(results / name) for name in ("files", "syncs", "totals"))
+    return int(files["lines"].sum()), len(syncs) - int(totals["syncs"][0])
+
+
 @pytest.mark.timeout(3600)
 def test_followed_stopped_in_a_batch_and_followed_again(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     master, replica = ((LOGS / "events" / SCENARIO / name).read_bytes() for name in ("master.jsonl", "replica.log"))
     lines = master.splitlines(keepends=True)
     folder.append("master.jsonl", b"".join(lines[:10]))
+    stack = contextlib.ExitStack()
     with folder.followed() as process:
         folder.wait_for_lines(process, 10)
         second = subprocess.run(folder.command, capture_output=True, text=True, timeout=SLOW_S, check=False)
@@ -89,6 +146,7 @@ def test_followed_stopped_in_a_batch_and_followed_again(tmp_path: Path) -> None:
             "pyrepl metrics: prepare\n"
             f"pyrepl metrics: another pyrepl metrics writes to {folder.out}: end it first, or give another --out\n"
         )
+        readers = [stack.enter_context(Reader(folder.out / "results", read)) for read in (by_duckdb, by_pandas)]
         folder.append("master.jsonl", b"".join(lines[10:15]) + lines[15][:40])
         folder.append("replica.log", replica[: len(replica) // 2])
         folder.wait_for_lines(process, 16 + replica[: len(replica) // 2].count(b"\n") + 1)
@@ -103,6 +161,10 @@ def test_followed_stopped_in_a_batch_and_followed_again(tmp_path: Path) -> None:
     with folder.followed() as process:
         folder.wait_for_lines(process, len(lines) + replica.count(b"\n"))
         folder.stop(process, signal.SIGINT)
+    stack.close()
+    for reader in readers:
+        assert not reader.failed and reader.reads > 10
+        assert reader.counts == sorted(reader.counts), "no line that was told is lost again"
 
     found = folder.answer()
     truth = json.loads((LOGS / "truth.json").read_text())[SCENARIO]

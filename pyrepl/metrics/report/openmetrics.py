@@ -19,7 +19,7 @@ from prometheus_client import exposition
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.openmetrics import exposition as open_exposition
 
-from pyrepl.metrics.column import Column, Kind, Table
+from pyrepl.metrics.column import UNIX_US, Column, Kind, Table
 from pyrepl.metrics.report.model import Report, Row, real, whole, word
 from pyrepl.metrics.report.summary import known, quantile
 from pyrepl.metrics.report.words import PHASES
@@ -45,7 +45,7 @@ LABELS: Final[dict[str, tuple[str, ...]]] = {
     "advice": ("kind", "severity", "node", "replica", "directive", "value"),
 }
 """The tables that are shown, with the columns that tell their rows apart; the others have a row per happening."""
-_BASE: Final = {"us": ("_us", 1e6), "ms": ("_ms", 1e3), "s": ("_s", 1.0)}
+_BASE: Final = {"us": ("_us", 1e6), UNIX_US: ("_us", 1e6), "ms": ("_ms", 1e3), "s": ("_s", 1.0)}
 """Unit of a column -> how its name ends or goes on, and how many of it are a second."""
 
 
@@ -99,7 +99,7 @@ def _named(column: Column) -> tuple[str, float]:
     mark, per_unit = _BASE.get(column.unit, ("", 1.0))
     if not mark:
         return column.name.replace("_per_s", "_per_second"), per_unit
-    point = column.unit == "us" and column.name in ("at_us", "first_us", "last_us", "end_us")
+    point = column.unit == UNIX_US
     head, _, tail = f"{column.name}_".partition(f"{mark}_")
     return "_".join(part for part in (head, "timestamp" * point, "seconds", tail.strip("_")) if part), per_unit
 

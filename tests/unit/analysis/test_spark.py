@@ -43,10 +43,9 @@ def test_a_signal_waits_until_java_has_started(number: signal.Signals) -> None:
 
 def test_where_spark_runs() -> None:
     assert metrics_spark.master_of(Asked(("log",)), {}) == "local[*]"
-    assert metrics_spark.master_of(Asked(("log",)), {"PYSPARK_GATEWAY_PORT": "1"}) == "", "as spark-submit was told"
-    assert (
-        metrics_spark.master_of(Asked(("log",), master="spark://x:1"), {"PYSPARK_GATEWAY_PORT": "1"}) == "spark://x:1"
-    )
+    elsewhere = {"spark.master": "yarn"}
+    assert metrics_spark.master_of(Asked(("log",)), elsewhere) == "", "as Spark was told"
+    assert metrics_spark.master_of(Asked(("log",), master="spark://x:1"), elsewhere) == "spark://x:1"
 
 
 def test_how_much_there_is_to_read(tmp_path: Path) -> None:

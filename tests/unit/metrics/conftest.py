@@ -42,9 +42,9 @@ def corpora(kept: dict[str, Any]) -> dict[str, Analysed]:
 
 
 @pytest.fixture(scope="session")
-def failed(kept: dict[str, Any]) -> dict[str, list[Row]]:
-    """What failures.py has seen."""
-    return dict(kept["failed"])
+def seen(kept: dict[str, Any]) -> dict[str, list[Row]]:
+    """What met.py has seen."""
+    return dict(kept["met"])
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +66,7 @@ def _analyse(folder: Path) -> dict[str, Any]:
     from pyrepl.metrics.ingest import ingest
     from pyrepl.metrics.reading import by_tasks
     from pyrepl.metrics.session import session
-    from tests.unit.metrics import corpus, failures, growth
+    from tests.unit.metrics import corpus, growth, met
 
     found = {}
     # For a process of a minute the best of Java's compilers costs more than it brings.
@@ -81,8 +81,8 @@ def _analyse(folder: Path) -> dict[str, Any]:
             found[name]["tables"]["runs"] = [vars_of(first), vars_of(again)]
         grown = growth.Growth(spark, LOGS / "events" / "pyrepl-output-buffer", folder / "growth")
         found |= {name: one | {"scenario_of": {}} for name, one in grown.run().items()}
-        failed = failures.told(spark, folder / "failures")
-    return {"corpora": found, "failed": failed}
+        seen = met.told(spark, folder / "met")
+    return {"corpora": found, "met": seen}
 
 
 def vars_of(read: Any) -> Row:

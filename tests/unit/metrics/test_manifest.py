@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyrepl.errors import ConfigError
-from pyrepl.metrics.manifest import NAME, Entry, Manifest, load, save, sweep
+from pyrepl.metrics.manifest import NAME, VERSION, Entry, Manifest, load, save, sweep
 from pyrepl.metrics.part import Told
 
 
@@ -55,8 +55,14 @@ def test_what_no_manifest_names_is_removed(tmp_path: Path) -> None:
     assert [path.exists() for path in (kept, orphan, rollup, other)] == [True, False, True, False]
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"version": 99}', '{"version": 2, "entries": [{"x": 1}]}'])
+def test_another_version_is_told(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text('{"version": 99}')
+    with pytest.raises(ConfigError, match=f"another version of pyrepl .schema 99, and this one has {VERSION}"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"version": 2, "entries": [{"x": 1}]}'])
 def test_a_foreign_manifest_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / NAME).write_text(content)
-    with pytest.raises(ConfigError, match="remove the folder"):
+    with pytest.raises(ConfigError, match="remove the folder, and all logs"):
         load(tmp_path)

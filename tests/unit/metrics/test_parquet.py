@@ -2,55 +2,117 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from pyrepl.metrics.parquet import write
+from pyrepl.metrics.column import UNIX_US
+from pyrepl.metrics.parquet import SCHEMA_VERSION, VERSION_KEY, comment, schema, write
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report
 from pyrepl.metrics.results import SYNCS
-from pyrepl.metrics.schemas import schema
+from pyrepl.metrics.schemas import schema as polars_schema
 from pyrepl.metrics.tables import UNPARSED
-from tests.unit.metrics.report.sample import MADE_AT_US, empty, report, tables
+from tests.unit.metrics.conftest import Row
+from tests.unit.metrics.report.sample import DAY_US, MADE_AT_US, empty, report, tables
 
 
 def read(folder: Path) -> pa.Table:
     return ds.dataset(folder, partitioning="hive").to_table()
 
 
+def one_file(folder: Path) -> Path:
+    (path,) = folder.rglob("*.parquet")
+    return path
+
+
 def test_every_table_with_its_columns_and_types(tmp_path: Path) -> None:
-    write(report(), {}, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(table.name for table in TABLES)
+    link = tmp_path / "results"
+    write(report(), {}, link)
+    assert sorted(path.name for path in link.iterdir()) == sorted(table.name for table in TABLES)
     for table in TABLES:
-        assert set(read(tmp_path / table.name).column_names) == set(table.names), table.name
-    totals = pq.read_table(tmp_path / "totals")
+        assert set(read(link / table.name).column_names) == set(table.names), table.name
+    totals = pq.read_table(link / "totals")
     assert totals.to_pylist()[0]["syncs"] == 43
     assert totals.schema.field("partial_ratio").type == pa.float64()
 
 
-def test_happenings_by_day_and_node(tmp_path: Path) -> None:
-    write(report(), {}, tmp_path)
-    (part,) = (tmp_path / "syncs" / "day=2026-11-21").iterdir()
-    assert part.name == "node=cache-1%3A6379"
-    rows = read(tmp_path / "syncs").to_pylist()
+def test_happenings_by_day(tmp_path: Path) -> None:
+    link = tmp_path / "results"
+    write(report(), {}, link)
+    assert [path.name for path in (link / "syncs").iterdir()] == ["day=2026-11-21"]
+    rows = read(link / "syncs").to_pylist()
     assert len(rows) == 43 and {row["node"] for row in rows} == {"cache-1:6379"}
+    assert [row["at_us"] for row in rows] == sorted(row["at_us"] for row in rows)
+
+
+def test_points_in_time_are_timestamps(tmp_path: Path) -> None:
+    link = tmp_path / "results"
+    write(report(), {}, link)
+    first = min(row["at_us"] for row in report().rows("syncs") if isinstance(row["at_us"], int))
+    (row,) = (
+        duckdb.connect()
+        .execute(
+            f"SELECT epoch_us(min(at_us)), any_value(day) FROM read_parquet('{link.resolve()}/syncs/**/*.parquet', "
+            "hive_partitioning = true)"
+        )
+        .fetchall()
+    )
+    assert row[0] == first >= DAY_US and str(row[1]) == "2026-11-21"
+    for table in TABLES:
+        for column in table.columns:
+            if column.unit == UNIX_US:
+                assert read(link / table.name).schema.field(column.name).type == pa.timestamp("us", tz="UTC")
+
+
+def test_every_column_says_what_stands_in_it(tmp_path: Path) -> None:
+    link = tmp_path / "results"
+    write(report(), {}, link)
+    for table in TABLES:
+        found = pq.read_schema(next((link / table.name).rglob("*.parquet")))
+        assert found.metadata[b"comment"].decode() == table.grain
+        assert found.metadata[VERSION_KEY] == str(SCHEMA_VERSION).encode()
+        for field in found:
+            assert field.metadata[b"comment"].decode() == comment(table.column(field.name))
+    assert comment(SYNCS.column("gap_bytes")).endswith("(bytes)")
+
+
+def test_spark_reads_comments_and_timestamps(seen: dict[str, list[Row]]) -> None:
+    (row,) = seen["described"]
+    told = {name: (kind, said) for name, kind, said in row["columns"]}
+    assert told["at_us"] == ("timestamp", comment(SYNCS.column("at_us")))
+    assert told["gap_bytes"] == ("bigint", comment(SYNCS.column("gap_bytes")))
+    assert {name for name, *_ in row["columns"]} >= set(SYNCS.names)
+
+
+def test_the_schema_for_spark_is_that_of_arrow() -> None:
+    for table in TABLES:
+        made = schema(table)
+        spark = json.loads(made.metadata[b"org.apache.spark.sql.parquet.row.metadata"])
+        assert [field["name"] for field in spark["fields"]] == made.names
 
 
 def test_a_second_run_takes_the_place_of_the_first(tmp_path: Path) -> None:
-    write(report(), {}, tmp_path)
-    write(empty(), {}, tmp_path)
-    assert read(tmp_path / "syncs").num_rows == 0 and set(read(tmp_path / "syncs").column_names) > {"day", "node"}
+    link = tmp_path / "results"
+    write(report(), {}, link)
+    before = link.resolve()
+    write(empty(), {}, link)
+    assert read(link / "syncs").num_rows == 0 and set(read(link / "syncs").column_names) > {"day", "node"}
+    assert read(before / "syncs").num_rows == 43, "who reads the first still finds it"
 
 
 def test_a_table_that_the_report_has_not_whole_is_written_whole(tmp_path: Path) -> None:
-    whole = pl.DataFrame(list(report().rows("syncs")) * 3, schema=schema(SYNCS))
-    lines = pl.LazyFrame({name: ["x"] * 9 for name in UNPARSED.names})
+    link = tmp_path / "results"
+    whole = pl.DataFrame(list(report().rows("syncs")) * 3, schema=polars_schema(SYNCS))
+    lines = pl.LazyFrame({name: ["x"] * 9 for name in ("file", "why", "line")}).with_columns(position=1, size=2)
     cut = Report(tables(), (), MADE_AT_US, "0.1.0", {}, frozenset({"syncs", "unparsed"}))
     for _ in range(2):
-        write(cut, {"syncs": whole.lazy(), "unparsed": lines}, tmp_path)
-        assert sorted(read(tmp_path / "syncs").column_names) == sorted(SYNCS.names)
-        assert (read(tmp_path / "syncs").num_rows, read(tmp_path / "unparsed").num_rows) == (3 * 43, 9)
+        write(cut, {"syncs": whole.lazy(), "unparsed": lines.select(UNPARSED.names)}, link)
+        assert sorted(read(link / "syncs").column_names) == sorted(SYNCS.names)
+        assert (read(link / "syncs").num_rows, read(link / "unparsed").num_rows) == (3 * 43, 9)
+        assert pq.read_schema(one_file(link / "unparsed")).metadata[b"comment"].decode() == UNPARSED.grain

@@ -64,11 +64,11 @@ def test_what_is_told_comes_through_arrow_as_it_was(tmp_path: Path) -> None:
         ("killed", "a process of Spark's that reads or computes has ended in the middle of it"),
     ],
 )
-def test_what_goes_wrong_is_told_in_our_words(failed: dict[str, list[Row]], name: str, told: str) -> None:
-    (row,) = failed[name]
+def test_what_goes_wrong_is_told_in_our_words(seen: dict[str, list[Row]], name: str, told: str) -> None:
+    (row,) = seen[name]
     assert row["told"].startswith(told)
 
 
-def test_the_plan_is_spread_by_task_and_read_in_arrow(failed: dict[str, list[Row]]) -> None:
-    (row,) = failed["plan"]
+def test_the_plan_is_spread_by_task_and_read_in_arrow(seen: dict[str, list[Row]]) -> None:
+    (row,) = seen["plan"]
     assert "MapInArrow" in row["told"] and "REPARTITION_BY_NUM" in row["told"]

@@ -36,8 +36,10 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     words = (
         "a b --out o --master local[2] --since 2026-11-21 --until 2026-11-22 --format json --zone Asia/Tokyo --quiet"
+        " --conf a=1 --packages g:a:1 --conf b=2"
     )
-    wanted = Asked(("a", "b"), Path("o"), "local[2]", 1795219200000000, 1795305600000000, "Asia/Tokyo")
+    spark = "local[2]", ("a=1", "b=2"), "g:a:1"
+    wanted = Asked(("a", "b"), Path("o"), *spark, 1795219200000000, 1795305600000000, "Asia/Tokyo")
     assert asked(monkeypatch, *words.split()) == Options(wanted, "json", quiet=True)
 
 

@@ -165,5 +165,5 @@ def test_from_logs_to_everything(tmp_path: Path) -> None:
     assert written["tables"]["syncs"] == told["tables"]["syncs"]
     assert "window.vegaEmbed" in (out / "report.html").read_text()
     assert "pyrepl_metrics_totals_syncs 1.0\n" in (out / "metrics.prom").read_text()
-    (part,) = (out / "results" / "syncs" / "day=2026-11-21" / "node=cache-1").glob("*.parquet")
+    (part,) = (out / "results" / "syncs" / "day=2026-11-21").glob("*.parquet")
     assert pq.read_table(part, partitioning=None).num_rows == 1

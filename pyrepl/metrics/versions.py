@@ -1,0 +1,80 @@
+"""Versions of a folder of files: each is written beside the others and never changed, and a link leads to the newest.
+
+    DIR/versions/1795258584000000/syncs/day=2026-11-21/part-0f3a.parquet
+    DIR/results -> versions/1795258584000000
+
+Readers (DuckDB, Polars, Spark, pandas) list a folder first and open its files later by their names, some of them more
+than once. A file that is replaced under its name therefore tears what they see, however it is replaced. Here a name
+stands for one content for ever, and the link is replaced in one step. Who resolves it first sees one version, all of
+its tables, for at least GRACE_US after the next has come. Who goes through the link sees each file whole, and may find
+one gone that was listed a moment before, or days of two versions side by side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+FOLDER: Final = "versions"
+GRACE_US: Final = 60_000_000
+"""So long a version stays after another has taken its place."""
+
+
+def begin(link: Path) -> Path:
+    """An empty folder for the next version of what `link` leads to; what an earlier one left unfinished is removed."""
+    rough = link.parent / FOLDER / ".rough"
+    shutil.rmtree(rough, ignore_errors=True)
+    rough.mkdir(parents=True)
+    return rough
+
+
+def seal(path: Path) -> Path:
+    """Give a file that was written the name of its content: part-0.parquet becomes part-<16 hex digits>.parquet."""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return path.rename(path.with_name(f"{path.stem.partition('-')[0]}-{digest}{path.suffix}"))
+
+
+def publish(rough: Path, link: Path, at_us: int) -> Path:
+    """Make what `begin` gave the newest version, which came at `at_us` (Unix us); older ones go when their time is
+    over. Raises OSError."""
+    every = numbers(rough.parent)
+    number = max([at_us, *(one + 1 for one in every)])
+    if every:
+        _share(rough, rough.parent / str(every[-1]))
+    made = rough.rename(rough.parent / str(number))
+    _lead(link, made)
+    for old, successor in pairwise([*every, number]):
+        if successor <= number - GRACE_US:
+            shutil.rmtree(rough.parent / str(old))
+    return made
+
+
+def numbers(folder: Path) -> list[int]:
+    """The versions there are, the oldest first."""
+    return sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+
+
+def _share(new: Path, old: Path) -> None:
+    """Files of one name have one content, so the disk need not hold them twice."""
+    for path in [path for path in new.rglob("*") if path.is_file()]:
+        same = old / path.relative_to(new)
+        if same.exists():
+            rough = path.with_name(f".{path.name}")
+            # Not every file system has hard links.
+            with suppress(OSError):
+                rough.hardlink_to(same)
+                rough.replace(path)
+
+
+def _lead(link: Path, version: Path) -> None:
+    rough = link.with_name(f".{link.name}.tmp")
+    rough.unlink(missing_ok=True)
+    rough.symlink_to(version.relative_to(link.parent))
+    if link.is_dir() and not link.is_symlink():
+        # As versions of pyrepl before this one had it.
+        shutil.rmtree(link)
+    rough.replace(link)

@@ -1,0 +1,128 @@
+"""A set of tables takes the place of another while readers of all kinds look at it: nobody sees half of one."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow.dataset as ds
+import pytest
+
+from pyrepl.metrics import versions
+from pyrepl.metrics.versions import FOLDER, GRACE_US, begin, numbers, publish, seal
+from tests.unit.metrics.conftest import Row
+from tests.unit.metrics.publisher import Seen, is_torn, published
+
+READS = 250
+GONE = (duckdb.IOException, OSError, ValueError, KeyError, pl.exceptions.PolarsError)
+"""What readers say of a file that is gone."""
+
+
+def by_duckdb(folder: Path) -> list[Seen]:
+    files = f"read_parquet('{folder}/**/*.parquet', hive_partitioning = true)"
+    return duckdb.connect().execute(f"SELECT version, rows, count(*) FROM {files} GROUP BY ALL").fetchall()
+
+
+def by_polars(folder: Path) -> list[Seen]:
+    rows = pl.scan_parquet(folder / "**" / "*.parquet", hive_partitioning=True)
+    return rows.group_by("version", "rows").len().collect().rows()
+
+
+def by_pandas(folder: Path) -> list[Seen]:
+    rows = pd.read_parquet(folder).groupby(["version", "rows"]).size().reset_index()
+    return [tuple(row) for row in rows.itertuples(index=False)]
+
+
+def by_arrow(folder: Path) -> list[Seen]:
+    rows = ds.dataset(folder, partitioning="hive").to_table().group_by(["version", "rows"])
+    return [tuple(row.values()) for row in rows.aggregate([([], "count_all")]).to_pylist()]
+
+
+READERS = pytest.mark.parametrize("read", [by_duckdb, by_polars, by_pandas, by_arrow])
+
+
+@READERS
+def test_whoever_resolves_the_link_sees_one_version(tmp_path: Path, read: Callable[[Path], list[Seen]]) -> None:
+    link = tmp_path / "results"
+    with published(link):
+        seen = []
+        for _ in range(READS):
+            version = link.resolve()
+            seen.append([*read(version / "table"), *read(version / "table")])
+            assert read(version / "steady") == [(0, 1, 1)]
+    assert not [rows for rows in seen if rows[0] != rows[1] or is_torn(rows[:1])]
+    assert len({rows[0][0] for rows in seen}) > 10, "it was published meanwhile"
+
+
+@READERS
+def test_whoever_does_not_sees_a_file_whole_or_not_at_all(tmp_path: Path, read: Callable[[Path], list[Seen]]) -> None:
+    link = tmp_path / "results"
+    seen: list[list[Seen]] = []
+    with published(link):
+        for _ in range(READS):
+            with contextlib.suppress(*GONE):
+                seen.append(read(link / "flat"))
+            assert read(link / "steady") == [(0, 1, 1)], "what stays the same is always there"
+    assert seen and not [rows for rows in seen if is_torn(rows)]
+
+
+def test_spark_beside_it(seen: dict[str, list[Row]]) -> None:
+    (row,) = seen["beside"]
+    assert row["torn"] == [] and row["versions"] > 3
+
+
+def made(link: Path, at_us: int, **files: bytes) -> Path:
+    rough = begin(link)
+    for name, content in files.items():
+        (rough / name).write_bytes(content)
+    return publish(rough, link, at_us)
+
+
+def test_versions_stay_for_a_while(tmp_path: Path) -> None:
+    link = tmp_path / "results"
+    for at_us in (1, 2, GRACE_US, GRACE_US + 2):
+        made(link, at_us, a=b"1")
+    assert numbers(tmp_path / FOLDER) == [2, GRACE_US, GRACE_US + 2], "the first was the newest until 2"
+    assert link.resolve().name == str(GRACE_US + 2)
+    made(link, 3 * GRACE_US, a=b"1")
+    assert numbers(tmp_path / FOLDER) == [GRACE_US + 2, 3 * GRACE_US]
+
+
+def test_a_clock_that_went_back(tmp_path: Path) -> None:
+    link = tmp_path / "results"
+    made(link, 1000)
+    assert made(link, 10).name == "1001"
+
+
+def test_what_is_the_same_is_there_once(tmp_path: Path) -> None:
+    link = tmp_path / "results"
+    one, two = made(link, 1, a=b"1"), made(link, 2, a=b"1", b=b"2")
+    assert (one / "a").stat().st_ino == (two / "a").stat().st_ino
+    assert sorted(path.name for path in two.iterdir()) == ["a", "b"]
+
+
+def test_a_name_stands_for_its_content(tmp_path: Path) -> None:
+    names = []
+    for content in (b"1", b"2", b"1"):
+        (tmp_path / "part-0.parquet").write_bytes(content)
+        names.append(seal(tmp_path / "part-0.parquet").name)
+    assert names[0] == names[2] != names[1] and all(len(name) == len("part-.parquet") + 16 for name in names)
+
+
+def test_a_folder_of_before_gives_way(tmp_path: Path) -> None:
+    link = tmp_path / "results"
+    (link / "syncs").mkdir(parents=True)
+    (link / "syncs" / "part-0.parquet").write_bytes(b"old")
+    made(link, 1, a=b"1")
+    assert link.is_symlink() and [path.name for path in link.iterdir()] == ["a"]
+
+
+def test_what_was_left_unfinished_is_no_version(tmp_path: Path) -> None:
+    link = tmp_path / "results"
+    (begin(link) / "half").write_bytes(b"")
+    assert [path.name for path in made(link, 1, a=b"1").iterdir()] == ["a"]
+    assert versions.numbers(tmp_path / FOLDER) == [1]
