@@ -41,7 +41,7 @@ BOX_ROWS = st.builds(
     *(st.booleans(), st.booleans(), STAMPS, st.booleans(), STAMPS),
 )
 MESSAGES = st.builds(MessageRow, BOXES, GUIDS, UIDS, TOKENS, DOTS, SIZES, SIZES, FLAGS, MODSEQS, SUMS)
-GONE = st.builds(GoneRow, BOXES, UIDS, GUIDS, DOTS, MODSEQS)
+GONE = st.builds(GoneRow, BOXES, UIDS, GUIDS, DOTS, MODSEQS, FLAGS)
 
 
 class Model:
