@@ -113,6 +113,8 @@ CASES = [
     *((LIMIT, kind) for kind in ("redis7", "valkey8")),
     *((DELAY, kind) for kind in ("redis7", "valkey8")),
 ]
+IN_CI = [(BACKLOG, "redis7"), (BACKLOG, "pyrepl"), (LIMIT, "valkey8"), (DELAY, "redis7")]
+"""The others are run by `make matrix`."""
 
 
 def side_by_side(folder: Path, case: Scenario, kind: str) -> list[tuple[float, int, int]]:
@@ -127,7 +129,11 @@ def side_by_side(folder: Path, case: Scenario, kind: str) -> list[tuple[float, i
     return rows
 
 
-@pytest.mark.parametrize(("case", "kind"), CASES, ids=lambda one: one if isinstance(one, str) else one.name)
+@pytest.mark.parametrize(
+    ("case", "kind"),
+    [pytest.param(*one, marks=() if one in IN_CI else pytest.mark.matrix) for one in CASES],
+    ids=lambda one: one if isinstance(one, str) else one.name,
+)
 def test_predicted_is_what_is_measured(tmp_path: Path, case: Scenario, kind: str) -> None:
     rows = side_by_side(tmp_path, case, kind)
     assert [said for _, said, _ in rows] == [counted for _, _, counted in rows], rows
