@@ -27,6 +27,7 @@ Ops, which all nodes apply:
 Mail processes:
     saving, order        LOCK, SAVE, UNLOCK, and in which order SAVEs go out
     tasks                what the node does itself under masterships
+    acks                 who waits until another node has an op
     mail_side            everything else
 
     node                 one member, of all that

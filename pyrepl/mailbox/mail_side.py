@@ -86,7 +86,8 @@ class MailSide:
         self.saving.client_gone(client, now)
 
     def _on_box(self, client: str, tag: str, command: Lock | Unlock | Op, text: str, now: float) -> None:
-        box = self.find(command.user, command.box)
+        locked = None if isinstance(command, Lock) else self.saving.locked(client, command.user, command.box)
+        box = locked or self.find(command.user, command.box)
         if box is None:
             self.core.reply(client, tag, No(reason=Reason.NOBOX))
         elif isinstance(command, Lock):
@@ -150,7 +151,7 @@ class MailSide:
         def run(tokens: dict[str, Token], now: float) -> None:
             self._do(client, tag, commands, tokens, now)
 
-        def fail(reason: Reason) -> None:
+        def fail(reason: Reason, now: float) -> None:
             self.core.reply(client, tag, No(reason=reason))
 
         if needed:
@@ -174,14 +175,14 @@ class MailSide:
                 answer = Ok(
                     uids=ranges(uid for op in copies for pair in op.touids for uid in range(pair[0], pair[1] + 1))
                 )
-        done = self.core.do(ops, tag=self.saving.ask_tag(tag)) if ops else []
+        done = self.core.do(ops, tag=self.saving.acks.ask_tag(tag)) if ops else []
         for guid, uidnext in next_uids.items():
             self.saving.order(guid).passed(uidnext - 1)
         if modified:
             self.core.reply(client, tag, No(reason=Reason.MODIFIED, uids=ranges(sorted(modified))))
         elif done:
             last = done[-1]
-            self.saving.answer_when_kept(client, tag, last.at, answer.replaced(at=last.at, modseq=last.modseq), now)
+            self.saving.acks.wait(client, tag, last.at, answer.replaced(at=last.at, modseq=last.modseq), now)
         else:
             self.core.reply(client, tag, answer)
 
@@ -280,8 +281,8 @@ class MailSide:
             uidvalidity=create.uidvalidity or max(newest + 1, int(self._unix_s + now)),
             stamp=self.core.journal.next_stamp(create.user),
         )
-        [made] = self.core.do([op], tag=self.saving.ask_tag(tag))
-        self.saving.answer_when_kept(client, tag, made.at, Ok(at=made.at), now)
+        [made] = self.core.do([op], tag=self.saving.acks.ask_tag(tag))
+        self.saving.acks.wait(client, tag, made.at, Ok(at=made.at), now)
 
     def _of_list(self, box: BoxRow, command: Op) -> list[Op] | No:
         stamp = self.core.journal.next_stamp(box.user)

@@ -8,10 +8,9 @@ A tag's first letter says whose answer comes back: r elections, g GIVE, s SYNC, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, NamedTuple, final
 
-from pyrepl.mailbox.answers import Bad, No, Ok, Reason
+from pyrepl.mailbox.answers import Bad, No, Ok
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
@@ -21,6 +20,7 @@ from pyrepl.mailbox.resync import Resync
 from pyrepl.mailbox.root import TAG as ROOT
 from pyrepl.mailbox.rows import Rows
 from pyrepl.mailbox.saving import Saving
+from pyrepl.mailbox.tasks import Fail
 from pyrepl.mailbox.verbs import (
     Ack,
     Check,
@@ -109,7 +109,7 @@ class Node:
             self.mastering.answered(peer, tag, answer, now)
         elif peer in self.core.peers:
             if isinstance(answer, Ok) and answer.at is not None:
-                self.saving.acked(peer, answer.at)
+                self.saving.acks.acked(peer, answer.at)
             else:
                 self.resync.answered(self.core.peers[peer], tag, answer, text)
 
@@ -184,8 +184,8 @@ class Node:
             self._settling.add(guid)
             self.saving.tasks.add({guid}, self._renumber, self._not_settled(guid), now)
 
-    def _not_settled(self, guid: str) -> Callable[[Reason], None]:
-        return lambda reason: self._settling.discard(guid)
+    def _not_settled(self, guid: str) -> Fail:
+        return lambda reason, now: self._settling.discard(guid)
 
     def _renumber(self, tokens: dict[str, Token], now: float) -> None:
         [(guid, token)] = tokens.items()

@@ -1,16 +1,20 @@
-"""LOCK, SAVE and UNLOCK of mail processes: who holds a LOCK, in which order SAVEs go out, and who waits for acks.
+"""LOCK, SAVE and UNLOCK of mail processes: who holds a LOCK, and in which order SAVEs go out.
 
-Not here: the other commands (mail_side.py), the order itself (order.py), who may lock (mastering.py).
+Not here: the other commands (mail_side.py), the order itself (order.py), who may lock (mastering.py), and when a SAVE
+is answered (acks.py).
 
 A SAVE with a UID needs a LOCK: its holder gives out UIDs under the store's own lock. One with `uid=*` needs none: the
-node takes the mastership itself and gives a UID. In synchronous mode (a tag) a SAVE is answered when another node has
-it on disk; if none can be reached, at once, with acks=0 and the notice `single_copy`.
+node takes the mastership itself and gives a UID. A SAVE without a tag is never
+refused, as nobody would know: one that could not have the mastership in time waits for it anew.
+
+A LOCK means the mailbox that had the name when it was asked for, until UNLOCK, whatever becomes of the name meanwhile.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple, final
 
+from pyrepl.mailbox.acks import Acks
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.core import Core
@@ -21,9 +25,10 @@ from pyrepl.mailbox.order import SaveOrder
 from pyrepl.mailbox.rows import BoxRow
 from pyrepl.mailbox.tasks import Tasks
 from pyrepl.mailbox.verbs import Lock, Save
-from pyrepl.mailbox.words import Dot, Token
+from pyrepl.mailbox.words import Box, Token
 
-ACK_TIMEOUT_S: Final = 5.0
+RETRY_S: Final = 1.0
+"""After so long a SAVE without a tag waits for the mastership anew."""
 
 
 class _Holder(NamedTuple):
@@ -31,8 +36,20 @@ class _Holder(NamedTuple):
 
     client: str
     tag: str
+    named: tuple[str, Box]
+    """The user and the mailbox, as the mail process names it."""
     box: str
     ascending: bool
+
+
+class _Deferred(NamedTuple):
+    """A LOCK that waits behind tasks."""
+
+    box: BoxRow
+    lock: str
+    until: float
+    newest: int
+    """The newest task that it waits behind."""
 
 
 class _Saved(NamedTuple):
@@ -43,16 +60,6 @@ class _Saved(NamedTuple):
     save: Save
     text: str
     token: Token
-
-
-class _Ack(NamedTuple):
-    """Somebody waits until another node has an op."""
-
-    client: str
-    tag: str
-    at: Dot
-    answer: Ok
-    until: float
 
 
 @final
@@ -67,9 +74,10 @@ class Saving:
         self._holders: Final[dict[str, _Holder]] = {}
         self._tokens: Final[dict[str, Token]] = {}
         """LOCK that was granted -> its token."""
-        self._deferred: list[tuple[BoxRow, str, float | None]] = []
-        """LOCKs that wait behind a task."""
-        self._acks: list[_Ack] = []
+        self._deferred: list[_Deferred] = []
+        self._again: list[tuple[float, str, Save, str]] = []
+        """SAVEs that nobody would miss: when to try again, the mailbox's GUID, and the name of the text."""
+        self.acks: Final = Acks(core)
         self._made = 0
         mastering.on_lock = self._on_lock
 
@@ -79,20 +87,25 @@ class Saving:
     def lock_of(self, client: str, box: str) -> str | None:
         return next((lock for lock, held in self._holders.items() if (held.client, held.box) == (client, box)), None)
 
+    def locked(self, client: str, user: str, box: Box) -> BoxRow | None:
+        """The mailbox that this connection has a LOCK of, under the name by which it asked for it."""
+        found = (held.box for held in self._holders.values() if (held.client, held.named) == (client, (user, box)))
+        guid = next(found, None)
+        return None if guid is None else self.core.rows.box(guid)
+
     # LOCK and UNLOCK
 
     def lock(self, client: str, tag: str, box: BoxRow, lock: Lock, now: float) -> None:
-        if self.lock_of(client, box.guid) is not None:
+        if self.lock_of(client, box.guid) is not None or self.locked(client, lock.user, lock.box) is not None:
             self.core.reply(client, tag, Bad(why="LOCK of a mailbox that this connection has locked"))
             return
         self._made += 1
         name = f"m{self._made}"
-        self._holders[name] = _Holder(client, tag, box.guid, lock.ascending)
-        wait_s = None if lock.wait is None else lock.wait / 1000
-        if self.tasks.wants(box.guid):
-            self._deferred.append((box, name, wait_s))
-        else:
-            self.mastering.lock(box, name, now, wait_s)
+        self._holders[name] = _Holder(client, tag, (lock.user, lock.box), box.guid, lock.ascending)
+        most_s = self.mastering.options.tracker.lock_timeout_s
+        until = now + (most_s if lock.wait is None else min(most_s, lock.wait / 1000))
+        self._deferred.append(_Deferred(box, name, until, self.tasks.newest))
+        self._pass_on(now)
 
     def unlock(self, client: str, box: str, now: float) -> None:
         lock = self.lock_of(client, box)
@@ -104,11 +117,11 @@ class Saving:
         for lock, held in list(self._holders.items()):
             if held.client == client:
                 self._unlock(lock, now)
-        self._acks = [ack for ack in self._acks if ack.client != client]
+        self.acks.client_gone(client)
 
     def _unlock(self, lock: str, now: float) -> None:
         held = self._holders.pop(lock)
-        self._deferred = [waiting for waiting in self._deferred if waiting[1] != lock]
+        self._deferred = [waiting for waiting in self._deferred if waiting.lock != lock]
         if self._tokens.pop(lock, None) is not None:
             for saved in self.order(held.box).unlock(lock):
                 self._send(saved, now)
@@ -135,12 +148,20 @@ class Saving:
     def go_on(self, now: float) -> None:
         """Tasks and LOCKs that waited for each other."""
         self.tasks.go_on(now)
+        self._pass_on(now)
+
+    def _pass_on(self, now: float) -> None:
+        """LOCKs that no task is before any more wait for the mastership; those whose time is over are refused."""
         waiting, self._deferred = self._deferred, []
-        for box, lock, wait_s in waiting:
-            if self.tasks.wants(box.guid):
-                self._deferred.append((box, lock, wait_s))
-            elif lock in self._holders:
-                self.mastering.lock(box, lock, now, wait_s)
+        for each in waiting:
+            if each.lock not in self._holders:
+                continue
+            if not self.tasks.wants(each.box.guid, each.newest):
+                self.mastering.lock(each.box, each.lock, now, each.until - now)
+            elif each.until <= now:
+                self._on_lock(Refused(each.box.guid, each.lock, self.mastering.tracker.why_late), now)
+            else:
+                self._deferred.append(each)
 
     # SAVE
 
@@ -172,7 +193,9 @@ class Saving:
             self.order(guid).passed(uid)
             self._send(_Saved(client, tag, save.replaced(uid=uid), text, tokens[guid]), now)
 
-        def fail(reason: Reason) -> None:
+        def fail(reason: Reason, now: float) -> None:
+            if tag == UNTAGGED:
+                self._again.append((now + RETRY_S, guid, save, text))
             self.core.reply(client, tag, No(reason=reason))
 
         self.tasks.add({guid}, run, fail, now)
@@ -182,42 +205,21 @@ class Saving:
         box = self.core.rows.box(saved.save.box.text)
         assert box is not None
         op = saved.save.replaced(box=by_guid(box), token=saved.token, modseq=None)
-        [made] = self.core.do([op], saved.text, self.ask_tag(saved.tag))
-        self.answer_when_kept(saved.client, saved.tag, made.at, Ok(uid=made.uid, at=made.at), now)
+        [made] = self.core.do([op], saved.text, self.acks.ask_tag(saved.tag))
+        self.acks.wait(saved.client, saved.tag, made.at, Ok(uid=made.uid, at=made.at), now)
 
-    # Acks
-
-    def ask_tag(self, tag: str) -> str:
-        """The tag for an op to other nodes: one if its mail process waits."""
-        if tag == UNTAGGED:
-            return UNTAGGED
-        self._made += 1
-        return f"o{self._made}"
-
-    def answer_when_kept(self, client: str, tag: str, at: Dot | None, answer: Ok, now: float) -> None:
-        """Answer when another node has the op `at`."""
-        assert at is not None
-        if tag != UNTAGGED:
-            self._acks.append(_Ack(client, tag, at, answer, now + ACK_TIMEOUT_S))
-
-    def acked(self, peer: str, at: Dot) -> None:
-        """`peer` answered that it has an op on disk, and so all before it of this origin."""
-        held = self.core.peers[peer].held
-        held[at.origin] = max(at.seq, held.get(at.origin, 0))
+    # Time
 
     def tick(self, now: float) -> None:
-        """Answer those whose op another node has, and those for whom none can be reached."""
-        left: list[_Ack] = []
-        for ack in self._acks:
-            acks = sum(peer.held.get(ack.at.origin, 0) >= ack.at.seq for peer in self.core.peers.values())
-            can_wait = any(peer.is_up for peer in self.core.peers.values()) and now < ack.until
-            if not acks and can_wait:
-                left.append(ack)
-                continue
-            if not acks and self.core.peers:
-                self.core.note("single_copy", f"{ack.at.origin}:{ack.at.seq}")
-            self.core.reply(ack.client, ack.tag, ack.answer.replaced(acks=acks))
-        self._acks = left
+        """End what has waited long enough, and begin anew what may not end."""
+        self._pass_on(now)
+        self.tasks.tick(now)
+        due = [again for again in self._again if again[0] <= now]
+        self._again = [again for again in self._again if again[0] > now]
+        for _, guid, save, text in due:
+            self._save_anywhere("", UNTAGGED, guid, save, text, now)
+        self.acks.tick(now)
 
     def next_deadline(self) -> float:
-        return min((ack.until for ack in self._acks), default=float("inf"))
+        times = [self.tasks.next_deadline(), self.acks.next_deadline()]
+        return min([*times, *(each.until for each in self._deferred), *(again[0] for again in self._again)])

@@ -3,6 +3,9 @@
 Such a task gives out UIDs, or compares modseqs, by the rows, so no LOCK of a mail process may be open beside it: its
 holder gives out UIDs that the rows do not show yet. LOCKs that come while a task waits, wait behind it.
 
+A task that cannot have all that it needs in the time of a LOCK (`mailbox-lock-timeout`) fails: a LOCK may be open for
+longer than that, or somebody else may have the mastership.
+
 Not here: what tasks there are (mail_side.py, settling in node.py).
 """
 
@@ -18,7 +21,8 @@ from pyrepl.mailbox.words import Token
 
 Run = Callable[[dict[str, Token], float], None]
 """Called with the token of each mailbox when all are locked."""
-Fail = Callable[[Reason], None]
+Fail = Callable[[Reason, float], None]
+"""Called with the reason if the time is over first; nothing was done then."""
 PREFIX: Final = "t"
 
 
@@ -26,12 +30,14 @@ PREFIX: Final = "t"
 class Task:
     """Mailboxes that are to be locked, in the order of their GUIDs, so that no two tasks wait for each other."""
 
-    def __init__(self, number: int, boxes: set[str], run: Run, fail: Fail) -> None:
+    def __init__(self, number: int, boxes: set[str], run: Run, fail: Fail, until: float) -> None:
+        self.number: Final = number
         self.lock: Final = f"{PREFIX}{number}"
         self.boxes: Final = sorted(boxes)
         self.tokens: Final[dict[str, Token]] = {}
         self.run: Final = run
         self.fail: Final = fail
+        self.until: Final = until
 
 
 @final
@@ -47,13 +53,19 @@ class Tasks:
 
     def add(self, boxes: set[str], run: Run, fail: Fail, now: float) -> None:
         self._made += 1
-        task = Task(self._made, boxes, run, fail)
+        until = now + self._mastering.options.tracker.lock_timeout_s
+        task = Task(self._made, boxes, run, fail, until)
         self._tasks[task.lock] = task
         self._go_on(task, now)
 
-    def wants(self, box: str) -> bool:
-        """Does a task wait for this mailbox, so that LOCKs wait behind it?"""
-        return any(box in task.boxes for task in self._tasks.values())
+    @property
+    def newest(self) -> int:
+        """The number of the newest task."""
+        return self._made
+
+    def wants(self, box: str, newest: int) -> bool:
+        """Does a task wait for this mailbox that is no newer than this number, so that a LOCK waits behind it?"""
+        return any(box in task.boxes for task in self._tasks.values() if task.number <= newest)
 
     def on_lock(self, event: Granted | Refused, now: float) -> bool:
         """A LOCK was answered; False if it was none of a task."""
@@ -64,9 +76,17 @@ class Tasks:
             task.tokens[event.box] = event.token
             self._go_on(task, now)
         else:
-            self._end(task, now)
-            task.fail(event.reason)
+            self._fail(task, event.reason, now)
         return True
+
+    def tick(self, now: float) -> None:
+        """End those whose time is over."""
+        for task in list(self._tasks.values()):
+            if task.until <= now and task.lock in self._tasks:
+                self._fail(task, self._mastering.tracker.why_late, now)
+
+    def next_deadline(self) -> float:
+        return min((task.until for task in self._tasks.values()), default=float("inf"))
 
     def go_on(self, now: float) -> None:
         """A LOCK ended, so a task may have its turn."""
@@ -91,9 +111,10 @@ class Tasks:
         mine = self._mastering.tracker.boxes.get(box)
         return mine is None or (task.lock not in mine.waiting and task.lock not in mine.locks)
 
-    def _end(self, task: Task, now: float) -> None:
+    def _fail(self, task: Task, reason: Reason, now: float) -> None:
         del self._tasks[task.lock]
         self._unlock(task, now)
+        task.fail(reason, now)
 
     def _unlock(self, task: Task, now: float) -> None:
         for box in task.boxes:

@@ -78,7 +78,8 @@ class Tracker:
     def lock(self, box: str, lock: str, now: float, wait_s: float | None = None) -> None:
         """A LOCK of a mailbox that was added; it is answered by Granted or Refused."""
         mine = self.boxes[box]
-        mine.waiting[lock] = now + min(self.options.lock_timeout_s, wait_s or self.options.lock_timeout_s)
+        timeout_s = self.options.lock_timeout_s
+        mine.waiting[lock] = now + (timeout_s if wait_s is None else min(timeout_s, wait_s))
         self._use(mine, now)
         if lock not in mine.waiting:
             return
@@ -189,11 +190,16 @@ class Tracker:
 
     def tick(self, now: float) -> None:
         for mine in self.boxes.values():
-            mine.expire(now, Reason.APART if self.is_apart else Reason.TIMEOUT)
+            mine.expire(now, self.why_late)
             mine.serve(now)
             if mine.phase is Phase.ASKING and now >= mine.asked_at + ASK_AGAIN_S:
                 self._ask(mine, self.root, now)
             self._rest(mine, now)
+
+    @property
+    def why_late(self) -> Reason:
+        """Why a LOCK could not be granted in time."""
+        return Reason.APART if self.is_apart else Reason.TIMEOUT
 
     def next_deadline(self) -> float:
         """When tick() may have something to do; infinity if never."""

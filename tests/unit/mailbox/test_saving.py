@@ -1,36 +1,8 @@
-"""LOCK, SAVE, UNLOCK. Requirements V1, V8, V9, T2."""
+"""LOCK, SAVE, UNLOCK. Requirements V1, V9, T2."""
 
 from __future__ import annotations
 
 from tests.scenario.mailbox.cluster import ready, save
-
-
-def test_v8_a_tagged_save_is_answered_when_another_node_has_it() -> None:
-    cluster = ready()
-    cluster.held.add("b>a")
-    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
-    assert not [line for line in cluster.said("OK") if line.startswith("a>m1")]
-    cluster.held.clear()
-    cluster.settle()
-    assert cluster.said("OK") == ["a>m1 1 OK uid=1 at=a:2 acks=1"]
-
-
-def test_v8_without_another_node_it_is_told_that_there_is_one_copy() -> None:
-    cluster = ready()
-    cluster.cut("a", "b")
-    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
-    assert cluster.said("OK") == ["a>m1 1 OK uid=1 at=a:2 acks=0"]
-    assert [notice.name for notice in cluster.nodes["a"].core.notices()][-1] == "single_copy"
-
-
-def test_v8_who_does_not_answer_in_time_is_not_waited_for() -> None:
-    cluster = ready()
-    cluster.held.add("b>a")
-    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
-    cluster.run(4.9)
-    assert "a>m1 1 OK uid=1 at=a:2 acks=0" not in cluster.said()
-    cluster.run(0.2)
-    assert "a>m1 1 OK uid=1 at=a:2 acks=0" in cluster.said()
 
 
 def test_v9_who_gives_out_no_uids_saves_without_a_lock() -> None:
@@ -68,3 +40,37 @@ def test_a_second_lock_of_one_connection_is_refused() -> None:
     cluster.say("m1>a 1 LOCK alice INBOX")
     cluster.say("m1>a 2 LOCK alice INBOX")
     assert [line.split(" ")[:3] for line in cluster.said("OK", "BAD")] == [["a>m1", "1", "OK"], ["a>m1", "2", "BAD"]]
+
+
+def test_a_lock_is_of_the_same_mailbox_until_unlock_whatever_becomes_of_its_name() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    cluster.say("m2>b 1 DELETE alice INBOX")
+    cluster.say("m1>a 2 SAVE alice INBOX " + save("G1", "1"))
+    cluster.say("m1>a * UNLOCK alice INBOX")
+    assert "a>m1 2 OK uid=1 at=a:2 acks=1" in cluster.said()
+    assert cluster.views() == [{"INBOX/G1": (1, ())}] * 2, "its deleter had not seen the message"
+    cluster.say("m3>a 1 LOCK alice INBOX")
+    assert "a>m3 1 OK uid=2" in cluster.said(), "no LOCK is left open"
+
+
+def test_t2_a_lock_that_waits_behind_a_task_has_its_deadline_too() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    cluster.say("m2>a 1 SAVE alice INBOX " + save("G2"))
+    cluster.say("m3>a 1 LOCK alice INBOX wait=500")
+    cluster.run(0.6)
+    assert "a>m3 1 NO TIMEOUT" in cluster.said()
+    cluster.say("m1>a * UNLOCK alice INBOX")
+    assert "a>m2 1 OK uid=1 at=a:2 acks=1" in cluster.said()
+
+
+def test_a_save_without_a_tag_is_not_lost_when_its_time_is_over() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    cluster.say("m2>a * SAVE alice INBOX " + save("G2"))
+    cluster.run(30.0)
+    assert cluster.views() == [{}, {}]
+    cluster.say("m1>a * UNLOCK alice INBOX")
+    cluster.run(1.1)
+    assert cluster.views() == [{"INBOX/G2": (1, ())}] * 2

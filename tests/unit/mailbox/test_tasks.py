@@ -26,6 +26,27 @@ def test_a_task_that_cannot_have_the_mastership_fails() -> None:
     assert "b>m2 1 NO APART" in cluster.said()
 
 
+def test_a_task_behind_a_lock_that_does_not_end_fails_in_time() -> None:
+    cluster = ready()
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    cluster.say("m2>a 1 SAVE alice INBOX " + save("G2"))
+    cluster.run(9.9)
+    assert not cluster.said("NO")
+    cluster.run(0.2)
+    assert cluster.said("NO") == ["a>m2 1 NO TIMEOUT"]
+    cluster.say("m3>a 1 LOCK alice INBOX")
+    assert "a>m3 1 OK uid=1" in cluster.said(), "nothing waits behind it any more"
+
+
+def test_a_lock_does_not_wait_for_tasks_that_came_after_it() -> None:
+    cluster = ready()
+    tasks, [box] = cluster.nodes["a"].saving.tasks, cluster.names
+    cluster.say("m1>a 1 LOCK alice INBOX")
+    before = tasks.newest
+    cluster.say("m2>a 1 SAVE alice INBOX " + save("G2"))
+    assert tasks.wants(box, tasks.newest) and not tasks.wants(box, before)
+
+
 def test_two_transactions_in_the_same_mailboxes_do_not_wait_for_each_other() -> None:
     cluster = ready()
     cluster.say("m1>a 1 CREATE alice Work")

@@ -1,0 +1,77 @@
+"""Who waits until another node has an op: mail processes in synchronous mode, which give their commands a tag.
+
+Not here: how members are told of ops (core.py).
+
+One is answered when another node has its op on disk; if none can be reached, at once, with acks=0 and the notice
+`single_copy`; the same when none has answered after ACK_TIMEOUT_S.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, final
+
+from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.codec import UNTAGGED
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.words import Dot
+
+ACK_TIMEOUT_S: Final = 5.0
+OPS: Final = "o"
+
+
+class _Ack(NamedTuple):
+    """Somebody waits until another node has the op `at`."""
+
+    client: str
+    tag: str
+    at: Dot
+    answer: Ok
+    until: float
+
+
+@final
+class Acks:
+    """All that wait."""
+
+    def __init__(self, core: Core) -> None:
+        self.core: Final = core
+        self._waiting: list[_Ack] = []
+        self._made = 0
+
+    def ask_tag(self, tag: str) -> str:
+        """The tag for an op to other nodes: one if its mail process waits."""
+        if tag == UNTAGGED:
+            return UNTAGGED
+        self._made += 1
+        return f"{OPS}{self._made}"
+
+    def wait(self, client: str, tag: str, at: Dot | None, answer: Ok, now: float) -> None:
+        """Answer when another node has the op `at`."""
+        assert at is not None
+        if tag != UNTAGGED:
+            self._waiting.append(_Ack(client, tag, at, answer, now + ACK_TIMEOUT_S))
+
+    def acked(self, peer: str, at: Dot) -> None:
+        """`peer` answered that it has an op on disk, and so all before it of this origin."""
+        held = self.core.peers[peer].held
+        held[at.origin] = max(at.seq, held.get(at.origin, 0))
+
+    def client_gone(self, client: str) -> None:
+        self._waiting = [ack for ack in self._waiting if ack.client != client]
+
+    def tick(self, now: float) -> None:
+        """Answer those whose op another node has, and those for whom none can be reached."""
+        left: list[_Ack] = []
+        for ack in self._waiting:
+            acks = sum(peer.held.get(ack.at.origin, 0) >= ack.at.seq for peer in self.core.peers.values())
+            can_wait = any(peer.is_up for peer in self.core.peers.values()) and now < ack.until
+            if not acks and can_wait:
+                left.append(ack)
+                continue
+            if not acks and self.core.peers:
+                self.core.note("single_copy", f"{ack.at.origin}:{ack.at.seq}")
+            self.core.reply(ack.client, ack.tag, ack.answer.replaced(acks=acks))
+        self._waiting = left
+
+    def next_deadline(self) -> float:
+        return min((ack.until for ack in self._waiting), default=float("inf"))

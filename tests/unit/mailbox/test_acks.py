@@ -1,0 +1,33 @@
+"""Who waits until another node has an op. Requirement V8."""
+
+from __future__ import annotations
+
+from tests.scenario.mailbox.cluster import ready, save
+
+
+def test_v8_a_tagged_save_is_answered_when_another_node_has_it() -> None:
+    cluster = ready()
+    cluster.held.add("b>a")
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    assert not [line for line in cluster.said("OK") if line.startswith("a>m1")]
+    cluster.held.clear()
+    cluster.settle()
+    assert cluster.said("OK") == ["a>m1 1 OK uid=1 at=a:2 acks=1"]
+
+
+def test_v8_without_another_node_it_is_told_that_there_is_one_copy() -> None:
+    cluster = ready()
+    cluster.cut("a", "b")
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    assert cluster.said("OK") == ["a>m1 1 OK uid=1 at=a:2 acks=0"]
+    assert [notice.name for notice in cluster.nodes["a"].core.notices()][-1] == "single_copy"
+
+
+def test_v8_who_does_not_answer_in_time_is_not_waited_for() -> None:
+    cluster = ready()
+    cluster.held.add("b>a")
+    cluster.say("m1>a 1 SAVE alice INBOX " + save("G1"))
+    cluster.run(4.9)
+    assert "a>m1 1 OK uid=1 at=a:2 acks=0" not in cluster.said()
+    cluster.run(0.2)
+    assert "a>m1 1 OK uid=1 at=a:2 acks=0" in cluster.said()
