@@ -5,6 +5,11 @@ Wire:
     verbs, answers       each command, typed
     codec                bytes -> lines and texts, and back
 
+Connections:
+    peer_link, mail_conn with a member, and with a mail process; talk is what both have in common, talk_states the table
+    greeting             HELLO and AUTH
+    outgoing             lines that wait, and texts behind them
+
 What a node keeps:
     rows                 its rows, and what the database that holds them must do
     store                what the store of messages is told to do

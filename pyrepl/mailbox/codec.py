@@ -11,6 +11,7 @@ the pieces in which they come: nothing here holds one.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias, final
 
 from pyrepl.errors import PeerError
@@ -72,27 +73,25 @@ class Decoder:
         self.line_limit: Final = line_limit
         self.text_limit: Final = text_limit
 
-    def feed(self, data: bytes) -> list[Heard]:
-        """What `data` completes.
+    def feed(self, data: bytes) -> Iterator[Heard]:
+        """What `data` completes, to be taken whole before more is fed.
 
-        Raises PeerError, after which nothing may be fed any more: a line that is too long, a text that is too large, or
-        bytes that are no line, as nobody knows then whether a text follows.
+        Raises PeerError behind what came before, and nothing may be fed any more: a line that is too long, a text that
+        is too large, or bytes that are no line, as nobody knows then whether a text follows.
         """
-        found: list[Heard] = []
         at = 0
         while at < len(data):
             if self._left:
                 piece = data[at : at + self._left]
                 at += len(piece)
                 self._left -= len(piece)
-                found.append(Piece(piece, self._left == 0))
+                yield Piece(piece, self._left == 0)
             else:
                 end = data.find(b"\n", at)
                 self._hold(data[at : end if end >= 0 else len(data)])
                 at = end + 1 if end >= 0 else len(data)
                 if end >= 0:
-                    self._take_line(found)
-        return found
+                    yield from self._take_line()
 
     def _hold(self, piece: bytes) -> None:
         # A CR that may belong to the line end is not held against the line.
@@ -100,7 +99,7 @@ class Decoder:
             raise PeerError(f"expected lines of at most {self.line_limit} bytes, got a longer one")
         self._rest += piece
 
-    def _take_line(self, found: list[Heard]) -> None:
+    def _take_line(self) -> Iterator[Heard]:
         raw = bytes(self._rest).removesuffix(b"\r")
         self._rest.clear()
         if not raw:
@@ -108,11 +107,10 @@ class Decoder:
         args, size = _split(raw)
         if size is not None and size > self.text_limit:
             raise PeerError(f"expected texts of at most {self.text_limit} bytes, got one of {size}")
-        found.append(_read(args, size, self._sender))
-        if size is not None:
-            self._left = size
-            if not size:
-                found.append(Piece(b"", True))
+        self._left = size or 0
+        yield _read(args, size, self._sender)
+        if size == 0:
+            yield Piece(b"", True)
 
 
 def _split(raw: bytes) -> tuple[list[str], int | None]:

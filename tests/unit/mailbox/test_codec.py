@@ -53,36 +53,44 @@ def test_any_cuts_give_the_same_commands(said: list[tuple[Command, str, bytes]],
 def test_whatever_comes_is_heard_or_refused(data: bytes, sender: Side) -> None:
     hearer = Decoder(sender, line_limit=100, text_limit=50)
     try:
-        heard = hearer.feed(data)
+        heard = list(hearer.feed(data))
     except PeerError:
         return
     assert sum(len(each.data) for each in heard if isinstance(each, Piece)) <= len(data)
 
 
+def test_what_came_before_a_line_that_is_none_is_heard() -> None:
+    heard = Decoder(Side.NODE).feed(b"* PING\n* PI\x00NG\n")
+    assert next(heard) == Line("*", Ping())
+    with pytest.raises(PeerError, match="control characters"):
+        next(heard)
+
+
 def test_a_text_is_handed_on_as_it_comes() -> None:
     hearer = Decoder(Side.MAIL)
     save = Save(user="alice", box=Box("INBOX"), guid="G1", size=6, received=1)
-    assert hearer.feed(encode(save, "1", 6) + b"abc") == [Line("1", save, 6), Piece(b"abc", False)]
-    assert hearer.feed(b"def* QUIT\r\n") == [Piece(b"def", True), Line("*", Quit())]
-    assert hearer.feed(encode(save, "2", 0)) == [Line("2", save, 0), Piece(b"", True)]
+    assert list(hearer.feed(encode(save, "1", 6) + b"abc")) == [Line("1", save, 6), Piece(b"abc", False)]
+    assert list(hearer.feed(b"def* QUIT\r\n")) == [Piece(b"def", True), Line("*", Quit())]
+    assert list(hearer.feed(encode(save, "2", 0))) == [Line("2", save, 0), Piece(b"", True)]
 
 
 def test_the_line_limit_is_inclusive_and_counts_no_line_end() -> None:
     line = encode(Ping(at=12)).rstrip()
     for end in (b"\n", b"\r\n"):
-        assert Decoder(Side.NODE, line_limit=len(line)).feed(line + end) == [Line("*", Ping(at=12))]
+        hearer = Decoder(Side.NODE, line_limit=len(line))
+        assert list(hearer.feed(line + end)) == [Line("*", Ping(at=12))]
     with pytest.raises(PeerError, match=f"at most {len(line) - 1} bytes"):
-        Decoder(Side.NODE, line_limit=len(line) - 1).feed(line + b"\n")
+        list(Decoder(Side.NODE, line_limit=len(line) - 1).feed(line + b"\n"))
     endless = Decoder(Side.NODE, line_limit=10)
-    assert endless.feed(b"0123456789") == []
+    assert list(endless.feed(b"0123456789")) == []
     with pytest.raises(PeerError, match="at most 10 bytes"):
-        endless.feed(b"0")
+        list(endless.feed(b"0"))
 
 
 def test_a_text_beyond_the_limit_is_refused_before_it_comes() -> None:
     save = Save(user="alice", box=Box("INBOX"), guid="G1", size=6, received=1)
     with pytest.raises(PeerError, match="texts of at most 10 bytes, got one of 9999999999"):
-        Decoder(Side.MAIL, text_limit=10).feed(encode(save, "1", 9999999999))
+        list(Decoder(Side.MAIL, text_limit=10).feed(encode(save, "1", 9999999999)))
 
 
 @pytest.mark.parametrize(
@@ -105,8 +113,8 @@ def test_a_line_that_is_no_command(line: bytes, tag: str, why: str) -> None:
 @pytest.mark.parametrize("line", [b"1 PI\x00NG", b"1 PING\ttab", b"1 PING \xff"])
 def test_bytes_that_are_no_line_end_the_connection(line: bytes) -> None:
     with pytest.raises(PeerError):
-        Decoder(Side.NODE).feed(line + b"\n")
+        list(Decoder(Side.NODE).feed(line + b"\n"))
 
 
 def test_answers_have_tags_too() -> None:
-    assert Decoder(Side.NODE).feed(b"a1 OK uid=57\n") == [Line("a1", Ok(uid=57))]
+    assert list(Decoder(Side.NODE).feed(b"a1 OK uid=57\n")) == [Line("a1", Ok(uid=57))]

@@ -1,0 +1,145 @@
+"""What one end of a connection has to say: lines, and texts behind them that are read when their turn comes.
+
+A text is asked for (TextWanted) when everything before it has gone, and is handed out in pieces (PieceWanted), so no
+text is ever held here as a whole. Its line goes out with it, as only then its size is sure. If it is not there any
+more, a SAVE goes without it, and the other end FETCHes it; a FETCH is answered NO.
+
+Not here: sockets, and how much of what was taken has left (the shell says so).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import takewhile
+from typing import Final, NamedTuple, TypeAlias, final
+
+from pyrepl.errors import PeerError
+from pyrepl.frozen import Frozen
+from pyrepl.mailbox.answers import No, Ok, Reason
+from pyrepl.mailbox.codec import UNTAGGED, encode
+from pyrepl.mailbox.verbs import Command
+
+PIECE_BYTES: Final = 256 * 1024
+"""Of a text, at most, that is asked for at once."""
+LOW_WATER_BYTES: Final = 512 * 1024
+"""So much is handed to the connection before it has sent what it has."""
+
+TextOf: TypeAlias = tuple[str, str]
+"""(user, GUID) of a message."""
+
+
+class TextWanted(Frozen):
+    """A text's turn has come: answer by `text_is` or `text_is_gone`."""
+
+    text_of: TextOf
+
+
+class PieceWanted(Frozen):
+    """The next `size` bytes of that text: answer by `add_piece`."""
+
+    size: int
+
+
+Wish: TypeAlias = TextWanted | PieceWanted
+
+
+class _Item(NamedTuple):
+    line: bytes
+    """Without a text."""
+    tag: str
+    command: Command
+    text_of: TextOf | None
+
+
+@final
+class Outgoing:
+    """The queue of one end.
+
+    Invariants: `waiting_bytes` is the size of all lines that wait. `_left` bytes of the text in front are still to be
+    handed out; nothing else is, meanwhile. At most one wish is not answered.
+    """
+
+    __slots__ = ("_items", "_left", "_ready", "_wishes", "_wishing", "waiting_bytes")
+
+    def __init__(self) -> None:
+        self._items: deque[_Item] = deque()
+        self._ready: list[bytes] = []
+        self._left = 0
+        self._wishing = False
+        self._wishes: list[Wish] = []
+        self.waiting_bytes = 0
+
+    def add(self, command: Command, tag: str = UNTAGGED, text_of: TextOf | None = None) -> None:
+        """One more line, and the message whose text goes along."""
+        assert text_of is None or command.HAS_TEXT
+        line = encode(command, tag)
+        self._items.append(_Item(line, tag, command, text_of))
+        self.waiting_bytes += len(line)
+
+    def take(self, room: int) -> list[bytes]:
+        """About `room` bytes at most of what can be sent now, in order."""
+        out, self._ready = self._ready, []
+        size = sum(map(len, out))
+        while self._items and not self._left and size < room:
+            item = self._items[0]
+            if item.text_of is not None:
+                self._wish(TextWanted(item.text_of))
+                break
+            self._pop()
+            out.append(item.line)
+            size += len(item.line)
+        if self._left and size < room:
+            self._wish(PieceWanted(min(self._left, PIECE_BYTES)))
+        return out
+
+    def wishes(self) -> list[Wish]:
+        """What `take` cannot go on without."""
+        out, self._wishes = self._wishes, []
+        return out
+
+    def text_is(self, size: int) -> None:
+        """The text that was wanted is there, and has `size` bytes."""
+        item = self._answered_text()
+        self._ready.append(encode(item.command, item.tag, size))
+        self._left = size
+
+    def text_is_gone(self) -> None:
+        """The text that was wanted is not there any more."""
+        item = self._answered_text()
+        gone = isinstance(item.command, Ok)
+        self._ready.append(encode(No(reason=Reason.NOUID), item.tag) if gone else item.line)
+
+    def add_piece(self, data: bytes) -> None:
+        """The next bytes of the text. Raises PeerError for none: half a text cannot be taken back."""
+        assert self._wishing and len(data) <= self._left
+        if not data:
+            raise PeerError("a text became shorter while it was sent")
+        self._wishing = False
+        self._left -= len(data)
+        self._ready.append(data)
+
+    def end_with(self, command: Command | None) -> None:
+        """Say nothing more but what waits before the next text, and this behind it; nothing at all within a text."""
+        lines = list(takewhile(lambda item: item.text_of is None, self._items)) if not self._left else []
+        may_speak = not self._left
+        self._items = deque(lines)
+        self.waiting_bytes = sum(len(item.line) for item in lines)
+        self._left, self._wishing = 0, False
+        self._wishes.clear()
+        if command is not None and may_speak:
+            self.add(command)
+
+    def _wish(self, wish: Wish) -> None:
+        if not self._wishing:
+            self._wishing = True
+            self._wishes.append(wish)
+
+    def _answered_text(self) -> _Item:
+        assert self._wishing and not self._left
+        self._wishing = False
+        return self._pop()
+
+    def _pop(self) -> _Item:
+        item = self._items.popleft()
+        self.waiting_bytes -= len(item.line)
+        return item

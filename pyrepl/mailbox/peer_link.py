@@ -1,0 +1,84 @@
+"""A link between two nodes, one end of it: the machine of a connection to or from a member.
+
+Not here: who connects to whom and when (the daemon), and what the members say to each other (node.py). What was lost
+with a link is no matter of the link: when it is up again, both ends begin with SYNC and their vectors.
+
+    calls                    is called
+    HELLO node= nonce= ..    ->
+                             <-  HELLO node= nonce= ..
+    AUTH mac=                ->
+                             <-  AUTH mac=
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, final
+
+from pyrepl.errors import PeerError
+from pyrepl.mailbox.codec import UNTAGGED, BadLine, Line
+from pyrepl.mailbox.greeting import PROTO, Greeting
+from pyrepl.mailbox.members import Members
+from pyrepl.mailbox.talk import Opened, Talk, TalkOptions, why_size_differs
+from pyrepl.mailbox.talk_states import TalkTrigger
+from pyrepl.mailbox.verbs import Auth, Hello, Side
+
+
+class Introduction(NamedTuple):
+    """Who this node is. `nonce`: 32 or more hexadecimal digits that were never used before."""
+
+    node: str
+    members: Members
+    secret: bytes
+    nonce: str
+
+    def hello(self) -> Hello:
+        return Hello(node=self.node, proto=PROTO, members=self.members.digest(), nonce=self.nonce)
+
+
+@final
+class PeerLink(Talk):
+    """One end of a link. `peer` is the member at the other end, "" while it is not known."""
+
+    def __init__(self, mine: Introduction, calls: str, options: TalkOptions, now: float) -> None:
+        """`calls`: the member that this end connected to; "" if it was called."""
+        super().__init__(Side.NODE, options, now)
+        self.peer = calls
+        self._mine: Final = mine
+        self._calls: Final = bool(calls)
+        self._greeting: Final = Greeting(mine.hello(), mine.secret, calls=self._calls)
+        if self._calls:
+            self.say(self._greeting.mine, UNTAGGED, now)
+
+    def _hello(self, tag: str, hello: Hello, now: float) -> None:
+        self._move(TalkTrigger.HELLO)
+        self._check(hello)
+        self._greeting.hear(hello)
+        self.peer = hello.node
+        self.say(self._greeting.proof() if self._calls else self._greeting.mine, UNTAGGED, now)
+
+    def _check(self, hello: Hello) -> None:
+        """Raises PeerError for a node that cannot be at the other end."""
+        if self._calls and hello.node != self.peer:
+            raise PeerError(f"expected the node {self.peer}, got {hello.node or 'none'}: look at mailbox-members")
+        if hello.node == self._mine.node:
+            raise PeerError(f"two nodes are called {hello.node}: mailbox-node must differ")
+        if hello.node not in self._mine.members:
+            raise PeerError(f"{hello.node or 'who gives no name'} is no member: add it to mailbox-members, everywhere")
+        if hello.members != self._mine.members.digest():
+            raise PeerError(f"{hello.node} has another list of members: mailbox-members must name the same everywhere")
+
+    def _auth(self, tag: str, auth: Auth, now: float) -> None:
+        self._move(TalkTrigger.AUTH)
+        self._greeting.check(auth)
+        if not self._calls:
+            self.say(self._greeting.proof(), UNTAGGED, now)
+        self._tell(Opened(node=self.peer))
+
+    def _bad(self, bad: BadLine, now: float) -> None:
+        raise PeerError(bad.why)
+
+    def _line(self, line: Line, now: float) -> None:
+        why = why_size_differs(line)
+        if why is not None:
+            raise PeerError(why)
+        self._pass_on(line)

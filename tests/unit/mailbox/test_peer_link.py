@@ -1,0 +1,92 @@
+"""Two nodes greet each other, or learn why not; then commands, answers and texts pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.peer_link import Introduction, PeerLink
+from pyrepl.mailbox.talk import Came, Lost, Opened, TalkOptions
+from pyrepl.mailbox.talk_states import TalkState
+from pyrepl.mailbox.verbs import Ack
+from pyrepl.mailbox.words import Dot
+from tests.unit.mailbox.talks import MEMBERS, exchange, introduction, opened
+
+
+def met(called_by: Introduction, called: Introduction, expected: str = "b") -> tuple[PeerLink, PeerLink]:
+    a = PeerLink(called_by, expected, TalkOptions(), 0.0)
+    b = PeerLink(called, "", TalkOptions(), 0.0)
+    exchange(a, b)
+    return a, b
+
+
+def test_a_greeting_line_by_line() -> None:
+    a = PeerLink(introduction("a"), "b", TalkOptions(), 0.0)
+    b = PeerLink(introduction("b"), "", TalkOptions(), 0.0)
+    said: list[str] = []
+    for speaker, hearer in ((a, b), (b, a), (a, b), (b, a)):
+        data = b"".join(speaker.data_to_send())
+        said.append(data.decode().replace(MEMBERS.digest(), "DIGEST"))
+        hearer.receive(data, 0.0)
+    assert said[0] == f"* HELLO node=a members=DIGEST nonce={'a' * 32}\n"
+    assert said[1] == f"* HELLO node=b members=DIGEST nonce={'b' * 32}\n"
+    assert all(line.startswith("* AUTH mac=") for line in said[2:]) and said[2] != said[3]
+    assert a.events() == [Opened(node="b")] and b.events() == [Opened(node="a")]
+    assert (a.peer, b.peer) == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("called_by", "called", "expected", "why"),
+    [
+        (introduction("a"), introduction("w"), "b", "expected the node b, got w"),
+        (introduction("c"), introduction("b"), "b", "c is no member"),
+        (introduction("b"), introduction("b"), "b", "two nodes are called b"),
+        (introduction("a", members=Members((Member("a"), Member("b")))), introduction("b"), "b", "another list"),
+        (introduction("a"), introduction("b", secret=b"other"), "b", "does not know our mailbox-secret"),
+    ],
+)
+def test_both_ends_learn_why_they_cannot_talk(
+    called_by: Introduction, called: Introduction, expected: str, why: str
+) -> None:
+    a, b = met(called_by, called, expected)
+    reasons = [event.reason for end in (a, b) for event in end.events() if isinstance(event, Lost)]
+    assert len(reasons) == 2 and all(why in reason for reason in reasons)
+    assert any(reason.startswith("the other end refused: ") for reason in reasons)
+
+
+def test_commands_and_answers_pass() -> None:
+    a, b = opened()
+    a.say(Ack(held=(Dot("a", 3),)), "*", 1.0)
+    b.say(Ok(at=Dot("a", 3)), "o1", 1.0)
+    exchange(a, b)
+    assert b.events() == [Came("*", Ack(held=(Dot("a", 3),)), False)]
+    assert a.events() == [Came("o1", Ok(at=Dot("a", 3)), False)]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b"1 LOCK alice INBOX\n", "LOCK is no command of a node"),
+        (b"1 FROB\n", "unknown command"),
+        (b"* HELLO node=b\n", "HELLO is not expected in state open"),
+        (b"* AUTH mac=x\n", "AUTH is not expected in state open"),
+        (b"o1 SAVE alice INBOX guid=G size=5 received=1 {4}\n", "expected a text of size=5, got one of 4"),
+        (b"f1 OK size=5 {4}\n", "expected a text of size=5, got one of 4"),
+        (b"\xff\n", "expected UTF-8"),
+    ],
+)
+def test_who_breaks_a_rule_is_told_and_left(line: bytes, why: str) -> None:
+    a, _ = opened()
+    a.receive(line, 1.0)
+    [lost] = a.events()
+    assert isinstance(lost, Lost) and lost.is_fault and why in lost.reason
+    assert a.state is TalkState.CLOSED
+    assert b"".join(a.data_to_send()).startswith(b"* BAD why=")
+
+
+def test_nothing_is_heard_before_the_proof() -> None:
+    link = PeerLink(introduction("a"), "", TalkOptions(), 0.0)
+    link.receive(b"* ACK held=b:1\n", 0.0)
+    [lost] = link.events()
+    assert isinstance(lost, Lost) and "a command is not expected" in lost.reason
