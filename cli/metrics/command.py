@@ -48,8 +48,9 @@ def metrics(
 ) -> None:
     """Tell from logs what replication cost, and what would make it cheaper.
 
-    LOG is a file or a folder, which is searched to its bottom: event logs of pyrepl, ordinary logs of pyrepl, Redis 6
-    to 8 and Valkey 8 and 9, also packed (.gz). Logs of both ends of a link are joined.
+    LOG is a file, a folder, which is searched to its bottom, or a pattern in quotes: event logs of pyrepl, ordinary
+    logs of pyrepl, Redis 6 to 8 and Valkey 8 and 9, also packed (.gz, .bz2, .zst). Logs of both ends of a link are
+    joined.
 
     \b
     With --out DIR it writes

@@ -19,6 +19,7 @@ from pyrepl.analysis.failures import DISK_FULL, CannotRun, in_plain_words
 from pyrepl.analysis.needs import why_not
 from pyrepl.analysis.place import tables_of
 from pyrepl.errors import ConfigError
+from pyrepl.metrics.given import why_absent
 
 from .options import Options
 from .results import print_batch, print_report
@@ -96,8 +97,10 @@ def _fail(why: str) -> int:
 
 def why_not_there(logs: tuple[str, ...]) -> str:
     """Which of the logs are not there, or nothing. Asked before Spark starts, which takes its time."""
-    missing = [path for path in logs if not Path(path).exists()]
-    return f"{', '.join(missing)}: no such file or folder" if missing else ""
+    missing: dict[str, list[str]] = {}
+    for log in logs:
+        missing.setdefault(why_absent(log), []).append(log)
+    return "; ".join(f"{', '.join(names)}: {why}" for why, names in missing.items() if why)
 
 
 def moment(text: str, now_us: int) -> int:

@@ -21,6 +21,7 @@ from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.failures import CannotRun, in_our_words
 from pyrepl.analysis.needs import LEAST_JAVA, NO_JAVA, java, java_version
 from pyrepl.analysis.told import GATEWAY, MASTER, PACKAGES, pairs, told
+from pyrepl.metrics.given import place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,9 +79,9 @@ def spark_for(asked: Asked, steps: Steps, step: str = "start Spark") -> Iterator
 
 
 def bytes_in(logs: tuple[str, ...]) -> int:
-    """How many bytes the files and folders `logs` hold, packed files as they are; files that cannot be seen count 0."""
+    """How many bytes `logs` hold, packed files as they are; files that cannot be seen count 0."""
     total = 0
-    for path in map(Path, logs):
+    for path in (path for log in logs for path in place(log).paths):
         for one in path.rglob("*") if path.is_dir() else (path,):
             with contextlib.suppress(OSError):
                 total += one.stat().st_size if one.is_file() else 0

@@ -4,6 +4,7 @@ tables, results   every table and column with its unit and its exact rule; read 
     column, kinds    what a column is; what can happen to a link
 sentences         what the lines of text logs mean
     lines, blocks, textlines, jsonlines, part    a range of a file becomes Parquet parts; plain Arrow, no Spark
+given, packed     what may be given as a log; what is in a packed one
 plan, manifest    which ranges are new; what has been read
     ingest        all that is new is read and counted in
     reading       Spark's tasks read it, in mapInArrow

@@ -16,7 +16,7 @@ SHOWN_BYTES: Final = 2000
 
 
 class Source(Protocol):
-    """What can be read: a file, or what a .gz unpacks to."""
+    """What can be read: a file, or what a packed one unpacks to."""
 
     def read(self, size: int, /) -> bytes:
         """At most `size` bytes; none at the end."""

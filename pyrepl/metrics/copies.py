@@ -7,17 +7,16 @@ longer, than it was.
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypedDict, cast
+from typing import Final, TypedDict
+
+from pyrepl.metrics.packed import Content, Damaged, opened
 
 HEAD_BYTES: Final = 512
 """So many bytes tell one log from another: times and process ids differ from the first line on."""
 _CHUNK: Final = 1 << 20
-_FAULTS: Final = (OSError, EOFError, zlib.error)
 
 
 class Copy(TypedDict):
@@ -26,17 +25,6 @@ class Copy(TypedDict):
     of: str
     bytes: int
     of_bytes: int
-
-
-def unpacked(path: Path, *, packed: bool) -> BinaryIO:
-    """The file, of a .gz what is in it. Raises OSError."""
-    return cast(BinaryIO, gzip.open(path, "rb")) if packed else path.open("rb")
-
-
-def is_packed(path: Path) -> bool:
-    """By its first bytes. Raises OSError."""
-    with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
 
 
 def copies(found: Iterable[Path], known: Mapping[str, Copy]) -> dict[str, Copy]:
@@ -58,9 +46,9 @@ def copies(found: Iterable[Path], known: Mapping[str, Copy]) -> dict[str, Copy]:
 
 def _head(path: Path) -> bytes:
     try:
-        with unpacked(path, packed=is_packed(path)) as file:
+        with opened(path) as file:
             return file.read(HEAD_BYTES)
-    except _FAULTS:
+    except OSError:
         return b""
 
 
@@ -114,21 +102,21 @@ def _shorter(one: Path, other: Path) -> Path | None:
     try:
         if one.samefile(other):
             return one
-        with unpacked(one, packed=is_packed(one)) as left, unpacked(other, packed=is_packed(other)) as right:
+        with opened(one) as left, opened(other) as right:
             return _prefix(one, left, other, right)
-    except _FAULTS:
+    except OSError:
         return None
 
 
-def _some(file: Any) -> bytes:
-    """The next bytes. A .gz that is damaged, or still being written, ends where it cannot be read on."""
+def _some(file: Content) -> bytes:
+    """The next bytes. A packed file that is damaged, or still being written, ends where it cannot be read on."""
     try:
-        return bytes(file.read(_CHUNK))
-    except (EOFError, zlib.error, gzip.BadGzipFile):
+        return file.read(_CHUNK)
+    except Damaged:
         return b""
 
 
-def _prefix(one: Path, left: Any, other: Path, right: Any) -> Path | None:
+def _prefix(one: Path, left: Content, other: Path, right: Content) -> Path | None:
     while True:
         mine, theirs = _some(left), _some(right)
         if mine != theirs:

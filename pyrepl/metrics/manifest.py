@@ -32,8 +32,8 @@ _PART_TABLES: Final = (EVENTS.name, SAMPLES.name, UNPARSED.name, *rollup.NAMES)
 class Entry:
     """One log file, known by how it begins, whatever its name is now.
 
-    `offset` is the cut up to which it was read for good (of a .gz: in what it unpacks to). `tail` came from a last
-    line without an end, behind `offset`: it is given up when the file has grown. `head` is the hash of its first
+    `offset` is the cut up to which it was read for good (of a packed one: in what it unpacks to). `tail` came from a
+    last line without an end, behind `offset`: it is given up when the file has grown. `head` is the hash of its first
     `head_bytes`.
     """
 

@@ -6,10 +6,6 @@ the same files again. What ranges there are is plan.py's, what counts afterwards
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,9 +18,10 @@ import pyarrow.parquet as pq
 
 from pyrepl.metrics import jsonlines, scan, textlines, wrappers
 from pyrepl.metrics.arrow import schema
-from pyrepl.metrics.blocks import Block, Source, TooLong, blocks
+from pyrepl.metrics.blocks import Block, TooLong, blocks
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.lines import joined, line_array
+from pyrepl.metrics.packed import opened
 from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.rollup import rollup
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNKNOWN, UNPARSED
@@ -87,7 +84,7 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
     writer = _Writer(Path(tables), split, told)
     reader = _Reader(split, Zone(zone, _written_us(split.path)), writer, QuickLines() if quick else None)
     try:
-        with _opened(split) as source:
+        with opened(Path(split.path), split.start) as source:
             for block in blocks(source, split.start, None if split.end < 0 else split.end):
                 if isinstance(block, TooLong):
                     told.lines += 1
@@ -96,7 +93,7 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
                 else:
                     told.read = block.start + len(block.data) - split.start
                     reader.read(block)
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         told.error = f"{getattr(error, 'strerror', None) or error}, after {told.read} bytes"
     writer.flush()
     if split.end >= 0:
@@ -110,41 +107,6 @@ def _written_us(path: str) -> int:
         return Path(path).stat().st_mtime_ns // 1000
     except OSError:
         return 0
-
-
-@contextmanager
-def _opened(split: Split) -> Iterator[Source]:
-    with open(split.path, "rb") as file:
-        if split.packed:
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                unpacked.seek(split.start)
-                yield _Packed(unpacked)
-        else:
-            file.seek(split.start)
-            yield file
-
-
-class _Packed:
-    """What a .gz holds; of a damaged one all that comes before the damage, which is told only then."""
-
-    def __init__(self, file: gzip.GzipFile) -> None:
-        self._file = file
-        self._fault: Exception | None = None
-
-    def read(self, size: int, /) -> bytes:
-        if self._fault is not None:
-            raise self._fault
-        parts: list[bytes] = []
-        left = size
-        try:
-            while left > 0 and (part := self._file.read1(left)):
-                parts.append(part)
-                left -= len(part)
-        except (OSError, EOFError, zlib.error) as fault:
-            if not parts:
-                raise
-            self._fault = fault
-        return b"".join(parts)
 
 
 class Zone(NamedTuple):

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from pyrepl.errors import ConfigError
-from pyrepl.metrics.copies import HEAD_BYTES, copies, is_packed, unpacked
+from pyrepl.metrics.copies import HEAD_BYTES, copies
+from pyrepl.metrics.given import place, why_absent
 from pyrepl.metrics.manifest import Entry, Manifest
+from pyrepl.metrics.packed import is_packed, opened
 from pyrepl.metrics.part import Split
 
 SPLIT_BYTES: Final = 64 << 20
@@ -25,29 +26,37 @@ _BACK: Final = 64 << 10
 _NO_LOGS: Final = frozenset(
     {".rdb", ".aof", ".conf", ".md", ".parquet", ".pid", ".manifest", ".crc", ".html", ".py", ".prom"}
 )
-_ROTATION: Final = re.compile(r"(\.(gz|\d{1,4}|log|txt|json|jsonl|ndjson|old|bak)|[-.]\d{8}([T-]?\d{4,6}(\.\d+)?Z?)?)$")
+_ROTATION: Final = re.compile(
+    r"(\.(gz|bz2|zst|\d{1,4}|log|txt|json|jsonl|ndjson|old|bak)|[-.]\d{8}([T-]?\d{4,6}(\.\d+)?Z?)?)$"
+)
 
 
 def find(paths: Iterable[str | Path], out: Path | None = None, *, absent_ok: bool = False) -> dict[Path, Path]:
-    """Every log file, folders searched recursively -> the folder from which its node is named (node_of).
+    """Every log file of what is given (given.py), folders searched recursively -> the folder from which its node is
+    named (node_of).
 
     Hidden files are passed over in folders, and what is no log by its name, and everything under `out`. Raises
-    ConfigError for a path that is not there, unless `absent_ok`.
+    ConfigError for what is not there, unless `absent_ok`.
     """
     found: dict[Path, Path] = {}
-    given = [Path(path).absolute() for path in paths]
-    folders = [path if path.is_dir() else path.parent for path in given]
-    root = _common(folders)
-    for path in given:
-        if path.is_dir():
-            for one in sorted(path.rglob("*")):
-                if _may_be_log(one, path) and not (out and one.is_relative_to(out.absolute())):
-                    found.setdefault(one, root)
-        elif path.exists():
-            found.setdefault(path, root)
-        elif not absent_ok:
-            raise ConfigError(f"{path}: no such file or folder")
+    given = {str(path): place(path) for path in paths}
+    root = _common([one.root for one in given.values()])
+    for log, there in given.items():
+        if not there.paths and not absent_ok:
+            raise ConfigError(f"{log}: {why_absent(log)}")
+        for path in there.paths:
+            found |= {one: root for one in _files(path, out) if one not in found}
     return found
+
+
+def _files(path: Path, out: Path | None) -> Iterator[Path]:
+    """The file itself, or what may be a log in a folder."""
+    if not path.is_dir():
+        yield path
+        return
+    for one in sorted(path.rglob("*")):
+        if _may_be_log(one, path) and not (out and one.is_relative_to(out.absolute())):
+            yield one
 
 
 def _common(folders: list[Path]) -> Path:
@@ -89,8 +98,8 @@ def plan(manifest: Manifest, found: dict[Path, Path], merge_bytes: int = 0) -> t
             entry = _entry(manifest, path, root)
             if entry is not None:
                 _plan_file(entry, ranges, tails, merge_bytes)
-        except (OSError, EOFError, zlib.error) as error:
-            manifest.refused[str(path)] = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        except OSError as error:
+            manifest.refused[str(path)] = f"cannot be read: {error.strerror or error}"
     return ranges, tails
 
 
@@ -106,8 +115,7 @@ def _take_out_copies(manifest: Manifest, found: Iterable[Path]) -> None:
 
 def _entry(manifest: Manifest, path: Path, root: Path) -> Entry | None:
     """What is known of a file, by how it begins; None when it is no log."""
-    packed = is_packed(path)
-    with unpacked(path, packed=packed) as file:
+    with opened(path) as file:
         head = file.read(_SNIFFED)
     if _is_binary(head):
         manifest.refused[str(path)] = "binary, no log: not read"
@@ -116,7 +124,7 @@ def _entry(manifest: Manifest, path: Path, root: Path) -> Entry | None:
     if known.head_bytes < HEAD_BYTES:
         known.head_bytes = min(len(head), HEAD_BYTES)
         known.head = _hash(head[: known.head_bytes])
-    known.path, known.packed = str(path), packed
+    known.path, known.packed = str(path), is_packed(path)
     return known
 
 
@@ -136,9 +144,9 @@ def _still_there(entry: Entry) -> bool:
     """Does the path of an entry still lead to what it was made of?"""
     path = Path(entry.path)
     try:
-        with unpacked(path, packed=is_packed(path)) as file:
+        with opened(path) as file:
             return _hash(file.read(entry.head_bytes)) == entry.head
-    except (OSError, EOFError, zlib.error):
+    except OSError:
         return False
 
 

@@ -76,7 +76,7 @@ UNPARSED: Final = Table(
     "nothing is lost in silence",
     (
         text("file", "the file it stands in"),
-        count("position", "bytes", "offset of its first byte in the file (of a .gz: in what it unpacks to)"),
+        count("position", "bytes", "offset of its first byte in the file (of a packed one: in what it unpacks to)"),
         count("size", "bytes", "its length without the line end"),
         text(
             "why",
@@ -92,7 +92,7 @@ FILES: Final = Table(
     (
         text("file", "its path"),
         text("form", "json, text, mixed, empty, unreadable or copy"),
-        count("bytes", "bytes", "read so far (of a .gz: unpacked)"),
+        count("bytes", "bytes", "read so far (of a packed one: unpacked)"),
         count("lines", "", "lines read so far"),
         count("events", "", "those that became events or samples"),
         count("ignored", "", "those understood and without meaning for replication (banner, clients, hints)"),
