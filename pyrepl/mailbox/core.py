@@ -15,7 +15,7 @@ from pyrepl.mailbox.causal import Causal, Waiting
 from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import Crossed, Effects, Merger
-from pyrepl.mailbox.recovery import works_at_start
+from pyrepl.mailbox.recovery import missing_user, works_at_start
 from pyrepl.mailbox.rows import Rows
 from pyrepl.mailbox.sending import Notice, Reply, Send
 from pyrepl.mailbox.store import REMOVALS, AddMessage, MakeBox, RemoveBox, RemoveMessage, StoredBox, Work
@@ -92,10 +92,14 @@ class Core:
         return out
 
     def recover(self, stored: dict[str, dict[str, StoredBox]]) -> None:
-        """What the store has, by user and GUID, when the node starts: a crash may have come between store and rows."""
-        for user in sorted(stored.keys() | set(self.rows.users())):
-            recovery = works_at_start(self.rows, user, self.origin, stored.get(user, {}))
+        """What the store has, by user and GUID, when the node starts: a crash may have come between store and rows. A
+        user whose Maildir is not there is none of `stored`."""
+        for user in self.rows.users():
+            self._notices += missing_user(self.rows, user) if user not in stored else []
+        for user in sorted(stored):
+            recovery = works_at_start(self.rows, user, self.origin, stored[user])
             self._works.extend(recovery.works)
+            self._notices.extend(recovery.notices)
             for guid, uid in recovery.passed.items():
                 self.do([Renumber(user=user, box=Box(guid, True), to=((uid, uid),), token=Token(0, 0))])
 

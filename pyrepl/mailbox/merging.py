@@ -133,7 +133,7 @@ class Merger:
         known = self.rows.message(row.box, row.guid)
         if known is None and text is None:
             self._may_place(row.box, row.guid, row.uid, Effects())
-            self.rows.put_gone(GoneRow(row.box, row.uid, row.guid, row.dots, row.modseq))
+            self._bury(row)
             # A crash may have left it in the store, from when the op came for the first time.
             effects.works.append(RemoveMessage(user, row.box, row.guid))
         elif known is None:
@@ -147,6 +147,13 @@ class Merger:
             self._place(user, both, row.uid, row.token, effects)
         if before is not None:
             effects.works[:0] = works_between(self.rows, user, before, view(self.rows, user))
+
+    def _bury(self, row: MessageRow) -> None:
+        """A message is gone that never came; what is known of one that went before stands, the UID it was shown under
+        too."""
+        gone = self.rows.gone(row.box, row.guid) or GoneRow(row.box, row.uid, row.guid, (), 0)
+        dots, flags = tuple(sorted({*gone.dots, *row.dots})), merged(gone.flags, row.flags)
+        self.rows.put_gone(gone._replace(dots=dots, flags=flags, modseq=max(gone.modseq, row.modseq)))
 
     def _is_deleted(self, guid: str) -> bool:
         box = self.rows.box(guid)

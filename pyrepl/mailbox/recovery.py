@@ -2,13 +2,19 @@
 
 Not here: what mail programs changed in the store meanwhile, which is compared by another rule.
 
+Only what a work of ours put there is taken away, and only what a row says is gone: an absence may be an accident (an
+unmounted disk, a new database beside full Maildirs), and must neither remove mail here nor empty the other nodes.
+
 | in the store | in the rows | then |
 |---|---|---|
 | a message | none, brought by an op of another node | it stays: the op comes again |
 | a message | none, brought by an op of our own | nobody was told of the op: it goes, and its UID is passed over |
-| a message | expunged | it goes |
-| a mailbox | none, or deleted | it goes |
-| no mailbox, another name, other flags | so | as the rows say |
+| a message | none, brought by no op | it stays, and is told as unknown |
+| a message | expunged under this UID | it goes |
+| a mailbox | deleted, or none and made by a work | it goes, if all in it goes; else it stays, and is told as unknown |
+| a mailbox | none, made by nobody we know | it stays, and is told as unknown |
+| a mailbox, a message with a UID | none in the store | told as missing; a mailbox that is empty is made |
+| another name, other flags | so | as the rows say |
 """
 
 from __future__ import annotations
@@ -16,14 +22,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pyrepl.mailbox.boxes import view
-from pyrepl.mailbox.rows import UNPLACED, Rows
+from pyrepl.mailbox.rows import UNPLACED, BoxRow, Rows
+from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import (
-    AddMessage,
     MakeBox,
     RemoveBox,
     RemoveMessage,
     RenameBox,
     SetFlags,
+    Stored,
     StoredBox,
     SubscribeBox,
     Work,
@@ -31,50 +38,75 @@ from pyrepl.mailbox.store import (
 
 
 class Recovery(NamedTuple):
-    """Works that make the store what the rows say, and mailbox -> the last UID that was shown and is to be passed."""
+    """Works that make the store what the rows say; mailbox -> the last UID that was shown and is to be passed; and what
+    is unknown or missing, for people."""
 
     works: list[Work]
     passed: dict[str, int]
+    notices: list[Notice]
 
 
 def works_at_start(rows: Rows, user: str, origin: str, stored: dict[str, StoredBox]) -> Recovery:
-    """`stored`: GUID -> mailbox, of one user; `origin` is our name in dots."""
-    found = Recovery([], {})
+    """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots."""
+    found = Recovery([], {}, [])
     shown = view(rows, user)
-    found.works.extend(RemoveBox(user, guid) for guid in sorted(stored.keys() - shown.keys()))
+    for guid in sorted(stored.keys() - shown.keys()):
+        _compare_unshown(rows, user, guid, stored[guid], found)
     for guid, (name, subscribed) in shown.items():
-        box = rows.box(guid)
+        box, there = rows.box(guid), stored.get(guid)
         assert box is not None
-        there = stored.get(guid)
-        if there is None:
+        if there is not None:
+            if there.name != name:
+                found.works.append(RenameBox(user, guid, name))
+            if there.is_subscribed != subscribed or there.name != name:
+                found.works.append(SubscribeBox(user, guid, name, subscribed))
+            _compare_messages(rows, origin, box, there, found)
+        elif next(iter(rows.messages(guid)), None) is None:
             found.works.append(MakeBox(user, guid, name, box.uidvalidity, box.uidnext))
-        elif there.name != name:
-            found.works.append(RenameBox(user, guid, name))
-        if there is None or there.is_subscribed != subscribed or there.name != name:
             found.works.append(SubscribeBox(user, guid, name, subscribed))
-        _compare_messages(rows, user, origin, guid, there, found)
+        else:
+            found.notices.append(Notice("mailbox_missing", f"{user} {name}"))
     return found
 
 
-def _compare_messages(rows: Rows, user: str, origin: str, guid: str, there: StoredBox | None, found: Recovery) -> None:
-    stored = {} if there is None else there.messages
-    box = rows.box(guid)
-    assert box is not None
-    for message, has in sorted(stored.items()):
-        row = rows.message(guid, message)
+def missing_user(rows: Rows, user: str) -> list[Notice]:
+    """A user whose Maildir is not there: nothing is concluded from that."""
+    return [Notice("maildir_missing", user)] if view(rows, user) else []
+
+
+def _compare_unshown(rows: Rows, user: str, guid: str, there: StoredBox, found: Recovery) -> None:
+    """A mailbox that the rows do not show: what a crash left of a CREATE or DELETE, or another's."""
+    is_ours = there.is_new or rows.box(guid) is not None
+    if is_ours and all(has.at is not None or _is_gone(rows, guid, name, has) for name, has in there.messages.items()):
+        found.works.append(RemoveBox(user, guid))
+    else:
+        found.notices.append(Notice("mailbox_unknown", f"{user} {there.name}"))
+
+
+def _is_gone(rows: Rows, box: str, guid: str, has: Stored) -> bool:
+    """Was it expunged? A mail program may have brought the same message again since, under another UID."""
+    gone = rows.gone(box, guid)
+    return gone is not None and has.uid in (gone.uid, UNPLACED)
+
+
+def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, found: Recovery) -> None:
+    unknown = 0
+    for guid, has in sorted(there.messages.items()):
+        row = rows.message(box.guid, guid)
         if row is not None:
             if row.set_flags() != has.flags:
-                found.works.append(SetFlags(user, guid, message, row.set_flags()))
-            was_moved = has.uid not in (row.uid, UNPLACED)
+                found.works.append(SetFlags(box.user, box.guid, guid, row.set_flags()))
+            is_passed = has.uid not in (row.uid, UNPLACED)
         else:
-            is_ours = has.at is None or has.at.origin == origin
-            was_moved = is_ours
-            if is_ours or rows.gone(guid, message) is not None:
-                found.works.append(RemoveMessage(user, guid, message))
-        if was_moved and has.uid >= box.uidnext:
-            found.passed[guid] = max(has.uid, found.passed.get(guid, 0))
-    for row in rows.messages(guid):
-        if row.guid not in stored:
-            found.works.append(
-                AddMessage(user, guid, row.guid, row.uid, row.set_flags(), row.received, row.size, "", row.dots[0])
-            )
+            is_passed = has.at is None or has.at.origin == origin
+            is_own = has.at is not None and has.at.origin == origin
+            if is_own or _is_gone(rows, box.guid, guid, has):
+                found.works.append(RemoveMessage(box.user, box.guid, guid))
+            elif has.at is None:
+                unknown += 1
+        if is_passed and has.uid >= box.uidnext:
+            found.passed[box.guid] = max(has.uid, found.passed.get(box.guid, 0))
+    missing = sum(1 for row in rows.messages(box.guid) if row.uid != UNPLACED and row.guid not in there.messages)
+    for what, count in (("mail_unknown", unknown), ("mail_missing", missing)):
+        if count:
+            found.notices.append(Notice(what, f"{box.user} {there.name} {count}"))

@@ -120,8 +120,10 @@ class Stored(NamedTuple):
 
 
 class StoredBox(NamedTuple):
-    """A mailbox as the store has it: its name, and GUID -> message."""
+    """A mailbox as the store has it: its name, and GUID -> message. `is_new`: a work made it, and its row may not have
+    been committed."""
 
     name: str
     is_subscribed: bool
     messages: dict[str, Stored]
+    is_new: bool = False

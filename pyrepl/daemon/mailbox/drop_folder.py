@@ -2,13 +2,15 @@
 in the making or on their way out.
 
 A text comes in pieces, is counted and summed while it comes, and is whole and on disk before its work is told. It stays
-until the row is committed. So at a start all that lies here belongs to works that are told again, with their texts, or
-to none: it can go.
+until the row is committed. So at a start what lies here tells which messages were brought by ops whose rows may be
+missing; when these are dealt with, all of it can go: it belongs to works that are told again, with their texts, or to
+none.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final, final
@@ -21,6 +23,7 @@ from pyrepl.mailbox.words import Dot
 from pyrepl.words import from_text, to_text
 
 NAME: Final = b".pyrepl-drop"
+_SEQ_AND_GUID: Final = re.compile(r"(?<=.)\.(?=([0-9]{1,19})\.(.+))", re.DOTALL)
 
 
 class WrongText(PyreplError):
@@ -37,11 +40,24 @@ class DropFolder:
         self._folder: Final = root + b"/" + NAME
 
     def prepare(self) -> None:
-        """Make it, or empty it: at a start, when nothing is under way."""
+        """Make it, if it is not there."""
         if self._files.stat(self._folder) is None:
             self._files.make_folder(self._folder)
+
+    def clear(self) -> None:
+        """Empty it: after a start, when what a crash left is dealt with and nothing is under way."""
         for name in self._files.names(self._folder):
             remove_tree(self._files, self._folder + b"/" + name)
+
+    def ops(self) -> dict[str, Dot]:
+        """`shown_guid` of each message whose text lies here -> the op that brought it."""
+        found: dict[str, Dot] = {}
+        for name in map(to_text, self._files.names(self._folder)):
+            # A node's name may have dots and digits as well: of all ways to read the name, at most one has a GUID that
+            # anybody asks for.
+            for each in _SEQ_AND_GUID.finditer(name):
+                found[each[2]] = Dot(name[: each.start()], int(each[1]))
+        return found
 
     def path(self, name: str) -> bytes:
         """Where the text of that name lies, or would."""
@@ -113,7 +129,11 @@ class IncomingText:
 
 
 def text_name(dot: Dot, guid: str) -> str:
-    """`<origin>.<seq>.<guid>`; a GUID that cannot be in a file's name stands there as a digest."""
+    """`<origin>.<seq>.<guid>`."""
+    return f"{dot.origin}.{dot.seq}.{shown_guid(guid)}"
+
+
+def shown_guid(guid: str) -> str:
+    """A GUID as it stands in a file's name: one that cannot, as a digest."""
     raw = from_text(guid)
-    shown = raw if is_base(raw) else hashlib.sha256(raw).hexdigest().encode("ascii")
-    return f"{dot.origin}.{dot.seq}.{to_text(shown)}"
+    return to_text(raw) if is_base(raw) else hashlib.sha256(raw).hexdigest()

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final, TypeVar, final
 
 from pyrepl.daemon.mailbox.box_plan import BoxWork
-from pyrepl.daemon.mailbox.drop_folder import DropFolder
+from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid
 from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
@@ -24,7 +24,18 @@ from pyrepl.daemon.mailbox.user_boxes import UserBoxes
 from pyrepl.daemon.mailbox.user_folders import Place, UserFolders
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.maildir.layout import Layout
-from pyrepl.mailbox.store import AddMessage, MakeBox, Outcome, RemoveBox, RenameBox, SubscribeBox, Work
+from pyrepl.mailbox.store import (
+    AddMessage,
+    MakeBox,
+    Outcome,
+    RemoveBox,
+    RenameBox,
+    Stored,
+    StoredBox,
+    SubscribeBox,
+    Work,
+)
+from pyrepl.words import to_text
 
 MOST_OPEN: Final = 100
 """Mailboxes, and users, that are remembered at once."""
@@ -80,6 +91,20 @@ class MaildirStore:
             if done[-1].outcome is Outcome.FAILED:
                 stopped[user] = done[-1]
         return results
+
+    def stored(self, user: str) -> dict[str, StoredBox]:
+        """All that the user has, by the GUIDs of mailboxes. Raises NotThere, OSError, CorruptData: what cannot be read
+        is never told as empty."""
+        names, brought = set(self.subscribed(user)), self.drop.ops()
+        found: dict[str, StoredBox] = {}
+        for place in self.boxes(user):
+            guid = place.guid.decode()
+            messages = {
+                (name := to_text(each.guid)): Stored(each.uid, tuple(sorted(each.flags)), brought.get(shown_guid(name)))
+                for each in self.listing(user, guid).messages
+            }
+            found[guid] = StoredBox(place.name, place.name in names, messages)
+        return found
 
     def boxes(self, user: str) -> list[Place]:
         """The user's mailboxes, by name. Raises NotThere, OSError."""

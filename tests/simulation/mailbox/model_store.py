@@ -46,6 +46,7 @@ class ModelStore:
         self.subscribed: set[str] = set()
         self._new: dict[tuple[str, str], Dot] = {}
         """Messages whose rows may not be committed, as their drop files tell."""
+        self._new_boxes: set[str] = set()
         self.seen: dict[str, int] = {}
         """box -> the highest UID that was ever shown here; outlives the mailbox."""
 
@@ -59,6 +60,7 @@ class ModelStore:
                 self.names[guid],
                 self.names[guid] in self.subscribed,
                 {message: Stored(*has, self._new.get((guid, message))) for message, has in box.items()},
+                guid in self._new_boxes,
             )
             for guid, box in self.boxes.items()
         }
@@ -66,9 +68,12 @@ class ModelStore:
     def forget_ops(self) -> None:
         """The rows are committed."""
         self._new.clear()
+        self._new_boxes.clear()
 
     def do(self, work: Work) -> None:
         if isinstance(work, MakeBox):
+            if work.box not in self.boxes:
+                self._new_boxes.add(work.box)
             self.boxes.setdefault(work.box, {})
             self.names[work.box] = work.name
         elif isinstance(work, RenameBox):

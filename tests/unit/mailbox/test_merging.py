@@ -112,3 +112,16 @@ def test_delete_is_of_what_its_origin_knew_and_beats_a_rename() -> None:
         assert box is not None and box.deleted and box.name == "New" and list(rows.messages(GUID)) == []
     alive, _ = merge(save("G1", 1, Dot("a", 2)), delete, save("G2", 2, Dot("c", 1)))
     assert [row.guid for row in alive.messages(GUID)] == ["G2"]
+
+
+def test_a_text_that_nobody_has_any_more_leaves_what_is_known_of_the_message_that_went() -> None:
+    rows, effects = merge(save("G1", 1, Dot("a", 2)))
+    merger = Merger(rows, "x")
+    store = Store(user="alice", box=BOX, guids=("G1",), add=("\\Seen",), at=Dot("c", 1), modseq=8)
+    expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("c", 2), modseq=9)
+    for op in (store, expunge):
+        merger.apply(op, {}, effects)
+    merger.apply(save("G1", 5, Dot("b", 1)), {"G1": None}, effects)
+    gone = rows.gone(GUID, "G1")
+    assert gone is not None and (gone.uid, gone.dots) == (1, (Dot("a", 2), Dot("b", 1)))
+    assert gone.modseq == 10 and "\\Seen" in {register.flag for register in gone.flags}

@@ -1,9 +1,10 @@
-"""What a crash left between store and rows."""
+"""What a crash left between store and rows; an accident is no reason to remove mail."""
 
 from __future__ import annotations
 
-from pyrepl.mailbox.recovery import works_at_start
+from pyrepl.mailbox.recovery import missing_user, works_at_start
 from pyrepl.mailbox.rows import BoxRow, GoneRow, MessageRow
+from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import MakeBox, RemoveBox, RemoveMessage, RenameBox, SetFlags, Stored, StoredBox, SubscribeBox
 from pyrepl.mailbox.words import Dot, Register, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
@@ -20,9 +21,14 @@ def rows() -> MemoryRows:
 
 def test_the_store_becomes_what_the_rows_say() -> None:
     there = StoredBox("Old", False, {"G1": Stored(1, ()), "G2": Stored(2, (), Dot("b", 1))})
-    found = works_at_start(rows(), "alice", "a", {"g1": there, "g9": StoredBox("Gone", False, {})})
-    assert found.passed == {}
+    made = rows()
+    made.put_box(BoxRow("g8", "alice", "Gone", Stamp(1, "a"), 5, uidnext=3, deleted=True))
+    made.put_gone(GoneRow("g8", 2, "G2", (Dot("b", 1),), 1))
+    gone = StoredBox("Gone", False, {"G2": Stored(2, ())})
+    found = works_at_start(made, "alice", "a", {"g1": there, "g8": gone, "g9": StoredBox("New", False, {}, True)})
+    assert (found.passed, found.notices) == ({}, [])
     assert found.works == [
+        RemoveBox("alice", "g8"),
         RemoveBox("alice", "g9"),
         RenameBox("alice", "g1", "INBOX"),
         SubscribeBox("alice", "g1", "INBOX", False),
@@ -38,6 +44,26 @@ def test_an_op_of_our_own_that_nobody_was_told_of_never_was() -> None:
     assert found.passed == {"g1": 7}, "clients may have seen the UID"
 
 
-def test_a_mailbox_that_is_missing_is_made() -> None:
-    found = works_at_start(rows(), "alice", "a", {})
-    assert found.works[0] == MakeBox("alice", "g1", "INBOX", 5, 3)
+def test_mail_that_no_work_brought_stays() -> None:
+    messages = {"G1": Stored(1, ("\\Seen",)), "G2": Stored(9, ()), "G7": Stored(7, ())}
+    left = StoredBox("Left", False, {"G3": Stored(1, ()), "G4": Stored(2, (), Dot("a", 3))}, is_new=True)
+    found = works_at_start(rows(), "alice", "a", {"g1": StoredBox("INBOX", False, messages), "g9": left})
+    assert (found.works, found.passed) == ([], {"g1": 9})
+    assert found.notices == [Notice("mailbox_unknown", "alice Left"), Notice("mail_unknown", "alice INBOX 2")]
+
+
+def test_a_new_database_takes_nothing_from_full_maildirs() -> None:
+    full = {"g1": StoredBox("INBOX", True, {"G1": Stored(1, ("\\Seen",))}), "g2": StoredBox("Empty", False, {})}
+    found = works_at_start(MemoryRows(), "alice", "a", full)
+    assert (found.works, found.passed) == ([], {})
+
+
+def test_what_is_missing_is_told_and_neither_made_nor_expunged() -> None:
+    made = rows()
+    made.put_box(BoxRow("g2", "alice", "Empty", Stamp(1, "a"), 6, uidnext=4))
+    found = works_at_start(made, "alice", "a", {})
+    assert found.works == [MakeBox("alice", "g2", "Empty", 6, 4), SubscribeBox("alice", "g2", "Empty", False)]
+    assert found.notices == [Notice("mailbox_missing", "alice INBOX")]
+    found = works_at_start(rows(), "alice", "a", {"g1": StoredBox("INBOX", False, {})})
+    assert (found.works, found.notices) == ([], [Notice("mail_missing", "alice INBOX 1")])
+    assert missing_user(rows(), "alice") == [Notice("maildir_missing", "alice")] and missing_user(rows(), "bob") == []

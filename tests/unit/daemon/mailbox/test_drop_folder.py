@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pyrepl.daemon.mailbox.drop_folder import DropFolder, WrongText, text_name
+from pyrepl.daemon.mailbox.drop_folder import DropFolder, WrongText, shown_guid, text_name
 from pyrepl.mailbox.maildir.text_sums import BLOCK_BYTES, sums_of
 from pyrepl.mailbox.words import Dot
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
@@ -74,12 +74,16 @@ def test_one_that_comes_again_replaces_the_one_before(disk: ModelDisk, drop: Dro
     assert disk.tree(b"/mail") == {}
 
 
-def test_a_start_empties_it(disk: ModelDisk, drop: DropFolder) -> None:
+def test_what_a_crash_left_tells_which_ops_it_came_by_until_it_is_cleared(disk: ModelDisk, drop: DropFolder) -> None:
     drop.begin(DOT, "G1").write(b"left")
     disk.make_folder(drop.folder_path(b"box", b"1"))
     disk.write_new(drop.folder_path(b"box", b"1") + b"/a", b"left")
+    drop.begin(Dot("a.5", 7), "/").write(b"left")
     drop.prepare()
-    assert disk.names(b"/mail/.pyrepl-drop") == []
+    found = drop.ops()
+    assert found["G1"] == DOT and found[shown_guid("/")] == Dot("a.5", 7)
+    drop.clear()
+    assert disk.names(b"/mail/.pyrepl-drop") == [] and drop.ops() == {}
 
 
 @pytest.mark.parametrize("guid", ["a/b", "é" * 200, ".x", "a:b", "a\nb"])

@@ -7,6 +7,9 @@ import pytest
 from pyrepl.daemon.mailbox.maildir_store import MOST_OPEN, MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MARKER, NotThere
 from pyrepl.errors import CorruptData
+from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.rows import BoxRow, MessageRow
+from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import (
     AddMessage,
     MoveMessage,
@@ -16,9 +19,13 @@ from pyrepl.mailbox.store import (
     RemoveMessage,
     RenameBox,
     SetFlags,
+    Stored,
+    StoredBox,
     SubscribeBox,
     Work,
 )
+from pyrepl.mailbox.words import Dot, Stamp, Token
+from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 from tests.unit.daemon.mailbox.store_rig import (
     HOME,
@@ -200,3 +207,43 @@ def test_only_so_many_mailboxes_are_open(disk: ModelDisk, store: MaildirStore) -
     assert len(store._open) == MOST_OPEN
     tell(store, RaiseNext(USER, ids[0], 10))
     assert store.listing(USER, ids[0]).next_uid == 10
+
+
+def test_a_new_database_beside_full_maildirs_removes_nothing(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(
+        store,
+        add(store, "G1", 3, b"one", ["\\Seen"]),
+        make_box(WORK_ID, "Work"),
+        add(store, "G2", 1, b"two", box=WORK_ID),
+    )
+    store.drop.clear()
+    before = disk.tree(HOME)
+    node = Core("a", MemoryRows(), ("b",))
+    node.recover({USER: new_store(disk).stored(USER)})
+    assert (node.works(), node.removals(), node.sends()) == ([], [], [])
+    assert disk.tree(HOME) == before
+    assert node.notices() == [Notice("mailbox_unknown", "alice INBOX"), Notice("mailbox_unknown", "alice Work")]
+
+
+def test_maildirs_that_are_not_there_are_nothing_that_is_told(disk: ModelDisk, store: MaildirStore) -> None:
+    tell(store, add(store, "G1", 3, b"one"))
+    rows = MemoryRows()
+    rows.put_box(BoxRow(INBOX_ID, USER, "INBOX", Stamp(1, "a"), 7, uidnext=4))
+    rows.put_message(MessageRow(INBOX_ID, "G1", 3, Token(1, 0), (Dot("b", 1),), 3, 1))
+    disk.rename(HOME, b"/mail/elsewhere")
+    with pytest.raises(NotThere):
+        store.stored(USER)
+    node = Core("a", rows, ("b",))
+    node.recover({})
+    assert (node.works(), node.removals(), node.sends()) == ([], [], [])
+    assert node.notices() == [Notice("maildir_missing", USER)]
+
+
+def test_what_is_stored_tells_the_ops_that_brought_it(store: MaildirStore) -> None:
+    first = add(store, "G1", 3, b"one", ["work", "\\Seen"])
+    tell(store, first, SubscribeBox(USER, INBOX_ID, "INBOX", True))
+    assert store.stored(USER) == {
+        INBOX_ID: StoredBox("INBOX", True, {"G1": Stored(3, ("\\Seen", "work"), Dot("b", 1))})
+    }
+    store.drop.remove([first.text])
+    assert store.stored(USER)[INBOX_ID].messages == {"G1": Stored(3, ("\\Seen", "work"))}
