@@ -1,4 +1,4 @@
-"""Logs that are packed, by gzip, bzip2 or zstd: known by how they begin, whatever their names are.
+"""Logs as they are on disk, packed ones too, by gzip, bzip2 or zstd: known by how they begin, whatever their names are.
 
 Several packed streams one behind the other, as rotation and parallel packers leave them, read as one.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import io
 import re
 import zlib
@@ -92,6 +93,17 @@ def opened(path: Path, start: int = 0) -> Content:
     content = _Unpacked(unpacker(path))
     content.skip(start)
     return content
+
+
+def digest(head: bytes) -> str:
+    """By what a log is known, whatever its name is now: the digest of how it begins."""
+    return hashlib.sha256(head).hexdigest()[:16]
+
+
+def begins_as(path: Path, size: int, head: str) -> bool:
+    """Does `path` lead to the log whose first `size` bytes, unpacked, have this digest? Raises OSError."""
+    with opened(path) as file:
+        return digest(file.read(size)) == head
 
 
 def _unpacker(head: bytes) -> Callable[[Path], _Some] | None:

@@ -21,7 +21,7 @@ from pyrepl.metrics.arrow import schema
 from pyrepl.metrics.blocks import Block, TooLong, blocks
 from pyrepl.metrics.column import Table
 from pyrepl.metrics.lines import joined, line_array
-from pyrepl.metrics.packed import opened
+from pyrepl.metrics.packed import begins_as, opened
 from pyrepl.metrics.quicklines import QuickLines
 from pyrepl.metrics.rollup import rollup
 from pyrepl.metrics.tables import EVENTS, SAMPLES, UNKNOWN, UNPARSED
@@ -43,7 +43,11 @@ class WriteError(Exception):
 
 
 class Split(NamedTuple):
-    """What one task reads: bytes [start, end) of a file (end -1: to its end), and the node of text lines in it."""
+    """What one task reads: bytes [start, end) of a file (end -1: to its end), and the node of text lines in it.
+
+    `head` is the digest of the file's first `head_bytes` bytes (of a packed one: of what is in it): the path of a log
+    that was rotated since leads to another file, of which nothing is to be read.
+    """
 
     path: str
     file_id: str
@@ -51,6 +55,8 @@ class Split(NamedTuple):
     end: int
     node: str
     packed: bool
+    head_bytes: int = 0
+    head: str = ""
 
 
 @dataclass(slots=True)
@@ -85,6 +91,7 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
     reader = _Reader(split, Zone(zone, _written_us(split.path)), writer, QuickLines() if quick else None)
     try:
         with opened(Path(split.path), split.start) as source:
+            _check(split)
             for block in blocks(source, split.start, None if split.end < 0 else split.end):
                 if isinstance(block, TooLong):
                     told.lines += 1
@@ -99,6 +106,13 @@ def read_split(split: Split, tables: str, zone: str, *, quick: bool = scan.IS_CO
     if split.end >= 0:
         told.read = min(told.read, split.end - split.start)
     return told
+
+
+def _check(split: Split) -> None:
+    """Raise OSError if the path leads to another file by now. If it does not, once the file is open, then that is the
+    planned one: a path that was given to another file never comes back to the one before."""
+    if split.head and not begins_as(Path(split.path), split.head_bytes, split.head):
+        raise OSError("another file has this name by now")
 
 
 def _written_us(path: str) -> int:

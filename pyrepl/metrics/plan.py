@@ -6,7 +6,6 @@ name. Reading the ranges is part.py's.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -17,7 +16,7 @@ from pyrepl.errors import ConfigError
 from pyrepl.metrics.copies import HEAD_BYTES, copies
 from pyrepl.metrics.given import place, why_absent
 from pyrepl.metrics.manifest import Entry, Manifest
-from pyrepl.metrics.packed import is_packed, opened
+from pyrepl.metrics.packed import begins_as, digest, is_packed, opened
 from pyrepl.metrics.part import Split
 
 SPLIT_BYTES: Final = 64 << 20
@@ -123,14 +122,14 @@ def _entry(manifest: Manifest, path: Path, root: Path) -> Entry | None:
     known = _known(manifest, head, path) or _new(manifest, head, path, root)
     if known.head_bytes < HEAD_BYTES:
         known.head_bytes = min(len(head), HEAD_BYTES)
-        known.head = _hash(head[: known.head_bytes])
+        known.head = digest(head[: known.head_bytes])
     known.path, known.packed = str(path), is_packed(path)
     return known
 
 
 def _known(manifest: Manifest, head: bytes, path: Path) -> Entry | None:
     """The entry of this file: under its own name, or under one that another file has now, or none."""
-    same = [entry for entry in manifest.entries.values() if entry.head == _hash(head[: entry.head_bytes])]
+    same = [entry for entry in manifest.entries.values() if entry.head == digest(head[: entry.head_bytes])]
     for entry in same:
         if entry.path == str(path):
             return entry
@@ -142,26 +141,20 @@ def _known(manifest: Manifest, head: bytes, path: Path) -> Entry | None:
 
 def _still_there(entry: Entry) -> bool:
     """Does the path of an entry still lead to what it was made of?"""
-    path = Path(entry.path)
     try:
-        with opened(path) as file:
-            return _hash(file.read(entry.head_bytes)) == entry.head
+        return begins_as(Path(entry.path), entry.head_bytes, entry.head)
     except OSError:
         return False
 
 
 def _new(manifest: Manifest, head: bytes, path: Path, root: Path) -> Entry:
     begin = head[:HEAD_BYTES]
-    file_id = _hash(begin or str(path).encode())
+    file_id = digest(begin or str(path).encode())
     while file_id in manifest.entries:
-        file_id = _hash(file_id.encode() + str(path).encode())
-    entry = Entry(file_id, str(path), node_of(path, root), len(begin), _hash(begin))
+        file_id = digest(file_id.encode() + str(path).encode())
+    entry = Entry(file_id, str(path), node_of(path, root), len(begin), digest(begin))
     manifest.entries[file_id] = entry
     return entry
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _is_binary(head: bytes) -> bool:
@@ -178,7 +171,7 @@ def _plan_file(entry: Entry, ranges: list[Split], tails: list[Split], merge_byte
     entry.size = size
     if entry.packed:
         entry.tail = None
-        ranges.append(Split(entry.path, entry.file_id, entry.offset, -1, entry.node, True))
+        ranges.append(_split(entry, entry.offset, -1))
         return
     if size < entry.offset:
         raise OSError(f"shorter than what was read of it before ({size} < {entry.offset} bytes)")
@@ -187,10 +180,14 @@ def _plan_file(entry: Entry, ranges: list[Split], tails: list[Split], merge_byte
         if len(cuts) > 1 and (last := entry.last_told(merge_bytes)) is not None:
             cuts[0] = last
     for start, end in pairwise(cuts):
-        ranges.append(Split(entry.path, entry.file_id, start, end, entry.node, False))
+        ranges.append(_split(entry, start, end))
     entry.tail = None
     if cuts[-1] < size:
-        tails.append(Split(entry.path, entry.file_id, cuts[-1], size, entry.node, False))
+        tails.append(_split(entry, cuts[-1], size))
+
+
+def _split(entry: Entry, start: int, end: int) -> Split:
+    return Split(entry.path, entry.file_id, start, end, entry.node, entry.packed, entry.head_bytes, entry.head)
 
 
 def _cuts(file: BinaryIO, start: int, size: int) -> Iterator[int]:

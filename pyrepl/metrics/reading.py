@@ -41,6 +41,8 @@ SPLITS: Final = pa.schema(
         pa.field("end", pa.int64(), nullable=False),
         pa.field("node", pa.string(), nullable=False),
         pa.field("packed", pa.bool_(), nullable=False),
+        pa.field("head_bytes", pa.int64(), nullable=False),
+        pa.field("head", pa.string(), nullable=False),
         pa.field("task", pa.int32(), nullable=False),
     ]
 )

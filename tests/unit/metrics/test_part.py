@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyrepl.metrics.packed import digest
 from pyrepl.metrics.part import Split, Told, WriteError, read_split
 
 LOGS = Path(__file__).resolve().parents[2] / "data" / "logs"
@@ -45,6 +46,20 @@ def test_twice_is_once(tmp_path: Path) -> None:
     assert read_split(split(TEXT_LOG), str(tmp_path), "UTC") == first
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")} == files
     assert not list(tmp_path.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_nothing_is_read_of_another_file_that_has_the_name_by_now(tmp_path: Path, packed: bool) -> None:
+    """The log was rotated after the range was planned."""
+    pack = gzip.compress if packed else bytes
+    path, data = tmp_path / "log", TEXT_LOG.read_bytes()
+    wanted = split(path, packed=packed)._replace(head_bytes=512, head=digest(data[:512]))
+    path.write_bytes(pack(data))
+    assert read_split(wanted, str(tmp_path / "a"), "UTC").read == len(data)
+    path.write_bytes(pack(EVENT_LOG.read_bytes()))
+    told = read_split(wanted, str(tmp_path / "b"), "UTC")
+    assert (told.read, told.lines, told.error) == (0, 0, "another file has this name by now, after 0 bytes")
+    assert not list((tmp_path / "b").rglob("*.parquet"))
 
 
 def test_a_longer_range_leaves_the_shorter_ones_parts_alone(tmp_path: Path) -> None:

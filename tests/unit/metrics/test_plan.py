@@ -12,7 +12,7 @@ import pytest
 from pyrepl.errors import ConfigError
 from pyrepl.metrics import plan as module
 from pyrepl.metrics.manifest import Manifest
-from pyrepl.metrics.part import Told
+from pyrepl.metrics.part import Told, read_split
 from pyrepl.metrics.plan import find, node_of, plan
 
 LINE = b"1:M 21 Nov 2026 11:09:41.858 * Ready to accept connections %03d\n"
@@ -93,6 +93,22 @@ def test_a_new_file_of_the_old_name_is_another(tmp_path: Path) -> None:
     path.write_bytes(DATA.replace(b"1:M", b"2:M"))
     assert ranges(known, path) == [(0, len(DATA))]
     assert len(known.entries) == 2
+
+
+def test_a_file_that_is_rotated_before_it_is_read_is_read_under_its_new_name(tmp_path: Path) -> None:
+    known, path, tables = Manifest(), tmp_path / "a.log", tmp_path / "tables"
+    path.write_bytes(DATA)
+    (split,), _ = plan(known, {path: tmp_path})
+    path.rename(tmp_path / "a.log.1")
+    path.write_bytes(DATA.replace(b"1:M", b"2:M") * 2)
+    known.take(read_split(split, str(tables), "UTC"), tail=False)
+    assert not next(iter(known.entries.values())).told
+    again, _ = plan(known, {tmp_path / "a.log.1": tmp_path, path: tmp_path})
+    for one in again:
+        known.take(read_split(one, str(tables), "UTC"), tail=False)
+    assert [(row["file"], row["lines"], row["error"]) for row in known.file_rows()] == [
+        (str(path), 100, None), (str(path) + ".1", 50, None),
+    ]  # fmt: skip
 
 
 def test_wide_files_are_cut_at_line_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
