@@ -10,11 +10,13 @@ from typing import Final
 
 import click
 
-FORMATS: Final = ("text", "json", "openmetrics", "prometheus", "otlp", "html")
+FORMATS: Final = ("text", "json", "csv", "openmetrics", "prometheus", "otlp", "html")
+ANSWERS: Final = ("text", "json", "csv")
+"""How answers to --sql are printed."""
 
 
 @click.command()
-@click.argument("logs", nargs=-1, required=True, metavar="LOG...", type=click.Path())
+@click.argument("logs", nargs=-1, metavar="LOG...", type=click.Path())
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for all of it; see below.")
 @click.option("--master", default="", metavar="URL", help="Spark to run on: spark://host:7077; else local[*].")
 @click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's; may be given often.")
@@ -26,6 +28,7 @@ FORMATS: Final = ("text", "json", "openmetrics", "prometheus", "otlp", "html")
 @click.option(
     "--format", "wanted", type=click.Choice(FORMATS), default="text", show_default=True, help="What to print."
 )
+@click.option("--sql", multiple=True, metavar="SELECT", help="Ask the result tables; may be given often. See below.")
 @click.option("--zone", default="UTC", show_default=True, help="Time zone of text logs, as Europe/Berlin.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error; with --follow no lines.")
 @click.option("--follow", is_flag=True, help="Go on as the logs grow, until stopped; needs --out. See below.")
@@ -40,6 +43,7 @@ def metrics(
     since: str,
     until: str,
     wanted: str,
+    sql: tuple[str, ...],
     zone: str,
     quiet: bool,
     follow: bool,
@@ -60,6 +64,9 @@ def metrics(
       DIR/metrics.openmetrics  the same as --format openmetrics
       DIR/results/       every result table as Parquet, happenings by day; leads to the newest in DIR/versions/
       DIR/tables/        what was read; the next run with this DIR reads only what is new
+
+    With --sql what Spark finds in the result tables is printed, as text, json (an object a line) or csv, and nothing
+    else. With --out of an earlier run no LOG is needed: its results are asked, and nothing is read.
 
     With --follow it reads new lines and new files as they come, through rotation too, and writes all of DIR anew
     whenever there was any. Stopped or killed, in a batch too, the next start with this DIR goes on from there: no line
@@ -84,6 +91,7 @@ def metrics(
     now_us = time.time_ns() // 1000
     since_us, until_us = _bound("--since", since, now_us), _bound("--until", until, now_us)
     every_s, late_s = _span("--every", every), _span("--late", late)
+    _refuse(logs, out, wanted, sql, follow)
     if follow and out is None:
         raise click.UsageError("--follow needs --out DIR: there it keeps how far it has read")
     if follow and wanted != "text":
@@ -99,8 +107,21 @@ def metrics(
         zone=zone,
         every_s=every_s,
         late_s=late_s,
+        sql=sql,
     )
     sys.exit(screen.show(Options(asked, wanted, quiet, follow)))
+
+
+def _refuse(logs: tuple[str, ...], out: Path | None, wanted: str, sql: tuple[str, ...], follow: bool) -> None:
+    """Raises UsageError for options that do not go together."""
+    if not logs and not (sql and out):
+        raise click.UsageError("Missing argument 'LOG...'.")
+    if follow and sql:
+        raise click.UsageError("--follow answers no --sql: ask its --out beside it, without LOG")
+    if sql and wanted not in ANSWERS:
+        raise click.UsageError(f"--sql prints {', '.join(ANSWERS)}, not {wanted}")
+    if wanted == "csv" and not sql:
+        raise click.UsageError("--format csv is for the answers of --sql")
 
 
 def _span(option: str, text: str) -> float:

@@ -21,12 +21,14 @@ from pyrepl.analysis.place import tables_of
 from pyrepl.errors import ConfigError
 from pyrepl.metrics.given import why_absent
 
+from .answers import print_answer
 from .options import Options
 from .results import print_batch, print_report
 from .watch import Watch
 
 if TYPE_CHECKING:
     from pyrepl.analysis.follow import Batch
+    from pyrepl.analysis.queries import Answer
 
 _AGO: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -59,16 +61,32 @@ def show(options: Options) -> int:
 
 def _work(options: Options, watch: Watch) -> None:
     """Raises CannotRun, ConfigError, OSError."""
+    if not options.asked.logs:
+        _query(options, watch)
+        return
     with tables_of(options.asked.out) as tables:
         (_follow if options.follow else _once)(options, tables, watch)
+
+
+def _query(options: Options, watch: Watch) -> None:
+    from pyrepl.analysis.run import query
+
+    query(options.asked, watch, partial(_answer, options, watch))
 
 
 def _once(options: Options, tables: Path, watch: Watch) -> None:
     from pyrepl.analysis.run import run
 
-    report, charts = run(options.asked, tables, watch, draws=options.format == "html")
+    answer = partial(_answer, options, watch)
+    report, charts = run(options.asked, tables, watch, draws=options.format == "html", tell=answer)
     watch.stop()
-    print_report(report, options, charts)
+    if not options.asked.sql:
+        print_report(report, options, charts)
+
+
+def _answer(options: Options, watch: Watch, answer: Answer) -> None:
+    watch.stop()
+    print_answer(answer, options.format)
 
 
 def _follow(options: Options, tables: Path, watch: Watch) -> None:

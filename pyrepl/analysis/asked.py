@@ -29,3 +29,5 @@ class Asked:
     """Of one that follows the logs: it looks for new lines so often."""
     late_s: float = 60.0
     """And lines may come so late."""
+    sql: tuple[str, ...] = ()
+    """Statements to be asked of the result tables."""

@@ -6,12 +6,16 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import polars as pl
 
     from pyrepl.metrics.report.model import Report
+
+
+RESULTS: Final = "results"
+"""The link to the result tables, below --out."""
 
 
 def library_of_charts() -> str:
@@ -28,7 +32,7 @@ def write_all(report: Report, results: Mapping[str, pl.LazyFrame], out: Path, li
     """
     from pyrepl.metrics import parquet
 
-    parquet.write(report, results, out / "results")
+    parquet.write(report, results, out / RESULTS)
     _write_files(report, out, library)
 
 

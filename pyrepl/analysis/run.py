@@ -7,17 +7,21 @@ pyrepl.metrics.run.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrepl.analysis.asked import Asked
-from pyrepl.analysis.files import library_of_charts, write_all
+from pyrepl.analysis.files import RESULTS, library_of_charts, write_all
 from pyrepl.analysis.progress import Progress, tasks_of
+from pyrepl.analysis.queries import Answer, ask
 from pyrepl.analysis.spark import answers_by_spark, by_spark, spark_for
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from pyrepl.metrics.ingest import News
     from pyrepl.metrics.report.model import Report
     from pyrepl.metrics.run import Wanted
@@ -30,8 +34,11 @@ class Analysed(NamedTuple):
     charts: str | None
 
 
-def run(asked: Asked, tables: Path, progress: Progress, *, draws: bool) -> Analysed:
-    """Read what is new into the tables, answer, and write the files of the folder if there is one.
+def run(
+    asked: Asked, tables: Path, progress: Progress, *, draws: bool, tell: Callable[[Answer], None] | None = None
+) -> Analysed:
+    """Read what is new into the tables, answer, and write the files of the folder if there is one. `tell` is called
+    with the answer to each statement of asked.sql.
 
     `draws`: charts are wanted for something else than that folder. Raises CannotRun, ConfigError, OSError.
     """
@@ -53,8 +60,34 @@ def run(asked: Asked, tables: Path, progress: Progress, *, draws: bool) -> Analy
                 steps.begin("write")
                 write_all(report, results, asked.out, library)
                 steps.end()
+            if tell is not None and asked.sql:
+                steps.begin("query")
+                ask(spark, _written(asked, report, results, tables), asked.sql, tell)
             progress.ask(None)
     return Analysed(report, None if library is None else library.result())
+
+
+def _written(asked: Asked, report: Report, results: Mapping[str, pl.LazyFrame], tables: Path) -> Path:
+    """The result tables as files: those of --out, or such beside the tables, which go with them."""
+    if asked.out is not None:
+        return asked.out / RESULTS
+    from pyrepl.metrics import parquet
+
+    parquet.write(report, results, tables.parent / RESULTS)
+    return tables.parent / RESULTS
+
+
+def query(asked: Asked, progress: Progress, tell: Callable[[Answer], None]) -> None:
+    """Ask the results of an earlier run, as they are; `tell` is called with each answer. Raises CannotRun."""
+    from pyrepl.metrics.run import Steps
+
+    assert asked.out is not None
+    steps = Steps(progress.step, time.monotonic)
+    with spark_for(asked, steps) as spark:
+        steps.begin("query")
+        progress.ask(partial(tasks_of, spark))
+        ask(spark, asked.out / RESULTS, asked.sql, tell)
+        progress.ask(None)
 
 
 def found_news(wanted: Wanted) -> News:

@@ -11,7 +11,7 @@ a set of tables takes the place of the one before, while others read, is version
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from pyrepl.metrics import versions
 from pyrepl.metrics.column import UNIX_US, Column, Kind, Table
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report, Row
+from pyrepl.metrics.results import TOTALS
 from pyrepl.temporary import SHARED, create
 
 SCHEMA_VERSION: Final = 2
@@ -58,15 +59,26 @@ def schema(table: Table) -> Any:
     """The Arrow schema of a table's files; of one by days without that column."""
     columns = stored(table)
     fields = [pa.field(one.name, _type(one), metadata={"comment": comment(one)}) for one in columns]
-    spark = {"type": "struct", "fields": [
+    about = {
+        VERSION_KEY: str(SCHEMA_VERSION), "pyrepl.table": table.name, "comment": table.grain,
+        _SPARK_KEY: json.dumps(spark_schema(columns)),
+    }  # fmt: skip
+    return pa.schema(fields, about)
+
+
+def spark_schema(columns: Iterable[Column]) -> dict[str, Any]:
+    """Spark's schema of some columns, as its JSON has it."""
+    return {"type": "struct", "fields": [
         {"name": one.name, "type": "timestamp" if one.unit == UNIX_US else _SPARK[one.kind], "nullable": True,
          "metadata": {"comment": comment(one)}} for one in columns
     ]}  # fmt: skip
-    about = {
-        VERSION_KEY: str(SCHEMA_VERSION), "pyrepl.table": table.name, "comment": table.grain,
-        _SPARK_KEY: json.dumps(spark),
-    }  # fmt: skip
-    return pa.schema(fields, about)
+
+
+def version_of(results: Path) -> int | None:
+    """The SCHEMA_VERSION of results that were written; None where there are none."""
+    for path in (results / TOTALS.name).glob("*.parquet"):
+        return int(pq.read_schema(path).metadata.get(VERSION_KEY, b"0"))
+    return None
 
 
 def stored(table: Table) -> list[Column]:

@@ -105,6 +105,7 @@ def settings(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": f"{rough}/warehouse",
+        "spark.sql.session.timeZone": "UTC",
         "spark.driver.memory": memory,
         # Those of the user, spark.driver.extraJavaOptions, come behind these.
         "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile=file:{rough}/{_LOGGING} "

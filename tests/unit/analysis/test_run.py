@@ -52,6 +52,35 @@ def test_it_reads_then_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_spark")
+@pytest.mark.parametrize("keeps", [True, False])
+def test_statements_are_asked_of_results_that_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keeps: bool
+) -> None:
+    asked_of: list[tuple[Path, set[str], tuple[str, ...]]] = []
+
+    def ask(_spark: object, results: Path, statements: tuple[str, ...], _tell: object) -> None:
+        asked_of.append((results, {path.name for path in results.iterdir()}, statements))
+
+    monkeypatch.setattr(analysis, "ask", ask)
+    monkeypatch.setattr(analysis, "library_of_charts", lambda: "")
+    out = tmp_path / "kept" if keeps else None
+    asked, progress = Asked((str(LOG),), out, sql=("SELECT", "DESCRIBE")), Steps()
+    analysis.run(asked, (out or tmp_path / "rough") / "tables", progress, draws=False, tell=lambda _: None)
+    ((results, tables, statements),) = asked_of
+    assert results == tmp_path / ("kept" if keeps else "rough") / "results"
+    assert statements == asked.sql and "syncs" in tables and progress.steps[-1] == "query"
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_results_of_an_earlier_run_are_asked_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_of: list[Path] = []
+    monkeypatch.setattr(analysis, "ask", lambda _spark, results, _statements, _tell: asked_of.append(results))
+    progress = Steps()
+    analysis.query(Asked((), tmp_path, sql=("SELECT",)), progress, lambda _: None)
+    assert asked_of == [tmp_path / "results"] and progress.steps == ["query"]
+
+
+@pytest.mark.usefixtures("without_spark")
 def test_logs_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
         analysis.run(Asked((str(tmp_path / "none"),)), tmp_path, Steps(), draws=False)

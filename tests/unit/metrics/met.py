@@ -1,4 +1,4 @@
-"""What Spark meets: reading that cannot be done, and results that are replaced while it looks; and its plan."""
+"""What Spark meets: reading that cannot be done, results that are replaced while it looks, statements; and its plan."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pyrepl.analysis.failures import in_our_words
+from pyrepl.analysis.failures import CannotRun, in_our_words
+from pyrepl.analysis.queries import Answer, ask
 from pyrepl.metrics import reading
 from pyrepl.metrics.parquet import write
 from pyrepl.metrics.part import Split
+from tests.unit.metrics import asked_in_sql
 from tests.unit.metrics.conftest import LOGS, Row
 from tests.unit.metrics.publisher import is_torn, published
 from tests.unit.metrics.report.sample import report
 
+STATEMENTS = {*asked_in_sql.GOOD, *asked_in_sql.WRONG, *asked_in_sql.documented()}
 LOG = LOGS / "events" / "pyrepl-output-buffer" / "master.jsonl"
 
 
@@ -32,6 +35,7 @@ def told(spark: SparkSession, tables: Path) -> dict[str, list[Row]]:
         "killed": _failed(lambda: ranges.mapInArrow(_killed, ranges.schema).collect()),
         "beside": [_beside(spark, tables / "beside" / "results")],
         "described": [_described(spark, tables / "written" / "results")],
+        "asked": [_asked(spark, tables / "written" / "results", statement) for statement in STATEMENTS],
         "plan": [{"told": _plan(reading.read(ranges, tables, "UTC"))}],
     }
 
@@ -57,6 +61,22 @@ def _described(spark: SparkSession, link: Path) -> Row:
     spark.read.parquet(str(link.resolve() / "syncs")).createOrReplaceTempView("syncs")
     found = spark.sql("DESCRIBE syncs").collect()
     return {"columns": [(row["col_name"], row["data_type"], row["comment"]) for row in found]}
+
+
+def _asked(spark: SparkSession, results: Path, statement: str) -> Row:
+    """What is told of a statement: its answer, or what is wrong with it."""
+    found: list[Answer] = []
+    rows: list[tuple[Any, ...]] = []
+
+    def tell(answer: Answer) -> None:
+        found.append(answer)
+        rows.extend(answer.rows)
+
+    try:
+        ask(spark, results, (statement,), tell)
+    except CannotRun as error:
+        return {"statement": statement, "error": str(error)}
+    return {"statement": statement, "columns": found[0].columns, "rows": rows}
 
 
 def _plan(rows: DataFrame) -> str:

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from pyrepl.metrics.column import UNIX_US
-from pyrepl.metrics.parquet import SCHEMA_VERSION, VERSION_KEY, comment, schema, write
+from pyrepl.metrics.parquet import SCHEMA_VERSION, VERSION_KEY, comment, schema, version_of, write
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.report.model import Report
 from pyrepl.metrics.results import SYNCS
@@ -95,6 +95,13 @@ def test_the_schema_for_spark_is_that_of_arrow() -> None:
         made = schema(table)
         spark = json.loads(made.metadata[b"org.apache.spark.sql.parquet.row.metadata"])
         assert [field["name"] for field in spark["fields"]] == made.names
+
+
+def test_results_tell_their_version(tmp_path: Path) -> None:
+    link = tmp_path / "results"
+    assert version_of(link) is None
+    write(report(), {}, link)
+    assert version_of(link) == SCHEMA_VERSION
 
 
 def test_a_second_run_takes_the_place_of_the_first(tmp_path: Path) -> None:

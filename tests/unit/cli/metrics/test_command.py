@@ -36,10 +36,12 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     words = (
         "a b --out o --master local[2] --since 2026-11-21 --until 2026-11-22 --format json --zone Asia/Tokyo --quiet"
-        " --conf a=1 --packages g:a:1 --conf b=2"
+        " --conf a=1 --packages g:a:1 --conf b=2 --sql SHOW --sql TABLES"
     )
     spark = "local[2]", ("a=1", "b=2"), "g:a:1"
-    wanted = Asked(("a", "b"), Path("o"), *spark, 1795219200000000, 1795305600000000, "Asia/Tokyo")
+    wanted = Asked(
+        ("a", "b"), Path("o"), *spark, 1795219200000000, 1795305600000000, "Asia/Tokyo", sql=("SHOW", "TABLES")
+    )
     assert asked(monkeypatch, *words.split()) == Options(wanted, "json", quiet=True)
 
 
@@ -66,6 +68,26 @@ def test_following(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_cannot_be_followed(words: str, complaint: str) -> None:
     done = RUNNER.invoke(cli, ["metrics", "--follow", "logs", *words.split()])
+    assert done.exit_code == 2 and complaint in " ".join(done.output.split())
+
+
+def test_results_of_an_earlier_run_are_asked_without_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = asked(monkeypatch, "--out", "o", "--sql", "SHOW TABLES", "--format", "csv")
+    assert options == Options(Asked((), Path("o"), sql=("SHOW TABLES",)), "csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("--sql x", "Missing argument 'LOG...'"),
+        ("--out o", "Missing argument 'LOG...'"),
+        ("logs --sql x --out o --follow", "--follow answers no --sql: ask its --out beside it, without LOG"),
+        ("logs --sql x --format html", "--sql prints text, json, csv, not html"),
+        ("logs --format csv", "--format csv is for the answers of --sql"),
+    ],
+)
+def test_what_does_not_go_with_a_statement(words: str, complaint: str) -> None:
+    done = RUNNER.invoke(cli, ["metrics", *words.split()])
     assert done.exit_code == 2 and complaint in " ".join(done.output.split())
 
 

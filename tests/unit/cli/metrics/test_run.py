@@ -6,6 +6,7 @@ import errno
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from cli.metrics import run as metrics
 from cli.metrics.options import Options
 from cli.metrics.run import moment, show
 from pyrepl.analysis import needs, spark
+from pyrepl.analysis import run as analysis
 from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.failures import DISK_FULL
+from pyrepl.analysis.queries import Answer
 
 NOW_US = 1795258584000000
 
@@ -126,6 +129,24 @@ def test_progress_begins_before_what_takes_its_time(
     assert seen == ["pyrepl metrics: prepare\n", ""]
     heavy = "import sys, cli.metrics.run; sys.exit(any(m in sys.modules for m in ('polars', 'pyarrow', 'pyspark')))"
     assert subprocess.run([sys.executable, "-c", heavy], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("logs", [True, False])
+def test_answers_are_printed_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], logs: bool
+) -> None:
+    """From logs, and of an earlier run."""
+
+    def run(*given: Any, tell: Callable[[Answer], None], **_: Any) -> tuple[None, None]:
+        tell(Answer(("n",), iter([(1,), (2,)])))
+        return None, None
+
+    monkeypatch.setattr(metrics, "why_not", lambda: "")
+    monkeypatch.setattr(analysis, "run", run)
+    monkeypatch.setattr(analysis, "query", lambda _asked, _watch, tell: run(tell=tell))
+    asked = Asked((str(tmp_path),) if logs else (), tmp_path / "out", sql=("SELECT",))
+    assert show(Options(asked, "json", quiet=True)) == 0
+    assert capsys.readouterr().out == '{"n": 1}\n{"n": 2}\n'
 
 
 def line(seq: int, at_s: float, event: str, **fields: Any) -> str:
