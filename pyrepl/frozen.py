@@ -19,19 +19,22 @@ class Frozen:
     """
 
     FIELDS: ClassVar[tuple[str, ...]] = ()
+    NAMES: ClassVar[frozenset[str]] = frozenset()
     DEFAULTS: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls) -> None:
         own = [name for name, note in inspect.get_annotations(cls).items() if not note.startswith("ClassVar")]
         cls.FIELDS = (*cls.FIELDS, *own)
+        cls.NAMES = frozenset(cls.FIELDS)
         cls.DEFAULTS = cls.DEFAULTS | {name: cls.__dict__[name] for name in own if name in cls.__dict__}
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        given = dict(zip(self.FIELDS, values)) | named
-        whole = self.DEFAULTS | given
-        if len(given) != len(values) + len(named) or whole.keys() != set(self.FIELDS):
+        given = dict(zip(self.FIELDS, values), **named) if values else named
+        held = self.__dict__
+        held.update(self.DEFAULTS)
+        held.update(given)
+        if len(given) != len(values) + len(named) or held.keys() != self.NAMES:
             raise TypeError(f"{type(self).__name__} takes {', '.join(self.FIELDS) or 'nothing'}")
-        self.__dict__.update(whole)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is a record, it does not change")

@@ -61,6 +61,8 @@ class Acks:
 
     def tick(self, now: float) -> None:
         """Answer those whose op another node has, and those for whom none can be reached."""
+        if not self._waiting:
+            return
         left: list[_Ack] = []
         for ack in self._waiting:
             acks = sum(peer.held.get(ack.at.origin, 0) >= ack.at.seq for peer in self.core.peers.values())
@@ -74,4 +76,4 @@ class Acks:
         self._waiting = left
 
     def next_deadline(self) -> float:
-        return min((ack.until for ack in self._waiting), default=float("inf"))
+        return min(ack.until for ack in self._waiting) if self._waiting else float("inf")

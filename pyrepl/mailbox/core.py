@@ -82,6 +82,8 @@ class Core:
 
     def works(self) -> list[Work]:
         """What is to be done before the commit."""
+        if not self._works:
+            return []
         out: list[Work] = [work for work in self._works if not isinstance(work, REMOVALS)]
         self._works = [work for work in self._works if isinstance(work, REMOVALS)]
         return out

@@ -40,8 +40,7 @@ class Journal:
             if origin != self.origin and self._told.get(origin, 0) < seq
         )
         self._told |= {dot.origin: dot.seq for dot in new}
-        values = op.__dict__ | {"at": at, "after": new, "modseq": modseq or self.next_modseq(op), "tx": ""}
-        return type(op)(**values)
+        return op.replaced(at=at, after=new, modseq=modseq or self.next_modseq(op), tx="")
 
     def next_modseq(self, op: Op) -> int:
         """One more than the highest that is known of what the op changes."""

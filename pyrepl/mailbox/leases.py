@@ -23,7 +23,7 @@ RATE: Final = 0.1
 class RootLease:
     """The root's: the oldest of the newest answered questions of a majority, and the time that a lease lasts."""
 
-    __slots__ = ("_answered", "_lasts_s", "_needed")
+    __slots__ = ("_answered", "_end", "_lasts_s", "_needed")
 
     def __init__(self, lease_s: float, needed: int) -> None:
         """`needed`: how many others have to have answered, so the majority less the root itself."""
@@ -31,23 +31,22 @@ class RootLease:
         self._lasts_s: Final = lease_s * (1 - RATE)
         self._needed: Final = needed
         self._answered: dict[str, float] = {}
+        self._end = float("-inf")
 
     def answered(self, peer: str, sent_at: float) -> None:
         """`peer` answered what was asked at `sent_at`; an older one than it answered before means nothing."""
         self._answered[peer] = max(sent_at, self._answered.get(peer, sent_at))
+        if 0 < self._needed <= len(self._answered):
+            self._end = sorted(self._answered.values(), reverse=True)[self._needed - 1] + self._lasts_s
 
     def end(self, now: float) -> float:
         """When it is over, if nobody answers any more; before any majority answered, a time that is past."""
-        if not self._needed:
-            return now + self._lasts_s
-        newest = sorted(self._answered.values(), reverse=True)
-        if len(newest) < self._needed:
-            return float("-inf")
-        return newest[self._needed - 1] + self._lasts_s
+        return self._end if self._needed else now + self._lasts_s
 
     def forget(self) -> None:
         """A new epoch: what was answered in an older one does not count."""
         self._answered.clear()
+        self._end = float("-inf")
 
 
 @final

@@ -15,7 +15,7 @@ from pyrepl.mailbox.mastership import Arrived, AskFor, Granted, HandOver, Lost, 
 from pyrepl.mailbox.members import Members
 from pyrepl.mailbox.root import Root, RootOptions
 from pyrepl.mailbox.root_states import RootState
-from pyrepl.mailbox.rows import BoxRow
+from pyrepl.mailbox.rows import BoxRow, ClusterRow
 from pyrepl.mailbox.tracker import Tracker, TrackerOptions
 from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.uids import MASTER, UidBlocks
@@ -56,6 +56,8 @@ class Mastering:
         """The takeover was from somebody who could not clear."""
         self._ready_by = float("inf")
         self._renewed_at = float("-inf")
+        self._kept_row: ClusterRow | None = None
+        """What was put last of the root's row."""
         self.tracker.epoch = self.root.epoch
         for user in core.rows.users():
             for box in core.rows.boxes(user):
@@ -75,6 +77,7 @@ class Mastering:
 
     def lock(self, box: BoxRow, lock: str, now: float, wait_s: float | None = None) -> None:
         self.know(box)
+        self._review_lease(now)
         self.tracker.lock(box.guid, lock, now, wait_s)
         self.follow_up(now)
 
@@ -85,6 +88,8 @@ class Mastering:
     # What members say
 
     def hear(self, peer: str, tag: str, command: Command, now: float) -> None:
+        # Whoever comes first after the node stood still must not find a lease that is over.
+        self._review_lease(now)
         if isinstance(command, Take):
             self._hear_take(command, now)
         elif isinstance(command, Give):
@@ -93,7 +98,6 @@ class Mastering:
             if isinstance(command, RootSet) and command.root == peer:
                 self._told_clear = -1
             self.root.hear(peer, tag, command, now)
-        self.follow_up(now)
 
     def _hear_take(self, take: Take, now: float) -> None:
         box = self.core.rows.box(take.box.text)
@@ -124,7 +128,6 @@ class Mastering:
             box = self.core.rows.box(guid)
             if box is not None and box.token == token and box.holder == peer:
                 self.core.rows.put_box(box._replace(unconfirmed=False))
-        self.follow_up(now)
 
     # Links and time
 
@@ -137,39 +140,34 @@ class Mastering:
                 for box in self.core.rows.boxes(user):
                     if box.unconfirmed and box.holder == peer and box.token.epoch == self.root.epoch:
                         self._give(box)
-        self.follow_up(now)
 
     def tick(self, now: float) -> None:
         self.root.tick(now)
         self.tracker.tick(now)
-        self.follow_up(now)
 
     def next_deadline(self, now: float) -> float:
-        times = [self.root.next_deadline(now), self.tracker.next_deadline()]
-        if self.tracker.has_lease:
-            times.append(self.root.lease_end(now))
-        if self._ready_by < float("inf"):
-            times.append(self._ready_by)
-        return min(times)
+        lease_end = self.root.lease_end(now) if self.tracker.has_lease else float("inf")
+        return min(self.root.next_deadline(now), self.tracker.next_deadline(), lease_end, self._ready_by)
 
     # What follows
 
     def follow_up(self, now: float) -> None:
-        """Bring everything up to date with the root's state, leases, and what is applied."""
+        """Bring everything up to date with the root's state, leases, and what is applied.
+
+        It is called after whatever came, once: hear(), answered(), link() and tick() leave it to their caller.
+        """
         self._review_epoch(now)
         self._review_lease(now)
         self._review_ready(now)
         self.tracker.applied(self.core.causal.held, now)
-        busy = True
-        while busy:
-            events = self.tracker.events()
+        while events := self.tracker.events():
             for event in events:
                 self._on(event, now)
-            busy = bool(events)
         self._review_clear(now)
         for send in self.root.to_send():
             self.core.send(*send)
-        if self.root.row != self.core.rows.cluster()._replace(origin=self.root.row.origin):
+        if self.root.row is not self._kept_row:
+            self._kept_row = self.root.row
             self.core.rows.put_cluster(self.root.row._replace(origin=self.core.origin))
 
     def _review_epoch(self, now: float) -> None:

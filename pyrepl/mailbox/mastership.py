@@ -65,6 +65,7 @@ class Lost(NamedTuple):
     box: str
 
 
+_UNDER_WAY: Final = frozenset({Phase.ASKING, Phase.ARRIVING, Phase.CLEARING})
 TrackerEvent = Granted | Refused | AskFor | HandOver | Arrived | StaleGive | Lost
 
 
@@ -102,6 +103,11 @@ class Mastership:
     @property
     def is_ours(self) -> bool:
         return self.phase in (Phase.HELD, Phase.DRAINING)
+
+    @property
+    def is_busy(self) -> bool:
+        """Does anything wait, here or elsewhere?"""
+        return bool(self.waiting or self.takes) or self.phase in _UNDER_WAY
 
     def grant(self, lock: str, token: Token) -> None:
         self.waiting.pop(lock, None)

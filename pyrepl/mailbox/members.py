@@ -26,23 +26,20 @@ class Members:
     Invariants: names differ; at least one member is no witness.
     """
 
-    __slots__ = ("_places", "keepers", "names", "witnesses")
+    __slots__ = ("_places", "keepers", "majority", "names", "witnesses")
 
     def __init__(self, members: tuple[Member, ...]) -> None:
         """Raises ConfigError for a list that cannot be, PeerError for a name that is none."""
         self.names: Final = tuple(parse_origin(member.name) for member in members)
         self.witnesses: Final = frozenset(member.name for member in members if member.is_witness)
         self.keepers: Final = tuple(name for name in self.names if name not in self.witnesses)
+        self.majority: Final = len(self.names) // 2 + 1
+        """How many are more than half of the configured ones."""
         self._places: Final = {name: place for place, name in enumerate(self.names, start=1)}
         if len(self._places) < len(self.names):
             raise ConfigError(f"mailbox-members names a node twice: {' '.join(self.names)}")
         if not self.keepers:
             raise ConfigError("mailbox-members has no node that keeps mail: give one without ,witness")
-
-    @property
-    def majority(self) -> int:
-        """How many are more than half of the configured ones."""
-        return len(self.names) // 2 + 1
 
     def place(self, name: str) -> int:
         """The place in the list, from 1."""

@@ -160,16 +160,13 @@ class Node:
         )
 
     def _finish(self, now: float) -> None:
-        if self.is_witness:
-            self.mastering.follow_up(now)
-            return
         self.mastering.follow_up(now)
-        self.saving.go_on(now)
-        self._tell_flags()
-        self.resync.fetch_lacking()
-        self.resync.answer_checks()
-        self.resync.finish_checks(now)
+        if self.is_witness:
+            return
         self.saving.tick(now)
+        if self.core.late:
+            self._tell_flags()
+        self.resync.finish(now)
         if self.core.unsettled and self._settle_at == float("inf"):
             self._settle_at = now + SETTLE_S
 

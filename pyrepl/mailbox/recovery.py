@@ -11,7 +11,7 @@ unmounted disk, a new database beside full Maildirs), and must neither remove ma
 | a message | none, brought by an op of our own | nobody was told of the op: it goes, and its UID is passed over |
 | a message | none, brought by no op | it stays, and is told as unknown |
 | a message | expunged under this UID | it goes |
-| a mailbox | deleted, or none and made by a work | it goes, if all in it goes; else it stays, and is told as unknown |
+| a mailbox | deleted, or none and made by a work | as its messages: it goes, stays, or is told as unknown |
 | a mailbox | none, made by nobody we know | it stays, and is told as unknown |
 | a mailbox, a message with a UID | none in the store | told as missing; a mailbox that is empty is made |
 | another name, other flags | so | as the rows say |
@@ -51,7 +51,7 @@ def works_at_start(rows: Rows, user: str, origin: str, stored: dict[str, StoredB
     found = Recovery([], {}, [])
     shown = view(rows, user)
     for guid in sorted(stored.keys() - shown.keys()):
-        _compare_unshown(rows, user, guid, stored[guid], found)
+        _compare_unshown(rows, user, origin, guid, stored[guid], found)
     for guid, (name, subscribed) in shown.items():
         box, there = rows.box(guid), stored.get(guid)
         assert box is not None
@@ -74,13 +74,21 @@ def missing_user(rows: Rows, user: str) -> list[Notice]:
     return [Notice("maildir_missing", user)] if view(rows, user) else []
 
 
-def _compare_unshown(rows: Rows, user: str, guid: str, there: StoredBox, found: Recovery) -> None:
-    """A mailbox that the rows do not show: what a crash left of a CREATE or DELETE, or another's."""
+def _compare_unshown(rows: Rows, user: str, origin: str, guid: str, there: StoredBox, found: Recovery) -> None:
+    """A mailbox that the rows do not show: what a crash left of a CREATE or DELETE, or another's.
+
+    Clients have seen the UIDs of messages whose ops come again, perhaps in another order: such must not go and come.
+    """
+    gone = [name for name, has in there.messages.items() if _is_gone(rows, guid, name, has)]
+    brought = {name: has.at for name, has in there.messages.items() if has.at is not None and name not in gone}
     is_ours = there.is_new or rows.box(guid) is not None
-    if is_ours and all(has.at is not None or _is_gone(rows, guid, name, has) for name, has in there.messages.items()):
+    if not is_ours or len(gone) + len(brought) < len(there.messages):
+        found.notices.append(Notice("mailbox_unknown", f"{user} {there.name}"))
+    elif all(at.origin == origin for at in brought.values()):
         found.works.append(RemoveBox(user, guid))
     else:
-        found.notices.append(Notice("mailbox_unknown", f"{user} {there.name}"))
+        went = [name for name in there.messages if name not in brought or brought[name].origin == origin]
+        found.works.extend(RemoveMessage(user, guid, name) for name in went)
 
 
 def _is_gone(rows: Rows, box: str, guid: str, has: Stored) -> bool:

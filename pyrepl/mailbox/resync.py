@@ -206,10 +206,16 @@ class Resync:
 
     # Time
 
+    def finish(self, now: float) -> None:
+        """Something came: ask for the texts that are missing, and answer CHECKs that are covered by now."""
+        if self.core.lacking:
+            self.fetch_lacking()
+        if self._checks:
+            self.answer_checks()
+        if self._checking:
+            self.finish_checks(now)
+
     def tick(self, now: float) -> None:
-        self.fetch_lacking()
-        self.answer_checks()
-        self.finish_checks(now)
         if now < self._look_at:
             return
         self._look_at = now + LOOK_S
@@ -230,7 +236,9 @@ class Resync:
         self._behind[peer.name] = {o: seq for o, seq in peer.held.items() if held.get(o, 0) < seq}
 
     def next_deadline(self) -> float:
-        return min([self._look_at, *(checking.until for checking in self._checking.values())])
+        if not self._checking:
+            return self._look_at
+        return min(self._look_at, *(checking.until for checking in self._checking.values()))
 
 
 def _joined(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:

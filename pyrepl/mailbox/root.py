@@ -59,6 +59,8 @@ class Root:
         self.members: Final = members
         self.options: Final = options
         self.state = RootState.FOLLOWING
+        self.is_root = False
+        """Is it the root of its epoch, cleared or not?"""
         self.row = row if row.root != name else row._replace(root="")
         self.is_fresh = False
         """Without data: it neither votes nor claims."""
@@ -86,11 +88,6 @@ class Root:
     @property
     def epoch(self) -> int:
         return self.row.epoch
-
-    @property
-    def is_root(self) -> bool:
-        """Is it the root of its epoch, cleared or not?"""
-        return self.state in (RootState.COLLECTING, RootState.ROOT)
 
     @property
     def root(self) -> str:
@@ -235,16 +232,16 @@ class Root:
 
     def next_deadline(self, now: float) -> float:
         """When tick() may have something to do."""
-        times = [self._ping_at]
+        at = self._ping_at
         if self.is_root:
-            times.append(max(self._elected_at + ANSWER_S, self.lease_end(now)))
+            at = min(at, max(self._elected_at + ANSWER_S, self.lease_end(now)))
         if self.state is RootState.COLLECTING:
-            times.append(self._collected_at())
-        if self.state in (RootState.PROBING, RootState.CLAIMING):
-            times.append(self._deadline)
-        if self.state is RootState.FOLLOWING and self._may_claim():
-            times.append(self._claims_at())
-        return min(times)
+            at = min(at, self._collected_at())
+        elif self.state is RootState.FOLLOWING:
+            at = min(at, self._claims_at()) if self._may_claim() else at
+        elif self.state is not RootState.ROOT:
+            at = min(at, self._deadline)
+        return at
 
     def renew(self, now: float) -> None:
         """The root wants a new epoch, as nobody knows who has a mastership."""
@@ -363,3 +360,4 @@ class Root:
 
     def _move(self, trigger: RootTrigger) -> None:
         self.state = ROOT.after(self.state, trigger)
+        self.is_root = self.state in (RootState.COLLECTING, RootState.ROOT)

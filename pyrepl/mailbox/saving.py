@@ -148,7 +148,8 @@ class Saving:
     def go_on(self, now: float) -> None:
         """Tasks and LOCKs that waited for each other."""
         self.tasks.go_on(now)
-        self._pass_on(now)
+        if self._deferred:
+            self._pass_on(now)
 
     def _pass_on(self, now: float) -> None:
         """LOCKs that no task is before any more wait for the mastership; those whose time is over are refused."""
@@ -212,14 +213,19 @@ class Saving:
 
     def tick(self, now: float) -> None:
         """End what has waited long enough, and begin anew what may not end."""
-        self._pass_on(now)
         self.tasks.tick(now)
-        due = [again for again in self._again if again[0] <= now]
-        self._again = [again for again in self._again if again[0] > now]
-        for _, guid, save, text in due:
-            self._save_anywhere("", UNTAGGED, guid, save, text, now)
+        self.go_on(now)
+        if self._again:
+            due = [again for again in self._again if again[0] <= now]
+            self._again = [again for again in self._again if again[0] > now]
+            for _, guid, save, text in due:
+                self._save_anywhere("", UNTAGGED, guid, save, text, now)
         self.acks.tick(now)
 
     def next_deadline(self) -> float:
-        times = [self.tasks.next_deadline(), self.acks.next_deadline()]
-        return min([*times, *(each.until for each in self._deferred), *(again[0] for again in self._again)])
+        at = min(self.tasks.next_deadline(), self.acks.next_deadline())
+        if self._deferred:
+            at = min(at, *(each.until for each in self._deferred))
+        if self._again:
+            at = min(at, *(again[0] for again in self._again))
+        return at

@@ -72,8 +72,9 @@ class RaiseNext(_Work):
 
 class AddMessage(_Work):
     """A message under a UID that is at or above the next. `text`: its file's name in the drop folder, "" if the text is
-    to be linked from where the user has the GUID. UID 0: the text is kept aside, and nobody sees the message yet. `at`
-    is the op that brought it; the store remembers it until the message's row is committed (the drop file's name)."""
+    to be linked from where the user has the GUID. UID 0: the text is kept aside, and nobody sees the message yet; one
+    that a crash left there under a UID stays under it until MoveMessage, as clients may have seen it. `at` is the op
+    that brought it; the store remembers it until the message's row is committed (the drop file's name)."""
 
     guid: str
     uid: int

@@ -81,16 +81,16 @@ class Tasks:
 
     def tick(self, now: float) -> None:
         """End those whose time is over."""
-        for task in list(self._tasks.values()):
+        for task in list(self._tasks.values()) if self._tasks else ():
             if task.until <= now and task.lock in self._tasks:
                 self._fail(task, self._mastering.tracker.why_late, now)
 
     def next_deadline(self) -> float:
-        return min((task.until for task in self._tasks.values()), default=float("inf"))
+        return min(task.until for task in self._tasks.values()) if self._tasks else float("inf")
 
     def go_on(self, now: float) -> None:
         """A LOCK ended, so a task may have its turn."""
-        for task in list(self._tasks.values()):
+        for task in list(self._tasks.values()) if self._tasks else ():
             self._go_on(task, now)
 
     def _go_on(self, task: Task, now: float) -> None:

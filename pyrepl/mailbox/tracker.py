@@ -33,7 +33,8 @@ LOST_S: Final = 5.0
 class Tracker:
     """All mailboxes.
 
-    Invariants: without a lease no mailbox is HELD or DRAINING; a LOCK is answered at its deadline at the latest.
+    Invariants: without a lease no mailbox is HELD or DRAINING; a LOCK is answered at its deadline at the latest; a
+    mailbox in which anything waits is among the busy ones. Most are not, and what happens costs nothing for these.
     """
 
     def __init__(self, name: str, size: int, options: TrackerOptions) -> None:
@@ -50,6 +51,7 @@ class Tracker:
         self.stays_master_apart = False
         """Apart, what was ours stays ours: the others have no majority without us."""
         self.boxes: Final[dict[str, Mastership]] = {}
+        self._busy: Final[dict[str, Mastership]] = {}
         self.up: Final[set[str]] = set()
         """Members that can be reached."""
         self._since: dict[str, float] = {}
@@ -57,7 +59,8 @@ class Tracker:
         self._out: list[TrackerEvent] = []
 
     def events(self) -> list[TrackerEvent]:
-        out, self._out[:] = list(self._out), []
+        out = self._out[:]
+        self._out.clear()
         return out
 
     def add(self, box: str, token: Token, holder: str) -> Mastership:
@@ -68,6 +71,7 @@ class Tracker:
             mine = self.boxes[box] = Mastership(self.name, box, token, holder if known else "", self._out)
             if known and holder == self.name:
                 mine.move(TrackerTrigger.GIVE)
+                self._busy[box] = mine
         return mine
 
     def knows(self, box: str) -> bool:
@@ -77,7 +81,7 @@ class Tracker:
 
     def lock(self, box: str, lock: str, now: float, wait_s: float | None = None) -> None:
         """A LOCK of a mailbox that was added; it is answered by Granted or Refused."""
-        mine = self.boxes[box]
+        mine = self._touch(box)
         timeout_s = self.options.lock_timeout_s
         mine.waiting[lock] = now + (timeout_s if wait_s is None else min(timeout_s, wait_s))
         self._use(mine, now)
@@ -92,7 +96,7 @@ class Tracker:
 
     def unlock(self, box: str, lock: str, now: float) -> None:
         """A LOCK ends; its SAVEs, if it had any, were sent before."""
-        mine = self.boxes[box]
+        mine = self._touch(box)
         mine.unlock(lock, now)
         if mine.phase is Phase.CLEARING and not mine.locks:
             self._clear(mine, now)
@@ -102,7 +106,7 @@ class Tracker:
         """Another node wants the mailbox. One of an older epoch is void."""
         if want.node == self.name or token.epoch != self.epoch:
             return
-        mine = self.boxes[box]
+        mine = self._touch(box)
         self._use(mine, now)
         if want.hops > self.most_hops and self.root == self.name and not mine.is_ours:
             self._out.append(Lost(box))
@@ -115,7 +119,7 @@ class Tracker:
 
     def give(self, box: str, token: Token, needs: Vector, now: float) -> bool:
         """The mastership is ours once `needs` is applied. False if the token was not higher: it is void."""
-        mine = self.boxes[box]
+        mine = self._touch(box)
         if token.epoch != self.epoch or token <= mine.token or mine.phase not in (Phase.ASKING, Phase.ELSEWHERE):
             self._out.append(StaleGive(box, token))
             return False
@@ -127,7 +131,7 @@ class Tracker:
 
     def applied(self, held: dict[str, int], now: float) -> None:
         """So far every op is applied here."""
-        for mine in self.boxes.values():
+        for mine in list(self._busy.values()) if self._busy else ():
             if mine.phase is Phase.ARRIVING:
                 mine.needs = tuple(dot for dot in mine.needs if held.get(dot.origin, 0) < dot.seq)
                 self._use(mine, now)
@@ -143,6 +147,7 @@ class Tracker:
             mine.hint = ""
             if mine.locks:
                 mine.move(TrackerTrigger.ROOT_SET)
+                self._busy[mine.box] = mine
             else:
                 self._clear(mine, now)
 
@@ -154,7 +159,7 @@ class Tracker:
     @property
     def is_clear(self) -> bool:
         """Is no LOCK of an older epoch open?"""
-        return all(mine.phase is not Phase.CLEARING for mine in self.boxes.values())
+        return all(mine.phase is not Phase.CLEARING for mine in self._busy.values())
 
     def root_ready(self, now: float) -> None:
         """We are the root, and everything is ours that we have not given away in this epoch."""
@@ -184,17 +189,19 @@ class Tracker:
     def link(self, peer: str, is_up: bool, now: float) -> None:
         """A member can be reached, or cannot: what was asked of it is asked of the root."""
         (self.up.add if is_up else self.up.discard)(peer)
-        for mine in self.boxes.values():
+        for mine in list(self._busy.values()):
             if mine.phase is Phase.ASKING and (mine.hint or self.root) == peer:
                 self._ask(mine, self.root, now)
 
     def tick(self, now: float) -> None:
-        for mine in self.boxes.values():
+        for mine in list(self._busy.values()):
             mine.expire(now, self.why_late)
             mine.serve(now)
             if mine.phase is Phase.ASKING and now >= mine.asked_at + ASK_AGAIN_S:
                 self._ask(mine, self.root, now)
             self._rest(mine, now)
+            if not mine.is_busy:
+                self._busy.pop(mine.box, None)
 
     @property
     def why_late(self) -> Reason:
@@ -203,8 +210,10 @@ class Tracker:
 
     def next_deadline(self) -> float:
         """When tick() may have something to do; infinity if never."""
+        if not self._busy:
+            return float("inf")
         times = [float("inf")]
-        for mine in self.boxes.values():
+        for mine in self._busy.values():
             times += mine.waiting.values()
             if mine.phase is Phase.ASKING:
                 times.append(mine.asked_at + ASK_AGAIN_S)
@@ -213,6 +222,11 @@ class Tracker:
         return min(times)
 
     # How it does that.
+
+    def _touch(self, box: str) -> Mastership:
+        """The mailbox; something comes to it, so it may be busy."""
+        mine = self._busy[box] = self.boxes[box]
+        return mine
 
     def _apart_token(self, mine: Mastership) -> Token:
         is_still_master = mine.phase is Phase.APART and self.stays_master_apart

@@ -107,7 +107,10 @@ class Command(Frozen):
 
     def replaced(self, **changes: object) -> Self:
         """The same with other values of some fields."""
-        return type(self)(**(self.__dict__ | changes))
+        assert changes.keys() <= self.SHAPE.keys(), f"{self.VERB} has no {changes.keys() - self.SHAPE.keys()}"
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, **changes)
+        return other
 
     def words(self) -> list[str]:
         """The words behind the verb, parse's inverse."""

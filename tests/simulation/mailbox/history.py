@@ -15,6 +15,9 @@ from tests.simulation.mailbox.world import USER, World
 
 STEPS = 300
 QUIET_S = 120.0
+"""So long it may take, when all is mended, until nothing happens any more."""
+STAYS_S = 5.0
+"""So long it has to stay like that."""
 
 
 class History:
@@ -109,7 +112,21 @@ class History:
         for client in self.clients.values():
             client.reset()
             self._hang_up(client)
-        self.world.run(self.world.now + QUIET_S)
+        until = self.world.now + QUIET_S
+        self.world.run(self.world.now + STAYS_S)
+        while not self._is_quiet() and self.world.now < until:
+            self.world.run(self.world.now + STAYS_S)
+        self.world.run(self.world.now + STAYS_S)
+
+    def _is_quiet(self) -> bool:
+        """Have all the same, and is nothing under way any more?"""
+        nodes = [host.node for host in self.world.hosts.values() if host.node is not None]
+        keepers = [node for node in nodes if not node.is_witness]
+        return (
+            all(node.mastering.tracker.has_lease for node in nodes)
+            and all(node.core.causal.held == keepers[0].core.causal.held for node in keepers)
+            and not any(node.core.unsettled or node.core.causal.count for node in keepers)
+        )
 
     def _hang_up(self, client: Client) -> None:
         self.world.call(client.host, lambda node, now: node.client_gone(client.name, now))

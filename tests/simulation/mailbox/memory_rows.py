@@ -40,10 +40,12 @@ class MemoryRows:
         return bool(self._undo)
 
     def commit(self) -> None:
+        if not self._undo:
+            return
+        for table, origin, _ in self._undo:
+            if table is self._held and self._ops[origin][self._held[origin]].left:
+                raise Violation("I15", f"a commit within a transaction of {origin}:{self._held[origin]}")
         self._undo.clear()
-        for origin, seq in self._held.items():
-            if self._ops[origin][seq].left:
-                raise Violation("I15", f"a commit within a transaction of {origin}:{seq}")
 
     def crash(self) -> None:
         """What was not committed never was."""

@@ -102,7 +102,8 @@ class ModelStore:
         if work.guid not in self.boxes[work.box]:
             assert work.at is not None
             self._new[work.box, work.guid] = work.at
-        self._show(work.box, work.guid, work.uid, work.flags)
+        before = self.boxes[work.box].get(work.guid)
+        self._show(work.box, work.guid, work.uid or (before[0] if before else 0), work.flags)
 
     def _show(self, box: str, guid: str, uid: int, flags: tuple[str, ...]) -> None:
         before = self.boxes[box].get(guid)

@@ -34,6 +34,7 @@ class Host:
         self.store = ModelStore(uids)
         self.node: Node | None = None
         self.wakes_at = float("inf")
+        self.lease_end = float("-inf")
 
 
 class World:
@@ -129,6 +130,7 @@ class World:
         node = host.node
         assert node is not None
         works = node.core.works()
+        was_changed = host.rows.is_dirty
         if self._crash_next == host.name and (works or host.rows.is_dirty):
             self._crash_within(host, works)
             return
@@ -145,7 +147,8 @@ class World:
             self.on_reply(host.name, reply)
         for notice in node.core.notices():
             self.seen[notice.name] += 1
-        self._check(host, node)
+        if was_changed or node.mastering.root.lease_end(self.clock(host)) != host.lease_end:
+            self._check(host, node)
         self._wake(host, node)
 
     def _crash_within(self, host: Host, works: Iterable[Work]) -> None:
@@ -190,7 +193,9 @@ class World:
     # What must hold at any time
 
     def _check(self, host: Host, node: Node) -> None:
+        """A row or the lease changed: without either, what held before holds still."""
         root = node.mastering.root
+        host.lease_end = root.lease_end(self.clock(host))
         if root.is_root and self._roots.setdefault(root.epoch, host.name) != host.name:
             raise Violation("I6", f"{host.name} and {self._roots[root.epoch]} are both the root of {root.epoch}")
         if root.state is RootState.ROOT and root.has_lease(self.clock(host)):

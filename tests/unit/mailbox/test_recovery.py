@@ -44,6 +44,12 @@ def test_an_op_of_our_own_that_nobody_was_told_of_never_was() -> None:
     assert found.passed == {"g1": 7}, "clients may have seen the UID"
 
 
+def test_a_mailbox_that_was_never_committed_stays_for_messages_whose_ops_come_again() -> None:
+    messages = {"G7": Stored(7, (), Dot("a", 9)), "G8": Stored(8, (), Dot("b", 9))}
+    found = works_at_start(MemoryRows(), "alice", "a", {"g9": StoredBox("New", False, messages, is_new=True)})
+    assert (found.works, found.notices) == ([RemoveMessage("alice", "g9", "G7")], [])
+
+
 def test_mail_that_no_work_brought_stays() -> None:
     messages = {"G1": Stored(1, ("\\Seen",)), "G2": Stored(9, ()), "G7": Stored(7, ())}
     left = StoredBox("Left", False, {"G3": Stored(1, ()), "G4": Stored(2, (), Dot("a", 3))}, is_new=True)
