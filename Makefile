@@ -15,9 +15,6 @@ LIST_KERNELS := import tomllib; \
 KERNELS := $(shell $(PYTHON) -c '$(LIST_KERNELS)' 2>/dev/null) $(wildcard pyrepl/*/*.pxd pyrepl/*/*/*.pxd)
 PIP := $(BIN)/pip install -q --disable-pip-version-check
 
-# What is run on the pure form besides the compiled one: all that needs no other process, and the pairs with real servers.
-PURE_TESTS := tests/unit tests/property tests/scenario tests/fuzz tests/house tests/interop/test_matrix.py tests/interop/test_chain.py
-
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo build test test-pure matrix simulate fuzz bench lint format peers clean
@@ -26,7 +23,7 @@ help:
 	@echo "make demo     a master, a replica, a cut and its healing, on this machine, in a minute"
 	@echo "make build    compile the hot modules, or with PYREPL_PURE=1 run them as they are written"
 	@echo "make test     all tests but the full-size ones"
-	@echo "make test-pure  those that are run on the pure form as well"
+	@echo "make test-pure  on the pure form, those that say more there: all that reach a compiled module (tests/forms.py)"
 	@echo "make matrix   interop with real servers at full size, every sync broken at every point, a node killed at every step"
 	@echo "make simulate  thousands of seeded histories on a bad network (SEEDS=5000; FIRST=n to begin there, or repeat one)"
 	@echo "make fuzz     hostile snapshots, edits, requests, streams and masters, the compiled form under AddressSanitizer"
@@ -83,7 +80,7 @@ test: peers build
 test-pure: export PYREPL_PURE := 1
 test-pure: peers
 	$(MAKE) build
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PURE_TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not matrix and not spark' $$($(BIN)/python -m tests.forms)
 
 matrix: peers build
 	$(BIN)/python -m pytest -m matrix -n $(WORKERS) --dist worksteal

@@ -18,8 +18,9 @@ settings.register_profile("steady", settings.get_profile("explore"), derandomize
 settings.load_profile("steady")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Tests of compiled modules that no longer are what their sources say would prove nothing."""
+    config.addinivalue_line("markers", "spark: starts Spark, or asks what one session has found for all of its tests")
     complaint = why_not_fresh()
     if complaint is not None:
         raise pytest.UsageError(complaint)

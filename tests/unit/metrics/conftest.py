@@ -35,20 +35,27 @@ class Analysed:
         return next((self.scenario_of[name] for name in names if name in self.scenario_of), None)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who asks Spark is marked as such."""
+    for item in items:
+        if "told_by_spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
 @pytest.fixture(scope="session")
-def corpora(kept: dict[str, Any]) -> dict[str, Analysed]:
+def corpora(told_by_spark: dict[str, Any]) -> dict[str, Analysed]:
     """The corpora `text` and `events`, and the one that grew."""
-    return {name: Analysed(**one) for name, one in kept["corpora"].items()}
+    return {name: Analysed(**one) for name, one in told_by_spark["corpora"].items()}
 
 
 @pytest.fixture(scope="session")
-def seen(kept: dict[str, Any]) -> dict[str, list[Row]]:
+def seen(told_by_spark: dict[str, Any]) -> dict[str, list[Row]]:
     """What met.py has seen."""
-    return dict(kept["met"])
+    return dict(told_by_spark["met"])
 
 
 @pytest.fixture(scope="session")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def told_by_spark(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """All that Spark is asked for, by whichever worker comes first."""
     folder = tmp_path_factory.getbasetemp()
     if folder.name.startswith("popen-"):

@@ -155,6 +155,7 @@ def line(seq: int, at_s: float, event: str, **fields: Any) -> str:
     return json.dumps({**head, "event": event, **fields}) + "\n"
 
 
+@pytest.mark.spark
 @pytest.mark.timeout(1800)
 def test_from_logs_to_everything(tmp_path: Path) -> None:
     """One partial resync in an event log, as its master told it; and a line that nobody understands."""

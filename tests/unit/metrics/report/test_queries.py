@@ -21,7 +21,7 @@ from tests.unit.metrics.report.sample import report
 Asks = Callable[[str], list[tuple[Any, ...]]]
 
 
-@pytest.fixture(scope="module", params=["duckdb", "spark"])
+@pytest.fixture(scope="module", params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
 def asks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asks]:
     folder = tmp_path_factory.mktemp("page")
     write(report(), {}, folder / "results")

@@ -1,0 +1,85 @@
+"""Which tests are run on the pure form besides the compiled one: `python -m tests.forms` prints their files.
+
+On the compiled form all tests are run. A second run as the modules are written proves something where a module that is
+compiled is at work, and nothing elsewhere: what is the same Python in both runs says the same twice. So a file is left
+out that imports no such module, whatever it imports by way of others, and starts no process, which might.
+
+Of the tests with processes there are the pairs and chains with real servers, and those in FOLDERS; not the faults and
+the other conversations, whose servers are slower without saying anything else. Tests that use Spark have a marker of
+their own (`spark`), by which `make test-pure` leaves them out: what is compiled there is `pyrepl.metrics.scan` alone,
+which is compared with a JSON reader line by line in both runs (test_scan.py, test_quicklines.py, test_part.py).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tests.house.imports import module_of, targets
+from tests.house.source import ROOT, python, shown
+
+FOLDERS: Final = ("tests/unit/", "tests/property/", "tests/scenario/", "tests/fuzz/", "tests/house/")
+PAIRS: Final = ("tests/interop/test_matrix.py", "tests/interop/test_chain.py")
+
+DOORS: Final = frozenset({"subprocess", "importlib", "pkgutil", "runpy"})
+"""Where one of these is imported by a test or a helper of tests, more may run than the imports name."""
+
+NO_NODE: Final = frozenset({"tests.house.source", "tests.peers.debian", "tests.peers.finder", "tests.peers.postgres"})
+"""Helpers whose processes are git, package managers and databases."""
+
+
+def kernels() -> frozenset[str]:
+    """The modules that are compiled."""
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyrepl"]["kernels"]
+    return frozenset(name for names in tools.values() for name in names)
+
+
+class Imports:
+    """Who imports what, of all these files."""
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self._files: Mapping[str, Path] = {module_of(path): path for path in files}
+        self._named: dict[str, frozenset[str]] = {}
+
+    def named(self, module: str) -> frozenset[str]:
+        """What its statements name, and the packages of that: modules, names in them, and what is not ours."""
+        if module not in self._named:
+            names = targets(self._files[module])
+            self._named[module] = frozenset(part for name in names for part in _with_packages(name))
+        return self._named[module]
+
+    def reached(self, module: str) -> frozenset[str]:
+        """It, and the modules of ours that it imports itself or by way of others."""
+        found: set[str] = set()
+        waiting = {module}
+        while waiting:
+            here = waiting.pop()
+            found.add(here)
+            waiting |= (self.named(here) & self._files.keys()) - found
+        return frozenset(found)
+
+
+def _with_packages(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def says_more_on_the_pure_form(module: str, imports: Imports, compiled: frozenset[str]) -> bool:
+    """Is a compiled module among what a module of tests reaches, or a door to one?"""
+    reached = imports.reached(module)
+    helpers = (name for name in reached - NO_NODE if name.startswith("tests."))
+    return bool(reached & compiled) or any(imports.named(name) & DOORS for name in helpers)
+
+
+def chosen() -> list[str]:
+    """The files of tests, as paths from the root."""
+    imports, compiled = Imports(python("pyrepl", "cli", "bench", "tests")), kernels()
+    tests = [path for path in python("tests") if path.name.startswith("test_")]
+    wanted = [path for path in tests if shown(path).startswith((*FOLDERS, *PAIRS))]
+    return [shown(path) for path in wanted if says_more_on_the_pure_form(module_of(path), imports, compiled)]
+
+
+if __name__ == "__main__":
+    print(*chosen(), sep="\n")
