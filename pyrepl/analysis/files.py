@@ -25,18 +25,20 @@ def library_of_charts() -> str:
     return bundle()
 
 
-def write_all(report: Report, results: Mapping[str, pl.LazyFrame], out: Path, library: Future[str] | None) -> None:
-    """Write results/ and all files of the report below `out`. `library`: what `library_of_charts` will return.
-
-    Raises OSError.
+def write_all(
+    report: Report, results: Mapping[str, pl.LazyFrame], out: Path, digest: str, library: Future[str] | None
+) -> None:
+    """Write results/ and all files of the report below `out`. `digest` is that of all that the results are made of,
+    `library` what `library_of_charts` will return. Raises OSError.
     """
     from pyrepl.metrics import parquet
 
-    parquet.write(report, results, out / RESULTS)
-    _write_files(report, out, library)
+    parquet.write(report, results, out / RESULTS, digest)
+    write_files(report, out, library)
 
 
-def _write_files(report: Report, out: Path, library: Future[str] | None) -> None:
+def write_files(report: Report, out: Path, library: Future[str] | None) -> None:
+    """Write the files of the report. Raises OSError."""
     from pyrepl.metrics.report.as_json import as_json
     from pyrepl.metrics.report.openmetrics import openmetrics, prometheus
     from pyrepl.metrics.report.page import page

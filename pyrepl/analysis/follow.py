@@ -80,7 +80,9 @@ def _follower(
 ) -> Iterator[tuple[SparkSession, Follower]]:
     """Start Spark; the session, and the follower that says what is done in each batch."""
     from pyrepl.metrics.follow import Follower
+    from pyrepl.metrics.manifest import load
     from pyrepl.metrics.run import Steps, Wanted, answer
+    from pyrepl.metrics.standing import made_of
 
     wanted = Wanted(asked.logs, tables, asked.since_us, asked.until_us, asked.zone)
     with ThreadPoolExecutor(1) as aside:
@@ -90,7 +92,7 @@ def _follower(
             def answered(read: Read) -> None:
                 steps = Steps(progress.step, time.monotonic)
                 report, results = answer(answers_by_spark(spark), wanted, steps, time.time_ns() // 1000)
-                write_all(report, results, _out(asked), library)
+                write_all(report, results, _out(asked), made_of(load(tables), wanted), library)
                 told(batch_of(report, read, asked))
 
             yield spark, Follower(by_spark(spark), wanted, answered)

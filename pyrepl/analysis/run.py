@@ -1,4 +1,5 @@
-"""Runs one analysis, from logs to a report: Spark reads what is new, answers, and the files are written.
+"""Runs one analysis, from logs to a report: Spark reads what is new, answers, and the files are written. Where nothing
+is new and the results of an earlier run stand, Spark is not started.
 
 Spark's start and end are in spark.py, an analysis that goes on as the logs grow is in follow.py; what is computed is in
 pyrepl.metrics.run.
@@ -8,13 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrepl.analysis.asked import Asked
-from pyrepl.analysis.files import RESULTS, library_of_charts, write_all
+from pyrepl.analysis.files import RESULTS, library_of_charts, write_all, write_files
 from pyrepl.analysis.progress import Progress, tasks_of
 from pyrepl.analysis.queries import Answer, ask
 from pyrepl.analysis.spark import answers_by_spark, by_spark, spark_for
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyrepl.metrics.ingest import News
     from pyrepl.metrics.report.model import Report
-    from pyrepl.metrics.run import Wanted
+    from pyrepl.metrics.run import Steps, Wanted
 
 
 class Analysed(NamedTuple):
@@ -42,29 +43,71 @@ def run(
 
     `draws`: charts are wanted for something else than that folder. Raises CannotRun, ConfigError, OSError.
     """
-    from pyrepl.metrics.ingest import take_in
-    from pyrepl.metrics.run import Steps, Wanted, answer
+    from pyrepl.metrics.run import Steps, Wanted
 
     wanted = Wanted(asked.logs, tables, asked.since_us, asked.until_us, asked.zone)
     with ThreadPoolExecutor(2) as aside:
-        # The charts' library takes seconds to put together; Spark does not need this process meanwhile.
+        # The charts' library takes seconds to put together; nobody else needs this process meanwhile.
         library = aside.submit(library_of_charts) if asked.out is not None or draws else None
         found = aside.submit(found_news, wanted)
         steps = Steps(progress.step, time.monotonic)
-        with spark_for(asked, steps) as spark:
-            progress.ask(partial(tasks_of, spark))
-            steps.begin("read")
-            take_in(by_spark(spark), found.result(), wanted.tables, wanted.zone)
-            report, results = answer(answers_by_spark(spark), wanted, steps, time.time_ns() // 1000)
-            if asked.out is not None:
-                steps.begin("write")
-                write_all(report, results, asked.out, library)
-                steps.end()
-            if tell is not None and asked.sql:
-                steps.begin("query")
-                ask(spark, _written(asked, report, results, tables), asked.sql, tell)
-            progress.ask(None)
+        report = _standing(asked, wanted, found, steps, library)
+        if report is None:
+            report = _by_spark(asked, wanted, found, steps, progress, library, tell)
+        elif tell is not None and asked.sql:
+            query(asked, progress, tell)
     return Analysed(report, None if library is None else library.result())
+
+
+def _standing(
+    asked: Asked, wanted: Wanted, found: Future[News], steps: Steps, library: Future[str] | None
+) -> Report | None:
+    """The report of the results that there are, if all that they are made of is as it was, and its files. Without
+    results nothing is waited for: Spark starts while news are looked for."""
+    if asked.out is None or not (asked.out / RESULTS).exists():
+        return None
+    from pyrepl.metrics.standing import standing
+
+    steps.begin("look for news")
+    news = found.result()
+    if news.splits:
+        return None
+    report = standing(asked.out / RESULTS, news.known, wanted, steps, time.time_ns() // 1000)
+    if report is not None:
+        steps.begin("write")
+        write_files(report, asked.out, library)
+        steps.end()
+    return report
+
+
+def _by_spark(
+    asked: Asked,
+    wanted: Wanted,
+    found: Future[News],
+    steps: Steps,
+    progress: Progress,
+    library: Future[str] | None,
+    tell: Callable[[Answer], None] | None,
+) -> Report:
+    from pyrepl.metrics.ingest import take_in
+    from pyrepl.metrics.run import answer
+    from pyrepl.metrics.standing import made_of
+
+    with spark_for(asked, steps) as spark:
+        progress.ask(partial(tasks_of, spark))
+        steps.begin("read")
+        news = found.result()
+        take_in(by_spark(spark), news, wanted.tables, wanted.zone)
+        report, results = answer(answers_by_spark(spark), wanted, steps, time.time_ns() // 1000)
+        if asked.out is not None:
+            steps.begin("write")
+            write_all(report, results, asked.out, made_of(news.known, wanted), library)
+            steps.end()
+        if tell is not None and asked.sql:
+            steps.begin("query")
+            ask(spark, _written(asked, report, results, wanted.tables), asked.sql, tell)
+        progress.ask(None)
+    return report
 
 
 def _written(asked: Asked, report: Report, results: Mapping[str, pl.LazyFrame], tables: Path) -> Path:

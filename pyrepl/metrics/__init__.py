@@ -22,5 +22,6 @@ answers, asking   all that is told of nodes that belong together; Spark's tasks 
 jobs              all of it: analyse() and summary()
 session           Spark, quiet and cleaned up behind
 parquet, versions                                results as files; a new set of them while others read the old one
+standing                                         results that stand, as nothing is new: they are shown again
 report/           how results are shown
 """

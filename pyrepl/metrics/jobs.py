@@ -36,7 +36,7 @@ from pyrepl.metrics.tables import FILES, UNPARSED
 from pyrepl.metrics.what_if_sql import READS, STATEMENTS
 
 MODES: Final = ("continue", "full_disk", "full_diskless", "rdb_channel", "dual_channel")
-_ORDER: Final[Mapping[str, tuple[tuple[str, ...], tuple[bool, ...]]]] = {
+ORDER: Final[Mapping[str, tuple[tuple[str, ...], tuple[bool, ...]]]] = {
     "syncs": (("at_us", "sync"), (False, False)),
     "cuts": (("at_us", "node", "replica"), (False, False, False)),
     "loops": (("count", "node", "replica"), (True, False, False)),
@@ -71,7 +71,7 @@ def analyse(
     known = manifest.load(tables)
     parts = _answered(answering, tables, known, (since_us, until_us))
     whole = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
-    found = {name: whole[name].sort(by, descending=down) for name, (by, down) in _ORDER.items()}
+    found = {name: whole[name].sort(by, descending=down) for name, (by, down) in ORDER.items()}
     found |= _by_sql(found)
     sizes = dict(whole["sizes"].iter_rows())
     first, last = whole["counts"]["first_us"].min(), whole["counts"]["last_us"].max()

@@ -150,13 +150,18 @@ def load(tables: Path) -> Manifest:
 
 def save(tables: Path, manifest: Manifest) -> None:
     """Replace it as a whole."""
-    entries = [asdict(entry) for entry in manifest.entries.values()]
     rough = tables / f".{NAME}.tmp"
     tables.mkdir(parents=True, exist_ok=True)
     with create(rough, SHARED) as file:
-        told = {"version": VERSION, "entries": entries, "refused": manifest.refused, "copies": manifest.copies}
-        file.write(json.dumps(told).encode())
+        file.write(as_text(manifest).encode())
     rough.replace(tables / NAME)
+
+
+def as_text(manifest: Manifest) -> str:
+    """As it is saved; that of a manifest which was saved and loaded is the same."""
+    entries = [asdict(entry) for entry in manifest.entries.values()]
+    told = {"version": VERSION, "entries": entries, "refused": manifest.refused, "copies": manifest.copies}
+    return json.dumps(told)
 
 
 def sweep(tables: Path, manifest: Manifest) -> int:

@@ -41,10 +41,11 @@ _SPARK: Final = {Kind.TEXT: "string", Kind.COUNT: "long", Kind.NUMBER: "double",
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 
 
-def write(report: Report, results: Mapping[str, pl.LazyFrame], link: Path) -> None:
+def write(report: Report, results: Mapping[str, pl.LazyFrame], link: Path, digest: str = "") -> None:
     """Write each table to a folder of its name below a new version, to which `link` leads then. Raises OSError.
 
-    Tables of happenings are partitioned by the column `day`, which then stands in the folders' names.
+    Tables of happenings are partitioned by the column `day`, which then stands in the folders' names. `digest` is that
+    of all that the results are made of (standing.py), where it is known.
     """
     rough = versions.begin(link)
     for table in TABLES:
@@ -52,6 +53,8 @@ def write(report: Report, results: Mapping[str, pl.LazyFrame], link: Path) -> No
             _large(table, results[table.name], rough / table.name)
         else:
             _small(table, report.rows(table.name), rough / table.name)
+    if digest:
+        versions.sign(rough, digest)
     versions.publish(rough, link, report.made_at_us)
 
 

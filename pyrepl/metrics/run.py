@@ -75,12 +75,17 @@ def answer(
     """The report from what has been read so far, and every result table for who writes them down."""
     steps.begin("analyse")
     results = analyse(answering, wanted.tables, wanted.since_us, wanted.until_us)
+    return collected(results, wanted, steps, made_at_us), results
+
+
+def collected(results: Mapping[str, pl.LazyFrame], wanted: Wanted, steps: Steps, made_at_us: int) -> Report:
+    """What is shown of the results."""
     steps.begin("collect")
     found = [_collected(results[table.name], _most(table)) for table in TABLES]
     steps.end()
     tables = {table.name: rows for table, (rows, _) in zip(TABLES, found, strict=True)}
     cut = frozenset(table.name for table, (_, whole) in zip(TABLES, found, strict=True) if not whole)
-    return Report(tables, wanted.logs, made_at_us, VERSION, steps.seconds, cut), results
+    return Report(tables, wanted.logs, made_at_us, VERSION, steps.seconds, cut)
 
 
 def _most(table: Table) -> int:

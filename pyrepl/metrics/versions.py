@@ -38,6 +38,21 @@ def seal(path: Path) -> Path:
     return path.rename(path.with_name(f"{path.stem.partition('-')[0]}-{digest}{path.suffix}"))
 
 
+def sign(version: Path, digest: str) -> None:
+    """Write down what a version is made of, by a digest, before it is published. Raises OSError."""
+    _signature(version, digest).touch()
+
+
+def is_signed(version: Path, digest: str) -> bool:
+    """Is it made of just that?"""
+    return _signature(version, digest).exists()
+
+
+def _signature(version: Path, digest: str) -> Path:
+    """An empty file whose name says all: so no two versions share one that would be of one of them alone."""
+    return version / f".made-of-{digest}"
+
+
 def publish(rough: Path, link: Path, at_us: int) -> Path:
     """Make what `begin` gave the newest version, which came at `at_us` (Unix us); older ones go when their time is
     over. Raises OSError."""

@@ -84,3 +84,22 @@ def test_results_of_an_earlier_run_are_asked_as_they_are(tmp_path: Path, monkeyp
 def test_logs_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
         analysis.run(Asked((str(tmp_path / "none"),)), tmp_path, Steps(), draws=False)
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_nothing_new_starts_no_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analysis, "library_of_charts", lambda: "")
+    asked = Asked((str(tmp_path / "a.jsonl"),), tmp_path / "out")
+    (tmp_path / "a.jsonl").write_bytes(LOG.read_bytes())
+
+    def ran() -> tuple[list[str], int]:
+        progress = Steps()
+        report, _ = analysis.run(asked, tmp_path / "out" / "tables", progress, draws=False)
+        return progress.steps, report.totals["syncs"]  # type: ignore[return-value]
+
+    assert ran() == (["read", "analyse", "collect", "write"], 2)
+    (tmp_path / "out" / "metrics.json").unlink()
+    assert ran() == (["look for news", "collect", "write"], 2) and (tmp_path / "out" / "metrics.json").exists()
+    with (tmp_path / "a.jsonl").open("a") as log:
+        log.write("no line of ours\n")
+    assert ran() == (["look for news", "read", "analyse", "collect", "write"], 2)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pyrepl.metrics import manifest as manifests
+from pyrepl.metrics.answers import Answering
 from pyrepl.metrics.asking import by_tasks
 from pyrepl.metrics.ingest import count_in, planned
 from pyrepl.metrics.jobs import analyse
@@ -50,10 +51,15 @@ def read(logs: Path, tables: Path, merge_bytes: int = 0, *, dies: bool = False) 
         count_in(known, told, tails, tables)
 
 
+def answering() -> Answering:
+    """What answers."""
+    spark: Any = Inline()
+    return by_tasks(spark)
+
+
 def told(tables: Path, since_us: int | None = None, until_us: int | None = None) -> dict[str, list[Row]]:
     """All results as rows."""
-    spark: Any = Inline()
-    found = analyse(by_tasks(spark), tables, since_us, until_us)
+    found = analyse(answering(), tables, since_us, until_us)
     return {name: rows.collect().to_dicts() for name, rows in found.items()}
 
 

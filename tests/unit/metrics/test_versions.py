@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from pyrepl.metrics import versions
-from pyrepl.metrics.versions import FOLDER, GRACE_US, begin, numbers, publish, seal
+from pyrepl.metrics.versions import FOLDER, GRACE_US, begin, is_signed, numbers, publish, seal, sign
 from tests.unit.metrics.conftest import Row
 from tests.unit.metrics.publisher import Seen, is_torn, published
 
@@ -126,3 +126,12 @@ def test_what_was_left_unfinished_is_no_version(tmp_path: Path) -> None:
     (begin(link) / "half").write_bytes(b"")
     assert [path.name for path in made(link, 1, a=b"1").iterdir()] == ["a"]
     assert versions.numbers(tmp_path / FOLDER) == [1]
+
+
+def test_a_version_says_what_it_is_made_of(tmp_path: Path) -> None:
+    link = tmp_path / "results"
+    for at_us, digest in ((1, "a"), (2, "b")):
+        rough = begin(link)
+        sign(rough, digest)
+        publish(rough, link, at_us)
+    assert is_signed(link, "b") and not is_signed(link, "a")
