@@ -13,6 +13,9 @@ cdef list _BYTES
 )
 cpdef int place_of(bytes element) except -1
 
+@cython.locals(text="const unsigned char *", size=Py_ssize_t)
+cpdef bint has_sound_header(bytes value) except -1
+
 @cython.locals(count=Py_ssize_t, at=Py_ssize_t, place=int, raised=bytes)
 cpdef tuple add(bytes value, list words, Py_ssize_t start, Py_ssize_t most_bytes)
 
@@ -29,7 +32,8 @@ cdef void _put_register(unsigned char *out, int index, int count) noexcept
 
 @cython.locals(
     text="const unsigned char *", size=Py_ssize_t, at=Py_ssize_t, before=Py_ssize_t, first=Py_ssize_t, span=int,
-    step=int, code=int, is_value=bint, left=int, right=int, runs=bytes, room=bytearray,
+    step=int, code=int, is_value=bint, left=int, right=int, more=Py_ssize_t, one=bytes, low=bytes,
+    high=bytes, made=bytes,
 )
 cpdef bytes raise_sparse(bytes value, int index, int count, Py_ssize_t most_bytes)
 
@@ -38,8 +42,11 @@ cpdef bytes raise_all(bytes value, bytearray maxima, Py_ssize_t most_bytes)
 
 cdef bytes _zeros(int span)
 
-@cython.locals(end=Py_ssize_t, steps=int, code=int)
-cdef bytes _joined(bytearray room, Py_ssize_t at)
+@cython.locals(text="const unsigned char *", end=Py_ssize_t, at=Py_ssize_t, steps=int, code=int)
+cdef bytes _joined(bytes value, Py_ssize_t start)
+
+@cython.locals(end=Py_ssize_t, code=int, room=bytearray)
+cdef bytes _with_runs_joined(bytes value, Py_ssize_t at, int steps)
 
 @cython.locals(dense=bytes, room=bytearray)
 cdef bytes _raise_as_dense(bytes value, int index, int count)

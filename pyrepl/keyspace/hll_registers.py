@@ -79,16 +79,27 @@ def place_of(element: bytes) -> int:
     return count << 14 | index
 
 
+def has_sound_header(value: bytes) -> bool:
+    """Is the string a HyperLogLog, as far as its header and its length tell?"""
+    text = value
+    size = len(value)
+    if size < 16 or text[0] != 0x48 or text[1] != 0x59 or text[2] != 0x4C or text[3] != 0x4C:
+        return False
+    return text[4] == 1 or (text[4] == 0 and size == 12304)
+
+
 def add(value: bytes, words: list[bytes], start: int, most_bytes: int) -> tuple[bytes, int] | None:
     """Add the elements `words[start:]`. Returns (the string then, how many of them raised a register), None if the
-    string is unsound. `value` has a sound header; a sparse string longer than `most_bytes` becomes dense.
+    string is unsound, its header included. A sparse string longer than `most_bytes` becomes dense.
 
     Where registers were raised, the cardinality is out of date.
     """
+    if not has_sound_header(value):
+        return None
     changed = 0
     count = len(words)
     at = start
-    while at < count and len(value) > 4 and value[4] == 1:
+    while at < count and value[4] == 1:
         place = place_of(words[at])
         raised = raise_sparse(value, place & 16383, place >> 14, most_bytes)
         if raised is None:
@@ -188,18 +199,19 @@ def raise_sparse(value: bytes, index: int, count: int, most_bytes: int) -> bytes
         return value
     left = index - first
     right = first + span - 1 - index
+    one = _BYTES[0x80 | (count - 1) << 2]
     if is_value:
-        runs = _BYTES[0x80 | (count - 1) << 2]
-        if left:
-            runs = _BYTES[code & 0xFC | left - 1] + runs
-        if right:
-            runs = runs + _BYTES[code & 0xFC | right - 1]
+        low = _BYTES[code & 0xFC | left - 1] if left else b""
+        high = _BYTES[code & 0xFC | right - 1] if right else b""
     else:
-        runs = _zeros(left) + _BYTES[0x80 | (count - 1) << 2] + _zeros(right)
-    if len(runs) > step and size + len(runs) - step > most_bytes:
+        low = _zeros(left)
+        high = _zeros(right)
+    more = len(low) + 1 + len(high) - step
+    if more > 0 and size + more > most_bytes:
         return _raise_as_dense(value, index, count)
-    room = bytearray(value[:at] + runs + value[at + step :])
-    return _joined(room, before)
+    # The highest bit of byte 15 says that the cardinality is out of date.
+    made = b"".join((text[:15], _BYTES[text[15] | 0x80], text[16:at], low, one, high, text[at + step : size]))
+    return _joined(made, before)
 
 
 def raise_all(value: bytes, maxima: bytearray, most_bytes: int) -> bytes | None:
@@ -229,13 +241,28 @@ def _zeros(span: int) -> bytes:
     return _BYTES[0x40 | span - 1 >> 8] + _BYTES[span - 1 & 255]
 
 
-def _joined(room: bytearray, at: int) -> bytes:
-    """Join neighbouring runs of the same value, from the run at `at` on, and say that the cardinality is out of date.
+def _joined(value: bytes, start: int) -> bytes:
+    """Join neighbouring runs of the same value, from the run at `start` on.
 
     Five steps are made, as in Redis, where a step is a run that is passed by or joined to the next.
     """
-    end = len(room)
+    text = value
+    end = len(value)
+    at = start
     steps = 5
+    while at < end and steps:
+        code = text[at]
+        if code >= 0x80 and at + 1 < end and text[at + 1] >> 2 == code >> 2 and (code & 3) + (text[at + 1] & 3) < 3:
+            return _with_runs_joined(value, at, steps)
+        steps -= 1
+        at += 2 if code >= 0x40 and code < 0x80 else 1
+    return value
+
+
+def _with_runs_joined(value: bytes, at: int, steps: int) -> bytes:
+    """As `_joined`, from the first run that can be joined on, with the steps that are left."""
+    room = bytearray(value)
+    end = len(room)
     while at < end and steps:
         steps -= 1
         code = room[at]
@@ -249,7 +276,6 @@ def _joined(room: bytearray, at: int) -> bytes:
             end -= 1
         else:
             at += 1
-    room[15] = room[15] | 0x80
     return bytes(room)
 
 

@@ -32,14 +32,13 @@ _ADD: Final = kernel.add
 
 def is_sound_header(value: bytes) -> bool:
     """Is the string a HyperLogLog, as far as its header and its length tell?"""
-    if len(value) < kernel.HEADER_BYTES or value[:4] != MAGIC or value[4] > SPARSE:
-        return False
-    return value[4] == SPARSE or len(value) == kernel.DENSE_BYTES
+    sound: bool = kernel.has_sound_header(value)
+    return sound
 
 
 def add(value: bytes, words: list[bytes], start: int, sparse_bytes: int) -> tuple[bytes, int] | None:
     """Add the elements `words[start:]`; a sparse string longer than `sparse_bytes` becomes dense. Returns the string
-    then, and how many elements raised a register."""
+    then, and how many elements raised a register; None if the string is unsound, or no HyperLogLog at all."""
     added: tuple[bytes, int] | None = _ADD(value, words, start, sparse_bytes)
     return added
 

@@ -69,8 +69,9 @@ class _Pfadd(Words):
             db.put(key, made)
             db.changed(key, raised + 1)
             return 1
-        added = hyperloglog.add(_checked(value), argv, 2, call.node.settings.hll_sparse_max_bytes)
+        added = hyperloglog.add(value, argv, 2, call.node.settings.hll_sparse_max_bytes)
         if added is None:
+            _checked(value)
             raise CommandError(_UNSOUND)
         if not added[1]:
             return 0
