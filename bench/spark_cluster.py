@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -19,25 +19,29 @@ _MEMORY: Final = "1g"
 
 
 @contextlib.contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[str]:
-    """The URL of its master; it ends with the block. What the processes say goes into `folder`."""
+def cluster(folder: Path, workers: int = 2, python_path: str | None = None) -> Iterator[str]:
+    """The URL of its master; it ends with the block. What the processes say goes into `folder`.
+
+    `python_path` is where their Python looks for modules besides its own; None: here.
+    """
+    own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(Path.cwd()) if python_path is None else python_path}
     port = _free_port()
     url = f"spark://127.0.0.1:{port}"
     with contextlib.ExitStack() as stack:
-        _start(stack, folder / "master.log", "master.Master", "--port", str(port), "--webui-port", str(_free_port()))
+        _start(stack, own, folder / "master.log", "master.Master", "--port", str(port),
+               "--webui-port", str(_free_port()))  # fmt: skip
         _wait(folder / "master.log", "I have been elected leader")
         for number in range(workers):
             log = folder / f"worker{number}.log"
             rough = folder / f"worker{number}"
-            _start(stack, log, "worker.Worker", "--cores", "1", "--memory", _MEMORY, "--webui-port", str(_free_port()),
-                   "--work-dir", str(rough), url)  # fmt: skip
+            _start(stack, own, log, "worker.Worker", "--cores", "1", "--memory", _MEMORY,
+                   "--webui-port", str(_free_port()), "--work-dir", str(rough), url)  # fmt: skip
             _wait(log, "Successfully registered")
         yield url
 
 
-def _start(stack: contextlib.ExitStack, log: Path, name: str, *arguments: str) -> None:
+def _start(stack: contextlib.ExitStack, own: Mapping[str, str], log: Path, name: str, *arguments: str) -> None:
     program = Path(pyspark.__file__).parent / "bin" / "spark-class"
-    own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(Path.cwd())}
     environment = {**os.environ, **own}
     with log.open("wb") as said:
         process = subprocess.Popen(

@@ -87,7 +87,7 @@ def _follower(
     wanted = Wanted(asked.logs, tables, asked.since_us, asked.until_us, asked.zone)
     with ThreadPoolExecutor(1) as aside:
         library = aside.submit(library_of_charts)
-        with spark_for(asked, Steps(progress.step, time.monotonic)) as spark:
+        with spark_for(asked, Steps(progress.step, time.monotonic), tables) as spark:
 
             def answered(read: Read) -> None:
                 steps = Steps(progress.step, time.monotonic)

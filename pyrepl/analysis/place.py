@@ -21,7 +21,8 @@ def tables_of(out: Path | None) -> Iterator[Path]:
     temporary one, which is removed at the end. Raises CannotRun."""
     if out is not None:
         with _alone(out):
-            yield out / "tables"
+            # Workers of a cluster stand in folders of their own.
+            yield out.absolute() / "tables"
         return
     rough = tempfile.mkdtemp(prefix="pyrepl-metrics-")
     try:

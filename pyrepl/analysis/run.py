@@ -93,7 +93,7 @@ def _by_spark(
     from pyrepl.metrics.run import answer
     from pyrepl.metrics.standing import made_of
 
-    with spark_for(asked, steps) as spark:
+    with spark_for(asked, steps, wanted.tables) as spark:
         progress.ask(partial(tasks_of, spark))
         steps.begin("read")
         news = found.result()

@@ -21,6 +21,7 @@ from pyrepl.analysis.asked import Asked
 from pyrepl.analysis.failures import CannotRun, in_our_words
 from pyrepl.analysis.needs import LEAST_JAVA, NO_JAVA, java, java_version
 from pyrepl.analysis.told import GATEWAY, MASTER, PACKAGES, pairs, told
+from pyrepl.analysis.workers import fitted
 from pyrepl.metrics.given import place
 
 if TYPE_CHECKING:
@@ -50,15 +51,16 @@ def by_spark(spark: SparkSession) -> Reading:
 
 
 @contextlib.contextmanager
-def spark_for(asked: Asked, steps: Steps, step: str = "start Spark") -> Iterator[SparkSession]:
+def spark_for(asked: Asked, steps: Steps, tables: Path | None = None) -> Iterator[SparkSession]:
     """A Spark session. Its errors are told in our words, and what Java prints while it starts is not shown.
 
-    `step` names the start of the session in `steps`. Raises CannotRun for errors of Spark's.
+    `tables` is the folder that its workers are to write to; None: they only read results. Raises CannotRun for errors
+    of Spark's.
     """
     from pyrepl.analysis.archive import java_options
-    from pyrepl.metrics.session import session
+    from pyrepl.metrics.session import is_local, session
 
-    steps.begin(step)
+    steps.begin("start Spark")
     theirs, given = _settings(asked)
     master = master_of(asked, {**theirs, **given})
     with contextlib.ExitStack() as stack:
@@ -70,6 +72,10 @@ def spark_for(asked: Asked, steps: Steps, step: str = "start Spark") -> Iterator
             except Exception as error:
                 raise CannotRun(_why_no_start(master, error, chatter())) from None
         try:
+            if tables is not None and not is_local(spark.sparkContext.master or ""):
+                steps.begin("look at the workers")
+                logs = [path for log in asked.logs for path in place(log).paths]
+                stack.enter_context(fitted(spark, logs, tables))
             yield spark
         except Exception as error:
             told = in_our_words(error)

@@ -64,7 +64,7 @@ def session(
         # It would print a traceback when Java goes away, which others notice and tell.
         counters: Any = spark.sparkContext._accumulatorServer
         counters.handle_error = lambda *_: None
-        if master.startswith("local"):
+        if is_local(master):
             spark.sparkContext.pythonExec = sys.executable
         yield spark
     finally:
@@ -90,6 +90,11 @@ def _build(master: str, settings: Mapping[str, str], rough: str) -> SparkSession
     return builder.getOrCreate()
 
 
+def is_local(master: str) -> bool:
+    """Does Spark run in one process here? `local-cluster` does not, though it begins like that."""
+    return re.fullmatch(r"local(\[.*\])?", master) is not None
+
+
 def settings(
     master: str,
     memory: str,
@@ -110,6 +115,6 @@ def settings(
         # Those of the user, spark.driver.extraJavaOptions, come behind these.
         "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile=file:{rough}/{_LOGGING} "
         f"-Djava.io.tmpdir={rough} {' '.join(filter(None, (collector, _QUICK if quick else '', java)))}",
-        **({**_LOCAL, "spark.local.dir": rough} if master.startswith("local") else {}),
+        **({**_LOCAL, "spark.local.dir": rough} if is_local(master) else {}),
     }
     return {name: value for name, value in ours.items() if name not in theirs}

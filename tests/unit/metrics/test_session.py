@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyrepl.metrics.session import settings
+from pyrepl.metrics.session import is_local, settings
 
 
 def test_no_page_and_no_progress_and_files_below_its_folder(tmp_path: Path) -> None:
@@ -18,6 +18,11 @@ def test_a_local_session_listens_on_loopback_alone(tmp_path: Path) -> None:
     assert settings("local[*]", "1g", str(tmp_path))["spark.driver.bindAddress"] == "127.0.0.1"
     cluster = settings("spark://h:7077", "1g", str(tmp_path))
     assert not {"spark.driver.host", "spark.local.dir"} & cluster.keys(), "its workers have disks of their own"
+
+
+def test_what_is_local() -> None:
+    assert all(map(is_local, ("local", "local[2]", "local[*]", "local[2,3]")))
+    assert not any(map(is_local, ("local-cluster[1,1,1024]", "spark://h:7077", "yarn", "")))
 
 
 def test_a_quick_session_has_java_compile_once(tmp_path: Path) -> None:
