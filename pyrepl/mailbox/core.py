@@ -2,12 +2,13 @@
 
 Not here: who may make which (mastering.py, mail_side.py), and how a member gets what it missed (resync.py).
 
-What is asked of the shell, in this order: do `works`, commit the rows, do `removals`, then let `sends` and `replies`
-go. So whatever another node or a mail process was told, survives a crash.
+What is asked of the shell, in this order: do `works`, tell how they `ended`, commit the rows, do `removals`, then let
+`sends` and `replies` go. So whatever another node or a mail process was told, survives a crash.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, TypeVar, final
 
 from pyrepl.mailbox.answers import Ok
@@ -16,9 +17,20 @@ from pyrepl.mailbox.codec import UNTAGGED
 from pyrepl.mailbox.journal_ops import Journal, by_guid
 from pyrepl.mailbox.merging import Crossed, Effects, Merger
 from pyrepl.mailbox.recovery import missing_user, works_at_start
-from pyrepl.mailbox.rows import Rows
+from pyrepl.mailbox.rows import UNPLACED, Rows
 from pyrepl.mailbox.sending import Notice, Reply, Send
-from pyrepl.mailbox.store import REMOVALS, AddMessage, MakeBox, RemoveBox, RemoveMessage, StoredBox, Work
+from pyrepl.mailbox.store import (
+    REMOVALS,
+    AddMessage,
+    MakeBox,
+    MoveMessage,
+    Outcome,
+    RemoveBox,
+    RemoveMessage,
+    Result,
+    StoredBox,
+    Work,
+)
 from pyrepl.mailbox.verbs import Command, Copy, FlagsOf, Modseqs, Op, Renumber, Save, Store
 from pyrepl.mailbox.words import Box, Dot, Token
 
@@ -87,6 +99,21 @@ class Core:
         out: list[Work] = [work for work in self._works if not isinstance(work, REMOVALS)]
         self._works = [work for work in self._works if isinstance(work, REMOVALS)]
         return out
+
+    def ended(self, works: Sequence[Work], results: Sequence[Result]) -> None:
+        """How those that are done before the commit ended; none has failed. A message whose UID somebody else gave out
+        meanwhile gets another one."""
+        for work, result in zip(works, results):
+            if result.outcome is Outcome.TOO_LOW and isinstance(work, AddMessage | MoveMessage):
+                self._set_aside(work, result.next_uid)
+
+    def _set_aside(self, work: AddMessage | MoveMessage, next_uid: int) -> None:
+        box, row = self.rows.box(work.box), self.rows.message(work.box, work.guid)
+        if box is not None and box.uidnext < next_uid:
+            self.rows.put_box(box._replace(uidnext=next_uid))
+        if row is not None and row.uid == work.uid:
+            self.rows.put_message(row._replace(uid=UNPLACED))
+            self.unsettled.add(work.box)
 
     def removals(self) -> list[Work]:
         """What is to be done after the commit."""

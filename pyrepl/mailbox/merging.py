@@ -23,7 +23,7 @@ from pyrepl.mailbox.boxes import view, works_between
 from pyrepl.mailbox.flags import changed, from_set, merged
 from pyrepl.mailbox.modseqs import Landing, land
 from pyrepl.mailbox.rows import UNPLACED, BoxRow, GoneRow, MessageRow, Rows
-from pyrepl.mailbox.store import AddMessage, MoveMessage, RemoveMessage, SetFlags, Work
+from pyrepl.mailbox.store import AddMessage, MakeBox, MoveMessage, RemoveMessage, SetFlags, Work
 from pyrepl.mailbox.verbs import (
     Copy,
     Create,
@@ -129,7 +129,9 @@ class Merger:
 
     def _arrive(self, user: str, row: MessageRow, text: str | None, effects: Effects) -> None:
         """A message, or one more reason for one that is there."""
-        before = view(self.rows, user) if self._is_deleted(row.box) else None
+        box = self.rows.box(row.box)
+        assert box is not None
+        before = view(self.rows, user) if box.deleted else None
         known = self.rows.message(row.box, row.guid)
         if known is None and text is None:
             self._may_place(row.box, row.guid, row.uid, Effects())
@@ -146,7 +148,14 @@ class Merger:
             self._set_flags(user, known, both, effects)
             self._place(user, both, row.uid, row.token, effects)
         if before is not None:
-            effects.works[:0] = works_between(self.rows, user, before, view(self.rows, user))
+            works = works_between(self.rows, user, before, view(self.rows, user))
+            # A mailbox that lives again begins below the message for which it does.
+            effects.works[:0] = [
+                MakeBox(user, box.guid, work.name, work.uidvalidity, box.uidnext)
+                if isinstance(work, MakeBox) and work.box == box.guid
+                else work
+                for work in works
+            ]
 
     def _bury(self, row: MessageRow) -> None:
         """A message is gone that never came; what is known of one that went before stands, the UID it was shown under
@@ -154,10 +163,6 @@ class Merger:
         gone = self.rows.gone(row.box, row.guid) or GoneRow(row.box, row.uid, row.guid, (), 0)
         dots, flags = tuple(sorted({*gone.dots, *row.dots})), merged(gone.flags, row.flags)
         self.rows.put_gone(gone._replace(dots=dots, flags=flags, modseq=max(gone.modseq, row.modseq)))
-
-    def _is_deleted(self, guid: str) -> bool:
-        box = self.rows.box(guid)
-        return box is not None and box.deleted
 
     def _add(self, user: str, row: MessageRow, text: str | None, effects: Effects) -> None:
         uid = row.uid if self._may_place(row.box, row.guid, row.uid, effects) else UNPLACED
@@ -191,7 +196,7 @@ class Merger:
         placed = uid if self._may_place(row.box, row.guid, uid, effects) else UNPLACED
         self.rows.put_message(row._replace(uid=placed, token=max(token, row.token)))
         if placed != row.uid:
-            effects.works.append(MoveMessage(user, row.box, row.guid, placed))
+            effects.works.append(MoveMessage(user, row.box, row.guid, placed, row.set_flags()))
 
     def _renumber(self, box: BoxRow, op: Renumber, effects: Effects) -> None:
         token = op.token or Token(0, 0)

@@ -49,6 +49,8 @@ class Recovery(NamedTuple):
 def works_at_start(rows: Rows, user: str, origin: str, stored: dict[str, StoredBox]) -> Recovery:
     """`stored`: GUID -> mailbox, of one user whose Maildir is there; `origin` is our name in dots."""
     found = Recovery([], {}, [])
+    held = rows.held()
+    stored = {guid: _without_committed(there, held) for guid, there in stored.items()}
     shown = view(rows, user)
     for guid in sorted(stored.keys() - shown.keys()):
         _compare_unshown(rows, user, origin, guid, stored[guid], found)
@@ -67,6 +69,16 @@ def works_at_start(rows: Rows, user: str, origin: str, stored: dict[str, StoredB
         else:
             found.notices.append(Notice("mailbox_missing", f"{user} {name}"))
     return found
+
+
+def _without_committed(there: StoredBox, held: dict[str, int]) -> StoredBox:
+    """Ops whose rows are committed say nothing of what a crash left."""
+    return there._replace(
+        messages={
+            guid: has._replace(at=None) if has.at is not None and held.get(has.at.origin, 0) >= has.at.seq else has
+            for guid, has in there.messages.items()
+        }
+    )
 
 
 def missing_user(rows: Rows, user: str) -> list[Notice]:
@@ -102,7 +114,7 @@ def _compare_messages(rows: Rows, origin: str, box: BoxRow, there: StoredBox, fo
     for guid, has in sorted(there.messages.items()):
         row = rows.message(box.guid, guid)
         if row is not None:
-            if row.set_flags() != has.flags:
+            if row.set_flags() != has.flags and has.uid != UNPLACED:
                 found.works.append(SetFlags(box.user, box.guid, guid, row.set_flags()))
             is_passed = has.uid not in (row.uid, UNPLACED)
         else:

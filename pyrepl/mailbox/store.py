@@ -1,9 +1,10 @@
-"""What the store of a node's messages is told to do: works, and how each ended. Maildir and others are stores.
+"""The store of a node's messages, as the node sees it: works that it is told to do, how each ended, and what it has.
 
-Not here: the stores themselves, and who decides what is to be done (merging.py).
+Not here: the stores themselves (Maildirs are one), and who decides what is to be done (merging.py).
 
 Works of one user are done in the order in which they are told. Each is idempotent: after a crash the same ones may be
-told again, and what is already so, is done.
+told again, and what is already so, is done. A work on a message or a mailbox that is not there changes nothing, but
+for those that make it.
 
 What adds is done, fsync included, before its rows are committed, so no row is without its message. What takes away
 (REMOVALS) is done after that commit, so no message is without its row that a crash lets come back. What a crash leaves
@@ -16,7 +17,8 @@ name that nobody lists, until the work about it comes.
 from __future__ import annotations
 
 import enum
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from pyrepl.frozen import Frozen
 from pyrepl.mailbox.words import Dot
@@ -28,8 +30,23 @@ class Outcome(enum.Enum):
     DONE = "done"
     NO_TEXT = "no text"
     """The message's text is neither in the drop folder nor in another mailbox of the user: it has to be FETCHed."""
+    TOO_LOW = "too low"
+    """The UID is below the next one, as somebody else gave it out: the message is kept aside, as with UID 0."""
     FAILED = "failed"
-    """The disk refused; nothing was done, and it is told again."""
+    """The disk refused; nothing was done, and it is told again. No later work of this user was begun."""
+
+
+class Result(NamedTuple):
+    """How, with what belongs to it: of FAILED the `reason` for people; of TOO_LOW the mailbox's next UID; of messages
+    with flags the keywords that the store cannot keep."""
+
+    outcome: Outcome
+    reason: str = ""
+    next_uid: int = 0
+    unkept_keywords: tuple[str, ...] = ()
+
+
+DONE: Final = Result(Outcome.DONE)
 
 
 class _Work(Frozen):
@@ -72,9 +89,10 @@ class RaiseNext(_Work):
 
 class AddMessage(_Work):
     """A message under a UID that is at or above the next. `text`: its file's name in the drop folder, "" if the text is
-    to be linked from where the user has the GUID. UID 0: the text is kept aside, and nobody sees the message yet; one
-    that a crash left there under a UID stays under it until MoveMessage, as clients may have seen it. `at` is the op
-    that brought it; the store remembers it until the message's row is committed (the drop file's name)."""
+    to be linked from where the user has the GUID. UID 0: the text is kept aside, and nobody sees the message yet. `at`
+    is the op that brought it; the store remembers it until the message's row is committed (the drop file's name). One
+    that a crash left there gets this UID and these flags; but UID 0 leaves it under the UID that it has until
+    MoveMessage, as clients may have seen it."""
 
     guid: str
     uid: int
@@ -93,11 +111,12 @@ class SetFlags(_Work):
 
 
 class MoveMessage(_Work):
-    """A message has another UID, at or above the next; flags, date and GUID stay. From UID 0 it becomes visible; to UID
-    0 it is taken out of sight, and its text is kept aside."""
+    """A message has another UID, at or above the next; flags, date and GUID stay. From UID 0 it becomes visible, with
+    `flags`; to UID 0 it is taken out of sight, and its text is kept aside."""
 
     guid: str
     uid: int
+    flags: tuple[str, ...] = ()
 
 
 class RemoveMessage(_Work):
@@ -113,7 +132,8 @@ REMOVALS: Final = (RemoveBox, RemoveMessage)
 
 
 class Stored(NamedTuple):
-    """A message as the store has it. `at`: the op that brought it, if its row may not have been committed."""
+    """A message as the store has it; one with UID 0 shows no flags. `at`: the op that brought it, if its row may not
+    have been committed."""
 
     uid: int
     flags: tuple[str, ...]
@@ -128,3 +148,19 @@ class StoredBox(NamedTuple):
     is_subscribed: bool
     messages: dict[str, Stored]
     is_new: bool = False
+
+
+class MessageStore(Protocol):
+    """What every store does. What cannot be read is never told as empty: it raises."""
+
+    def perform(self, works: Sequence[Work]) -> list[Result]:
+        """Do them; how each ended. What is told as done is on disk."""
+
+    def stored(self, user: str) -> dict[str, StoredBox]:
+        """All that the user has, by the GUIDs of mailboxes."""
+
+    def has_text(self, user: str, guid: str) -> bool:
+        """Does any mailbox of the user hold this message, be it aside?"""
+
+    def settle(self, works: Sequence[Work]) -> None:
+        """The rows that belong to these works are committed: what was kept to know that they were done may go."""

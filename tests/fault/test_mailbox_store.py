@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import product
 
 import pytest
 
@@ -54,6 +55,16 @@ def messages(store: MaildirStore) -> list[list[Work]]:
     ]
 
 
+def aside(store: MaildirStore) -> list[list[Work]]:
+    """Messages that come without a UID, become visible, and go out of sight."""
+    return [
+        [add(store, "G1", 0, b"one", ["kw"]), add(store, "a:b", 0, b"two"), add(store, "G3", 4, b"x")],
+        [MoveMessage(USER, INBOX_ID, "G1", 9, ("kw",)), MoveMessage(USER, INBOX_ID, "G3", 0)],
+        [MoveMessage(USER, INBOX_ID, "a:b", 12), MoveMessage(USER, INBOX_ID, "G1", 0)],
+        [MoveMessage(USER, INBOX_ID, "G3", 14, ("\\Seen",)), RemoveMessage(USER, INBOX_ID, "a:b")],
+    ]
+
+
 def folders(store: MaildirStore) -> list[list[Work]]:
     return [
         [make_box(WORK_ID, "Work", 9, 20), make_box(THIRD_ID, "Other")],
@@ -81,6 +92,8 @@ def _begun(layout: str) -> tuple[ModelDisk, MaildirStore]:
 def _state(disk: ModelDisk, store: MaildirStore) -> dict[str, object]:
     """All that Dovecot would show."""
     shown: dict[str, object] = {"subscribed": store.subscribed(USER)}
+    for guid, box in store.stored(USER).items():
+        shown[guid] = {name: has._replace(at=None) for name, has in box.messages.items()}
     for place in store.boxes(USER):
         listing = store.listing(USER, place.guid.decode())
         held = content(disk, store, place.guid.decode())
@@ -112,8 +125,10 @@ def _is_kept(disk: ModelDisk, store: MaildirStore) -> None:
     assert ("OLD", {"\\Answered"}, b"old") in found
 
 
-@pytest.mark.parametrize("layout", ["maildir++", "fs"])
-@pytest.mark.parametrize("batches", [messages, folders, inbox])
+@pytest.mark.parametrize(
+    ("batches", "layout"),
+    [(messages, "maildir++"), (aside, "maildir++"), *product([folders, inbox], ["maildir++", "fs"])],
+)
 @pytest.mark.parametrize("power", [False, True], ids=["killed", "power cut"])
 def test_a_crash_at_every_call(batches: Batches, layout: str, power: bool) -> None:
     disk, store = _begun(layout)

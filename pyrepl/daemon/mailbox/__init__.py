@@ -11,6 +11,7 @@ Messages, in Maildirs that a Dovecot serves:
     maildir_store, results       does works, in the order in which they are told, and says how each ended
     maildirs_place               where the Maildirs lie, and whether they are there
     drop_folder                  texts on their way in
+    aside                        texts of messages without a UID
     user_boxes, user_folders     a user's mailboxes: made, renamed, removed; which folder is which
     open_box, box_plan           one mailbox: a batch of works under its lock
     uidlist_file, box_keywords, message_files

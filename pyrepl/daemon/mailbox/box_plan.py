@@ -1,4 +1,5 @@
-"""What a batch of works needs before any file is touched: the lines of uidlist that are to be added, and the texts.
+"""What a batch of works needs before any file is touched: lines of uidlist that are to be added, texts, and what goes
+aside.
 
 One GUID is in one portion once at most: what a work before it did to it is then in the files. Not here: the doing
 (open_box.py).
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias, final
 
-from pyrepl.daemon.mailbox.results import Result
 from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
 from pyrepl.mailbox.maildir.filename import base_of_guid, made_base, size_of
 from pyrepl.mailbox.maildir.uidlist import LAST_UID, Entry, stored_guid
-from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RaiseNext, RemoveMessage, SetFlags
+from pyrepl.mailbox.rows import UNPLACED
+from pyrepl.mailbox.store import DONE, AddMessage, MoveMessage, Outcome, RaiseNext, RemoveMessage, Result, SetFlags
 from pyrepl.words import from_text
 
 BoxWork: TypeAlias = AddMessage | SetFlags | MoveMessage | RemoveMessage | RaiseNext
@@ -21,6 +22,8 @@ FindText: TypeAlias = Callable[[AddMessage], bytes | None]
 """The path of a message's text; None if it is nowhere."""
 Present: TypeAlias = Callable[[bytes], list[Entry]]
 """The lines with a GUID whose files are there, by UID."""
+FindAside: TypeAlias = Callable[[str], bytes | None]
+"""The path of the text of a message that is aside; None if it is not."""
 
 
 def portions(works: Sequence[BoxWork]) -> Iterator[list[BoxWork]]:
@@ -42,16 +45,21 @@ def portions(works: Sequence[BoxWork]) -> Iterator[list[BoxWork]]:
 class BoxPlan:
     """The plan of one portion. `new` are the lines to be added, ascending; the rest is by a work's place in it."""
 
-    def __init__(self, known: UidlistFile, present: Present, find_text: FindText) -> None:
+    def __init__(self, known: UidlistFile, present: Present, find_text: FindText, find_aside: FindAside) -> None:
         self._known: Final = known
         self._present: Final = present
         self._find_text: Final = find_text
+        self._find_aside: Final = find_aside
         self.next_uid = known.next_uid
         self.new: list[Entry] = []
         self.entries: dict[int, Entry] = {}
-        """The line of a message that comes or moves; a work without one has nothing to do."""
+        """The line of a message that comes or moves."""
         self.sources: dict[int, bytes] = {}
-        self.refused: dict[int, Result] = {}
+        """The text of a message that comes, becomes visible, or goes aside."""
+        self.aside: set[int] = set()
+        """Works whose message is to be aside."""
+        self.results: dict[int, Result] = {}
+        """How a work ends, where that is known before."""
 
     def add(self, index: int, work: BoxWork) -> None:
         """The next work, at this place."""
@@ -65,29 +73,38 @@ class BoxPlan:
 
     def _add_message(self, index: int, work: AddMessage) -> None:
         guid = stored_guid(from_text(work.guid))
-        if self._present(guid):
+        present = self._present(guid)
+        if present:
+            if work.uid not in (present[-1].uid, UNPLACED):
+                self._add_entry(index, work.uid, guid, None, work.size)
             return
-        source = self._find_text(work)
+        source = self._find_text(work) or self._find_aside(work.guid)
         if source is None:
-            self.refused[index] = Result(Outcome.NO_TEXT)
+            self.results[index] = Result(Outcome.NO_TEXT)
             return
         self.sources[index] = source
         self._add_entry(index, work.uid, guid, base_of_guid(from_text(work.guid), work.size), work.size)
 
     def _add_move(self, index: int, work: MoveMessage) -> None:
-        guid = stored_guid(from_text(work.guid))
+        raw = from_text(work.guid)
+        guid, source = stored_guid(raw), self._find_aside(work.guid)
         present = self._present(guid)
         if present and present[-1].uid != work.uid:
             self._add_entry(index, work.uid, guid, None, size_of(present[-1].base))
+        elif not present and source is not None:
+            self.sources[index] = source
+            self._add_entry(index, work.uid, guid, None, size_of(raw))
 
     def _add_entry(self, index: int, uid: int, guid: bytes, base: bytes | None, size: int | None) -> None:
-        """The line of a UID: the one that a try before left, or a new one."""
+        """The line of a UID: the one that a try before left, or a new one; none for a message that is to be aside."""
         known = next((entry for entry in self._known.of_guid(guid) if entry.uid == uid), None)
         if known is not None:
             self.entries[index] = known
-        elif not self.next_uid <= uid <= LAST_UID:
-            reason = f"UID {uid} is below the next one, {self.next_uid}: somebody else gave it out"
-            self.refused[index] = Result(Outcome.FAILED, reason)
+        elif uid > LAST_UID:
+            self.results[index] = Result(Outcome.FAILED, f"UID {uid} is above the last one, {LAST_UID}")
+        elif uid < self.next_uid:
+            self.aside.add(index)
+            self.results[index] = DONE if uid == UNPLACED else Result(Outcome.TOO_LOW, next_uid=self.next_uid)
         else:
             is_free = base is not None and not self._known.has_base(base)
             entry = Entry(uid, base) if is_free and base is not None else Entry(uid, made_base(guid, uid, size), guid)

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final, final
 
+from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.files import Files, remove_tree
 from pyrepl.errors import PyreplError
 from pyrepl.mailbox.maildir.filename import is_base
@@ -37,6 +38,7 @@ class DropFolder:
     def __init__(self, files: Files, root: bytes) -> None:
         """`root`: the folder with the Maildirs of all users."""
         self._files: Final = files
+        self._root: Final = root
         self._folder: Final = root + b"/" + NAME
 
     def prepare(self) -> None:
@@ -44,20 +46,18 @@ class DropFolder:
         if self._files.stat(self._folder) is None:
             self._files.make_folder(self._folder)
 
-    def clear(self) -> None:
-        """Empty it: after a start, when what a crash left is dealt with and nothing is under way."""
+    def clear(self, held: Mapping[str, int]) -> None:
+        """Empty it but for texts of ops that come again, as the vector says: after a start, when what a crash left is
+        dealt with and nothing is under way."""
         for name in self._files.names(self._folder):
-            remove_tree(self._files, self._folder + b"/" + name)
+            ways = _ways(to_text(name))
+            if not ways or any(held.get(dot.origin, 0) >= dot.seq for dot, _ in ways):
+                remove_tree(self._files, self._folder + b"/" + name)
 
     def ops(self) -> dict[str, Dot]:
         """`shown_guid` of each message whose text lies here -> the op that brought it."""
-        found: dict[str, Dot] = {}
-        for name in map(to_text, self._files.names(self._folder)):
-            # A node's name may have dots and digits as well: of all ways to read the name, at most one has a GUID that
-            # anybody asks for.
-            for each in _SEQ_AND_GUID.finditer(name):
-                found[each[2]] = Dot(name[: each.start()], int(each[1]))
-        return found
+        names = map(to_text, self._files.names(self._folder))
+        return {guid: dot for name in names for dot, guid in _ways(name)}
 
     def path(self, name: str) -> bytes:
         """Where the text of that name lies, or would."""
@@ -67,6 +67,28 @@ class DropFolder:
     def folder_path(self, kind: bytes, guid: bytes) -> bytes:
         """Where a folder is made (`box`), or taken apart (`gone`)."""
         return self._folder + b"/" + kind + b"." + guid
+
+    def aside(self, box: bytes) -> Aside:
+        """What is aside of the mailbox with that GUID."""
+        return Aside(self._files, self._root, box)
+
+    def begin_box(self, guid: bytes) -> None:
+        """A mailbox is about to be made: until its row is committed, a file tells that a work did."""
+        with suppress(FileExistsError):
+            self._files.write_new(self._new_box(guid), b"")
+        self._files.sync(self._folder)
+
+    def is_new_box(self, guid: bytes) -> bool:
+        """Was it made by a work whose row may be missing?"""
+        return self._files.stat(self._new_box(guid)) is not None
+
+    def keep(self, copies: Iterable[tuple[Dot, str, bytes]]) -> None:
+        """Texts that are to be linked into another mailbox, by op, GUID and path: until their rows are committed they
+        lie here too. On disk when this returns."""
+        for dot, guid, path in copies:
+            with suppress(FileExistsError):
+                self._files.link(path, self.path(text_name(dot, guid)))
+        self._files.sync(self._folder)
 
     def begin(self, dot: Dot, guid: str) -> IncomingText:
         """A text that begins to come; one of the same name is from a try before, and goes."""
@@ -80,6 +102,14 @@ class DropFolder:
         for name in names:
             with suppress(FileNotFoundError):
                 self._files.unlink(self.path(name))
+
+    def remove_new_box(self, guid: bytes) -> None:
+        """Its row is committed."""
+        with suppress(FileNotFoundError):
+            self._files.unlink(self._new_box(guid))
+
+    def _new_box(self, guid: bytes) -> bytes:
+        return self._folder + b"/new." + guid
 
 
 @final
@@ -131,6 +161,12 @@ class IncomingText:
 def text_name(dot: Dot, guid: str) -> str:
     """`<origin>.<seq>.<guid>`."""
     return f"{dot.origin}.{dot.seq}.{shown_guid(guid)}"
+
+
+def _ways(name: str) -> list[tuple[Dot, str]]:
+    """Every way to read a text's name: a node's name may have dots and digits as well. At most one has a GUID that
+    anybody asks for."""
+    return [(Dot(name[: each.start()], int(each[1])), each[2]) for each in _SEQ_AND_GUID.finditer(name)]
 
 
 def shown_guid(guid: str) -> str:

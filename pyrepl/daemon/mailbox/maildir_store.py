@@ -1,6 +1,7 @@
 """The store of a node's messages in Maildirs, beside a Dovecot that needs to know nothing of it (`mailbox-gate off`).
 
-It does works (pyrepl.mailbox.store) in the order in which they are told, and says what is there. Nothing is done, and
+It is a MessageStore (pyrepl.mailbox.store). At a start: `prepare`, `stored` of each user, the works that follow from
+that, a commit, then `clear`. Nothing is done, and
 nothing is told as gone, while the Maildirs, the user's folder or a mailbox's own folders are not there.
 
 Not here: rows, and who decides what is to be done. Every method waits for the disk: workers call them.
@@ -9,27 +10,30 @@ Not here: rows, and who decides what is to be done. Every method waits for the d
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, TypeVar, final
 
 from pyrepl.daemon.mailbox.box_plan import BoxWork
-from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid
+from pyrepl.daemon.mailbox.drop_folder import DropFolder, shown_guid, text_name
 from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
-from pyrepl.daemon.mailbox.results import DONE, Result, failed
+from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.daemon.mailbox.user_boxes import UserBoxes
 from pyrepl.daemon.mailbox.user_folders import Place, UserFolders
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.maildir.layout import Layout
+from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.store import (
+    DONE,
     AddMessage,
     MakeBox,
     Outcome,
     RemoveBox,
     RenameBox,
+    Result,
     Stored,
     StoredBox,
     SubscribeBox,
@@ -76,9 +80,11 @@ class MaildirStore:
         self._place.check(self._origin)
         self.drop.prepare()
 
+    def clear(self, held: Mapping[str, int]) -> None:
+        """What a crash left is dealt with, and its rows are committed. `held`: the vector."""
+        self.drop.clear(held)
+
     def perform(self, works: Sequence[Work]) -> list[Result]:
-        """Do them; how each ended. What is told as done is on disk. After one that failed, no later one of its user is
-        begun."""
         try:
             self._place.check(self._origin)
         except NotThere as error:
@@ -93,18 +99,32 @@ class MaildirStore:
         return results
 
     def stored(self, user: str) -> dict[str, StoredBox]:
-        """All that the user has, by the GUIDs of mailboxes. Raises NotThere, OSError, CorruptData: what cannot be read
-        is never told as empty."""
+        """Raises NotThere, OSError, CorruptData."""
         names, brought = set(self.subscribed(user)), self.drop.ops()
-        found: dict[str, StoredBox] = {}
-        for place in self.boxes(user):
-            guid = place.guid.decode()
-            messages = {
-                (name := to_text(each.guid)): Stored(each.uid, tuple(sorted(each.flags)), brought.get(shown_guid(name)))
-                for each in self.listing(user, guid).messages
-            }
-            found[guid] = StoredBox(place.name, place.name in names, messages)
+        boxes, found = self._asked(user), {}
+        for place in boxes.places():
+            listing, aside = self._with_box(user, boxes, place.guid, lambda box: (box.listing(), box.aside()))
+            messages = {guid: Stored(UNPLACED, (), brought.get(shown_guid(guid))) for guid in aside}
+            for each in listing.messages:
+                guid = to_text(each.guid)
+                messages[guid] = Stored(each.uid, tuple(sorted(each.flags)), brought.get(shown_guid(guid)))
+            is_new = self.drop.is_new_box(place.guid)
+            found[place.guid.decode()] = StoredBox(place.name, place.name in names, messages, is_new)
         return found
+
+    def has_text(self, user: str, guid: str) -> bool:
+        """Raises NotThere, OSError, CorruptData."""
+        return self.text(user, guid) is not None
+
+    def settle(self, works: Sequence[Work]) -> None:
+        """Raises OSError."""
+        for work in works:
+            if isinstance(work, AddMessage) and work.text:
+                self.drop.remove([work.text])
+            elif isinstance(work, AddMessage) and work.at is not None:
+                self.drop.remove([text_name(work.at, work.guid)])
+            elif isinstance(work, MakeBox):
+                self.drop.remove_new_box(work.box.encode())
 
     def boxes(self, user: str) -> list[Place]:
         """The user's mailboxes, by name. Raises NotThere, OSError."""
@@ -145,9 +165,24 @@ class MaildirStore:
         return [DONE] * len(works)
 
     def _perform_in(self, user: str, boxes: UserBoxes, guid: bytes, works: list[BoxWork]) -> list[Result]:
+        elsewhere = {
+            work.guid: self.text(user, work.guid, but=guid)
+            for work in works
+            if isinstance(work, AddMessage) and not work.text
+        }
+        copies = [
+            (work.at, work.guid, path)
+            for work in works
+            if isinstance(work, AddMessage) and work.at is not None and (path := elsewhere.get(work.guid)) is not None
+        ]
+        if copies:
+            self.drop.keep(copies)
+
         def find_text(work: AddMessage) -> bytes | None:
-            dropped = self.drop.path(work.text) if work.text else b""
-            found = self._files.stat(dropped) if dropped else None
+            if not work.text:
+                return elsewhere[work.guid]
+            dropped = self.drop.path(work.text)
+            found = self._files.stat(dropped)
             return dropped if found and found.size == work.size else self.text(user, work.guid, but=guid)
 
         results = self._with_box(user, boxes, guid, lambda box: box.perform(works, find_text))

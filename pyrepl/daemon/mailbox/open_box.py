@@ -6,6 +6,8 @@
     4 links, renames and removals in cur/
     5 fsync of cur/, release the lock
 
+A message that goes aside is on disk there before it leaves cur/, and one that becomes visible the other way round.
+
 A line comes before its file, and is on disk before it: a line without a file is an expunged message to Dovecot, and the
 work, when it is told again, finds its own line and links the file. The other way round a crash would leave a file
 without a line, which Dovecot gives a UID and, where the base is not the GUID, another GUID. Between 1 and 5 Dovecot
@@ -20,19 +22,23 @@ import os
 from collections.abc import Sequence
 from typing import Final, NamedTuple, final
 
+from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.box_keywords import BoxKeywords
 from pyrepl.daemon.mailbox.box_plan import BoxPlan, BoxWork, FindText, portions
 from pyrepl.daemon.mailbox.files import Files
 from pyrepl.daemon.mailbox.message_files import MessageFiles
-from pyrepl.daemon.mailbox.results import DONE, Result, failed
+from pyrepl.daemon.mailbox.results import failed
 from pyrepl.daemon.mailbox.uidlist_file import UidlistFile
 from pyrepl.daemon.mailbox.uidlist_lock import LockBusy, UidlistLock
 from pyrepl.errors import CorruptData, PyreplError
 from pyrepl.mailbox.maildir.filename import Name
 from pyrepl.mailbox.maildir.letters import flags_of, letters_of
 from pyrepl.mailbox.maildir.uidlist import Entry, stored_guid
-from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RemoveMessage, SetFlags
+from pyrepl.mailbox.store import DONE, AddMessage, MoveMessage, Outcome, RemoveMessage, Result, SetFlags
 from pyrepl.words import from_text
+
+_PLACED: Final = (AddMessage, MoveMessage)
+"""Works that say where a message is to be."""
 
 
 class OtherBox(PyreplError):
@@ -62,14 +68,16 @@ class Listing(NamedTuple):
 class OpenBox:
     """The mailbox in one folder; what it knows of it is brought up to date under the lock."""
 
-    def __init__(self, files: Files, folder: bytes, guid: bytes, lock: UidlistLock) -> None:
-        """`guid`: the mailbox's, which must be in that folder whenever something is done."""
+    def __init__(self, files: Files, folder: bytes, guid: bytes, lock: UidlistLock, aside: Aside) -> None:
+        """`guid`: the mailbox's, which must be in that folder whenever something is done; `aside`: its messages that
+        nobody sees."""
         self.folder: Final = folder
         self.guid: Final = guid
         self._lock: Final = lock
         self._list: Final = UidlistFile(files, folder)
         self._messages: Final = MessageFiles(files, folder)
         self._keywords: Final = BoxKeywords(files, folder)
+        self._aside: Final = aside
         self._looked_twice = False
 
     def load(self) -> None:
@@ -79,6 +87,7 @@ class OpenBox:
             raise OtherBox(f"{os.fsdecode(self.folder)} holds another mailbox by now")
         self._messages.load()
         self._keywords.load()
+        self._aside.load()
         self._looked_twice = False
 
     @property
@@ -104,9 +113,13 @@ class OpenBox:
         return Listing(self.uidvalidity, self.next_uid, tuple(found), frozenset(unlisted))
 
     def text(self, guid: str) -> bytes | None:
-        """The path of a message's text; None if it is not there. As loaded."""
+        """The path of a message's text, which may be aside; None if it is not there. As loaded."""
         present = self._present(_stored(guid))
-        return self._messages.path(present[-1].base) if present else None
+        return self._messages.path(present[-1].base) if present else self._aside.path(guid)
+
+    def aside(self) -> list[str]:
+        """The messages that are there and that nobody sees. As loaded."""
+        return [guid for guid in self._aside.guids() if not self._present(_stored(guid))]
 
     def set_uidvalidity(self, uidvalidity: int) -> None:
         """Give the mailbox another one. Raises OSError, CorruptData, OtherBox, LockBusy."""
@@ -143,44 +156,77 @@ class OpenBox:
         return results
 
     def _perform_portion(self, works: Sequence[BoxWork], find_text: FindText) -> list[Result]:
-        plan = BoxPlan(self._list, self._present, find_text)
+        plan = BoxPlan(self._list, self._present, find_text, self._aside.path)
         for index, work in enumerate(works):
             plan.add(index, work)
-        flags = {flag for work in works if isinstance(work, AddMessage | SetFlags) for flag in work.flags}
+        flags = {flag for work in works if isinstance(work, AddMessage | MoveMessage | SetFlags) for flag in work.flags}
         unkept = self._keywords.add(flags)
         self._list.append(plan.new, plan.next_uid)
         results: list[Result] = []
         for index, work in enumerate(works):
             has_failed = bool(results) and results[-1].outcome is Outcome.FAILED
             results.append(results[-1] if has_failed else self._do(index, work, plan, unkept))
+        self._leave_other_place(works, plan)
         return results
 
     def _do(self, index: int, work: BoxWork, plan: BoxPlan, unkept: list[str]) -> Result:
-        if index in plan.refused:
-            return plan.refused[index]
+        result = plan.results.get(index, DONE)
+        if result.outcome in (Outcome.NO_TEXT, Outcome.FAILED):
+            return result
         try:
             match work:
+                case AddMessage() | MoveMessage() if index in plan.aside:
+                    self._put_aside(work.guid, plan.sources.get(index))
+                case AddMessage() if index in plan.sources:
+                    self._show(work, plan.entries.get(index), plan.sources[index])
                 case AddMessage():
-                    self._add(work, plan.entries.get(index), plan.sources.get(index))
+                    # It is there: a try before brought it, perhaps under another UID and with other flags.
+                    self._move(work, plan.entries.get(index))
+                    self._set_flags(work)
                 case SetFlags():
                     self._set_flags(work)
+                case MoveMessage() if index in plan.sources:
+                    self._show(work, plan.entries.get(index), plan.sources[index])
                 case MoveMessage():
                     self._move(work, plan.entries.get(index))
                 case RemoveMessage():
-                    for entry in self._present(_stored(work.guid)):
-                        self._messages.remove(entry.base)
+                    self._leave_sight(work.guid)
+                    self._aside.remove(work.guid)
         except OSError as error:
             return failed(error)
-        if not unkept or not isinstance(work, AddMessage | SetFlags):
-            return DONE
-        return DONE._replace(unkept_keywords=tuple(flag for flag in unkept if flag in work.flags))
+        if not unkept or not isinstance(work, AddMessage | MoveMessage | SetFlags):
+            return result
+        return result._replace(unkept_keywords=tuple(flag for flag in unkept if flag in work.flags))
 
-    def _add(self, work: AddMessage, entry: Entry | None, source: bytes | None) -> None:
-        if entry is not None and source is not None:
+    def _show(self, work: AddMessage | MoveMessage, entry: Entry | None, source: bytes) -> None:
+        if entry is not None:
             letters = letters_of(work.flags, self._keywords.known)
             self._messages.add(source, Name(entry.base, letters))
 
-    def _set_flags(self, work: SetFlags) -> None:
+    def _put_aside(self, guid: str, source: bytes | None) -> None:
+        found = source or self.text(guid)
+        if found is not None:
+            self._aside.add(guid, found)
+
+    def _leave_sight(self, guid: str) -> None:
+        for entry in self._present(_stored(guid)):
+            self._messages.remove(entry.base)
+
+    def _leave_other_place(self, works: Sequence[BoxWork], plan: BoxPlan) -> None:
+        """Messages that are on disk in one place leave the other. Raises OSError."""
+        went = [work.guid for index, work in enumerate(works) if index in plan.aside and isinstance(work, _PLACED)]
+        came = [work.guid for work in works if isinstance(work, _PLACED) and self._aside.path(work.guid) is not None]
+        if not went and not came:
+            return
+        self._aside.sync()
+        self._messages.sync()
+        for guid in went:
+            self._leave_sight(guid)
+        for guid in came:
+            if guid not in went and self._present(_stored(guid)):
+                self._aside.remove(guid)
+
+    def _set_flags(self, work: SetFlags | AddMessage) -> None:
         for entry in self._present(_stored(work.guid)):
             try:
                 self._rename(entry, work)
@@ -190,13 +236,13 @@ class OpenBox:
                 if self._messages.find(entry.base) is not None:
                     self._rename(entry, work)
 
-    def _rename(self, entry: Entry, work: SetFlags) -> None:
+    def _rename(self, entry: Entry, work: SetFlags | AddMessage) -> None:
         name = self._messages.find(entry.base)
         if name is not None:
             letters = letters_of(work.flags, self._keywords.known, name.letters)
             self._messages.rename(entry.base, name.with_letters(letters))
 
-    def _move(self, work: MoveMessage, entry: Entry | None) -> None:
+    def _move(self, work: MoveMessage | AddMessage, entry: Entry | None) -> None:
         present = [each for each in self._present(_stored(work.guid)) if each.uid != work.uid]
         if entry is None or not present:
             return

@@ -1,22 +1,10 @@
-"""How works ended, with the reason for people: what the store adds to pyrepl.mailbox.store's outcomes."""
+"""Works that the disk refused, told in its words."""
 
 from __future__ import annotations
 
 import os
-from typing import Final, NamedTuple
 
-from pyrepl.mailbox.store import Outcome
-
-
-class Result(NamedTuple):
-    """`reason` says why a work failed; `unkept_keywords` are those that the mailbox has no letter for."""
-
-    outcome: Outcome
-    reason: str = ""
-    unkept_keywords: tuple[str, ...] = ()
-
-
-DONE: Final = Result(Outcome.DONE)
+from pyrepl.mailbox.store import Outcome, Result
 
 
 def failed(error: Exception) -> Result:

@@ -60,7 +60,7 @@ class UserBoxes:
         if place is None:
             where = os.fsdecode(self._folders.root)
             raise NotThere(f"no folder in {where} holds the mailbox {guid.decode()}: was it removed by hand?")
-        return OpenBox(self._files, self._folders.path(place.folder), guid, self._lock)
+        return OpenBox(self._files, self._folders.path(place.folder), guid, self._lock, self._drop.aside(guid))
 
     def make(self, work: MakeBox) -> None:
         """What MakeBox says: if it is there already, what differs is changed."""
@@ -96,6 +96,7 @@ class UserBoxes:
 
     def remove(self, guid: bytes) -> None:
         """The mailbox goes with all that it holds; what is gone already is well."""
+        self._drop.aside(guid).remove_all()
         place = self._folders.find(guid)
         if place is None:
             return
@@ -136,6 +137,7 @@ class UserBoxes:
 
     def _make_new(self, guid: bytes, work: MakeBox, target: bytes) -> None:
         self._displace(target, guid)
+        self._drop.begin_box(guid)
         if not target or self._folders.is_there(target):
             self._complete(self._folders.path(target), guid, work.uidvalidity, work.uidnext)
         else:

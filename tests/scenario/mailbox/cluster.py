@@ -52,7 +52,7 @@ class Cluster:
     def start(self, name: str) -> None:
         self.nodes[name] = Node(name, self.members, self.rows[name], self.now, self.options)
         store = self.stores[name]
-        self.nodes[name].core.recover({"alice": store.listing()} if store.boxes else {})
+        self.nodes[name].core.recover({"alice": store.stored("alice")} if store.boxes else {})
         self._after(name)
         for other in self.nodes:
             if other != name:
@@ -121,12 +121,11 @@ class Cluster:
 
     def _after(self, name: str) -> None:
         node = self.nodes[name]
-        for work in node.core.works():
-            self.stores[name].do(work)
+        store, works = self.stores[name], node.core.works()
+        store.do(works)
         self.rows[name].commit()
-        for work in node.core.removals():
-            self.stores[name].do(work)
-        self.stores[name].forget_ops()
+        store.do(node.core.removals())
+        store.settle(works)
         for send in node.core.sends():
             self._show(name, send)
             self._way.append((name, send))

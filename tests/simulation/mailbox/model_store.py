@@ -1,19 +1,25 @@
 """A store of messages as clients see it: works are done at once, each is idempotent, and a crash may come between two.
 
-It checks what a client would notice: new messages below what it has seen (I2), a UID with two meanings (I1), a message
-without its text (I3).
+It checks what a client would notice: a UID with two meanings (I1), and in `do` what no node may tell a store beside
+which nobody gives out UIDs: a message below what clients have seen (I2), or without its text (I3).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pyrepl.mailbox.rows import UNPLACED
 from pyrepl.mailbox.store import (
+    DONE,
     AddMessage,
     MakeBox,
     MoveMessage,
+    Outcome,
     RaiseNext,
     RemoveBox,
     RemoveMessage,
     RenameBox,
+    Result,
     SetFlags,
     Stored,
     StoredBox,
@@ -48,13 +54,12 @@ class ModelStore:
         """Messages whose rows may not be committed, as their drop files tell."""
         self._new_boxes: set[str] = set()
         self.seen: dict[str, int] = {}
-        """box -> the highest UID that was ever shown here; outlives the mailbox."""
+        """box -> the highest UID that was ever shown here, or passed over; outlives the mailbox."""
 
-    def has_text(self, guid: str) -> bool:
+    def has_text(self, user: str, guid: str) -> bool:
         return any(guid in box for box in self.boxes.values())
 
-    def listing(self) -> dict[str, StoredBox]:
-        """What it has."""
+    def stored(self, user: str) -> dict[str, StoredBox]:
         return {
             guid: StoredBox(
                 self.names[guid],
@@ -65,17 +70,29 @@ class ModelStore:
             for guid, box in self.boxes.items()
         }
 
-    def forget_ops(self) -> None:
-        """The rows are committed."""
-        self._new.clear()
-        self._new_boxes.clear()
+    def settle(self, works: Sequence[Work]) -> None:
+        for work in works:
+            if isinstance(work, AddMessage):
+                self._new.pop((work.box, work.guid), None)
+            elif isinstance(work, MakeBox):
+                self._new_boxes.discard(work.box)
 
-    def do(self, work: Work) -> None:
+    def perform(self, works: Sequence[Work]) -> list[Result]:
+        return list(map(self._do, works))
+
+    def do(self, works: Sequence[Work]) -> None:
+        """Works after which nobody else gave out a UID, or took a message away."""
+        for work, result in zip(works, self.perform(works)):
+            if result.outcome is not Outcome.DONE:
+                raise Violation("I2" if result.outcome is Outcome.TOO_LOW else "I3", f"{result} of {work}")
+
+    def _do(self, work: Work) -> Result:
         if isinstance(work, MakeBox):
             if work.box not in self.boxes:
                 self._new_boxes.add(work.box)
             self.boxes.setdefault(work.box, {})
             self.names[work.box] = work.name
+            self._pass(work.box, work.uidnext)
         elif isinstance(work, RenameBox):
             self.names[work.box] = work.name
         elif isinstance(work, RemoveBox):
@@ -83,33 +100,44 @@ class ModelStore:
             self.names.pop(work.box, None)
         elif isinstance(work, SubscribeBox):
             (self.subscribed.add if work.is_subscribed else self.subscribed.discard)(work.name)
-        elif isinstance(work, AddMessage):
-            self._add(work)
-        elif isinstance(work, MoveMessage):
-            _, flags = self.boxes[work.box][work.guid]
-            self._show(work.box, work.guid, work.uid, flags)
-        elif isinstance(work, SetFlags):
-            uid, _ = self.boxes[work.box][work.guid]
-            self.boxes[work.box][work.guid] = (uid, work.flags)
-        elif isinstance(work, RemoveMessage):
-            self.boxes.get(work.box, {}).pop(work.guid, None)
+        elif isinstance(work, RaiseNext):
+            self._pass(work.box, work.uidnext)
         else:
-            assert isinstance(work, RaiseNext)
+            return self._do_to_message(work)
+        return DONE
 
-    def _add(self, work: AddMessage) -> None:
-        if not work.text and not self.has_text(work.guid):
-            raise Violation("I3", f"no text for {work}")
-        if work.guid not in self.boxes[work.box]:
-            assert work.at is not None
+    def _do_to_message(self, work: AddMessage | MoveMessage | SetFlags | RemoveMessage) -> Result:
+        box = self.boxes.get(work.box, {})
+        known = box.get(work.guid)
+        if isinstance(work, AddMessage):
+            if known is None or work.uid not in (known[0], UNPLACED):
+                return self._add(work)
+            box[work.guid] = (known[0], work.flags if known[0] else ())
+        if isinstance(work, MoveMessage) and known is not None and known[0] != work.uid:
+            flags = work.flags if known[0] == UNPLACED else known[1]
+            return self._show(work.box, work.guid, work.uid, flags)
+        if isinstance(work, SetFlags) and known is not None and known[0] != UNPLACED:
+            box[work.guid] = (known[0], work.flags)
+        elif isinstance(work, RemoveMessage):
+            box.pop(work.guid, None)
+        return DONE
+
+    def _add(self, work: AddMessage) -> Result:
+        if not work.text and not self.has_text(work.user, work.guid):
+            return Result(Outcome.NO_TEXT)
+        if work.guid not in self.boxes[work.box] and work.at is not None:
             self._new[work.box, work.guid] = work.at
-        before = self.boxes[work.box].get(work.guid)
-        self._show(work.box, work.guid, work.uid or (before[0] if before else 0), work.flags)
+        return self._show(work.box, work.guid, work.uid, work.flags)
 
-    def _show(self, box: str, guid: str, uid: int, flags: tuple[str, ...]) -> None:
-        before = self.boxes[box].get(guid)
-        if uid and (before is None or before[0] != uid):
-            if uid <= self.seen.get(box, 0):
-                raise Violation("I2", f"{guid} came as UID {uid} below {self.seen[box]}")
-            self._uids.shown(box, uid, guid)
-            self.seen[box] = uid
+    def _pass(self, box: str, uidnext: int) -> None:
+        self.seen[box] = max(self.seen.get(box, 0), uidnext - 1)
+
+    def _show(self, box: str, guid: str, uid: int, flags: tuple[str, ...]) -> Result:
+        seen = self.seen.get(box, 0)
+        if uid <= seen:
+            self.boxes[box][guid] = (UNPLACED, ())
+            return DONE if uid == UNPLACED else Result(Outcome.TOO_LOW, next_uid=seen + 1)
+        self._uids.shown(box, uid, guid)
+        self.seen[box] = uid
         self.boxes[box][guid] = (uid, flags)
+        return DONE

@@ -94,7 +94,7 @@ class World:
     def start(self, name: str) -> None:
         host = self.hosts[name]
         host.node = Node(name, self.members, host.rows, self.clock(host), self.options())
-        host.node.core.recover({USER: host.store.listing()} if host.store.boxes else {})
+        host.node.core.recover({USER: host.store.stored(USER)} if host.store.boxes else {})
         self._after(host)
         self.network.connect()
 
@@ -134,14 +134,12 @@ class World:
         if self._crash_next == host.name and (works or host.rows.is_dirty):
             self._crash_within(host, works)
             return
-        for work in works:
-            host.store.do(work)
+        host.store.do(works)
         host.rows.commit()
-        for work in node.core.removals():
-            host.store.do(work)
-        host.store.forget_ops()
+        host.store.do(node.core.removals())
+        host.store.settle(works)
         for send in node.core.sends():
-            text = "text" if send.text_of is not None and host.store.has_text(send.text_of[1]) else ""
+            text = "text" if send.text_of is not None and host.store.has_text(*send.text_of) else ""
             self.network.send(host.name, send.peer, send.tag, send.command, text)
         for reply in node.core.replies():
             self.on_reply(host.name, reply)
@@ -157,14 +155,12 @@ class World:
         self.seen["crash within"] += 1
         works = list(works)
         done = self.rng.randint(0, len(works))
-        for work in works[:done]:
-            host.store.do(work)
+        host.store.do(works[:done])
         if done == len(works) and self.rng.random() < 0.5:
             host.rows.commit()
             assert host.node is not None
             removals = host.node.core.removals()
-            for work in removals[: self.rng.randint(0, len(removals))]:
-                host.store.do(work)
+            host.store.do(removals[: self.rng.randint(0, len(removals))])
         self.crash(host.name)
 
     def _wake(self, host: Host, node: Node) -> None:

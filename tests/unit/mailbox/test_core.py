@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pyrepl.mailbox.core import Core
-from pyrepl.mailbox.store import AddMessage, MakeBox, RemoveMessage
-from pyrepl.mailbox.verbs import Create, Expunge, Save
+from pyrepl.mailbox.rows import UNPLACED
+from pyrepl.mailbox.store import DONE, AddMessage, MakeBox, MoveMessage, Outcome, RemoveMessage, Result
+from pyrepl.mailbox.verbs import Create, Expunge, Renumber, Save
 from pyrepl.mailbox.words import Box, Dot, Stamp, Token
 from tests.simulation.mailbox.memory_rows import MemoryRows
 
@@ -60,3 +61,16 @@ def test_a_save_without_a_text_waits_for_it() -> None:
     mine.texts["alice", "G1"] = "drop"
     mine.drain()
     assert mine.causal.held == {"b": 2}
+
+
+def test_a_uid_that_somebody_else_gave_out_is_settled_by_another_one() -> None:
+    mine = core()
+    mine.do([CREATE])
+    mine.do([SAVE], text="drop")
+    works = mine.works()
+    mine.ended(works, [DONE, Result(Outcome.TOO_LOW, next_uid=40)])
+    row, box = mine.rows.message(GUID, "G1"), mine.rows.box(GUID)
+    assert row is not None and (row.uid, row.token) == (UNPLACED, Token(1, 0))
+    assert box is not None and box.uidnext == 40 and mine.unsettled == {GUID}
+    mine.do([Renumber(user="alice", box=SAVE.box, to=((40, 40),), guids=("G1",), token=Token(1, 0))])
+    assert mine.works() == [MoveMessage("alice", GUID, "G1", 40)]

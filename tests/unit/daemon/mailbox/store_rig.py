@@ -7,11 +7,10 @@ from typing import Final
 
 from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
-from pyrepl.daemon.mailbox.results import Result
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
 from pyrepl.mailbox.maildir.layout import LAYOUTS
 from pyrepl.mailbox.maildir.text_sums import sums_of
-from pyrepl.mailbox.store import AddMessage, MakeBox, Outcome, Work
+from pyrepl.mailbox.store import AddMessage, MakeBox, Outcome, Result, Work
 from pyrepl.mailbox.words import Dot
 from tests.unit.daemon.mailbox.model_disk import OWNER, ModelDisk
 

@@ -6,7 +6,7 @@ from pyrepl.daemon.mailbox.box_plan import BoxPlan, BoxWork, portions
 from pyrepl.daemon.mailbox.uidlist_file import UidlistFile, create
 from pyrepl.mailbox.maildir.filename import made_base
 from pyrepl.mailbox.maildir.uidlist import LAST_UID, Entry
-from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RaiseNext, RemoveMessage, SetFlags
+from pyrepl.mailbox.store import DONE, AddMessage, MoveMessage, Outcome, RaiseNext, RemoveMessage, Result, SetFlags
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 
 
@@ -18,14 +18,25 @@ def _move(guid: str, uid: int) -> MoveMessage:
     return MoveMessage("u", "b", guid, uid)
 
 
-def _plan(works: list[BoxWork], *known: Entry, present: tuple[int, ...] = (), text: bytes | None = b"/text") -> BoxPlan:
+def _plan(
+    works: list[BoxWork],
+    *known: Entry,
+    present: tuple[int, ...] = (),
+    text: bytes | None = b"/text",
+    aside: str = "",
+) -> BoxPlan:
     disk = ModelDisk()
     disk.make_folders(b"/box")
     create(disk, b"/box", 7, b"0" * 32, 1)
     file = UidlistFile(disk, b"/box")
     file.load()
     file.append(list(known), 1)
-    plan = BoxPlan(file, lambda guid: [each for each in file.of_guid(guid) if each.uid in present], lambda work: text)
+    plan = BoxPlan(
+        file,
+        lambda guid: [each for each in file.of_guid(guid) if each.uid in present],
+        lambda work: text,
+        lambda guid: b"/aside" if guid == aside else None,
+    )
     for index, work in enumerate(works):
         plan.add(index, work)
     return plan
@@ -48,8 +59,10 @@ def test_a_new_message_gets_a_line() -> None:
 
 
 def test_one_that_is_there_needs_nothing() -> None:
+    plan = _plan([_add("a", 3)], Entry(3, b"a"), present=(3,))
+    assert (plan.new, plan.entries, plan.results) == ([], {}, {})
     plan = _plan([_add("a", 9)], Entry(3, b"a"), present=(3,))
-    assert (plan.new, plan.entries, plan.refused) == ([], {}, {})
+    assert plan.new == [plan.entries[0]] == [Entry(9, made_base(b"a", 9, 3), b"a")] and plan.sources == {}
 
 
 def test_the_line_of_a_try_before_is_used() -> None:
@@ -70,11 +83,23 @@ def test_a_message_that_moves_gets_a_line_with_its_guid() -> None:
     assert plan.entries == {0: plan.new[0]}
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_what_cannot_be_is_told() -> None:
     plan = _plan([_add("a", 2), RaiseNext("u", "b", 50), _add("b", 49), _add("c", LAST_UID + 1)], Entry(2, b"x"))
-    assert {index: result.outcome for index, result in plan.refused.items()} == dict.fromkeys((0, 2, 3), Outcome.FAILED)
-    assert "UID 49 is below the next one, 50" in plan.refused[2].reason
-    assert _plan([_add("a", 2)], text=None).refused[0].outcome is Outcome.NO_TEXT
+    assert plan.results[0] == Result(Outcome.TOO_LOW, next_uid=3) and plan.results[2] == Result(
+        Outcome.TOO_LOW, next_uid=50
+    )
+    assert plan.results[3].outcome is Outcome.FAILED and plan.aside == {0, 2}
+    assert _plan([_add("a", 2)], text=None).results[0].outcome is Outcome.NO_TEXT
+
+
+def test_what_has_no_uid_goes_aside_and_comes_from_there() -> None:
+    plan = _plan(
+        [_add("a", 0), _move("x", 0), _move("b,S=3", 9), _move("c", 9)], Entry(2, b"x"), present=(2,), aside="b,S=3"
+    )
+    assert plan.aside == {0, 1} and plan.results == {0: DONE, 1: DONE}
+    assert plan.sources == {0: b"/text", 2: b"/aside"}
+    assert plan.new == [Entry(9, made_base(b"b,S=3", 9, 3), b"b,S=3")] and plan.entries == {2: plan.new[0]}
+    assert _plan([_add("b", 4)], text=None, aside="b").sources == {0: b"/aside"}
 
 
 def test_the_next_uid_never_passes_the_last() -> None:

@@ -82,8 +82,23 @@ def test_what_a_crash_left_tells_which_ops_it_came_by_until_it_is_cleared(disk: 
     drop.prepare()
     found = drop.ops()
     assert found["G1"] == DOT and found[shown_guid("/")] == Dot("a.5", 7)
-    drop.clear()
+    drop.clear({"b~1": 9})
+    assert drop.ops().get(shown_guid("/")) == Dot("a.5", 7) and "G1" not in drop.ops(), "one op comes again"
+    drop.clear({"b~1": 9, "a.5": 7})
     assert disk.names(b"/mail/.pyrepl-drop") == [] and drop.ops() == {}
+
+
+def test_new_mailboxes_and_copies_are_known_until_their_rows_are_committed(disk: ModelDisk, drop: DropFolder) -> None:
+    disk.write_new(b"/mail/text", b"copied")
+    drop.begin_box(b"1")
+    drop.begin_box(b"1")
+    for _ in range(2):
+        drop.keep([(DOT, "G1", b"/mail/text")])
+    disk.lose_power(random.Random(1))
+    assert drop.is_new_box(b"1") and not drop.is_new_box(b"2") and drop.ops() == {"G1": DOT}
+    drop.remove_new_box(b"1")
+    drop.remove_new_box(b"1")
+    assert not drop.is_new_box(b"1")
 
 
 @pytest.mark.parametrize("guid", ["a/b", "é" * 200, ".x", "a:b", "a\nb"])

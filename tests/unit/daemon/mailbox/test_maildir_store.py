@@ -8,6 +8,7 @@ from pyrepl.daemon.mailbox.maildir_store import MOST_OPEN, MaildirStore
 from pyrepl.daemon.mailbox.maildirs_place import MARKER, NotThere
 from pyrepl.errors import CorruptData
 from pyrepl.mailbox.core import Core
+from pyrepl.mailbox.maildir.uidlist import LAST_UID
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.sending import Notice
 from pyrepl.mailbox.store import (
@@ -18,6 +19,7 @@ from pyrepl.mailbox.store import (
     RemoveBox,
     RemoveMessage,
     RenameBox,
+    Result,
     SetFlags,
     Stored,
     StoredBox,
@@ -120,8 +122,8 @@ def test_the_next_uid_is_raised_and_never_lowered(disk: ModelDisk, store: Maildi
     tell(store, RaiseNext(USER, INBOX_ID, 500), RaiseNext(USER, INBOX_ID, 20))
     assert store.listing(USER, INBOX_ID).next_uid == 500
     [result] = store.perform([add(store, "G1", 499, b"one")])
-    assert result.outcome is Outcome.FAILED and "below the next one, 500" in result.reason
-    tell(store, add(store, "G1", 500, b"one"))
+    assert result == Result(Outcome.TOO_LOW, next_uid=500)
+    tell(store, MoveMessage(USER, INBOX_ID, "G1", 500))
 
 
 def test_works_that_are_told_again_change_nothing(disk: ModelDisk, store: MaildirStore) -> None:
@@ -143,7 +145,10 @@ def test_works_that_are_told_again_change_nothing(disk: ModelDisk, store: Maildi
 
 def test_after_a_failure_no_later_work_of_the_user_is_begun(disk: ModelDisk, store: MaildirStore) -> None:
     results = store.perform(
-        [add(store, "G1", 3, b"one"), add(store, "G2", 2, b"two"), add(store, "G3", 5, b"x"), make_box(WORK_ID, "Work")]
+        [
+            *(add(store, "G1", 3, b"one"), add(store, "G2", LAST_UID + 1, b"two"), add(store, "G3", 5, b"x")),
+            make_box(WORK_ID, "Work"),
+        ]
     )
     assert outcomes(results) == [Outcome.DONE, *[Outcome.FAILED] * 3]
     assert [place.name for place in store.boxes(USER)] == ["INBOX"]
@@ -216,7 +221,7 @@ def test_a_new_database_beside_full_maildirs_removes_nothing(disk: ModelDisk, st
         make_box(WORK_ID, "Work"),
         add(store, "G2", 1, b"two", box=WORK_ID),
     )
-    store.drop.clear()
+    store.clear({"b": 1})
     before = disk.tree(HOME)
     node = Core("a", MemoryRows(), ("b",))
     node.recover({USER: new_store(disk).stored(USER)})
@@ -243,7 +248,7 @@ def test_what_is_stored_tells_the_ops_that_brought_it(store: MaildirStore) -> No
     first = add(store, "G1", 3, b"one", ["work", "\\Seen"])
     tell(store, first, SubscribeBox(USER, INBOX_ID, "INBOX", True))
     assert store.stored(USER) == {
-        INBOX_ID: StoredBox("INBOX", True, {"G1": Stored(3, ("\\Seen", "work"), Dot("b", 1))})
+        INBOX_ID: StoredBox("INBOX", True, {"G1": Stored(3, ("\\Seen", "work"), Dot("b", 1))}, is_new=True)
     }
-    store.drop.remove([first.text])
+    store.settle([first])
     assert store.stored(USER)[INBOX_ID].messages == {"G1": Stored(3, ("\\Seen", "work"))}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pyrepl.daemon.mailbox.aside import Aside
 from pyrepl.daemon.mailbox.open_box import Listing, OpenBox, OtherBox
 from pyrepl.daemon.mailbox.uidlist_file import create
 from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
-from pyrepl.mailbox.store import AddMessage, Outcome, RemoveMessage, SetFlags
+from pyrepl.mailbox.store import AddMessage, MoveMessage, Outcome, RemoveMessage, SetFlags
 from tests.unit.daemon.mailbox.model_disk import ModelDisk
 
 GUID = b"0" * 32
@@ -25,7 +26,8 @@ def disk() -> ModelDisk:
 
 @pytest.fixture
 def box(disk: ModelDisk) -> OpenBox:
-    return OpenBox(disk, b"/box", GUID, UidlistLock(disk, b"host", lambda _: None, 2.0, lambda pid: True))
+    lock = UidlistLock(disk, b"host", lambda _: None, 2.0, lambda pid: True)
+    return OpenBox(disk, b"/box", GUID, lock, Aside(disk, b"", GUID))
 
 
 def _add(guid: str, uid: int, *flags: str) -> AddMessage:
@@ -114,3 +116,21 @@ def test_another_uidvalidity(disk: ModelDisk, box: OpenBox) -> None:
     listing = box.listing()
     assert (listing.uidvalidity, [message.uid for message in listing.messages]) == (9, [3])
     assert box.text("a") == b"/box/cur/a:2," and box.text("b") is None
+
+
+def test_a_message_is_on_disk_in_its_new_place_before_it_leaves_the_old(disk: ModelDisk, box: OpenBox) -> None:
+    box.perform([_add("a", 1), _add("b", 0)], lambda work: b"/text")
+    calls: list[tuple[str, bytes]] = []
+    disk.before_call = lambda number, what, path: calls.append((what, path))
+    works = [MoveMessage("u", "b", "a", 0), MoveMessage("u", "b", "b", 5, ("\\Seen",))]
+    assert {result.outcome for result in box.perform(works, lambda work: None)} == {Outcome.DONE}
+    folder = b"/.pyrepl-aside/" + GUID
+    assert (
+        calls.index(("link", folder + b"/a"))
+        < calls.index(("sync", folder))
+        < calls.index(("unlink", b"/box/cur/a:2,"))
+    )
+    shown = next(path for what, path in calls if what == "link" and b"/cur/" in path)
+    assert shown.endswith(b":2,S")
+    assert calls.index(("link", shown)) < calls.index(("sync", b"/box/cur")) < calls.index(("unlink", folder + b"/b"))
+    assert ([message.uid for message in box.listing().messages], box.aside()) == ([5], ["a"])

@@ -45,6 +45,7 @@ def test_a_mailbox_is_made_whole(disk: ModelDisk, store: MaildirStore) -> None:
     assert (listing.uidvalidity, listing.next_uid) == (9, 20)
     folder = HOME + (b"/.Work" if disk.stat(HOME + b"/.Work") else b"/Work")
     assert sorted(disk.names(folder)) == [b"cur", b"dovecot-uidlist", b"maildirfolder", b"new", b"tmp"]
+    store.settle([make_box(box) for box in (INBOX_ID, WORK_ID)])
     assert disk.names(b"/mail/.pyrepl-drop") == []
 
 
