@@ -156,22 +156,26 @@ class Mastering:
 
         It is called after whatever came, once: hear(), answered(), link() and tick() leave it to their caller.
         """
+        root = self.root
         self._review_epoch(now)
         self._review_lease(now)
-        self._review_ready(now)
+        if root.state is RootState.ROOT and not self.tracker.is_ready:
+            self._review_ready(now)
         self.tracker.applied(self.core.causal.held, now)
         while events := self.tracker.events():
             for event in events:
                 self._on(event, now)
-        self._review_clear(now)
-        for send in self.root.to_send():
+        if self._told_clear != root.row.epoch:
+            self._review_clear(now)
+        for send in root.to_send():
             self.core.send(*send)
-        if self.root.row is not self._kept_row:
-            self._kept_row = self.root.row
-            self.core.rows.put_cluster(self.root.row._replace(origin=self.core.origin))
+        if root.row is not self._kept_row:
+            self._kept_row = root.row
+            self.core.rows.put_cluster(root.row._replace(origin=self.core.origin))
 
     def _review_epoch(self, now: float) -> None:
-        if (self.root.epoch, self.root.root) == (self.tracker.epoch, self.tracker.root):
+        row = self.root.row
+        if row.epoch == self.tracker.epoch and row.root == self.tracker.root:
             return
         if self.tracker.has_lease:
             self.tracker.lease(False, now)
@@ -186,19 +190,19 @@ class Mastering:
             self.tracker.root_set(self.root.epoch, self.root.root, now)
 
     def _review_lease(self, now: float) -> None:
-        has_lease = self.root.has_lease(now) and self.tracker.epoch == self.root.epoch
-        if has_lease != self.tracker.has_lease:
-            self.tracker.lease(has_lease, now)
-        is_linked = len(self.tracker.up) + 1 >= self.members.majority
-        is_apart = not has_lease and (not is_linked or self.root.is_shut_out)
-        if is_apart != self.tracker.is_apart:
+        tracker, root = self.tracker, self.root
+        has_lease = tracker.epoch == root.row.epoch and now < root.lease_end(now)
+        if has_lease != tracker.has_lease:
+            tracker.lease(has_lease, now)
+        is_apart = not has_lease and (root.is_shut_out or len(tracker.up) + 1 < self.members.majority)
+        if is_apart != tracker.is_apart:
             self.core.note("apart" if is_apart else "together", self.core.name)
             stays = not self.members.could_elect_without(self.core.name)
             self.tracker.apart(is_apart, stays_master=stays)
 
     def _review_ready(self, now: float) -> None:
         """The root begins when nobody holds an older mastership, and all is applied that was saved under one."""
-        if self.root.state is not RootState.ROOT or self.tracker.is_ready or self.tracker.epoch != self.root.epoch:
+        if self.tracker.epoch != self.root.epoch:
             return
         if self._ready_by == float("inf"):
             self._ready_by = now + self.options.root.lease_s
@@ -212,7 +216,7 @@ class Mastering:
     def _review_clear(self, now: float) -> None:
         """Say once in each epoch that no older mastership is held here."""
         root = self.root.root
-        if not root or self._told_clear == self.root.epoch or not self.tracker.is_clear:
+        if not root or not self.tracker.is_clear:
             return
         if self.tracker.epoch != self.root.epoch or self.core.name in self.members.witnesses:
             return

@@ -108,6 +108,8 @@ class Root:
         return self.cleared >= set(self.members.keepers)
 
     def to_send(self) -> list[Send]:
+        if not self._out:
+            return []
         out, self._out = self._out, []
         return out
 
