@@ -13,6 +13,9 @@ LIST_KERNELS := import tomllib; \
 	tools = tomllib.load(open("pyproject.toml", "rb"))["tool"]["pyrepl"]["kernels"]; \
 	print(*(name.replace(".", "/") + ".py" for names in tools.values() for name in names))
 KERNELS := $(shell $(PYTHON) -c '$(LIST_KERNELS)' 2>/dev/null) $(wildcard pyrepl/*/*.pxd pyrepl/*/*/*.pxd)
+# Byte code is kept, whatever the environment says: without it every worker of every run of pytest compiles all tests anew,
+# which takes a quarter of a minute.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/pip install -q --disable-pip-version-check
 
 .DEFAULT_GOAL := help

@@ -7,6 +7,7 @@ sets it is told). Nobody reads what says so of itself.
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ BY_OTHER_WAYS = {
 }
 
 
+@cache
 def readers() -> dict[str, list[str]]:
     """Attribute of Settings -> places that read it, by the syntax tree: comments and texts do not count."""
     found: dict[str, list[str]] = {}
@@ -50,22 +52,19 @@ def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-READERS = readers()
-
-
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if not row.inert])
 def test_somebody_acts_on_it(name: str) -> None:
-    assert ROWS[name].attribute in READERS or name in BY_OTHER_WAYS, (
+    assert ROWS[name].attribute in readers() or name in BY_OTHER_WAYS, (
         f"nobody reads settings.{ROWS[name].attribute}: act on it or say so"
     )
 
 
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.inert])
 def test_nobody_acts_on_what_is_said_to_be_without_effect(name: str) -> None:
-    assert ROWS[name].attribute not in READERS
+    assert ROWS[name].attribute not in readers()
 
 
 def test_names_without_a_row_have_a_reason_and_no_reader() -> None:
     for name, why in (ACCEPTED | REFUSED).items():
         assert why
-        assert name.replace("-", "_") not in READERS
+        assert name.replace("-", "_") not in readers()

@@ -17,7 +17,8 @@ from pyrepl.metrics.versions import FOLDER, GRACE_US, begin, is_signed, numbers,
 from tests.unit.metrics.conftest import Row
 from tests.unit.metrics.publisher import Seen, is_torn, published
 
-READS = 250
+READS = pytest.mark.parametrize("reads", [80, pytest.param(1000, marks=pytest.mark.matrix)])
+"""How often a reader looks while versions come and go: CI has it look 80 times, `make matrix` longer."""
 GONE = (duckdb.IOException, OSError, ValueError, KeyError, pl.exceptions.PolarsError)
 """What readers say of a file that is gone."""
 
@@ -45,12 +46,15 @@ def by_arrow(folder: Path) -> list[Seen]:
 READERS = pytest.mark.parametrize("read", [by_duckdb, by_polars, by_pandas, by_arrow])
 
 
+@READS
 @READERS
-def test_whoever_resolves_the_link_sees_one_version(tmp_path: Path, read: Callable[[Path], list[Seen]]) -> None:
+def test_whoever_resolves_the_link_sees_one_version(
+    tmp_path: Path, read: Callable[[Path], list[Seen]], reads: int
+) -> None:
     link = tmp_path / "results"
     with published(link):
         seen = []
-        for _ in range(READS):
+        for _ in range(reads):
             version = link.resolve()
             seen.append([*read(version / "table"), *read(version / "table")])
             assert read(version / "steady") == [(0, 1, 1)]
@@ -58,12 +62,15 @@ def test_whoever_resolves_the_link_sees_one_version(tmp_path: Path, read: Callab
     assert len({rows[0][0] for rows in seen}) > 10, "it was published meanwhile"
 
 
+@READS
 @READERS
-def test_whoever_does_not_sees_a_file_whole_or_not_at_all(tmp_path: Path, read: Callable[[Path], list[Seen]]) -> None:
+def test_whoever_does_not_sees_a_file_whole_or_not_at_all(
+    tmp_path: Path, read: Callable[[Path], list[Seen]], reads: int
+) -> None:
     link = tmp_path / "results"
     seen: list[list[Seen]] = []
     with published(link):
-        for _ in range(READS):
+        for _ in range(reads):
             with contextlib.suppress(*GONE):
                 seen.append(read(link / "flat"))
             assert read(link / "steady") == [(0, 1, 1)], "what stays the same is always there"
