@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.peers import compare
@@ -10,6 +12,8 @@ from tests.peers.lab import Lab, Node, wait_until
 from tests.peers.wire import ErrorReply, Wire, Word
 
 ROOM_BYTES = 2_000_000
+BATCH = 40
+"""Commands sent together: few, so that what they bring is small beside the room there is."""
 TINY = {"maxmemory": "1mb", "maxmemory-policy": "allkeys-random"}
 """On a replica: below what any server needs to live, so that one that minded it would evict everything."""
 
@@ -39,23 +43,30 @@ def send(wire: Wire, *words: Word) -> str:
 
 def write(master: Node, count: int) -> None:
     """All kinds of values, about 400 bytes each; six of seven keys have a time to live."""
+    commands = list(writes(count))
     with master.connect() as wire:
-        for i in range(count):
-            key = f"key:{i}"
-            if i % 5 == 0:
-                wire.call("RPUSH", key, *(f"element:{j}" for j in range(5)))
-            elif i % 5 == 1:
-                wire.call("HSET", key, "field", "x" * 100, "other", i)
-            elif i % 5 == 2:
-                wire.call("ZADD", key, 1, "one", 2, "two")
-            else:
-                wire.call("SET", key, "x" * 300)
-            if i % 7:
-                wire.call("EXPIRE", key, 1000 + i)
-            if i % 50 == 0:
-                wire.call("GET", "favourite")
-            if i == 10:
-                wire.call("SET", "favourite", "x", "EX", 100_000)
+        for start in range(0, len(commands), BATCH):
+            replies = wire.pipeline(commands[start : start + BATCH])
+            assert not [reply for reply in replies if isinstance(reply, ErrorReply)]
+
+
+def writes(count: int) -> Iterator[tuple[Word, ...]]:
+    for i in range(count):
+        key = f"key:{i}"
+        if i % 5 == 0:
+            yield "RPUSH", key, *(f"element:{j}" for j in range(5))
+        elif i % 5 == 1:
+            yield "HSET", key, "field", "x" * 100, "other", i
+        elif i % 5 == 2:
+            yield "ZADD", key, 1, "one", 2, "two"
+        else:
+            yield "SET", key, "x" * 300
+        if i % 7:
+            yield "EXPIRE", key, 1000 + i
+        if i % 50 == 0:
+            yield "GET", "favourite"
+        if i == 10:
+            yield "SET", "favourite", "x", "EX", 100_000
 
 
 @pytest.mark.parametrize("kind", KINDS)
