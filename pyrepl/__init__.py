@@ -9,7 +9,7 @@ The floors; who stands higher may import who stands lower, neighbours on a floor
     daemon                                the process: loop, sockets, files, children, clocks, randomness; its rooms:
                                           wires (what carries bytes), clients, feeding (our replicas), following (our
                                           master), disk, aof, memory, eventlog, changes (the stream port),
-                                          mailbox (what is kept of mailboxes on disk)
+                                          mailbox (the service that keeps mailboxes, and its files)
     analysis                              neighbour of daemon: the process around the metrics, with Java and Spark
     capture                               neighbour of daemon: a change stream in files
     commands | metrics                    one row per command, rooms: engine (table, dispatcher), keys, strings,

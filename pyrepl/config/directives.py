@@ -32,6 +32,7 @@ from pyrepl.config.kinds import (
     YesNo,
 )
 from pyrepl.config.limits import Limits
+from pyrepl.config.mailboxes import Mailboxes
 from pyrepl.config.process import Process
 from pyrepl.config.security import Security
 from pyrepl.config.tls import Tls
@@ -499,7 +500,7 @@ class Encodings:
 
 
 class Directives(
-    Network, Limits, Tls, Security, General, Watching, Process, Snapshots, Replication, Streams, Encodings
+    Network, Limits, Tls, Security, General, Watching, Process, Snapshots, Replication, Streams, Mailboxes, Encodings
 ):
     """All rows, as attributes."""
 
@@ -517,6 +518,7 @@ GROUPS: Final[tuple[tuple[str, tuple[Directive[Any], ...]], ...]] = tuple(
         Snapshots,
         Replication,
         Streams,
+        Mailboxes,
         Encodings,
     )
 )

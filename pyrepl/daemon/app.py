@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from pyrepl.commands.describe.introspection import FAMILIES
 from pyrepl.commands.engine.dispatch import Dispatcher
 from pyrepl.commands.engine.renaming import renamed_table
 from pyrepl.config.settings import Settings
+from pyrepl.daemon import optional
 from pyrepl.daemon.announcing import Announcer
 from pyrepl.daemon.aof.deeds import AofDeeds
 from pyrepl.daemon.aof.keeper import AofKeeper
@@ -68,9 +69,6 @@ from pyrepl.node.node import Node
 from pyrepl.node.replication import Replication
 from pyrepl.replication.roster import RosterOptions
 
-if TYPE_CHECKING:
-    from pyrepl.daemon.changes.server import StreamServer
-
 
 @final
 class App:
@@ -118,10 +116,13 @@ class App:
         )
         self.failovers = failovers = Failovers(node, clients, replicas, roles, clock, log, event_log)
         self.aof = aof = AofKeeper(node, dispatcher, clients, saver, files, signals, faults, clock, log)
-        self.streams = streams = self._stream_server(handshakes) if settings.stream_port else None
+        self.streams = streams = optional.stream_server(
+            node, dispatcher, clients, self.turns, event_log, faults, handshakes, clock, log
+        )
+        self.mailboxes = mailboxes = optional.mailbox_server(settings, clock, randomness, log)
         supervision = Supervision(node, os.environ)
         use = ProcessUse(node, clock)
-        ports = Ports(node, clients, handshakes, () if streams is None else (streams,), log)
+        ports = Ports(node, clients, handshakes, [port for port in (streams, mailboxes) if port is not None], log)
         self.sampler = EventSampler(node, replicas.story, event_log, clock)
         self.services = Services(
             tls,
@@ -143,7 +144,7 @@ class App:
             aof,
             self.sampler,
             roles,
-            *(() if streams is None else (streams,)),
+            *(service for service in (streams, mailboxes) if service is not None),
             use,
             supervision,
         )
@@ -180,19 +181,3 @@ class App:
             self.ending.deeds,
         )
         subscribe(signals, clients, replicas, roles, failovers, aof, streams)
-
-    def _stream_server(self, handshakes: Handshakes) -> StreamServer:
-        """The stream port. Its modules are imported only on nodes that have one."""
-        from pyrepl.daemon.changes.server import StreamServer
-
-        return StreamServer(
-            self.node,
-            self.dispatcher,
-            self.clients,
-            self.turns,
-            self.event_log,
-            self.faults,
-            handshakes,
-            self.clock,
-            self.log,
-        )

@@ -98,7 +98,10 @@ class Outgoing:
         return out
 
     def text_is(self, size: int) -> None:
-        """The text that was wanted is there, and has `size` bytes."""
+        """The text that was wanted is there, and has `size` bytes; if it is to have others, it is another one."""
+        if self._items[0].command.__dict__.get("size") not in (None, size):
+            self.text_is_gone()
+            return
         item = self._answered_text()
         self._ready.append(encode(item.command, item.tag, size))
         self._left = size

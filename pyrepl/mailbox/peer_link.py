@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, final
 
 from pyrepl.errors import PeerError
+from pyrepl.mailbox.answers import Bad
 from pyrepl.mailbox.codec import UNTAGGED, BadLine, Line
 from pyrepl.mailbox.greeting import PROTO, Greeting
 from pyrepl.mailbox.members import Members
@@ -81,4 +82,6 @@ class PeerLink(Talk):
         why = why_size_differs(line)
         if why is not None:
             raise PeerError(why)
+        if isinstance(line.command, Bad) and line.tag == UNTAGGED:
+            raise PeerError(f"the other end refused: {line.command.why}")
         self._pass_on(line)

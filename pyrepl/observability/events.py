@@ -1459,6 +1459,80 @@ class StreamClientRefused(Event):
     TEXT: ClassVar[str] = "Subscriber {client} {name} got an ERROR and was closed: {reason}"
 
 
+@final
+class MailboxPortOpened(Event):
+    port: int
+    node: str
+    members: int
+    TEXT: ClassVar[str] = "Mailboxes are kept as the node {node}, one of {members}, on port {port}"
+
+
+@final
+class MailboxMemberUnreachable(Event):
+    """The reason is told once, until it changes; it is tried again all the time."""
+
+    node: str
+    address: str
+    reason: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "The mailbox node {node} at {address} cannot be reached: {reason}"
+
+
+@final
+class MailboxLinkUp(Event):
+    node: str
+    address: str
+    TEXT: ClassVar[str] = "The mailbox node {node} at {address} is connected"
+
+
+@final
+class MailboxLinkLost(Event):
+    node: str
+    address: str
+    reason: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = "The connection with the mailbox node {node} at {address} is over: {reason}"
+
+
+@final
+class MailboxClientRefused(Event):
+    client: str
+    reason: str
+    TEXT: ClassVar[str] = "The mail process at {client} was left: {reason}"
+
+
+@final
+class MailboxNoted(Event):
+    """What the machine of mailboxes tells: `name` is the kind of thing, `about` the mailbox, node or op."""
+
+    kind: str
+    about: str
+    TEXT: ClassVar[str] = "Mailboxes: {kind} {about}"
+
+
+@final
+class MailboxWorkRefused(Event):
+    """It is tried each second until the disk takes it."""
+
+    work: str
+    user: str
+    reason: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "The mail of {user} cannot be written ({work}): {reason}. Nothing else is done to mailboxes here until it can,"
+        " and the other nodes do without this one"
+    )
+
+
+@final
+class MailboxBegunAgain(Event):
+    error: str
+    LEVEL: ClassVar[Level] = Level.WARNING
+    TEXT: ClassVar[str] = (
+        "Keeping mailboxes failed ({error}). Their connections are closed and it begins again from what is on disk"
+    )
+
+
 EVENTS: Final[tuple[type[Event], ...]] = tuple(
     kind
     for kind in list(globals().values())

@@ -43,4 +43,4 @@ def test_app_makes_parts_and_does_nothing_else() -> None:
     tree = ast.parse(path.read_text())
     (app,) = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     methods = [item.name for item in app.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)]
-    assert methods == ["__init__", "_stream_server"]
+    assert methods == ["__init__"]

@@ -15,6 +15,9 @@ UNWANTED = {
     "pyrepl.daemon.changes.server",
     "pyrepl.changes.client",
     "pyrepl.changes.subscription",
+    # Mailboxes.
+    "pyrepl.daemon.mailbox",
+    "pyrepl.mailbox",
     "sqlite3",
     "psycopg",
     # The other subcommands and what they are made with.

@@ -1,4 +1,12 @@
-"""What a node keeps of mailboxes on its disk; nothing here is imported where no mailboxes are kept.
+"""Mailboxes that several nodes keep: the service, and what it has on disk. Imported only where `mailbox-port` is set.
+
+The service:
+    server, configured           its life, and what the directives say
+    keeping, driver              what is open, and the rounds of the machine (pyrepl.mailbox.node)
+    conns, talk_conn, first_line, sockets
+                                 connections, and what passes between them and the machine
+    dialer                       links to other members
+    workers, text_writer         threads that wait for the disk
 
 Rows:
     database                     the SQLite file: opened, changed in transactions, closed

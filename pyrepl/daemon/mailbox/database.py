@@ -108,6 +108,11 @@ class Database:
                 self._is_open_transaction = True
             return self._connection.execute(statement, values).rowcount
 
+    @property
+    def is_dirty(self) -> bool:
+        """Is something put that is not committed?"""
+        return self._is_open_transaction
+
     def commit(self) -> None:
         """All that was put is on disk when this returns."""
         if self._is_open_transaction:

@@ -43,8 +43,8 @@ class Files(Protocol):
     def read(self, path: bytes, start: int = 0) -> bytes:
         """From byte `start` on."""
 
-    def read_start(self, path: bytes, most: int) -> bytes:
-        """The first `most` bytes."""
+    def read_part(self, path: bytes, start: int, most: int) -> bytes:
+        """At most `most` bytes from byte `start` on."""
 
     def write_new(self, path: bytes, data: bytes) -> None:
         """A new file; FileExistsError if something is there."""
@@ -99,9 +99,9 @@ class DiskFiles:
                     break
         return b"".join(pieces)
 
-    def read_start(self, path: bytes, most: int) -> bytes:
+    def read_part(self, path: bytes, start: int, most: int) -> bytes:
         with _opened(path, os.O_RDONLY) as fd:
-            return os.pread(fd, most, 0)
+            return os.pread(fd, most, start)
 
     def write_new(self, path: bytes, data: bytes) -> None:
         with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as fd:

@@ -31,6 +31,11 @@ class SqliteRows(BoxTable, MessageTable, Journal):
             self._file.close()
             raise
 
+    @property
+    def is_dirty(self) -> bool:
+        """Is something put that is not committed?"""
+        return self._file.is_dirty
+
     def commit(self) -> None:
         """All that was put is on disk when this returns."""
         self._file.commit()

@@ -144,7 +144,7 @@ def create(files: Files, folder: bytes, uidvalidity: int, guid: bytes, uidnext: 
 def guid_in(files: Files, folder: bytes) -> bytes | None:
     """The GUID of the mailbox in a folder; None if there is none, or it cannot be read."""
     try:
-        first = files.read_start(folder + b"/" + NAME, MOST_LINE_BYTES).partition(b"\n")[0]
+        first = files.read_part(folder + b"/" + NAME, 0, MOST_LINE_BYTES).partition(b"\n")[0]
         return parse(first + b"\n").header.guid
     except (OSError, CorruptData):
         return None

@@ -9,11 +9,13 @@ from pyrepl.config.settings import Settings
 from pyrepl.daemon.app import App
 from pyrepl.daemon.service import Service
 from tests.peers.ports import free_port
+from tests.unit.daemon.mailbox.mail_rig import members, settings_of
 from tests.unit.daemon.rig import in_loop, open_fds
 
 
 def app(folder: Path) -> App:
-    return App(Settings(dir=str(folder), port=free_port(), stream_port=free_port()), None)
+    mailboxes = settings_of(folder.parent / "mailboxes", "a", members("ab"))
+    return App(Settings(dir=str(folder), port=free_port(), stream_port=free_port(), **mailboxes), None)
 
 
 def open_sockets() -> set[str]:

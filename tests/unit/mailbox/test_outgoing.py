@@ -13,6 +13,7 @@ from pyrepl.mailbox.words import Box
 
 ROOM = 1 << 20
 SAVE = Save(user="alice", box=Box("INBOX"), guid="G1", size=6, received=1)
+FETCHED = Ok(received=1)
 PING = encode(Ping())
 
 
@@ -44,7 +45,7 @@ def test_pieces_and_room_are_bounded() -> None:
     assert len(out.take(2 * len(PING))) == 2
     assert out.waiting_bytes == 7 * len(PING)
     out.take(ROOM)
-    out.add(SAVE, "7", ("alice", "G1"))
+    out.add(FETCHED, "7", ("alice", "G1"))
     out.take(ROOM)
     out.text_is(10 * PIECE_BYTES)
     out.take(ROOM)
@@ -53,11 +54,11 @@ def test_pieces_and_room_are_bounded() -> None:
 
 def test_an_empty_text_is_no_text_to_wait_for() -> None:
     out = Outgoing()
-    out.add(SAVE, "7", ("alice", "G1"))
+    out.add(FETCHED, "7", ("alice", "G1"))
     out.add(Ping())
     out.take(ROOM)
     out.text_is(0)
-    assert out.take(ROOM) == [encode(SAVE, "7", 0), PING]
+    assert out.take(ROOM) == [encode(FETCHED, "7", 0), PING]
 
 
 def test_a_message_that_is_gone() -> None:
@@ -67,7 +68,7 @@ def test_a_message_that_is_gone() -> None:
     out.take(ROOM)
     out.text_is_gone()
     assert out.take(ROOM) == [encode(SAVE, "7")]
-    out.text_is_gone()
+    out.text_is(5)
     assert out.take(ROOM) == [b"f1 NO NOUID\n"]
 
 

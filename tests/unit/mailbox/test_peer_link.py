@@ -74,6 +74,7 @@ def test_commands_and_answers_pass() -> None:
         (b"o1 SAVE alice INBOX guid=G size=5 received=1 {4}\n", "expected a text of size=5, got one of 4"),
         (b"f1 OK size=5 {4}\n", "expected a text of size=5, got one of 4"),
         (b"\xff\n", "expected UTF-8"),
+        (b"* BAD why=x\n", "the other end refused: x"),
     ],
 )
 def test_who_breaks_a_rule_is_told_and_left(line: bytes, why: str) -> None:

@@ -58,8 +58,8 @@ class ModelDisk:
     def read(self, path: bytes, start: int = 0) -> bytes:
         return bytes(self._file(path)[start:])
 
-    def read_start(self, path: bytes, most: int) -> bytes:
-        return bytes(self._file(path)[:most])
+    def read_part(self, path: bytes, start: int, most: int) -> bytes:
+        return bytes(self._file(path)[start : start + most])
 
     def write_new(self, path: bytes, data: bytes) -> None:
         self._call("write_new", path)

@@ -28,7 +28,7 @@ def test_files_are_made_read_and_appended_to(place: tuple[Files, bytes]) -> None
     with pytest.raises(FileExistsError):
         files.write_new(path, b"two")
     files.append(path, b"two")
-    assert (files.read(path), files.read(path, 4), files.read_start(path, 2)) == (b"onetwo", b"wo", b"on")
+    assert (files.read(path), files.read(path, 4), files.read_part(path, 1, 2)) == (b"onetwo", b"wo", b"ne")
     files.sync(path)
     files.sync(folder)
     assert files.names(folder) == [b"a\xff"]

@@ -1,0 +1,117 @@
+"""Rows of directives.py about mailboxes that several nodes keep. None of these directives is in Redis."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.config.directive import Directive
+from pyrepl.config.kinds import Addresses, Choice, Integer, Memory, OctalMode, Secret, Text
+from pyrepl.config.mailbox_kinds import MailboxMembers
+
+KB: Final = 1024
+MB: Final = 1024 * 1024
+DAY_MS: Final = 86_400_000
+
+
+class Mailboxes:
+    """Mailboxes"""
+
+    mailbox_port = Directive(
+        Integer(0, 65535),
+        0,
+        "TCP port for the other nodes that keep the same mailboxes, and for mail processes that know mailbox-secret; 0:"
+        " this node keeps none. Not in Redis, like all of mailbox-*.",
+        mutable=False,
+    )
+    mailbox_bind = Directive(
+        Addresses(), (), "Addresses of mailbox-port, as in bind; empty: those of bind.", mutable=False
+    )
+    mailbox_socket = Directive(
+        Text(),
+        "",
+        "Path of a Unix socket for mail processes of this machine, who need no secret: the rights of the file say who"
+        " may use it.",
+        mutable=False,
+    )
+    mailbox_socket_perm = Directive(OctalMode(), 0o600, "Permissions of mailbox-socket, octal.", mutable=False)
+    mailbox_node = Directive(
+        Text(), "", "The name of this node among mailbox-members; it stays the same for good.", mutable=False
+    )
+    mailbox_members = Directive(
+        MailboxMembers(),
+        (),
+        "All nodes that keep these mailboxes, this one too, the same list on each: name=host:port, where port is its"
+        " mailbox-port. One with ,witness behind it keeps no mail, and votes for who is the root.",
+        mutable=False,
+    )
+    mailbox_secret = Directive(
+        Secret(),
+        b"",
+        "What nodes and mail processes prove to know before they are heard on mailbox-port; it is never sent.",
+        mutable=False,
+        secret=True,
+    )
+    mailbox_maildir = Directive(
+        Text(),
+        "",
+        "Where the Maildir of a user lies, as /var/vmail/%d/%n/Maildir: %u is the user, %n what stands before the @, %d"
+        " what stands behind it. A witness needs none.",
+        mutable=False,
+    )
+    mailbox_layout = Directive(
+        Choice("maildir++", "fs"), "maildir++", "How subfolders lie in a Maildir, as Dovecot's LAYOUT.", mutable=False
+    )
+    mailbox_dir = Directive(
+        Text(), "", "Folder of mailbox.db, where the node keeps what it knows of mailboxes; empty: dir.", mutable=False
+    )
+    mailbox_apart = Directive(
+        Choice("accept", "refuse"),
+        "accept",
+        "What a node does that sees no majority of the members: give out UIDs, some of which change when it is back, or"
+        " refuse new mail until then.",
+        mutable=False,
+    )
+    mailbox_gap = Directive(
+        Integer(100, 10_000_000),
+        100_000,
+        "How many UIDs a node that is apart leaves free, so that no other gives out the same.",
+        mutable=False,
+    )
+    mailbox_lease = Directive(
+        Integer(100, DAY_MS), 5000, "Milliseconds for which a node may act on what the root allowed.", mutable=False
+    )
+    mailbox_root_timeout = Directive(
+        Integer(100, DAY_MS), 2000, "Milliseconds without a sign of the root until another is elected.", mutable=False
+    )
+    mailbox_lock_timeout = Directive(
+        Integer(100, DAY_MS), 10_000, "Milliseconds after which a LOCK that cannot be had is refused.", mutable=False
+    )
+    mailbox_tenure = Directive(
+        Integer(0, DAY_MS), 20, "Milliseconds for which a mailbox stays with a node that others want.", mutable=False
+    )
+    mailbox_workers = Directive(
+        Integer(1, 64), 4, "Threads that write to Maildirs; all of a user's mail is one thread's.", mutable=False
+    )
+    mailbox_journal_size = Directive(
+        Memory(MB),
+        256 * MB,
+        "Bytes of what happened that are kept for nodes that come back; beyond, they compare whole mailboxes.",
+        mutable=False,
+    )
+    mailbox_tombstones = Directive(
+        Integer(1, 36_500), 30, "Days for which it is remembered which messages were expunged.", mutable=False
+    )
+    mailbox_maxclients = Directive(Integer(1, 2**31 - 1), 1000, "Mail processes at once; more are refused.")
+    mailbox_line_limit = Directive(
+        Memory(KB, 64 * MB), 64 * KB, "Close a connection that sends a longer line, in bytes.", mutable=False
+    )
+    mailbox_text_limit = Directive(
+        Memory(KB, 4 * 1024 * MB), 64 * MB, "Close a connection that sends a larger message, in bytes.", mutable=False
+    )
+    mailbox_output_buffer_limit = Directive(
+        Memory(64 * KB),
+        16 * MB,
+        "Bytes that may wait for a node or a mail process which does not read; beyond, the connection is closed, and"
+        " nothing is lost by that.",
+        mutable=False,
+    )

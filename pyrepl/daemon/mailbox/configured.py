@@ -1,0 +1,76 @@
+"""What the directives `mailbox-*` say, put together for the machines; refused where it cannot be.
+
+Not here: the directives themselves (pyrepl.config.mailboxes).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pyrepl.config.mailbox_kinds import MailboxMember
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.mailbox.files import DiskFiles
+from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace
+from pyrepl.errors import ConfigError
+from pyrepl.mailbox.mastering import MasteringOptions
+from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.root import RootOptions
+from pyrepl.mailbox.talk import TalkOptions
+from pyrepl.mailbox.tracker import TrackerOptions
+
+DATABASE: Final = "mailbox.db"
+MOST_JITTER_S: Final = 0.2
+_LEAST_SECRET: Final = 16
+
+
+class Configured(NamedTuple):
+    """This node among the members."""
+
+    name: str
+    members: Members
+    addresses: dict[str, MailboxMember]
+    secret: bytes
+    database: Path
+    place: MaildirsPlace | None
+    """None for a witness, which has no Maildirs."""
+    mastering: MasteringOptions
+    talk: TalkOptions
+
+    @property
+    def to_call(self) -> tuple[str, ...]:
+        """The members that this node connects to: those before it in the list; the others connect to it."""
+        return self.members.names[: self.members.place(self.name) - 1]
+
+
+def configured(settings: Settings, jitter: float) -> Configured:
+    """`jitter`, from 0 to 1, is this start's own: so that not all elect at the same moment. Raises ConfigError."""
+    addresses = {member.name: member for member in settings.mailbox_members}
+    name = settings.mailbox_node
+    if name not in addresses:
+        raise ConfigError(f"mailbox-node {name or '(none)'} is none of mailbox-members: name this node among them")
+    if len(settings.mailbox_secret) < _LEAST_SECRET:
+        raise ConfigError(
+            f"mailbox-secret must have {_LEAST_SECRET} bytes or more, the same on all members, as mailbox-port lets in"
+            " whoever knows it (openssl rand -hex 32 makes one)"
+        )
+    members = Members(tuple(Member(each.name, each.is_witness) for each in settings.mailbox_members))
+    folder = Path(settings.mailbox_dir or settings.dir)
+    lease_s = settings.mailbox_lease / 1000
+    mastering = MasteringOptions(
+        RootOptions(lease_s, settings.mailbox_root_timeout / 1000, jitter * MOST_JITTER_S),
+        TrackerOptions(
+            settings.mailbox_lock_timeout / 1000, settings.mailbox_tenure / 1000, settings.mailbox_apart == "accept"
+        ),
+        settings.mailbox_gap,
+    )
+    talk = TalkOptions(settings.mailbox_line_limit, settings.mailbox_text_limit, settings.mailbox_output_buffer_limit)
+    place = None if addresses[name].is_witness else _place(settings)
+    return Configured(name, members, addresses, settings.mailbox_secret, folder / DATABASE, place, mastering, talk)
+
+
+def _place(settings: Settings) -> MaildirsPlace:
+    try:
+        return MaildirsPlace(DiskFiles(), settings.mailbox_maildir)
+    except ValueError as error:
+        raise ConfigError(f"mailbox-maildir: {error}") from None

@@ -1,0 +1,195 @@
+"""All connections of the mailbox protocol of a node, and what passes between them and its machine.
+
+Not here: how they come about (server.py for those that come in, dialer.py for those that go out), and the machine's
+rounds (driver.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, Final, final
+
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.mailbox.files import DiskFiles
+from pyrepl.daemon.mailbox.keeping import Keeping
+from pyrepl.daemon.mailbox.maildir_store import MaildirStore
+from pyrepl.daemon.mailbox.talk_conn import TalkConn
+from pyrepl.daemon.mailbox.text_writer import ComingText
+from pyrepl.errors import PyreplError
+from pyrepl.mailbox.node import Node
+from pyrepl.mailbox.outgoing import TextOf
+from pyrepl.mailbox.peer_link import PeerLink
+from pyrepl.mailbox.sending import Notice, Reply, Send
+from pyrepl.mailbox.store import Result, Work
+from pyrepl.mailbox.talk import Came, Lost, Opened
+from pyrepl.mailbox.verbs import Command
+from pyrepl.mailbox.words import Dot
+from pyrepl.observability import events
+
+
+@final
+class Conns:
+    """The connections. `keeping` is what they serve now; None while there is nothing to serve."""
+
+    def __init__(self, clock: Clock, log: Log, call_in_loop: Callable[..., object]) -> None:
+        """`call_in_loop`: the loop's call_soon_threadsafe."""
+        self.keeping: Keeping | None = None
+        self.links: Final[dict[str, TalkConn]] = {}
+        """Member -> its link, as the machine has been told of it."""
+        self.clients: Final[dict[str, TalkConn]] = {}
+        """Mail processes that were greeted, by the names that they have here."""
+        self.all: Final[set[TalkConn]] = set()
+        self._names: Final[dict[TalkConn, str]] = {}
+        self._clock: Final = clock
+        self._log: Final = log
+        self._call_in_loop: Final = call_in_loop
+        self._came = 0
+        self._files: Final = DiskFiles()
+
+    def now(self) -> float:
+        return self._clock.now()
+
+    def add(self, conn: TalkConn) -> TalkConn:
+        self.all.add(conn)
+        return conn
+
+    def drop_all(self, reason: str) -> None:
+        """The machine is gone: so are all connections, as far as it knew them."""
+        self.keeping = None
+        self.links.clear()
+        self.clients.clear()
+        for conn in list(self.all):
+            conn.refuse(reason)
+
+    def tick(self, now: float) -> None:
+        for conn in list(self.all):
+            conn.tick(now)
+
+    # What connections tell
+
+    def opened(self, conn: TalkConn, opened: Opened) -> None:
+        if self.keeping is None:
+            conn.refuse("this node is not ready: come again")
+        elif isinstance(conn.talk, PeerLink):
+            self._log(events.MailboxLinkUp(opened.node, conn.addr))
+            self.keeping.driver.tell(partial(self._link_up, conn, opened.node))
+        else:
+            self._came += 1
+            name = f"{self._came}:{opened.name}"
+            self._names[conn] = name
+            self.clients[name] = conn
+
+    def coming(self, conn: TalkConn, came: Came) -> ComingText:
+        assert self.keeping is not None and self.keeping.texts is not None
+        words = came.command.__dict__
+        self._came += 1
+        at = words.get("at") or Dot(self.keeping.driver.node.core.origin, self._came)
+        size, received, guid = words.get("size") or 0, words.get("received") or 0, words.get("guid") or "text"
+        coming: ComingText
+        coming = self.keeping.texts.begin(
+            at, guid, received, size, words.get("sum") or (), lambda kept: conn.text_done(coming, kept)
+        )
+        return coming
+
+    def heard(self, conn: TalkConn, tag: str, command: Command, text: str) -> None:
+        if self.keeping is None:
+            return
+        if isinstance(conn.talk, PeerLink):
+            self.keeping.driver.tell(partial(self._hear, conn, conn.talk.peer, tag, command, text))
+        elif conn in self._names:
+            self.keeping.driver.tell(partial(self._hear_mail, conn, self._names[conn], tag, command, text))
+
+    def wants_text(self, conn: TalkConn, text_of: TextOf) -> None:
+        self._ask(text_of, lambda store: self._size(store, text_of), conn.text_is, None)
+
+    def wants_piece(self, conn: TalkConn, text_of: TextOf, start: int, size: int) -> None:
+        self._ask(text_of, lambda store: self._piece(store, text_of, start, size), conn.add_piece, b"")
+
+    def lost(self, conn: TalkConn, lost: Lost) -> None:
+        self.all.discard(conn)
+        name = self._names.pop(conn, "")
+        if isinstance(conn.talk, PeerLink):
+            if conn.talk.peer:
+                self._log(events.MailboxLinkLost(conn.talk.peer, conn.addr, lost.reason))
+            if self.keeping is not None:
+                self.keeping.driver.tell(partial(self._link_down, conn, conn.talk.peer))
+        elif lost.is_fault:
+            self._log(events.MailboxClientRefused(conn.addr, lost.reason))
+        if name and self.keeping is not None:
+            self.clients.pop(name, None)
+            self.keeping.driver.tell(lambda node, now: node.client_gone(name, now))
+
+    # What the machine says
+
+    def send(self, send: Send) -> None:
+        conn = self.links.get(send.peer)
+        if conn is not None:
+            conn.say(send.command, send.tag, send.text_of)
+
+    def reply(self, reply: Reply) -> None:
+        conn = self.clients.get(reply.client)
+        if conn is not None:
+            conn.say(reply.answer, reply.tag, reply.text_of)
+
+    def note(self, notice: Notice) -> None:
+        self._log(events.MailboxNoted(notice.name, notice.about))
+
+    def refused(self, work: Work, result: Result) -> None:
+        self._log(events.MailboxWorkRefused(type(work).__name__, work.user, result.reason or result.outcome.value))
+
+    # In a round
+
+    def _link_up(self, conn: TalkConn, peer: str, node: Node, now: float) -> None:
+        before = self.links.get(peer)
+        if before is not None and before is not conn:
+            node.link_down(peer, now)
+            before.close("it was replaced by a newer one")
+        if not conn.talk.is_over:
+            self.links[peer] = conn
+            node.link_up(peer, now)
+
+    def _link_down(self, conn: TalkConn, peer: str, node: Node, now: float) -> None:
+        if self.links.get(peer) is conn:
+            del self.links[peer]
+            node.link_down(peer, now)
+
+    def _hear(self, conn: TalkConn, peer: str, tag: str, command: Command, text: str, node: Node, now: float) -> None:
+        conn.taken()
+        if self.links.get(peer) is conn:
+            node.hear(peer, tag, command, text, now)
+
+    def _hear_mail(
+        self, conn: TalkConn, name: str, tag: str, command: Command, text: str, node: Node, now: float
+    ) -> None:
+        conn.taken()
+        node.hear_mail(name, tag, command, text, now)
+
+    # Texts that go out
+
+    def _ask(
+        self, text_of: TextOf, what: Callable[[MaildirStore], Any], then: Callable[[Any], None], otherwise: Any
+    ) -> None:
+        """Ask the user's worker, and tell the answer in the loop."""
+        if self.keeping is None or self.keeping.workers is None:
+            then(otherwise)
+            return
+
+        def done(future: Future[Any]) -> None:
+            is_there = not future.cancelled() and future.exception() is None
+            self._call_in_loop(then, future.result() if is_there else otherwise)
+
+        self.keeping.workers.run(text_of[0], what).add_done_callback(done)
+
+    def _size(self, store: MaildirStore, text_of: TextOf) -> int | None:
+        path = store.text(*text_of)
+        found = None if path is None else self._files.stat(path)
+        return None if found is None else found.size
+
+    def _piece(self, store: MaildirStore, text_of: TextOf, start: int, size: int) -> bytes:
+        path = store.text(*text_of)
+        if path is None:
+            raise PyreplError(f"{text_of[1]} is gone")
+        return self._files.read_part(path, start, size)

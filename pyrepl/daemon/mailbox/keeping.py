@@ -1,0 +1,91 @@
+"""What a node keeps of mailboxes, opened: its database, its Maildirs with their threads, its machine and its driver.
+
+It lives until something fails in a way that leaves unsure whether the machine believes what is on disk. Then all of it
+is thrown away and made anew from the files, as after a crash of the process (server.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Final, final
+
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.mailbox.configured import Configured
+from pyrepl.daemon.mailbox.driver import Driver, Hearers
+from pyrepl.daemon.mailbox.files import DiskFiles
+from pyrepl.daemon.mailbox.maildir_store import MaildirStore
+from pyrepl.daemon.mailbox.maildirs_place import MaildirsPlace, NotThere
+from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
+from pyrepl.daemon.mailbox.text_writer import TextWriter
+from pyrepl.daemon.mailbox.uidlist_lock import UidlistLock
+from pyrepl.daemon.mailbox.workers import Workers
+from pyrepl.mailbox.maildir.layout import LAYOUTS
+from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.store import StoredBox
+
+_DAY_S: Final = 86_400
+
+
+@final
+class Keeping:
+    """One life of it. `workers` and `texts` are None on a witness."""
+
+    def __init__(self, conf: Configured, settings: Settings, clock: Clock, hearers: Hearers) -> None:
+        """Opens everything. Raises DatabaseError, NotThere, OSError, and leaves nothing open then."""
+        with ExitStack() as opened:
+            rows = SqliteRows(conf.database, settings.mailbox_journal_size, time.time)
+            opened.callback(rows.close)
+            is_new = not rows.cluster().origin
+            origin = rows.cluster().origin or conf.name
+            self.workers: Final = self._workers(conf.place, settings, origin, is_new)
+            store = None if self.workers is None else self.workers.stores[0]
+            if self.workers is not None:
+                opened.callback(self.workers.stop)
+            self.texts: Final = None if store is None else TextWriter(store.drop)
+            if self.texts is not None:
+                opened.callback(self.texts.stop)
+            now = clock.now()
+            node = Node(conf.name, conf.members, rows, now, NodeOptions(conf.mastering, clock.unix_ms() / 1000 - now))
+            if store is not None:
+                node.core.recover(dict(_stored(store, rows)))
+            self.driver: Final = Driver(
+                node, rows, self.workers, hearers, clock.now, settings.mailbox_tombstones * _DAY_S
+            )
+            self._close: Final = opened.pop_all()
+
+    async def settle(self) -> None:
+        """Do what follows from what was found at the start; from then on texts may come. Raises as the driver does."""
+        await self.driver.round()
+        if self.workers is not None:
+            clear, held = self.workers.stores[0].clear, self.driver.node.core.causal.held
+            await asyncio.get_running_loop().run_in_executor(None, clear, dict(held))
+
+    def stop(self) -> None:
+        """Close everything; what was not committed is forgotten."""
+        self._close.close()
+
+    def _workers(self, place: MaildirsPlace | None, settings: Settings, origin: str, is_new: bool) -> Workers | None:
+        if place is None:
+            return None
+        files, layout = DiskFiles(), LAYOUTS[settings.mailbox_layout]
+        host = socket.gethostname().encode()
+        stores = [
+            MaildirStore(files, place, layout, UidlistLock(files, host, time.sleep), origin, time.sleep)
+            for _ in range(settings.mailbox_workers)
+        ]
+        stores[0].prepare(is_new)
+        return Workers(stores)
+
+
+def _stored(store: MaildirStore, rows: SqliteRows) -> Iterator[tuple[str, dict[str, StoredBox]]]:
+    """What is there of each user that the rows know. One whose Maildir is not there is left out."""
+    for user in rows.users():
+        try:
+            yield user, store.stored(user)
+        except NotThere:
+            continue

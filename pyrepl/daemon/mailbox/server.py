@@ -1,0 +1,182 @@
+"""The mailbox service of a node: its port and socket, its links to the other members, and the life of what it keeps.
+
+App makes it only if `mailbox-port` is set; without it nothing of this room is imported. When something fails so that
+the machine may not be what is on disk, all connections end and everything is opened anew, as after a crash.
+
+Not here: rounds of the machine (driver.py), connections (conns.py, talk_conn.py), files (keeping.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Final, final
+
+from pyrepl.config.mailbox_kinds import MailboxMember
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.clients.client_conn import names_of
+from pyrepl.daemon.clients.listener import Listener
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.mailbox.configured import Configured, configured
+from pyrepl.daemon.mailbox.conns import Conns
+from pyrepl.daemon.mailbox.database import DatabaseError
+from pyrepl.daemon.mailbox.dialer import Dialer
+from pyrepl.daemon.mailbox.first_line import FirstLine
+from pyrepl.daemon.mailbox.keeping import Keeping
+from pyrepl.daemon.mailbox.maildirs_place import NotThere
+from pyrepl.daemon.mailbox.sockets import Sockets
+from pyrepl.daemon.mailbox.talk_conn import TalkConn
+from pyrepl.daemon.randomness import Randomness
+from pyrepl.daemon.service import Service
+from pyrepl.daemon.wires.connecting import connect
+from pyrepl.daemon.wires.wire import Wire
+from pyrepl.errors import ConfigError, CorruptData
+from pyrepl.mailbox.mail_conn import MailConn
+from pyrepl.mailbox.peer_link import Introduction, PeerLink
+from pyrepl.mailbox.verbs import Side
+from pyrepl.observability import events
+
+AGAIN_S: Final = 1.0
+"""After a failure, when everything is opened anew."""
+_LOOK_EVERY_S: Final = 0.1
+_CANNOT_OPEN: Final = (DatabaseError, NotThere, CorruptData, OSError)
+
+
+@final
+class MailboxServer(Service):
+    """The mailboxes of a node."""
+
+    def __init__(self, settings: Settings, clock: Clock, randomness: Randomness, log: Log) -> None:
+        """Raises ConfigError for directives that cannot be."""
+        self._settings: Final = settings
+        self._sockets: Final = Sockets()
+        self._clock: Final = clock
+        self._randomness: Final = randomness
+        self._log: Final = log
+        self._loop: Final = asyncio.get_running_loop()
+        self.conf: Final[Configured] = configured(settings, randomness.fraction())
+        self.conns: Final = Conns(clock, log, self._loop.call_soon_threadsafe)
+        self._tcp: Final = Listener(settings.socket_mark_id)
+        self._unix: Final = Listener()
+        self._dialer: Final = Dialer(lambda host, port: connect(host, port), self._serve_member, self._unreachable)
+        self._waiting: Final[set[FirstLine]] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._keeping: Keeping | None = None
+        """What is open, whether it is served or not."""
+
+    # As a port and as a service
+
+    def bind(self) -> None:
+        """Open the port and the socket. Raises ConfigError."""
+        settings = self._settings
+        addresses = settings.mailbox_bind or settings.bind
+        self._tcp.bind_tcp(list(addresses), settings.mailbox_port, settings.tcp_backlog)
+        if settings.mailbox_socket:
+            self._unix.bind_unix(settings.mailbox_socket, settings.mailbox_socket_perm, settings.tcp_backlog)
+
+    def accept(self) -> None:
+        """Accept connections from now on; those that come before `begin` are told to come again."""
+        self._tcp.accept_with(self._admit)
+        self._unix.accept_with(self._admit_local)
+
+    def begin(self) -> None:
+        """Open what is kept, and connect to the others. Raises ConfigError."""
+        try:
+            keeping = self._open()
+        except _CANNOT_OPEN as error:
+            raise ConfigError(f"Mailboxes cannot be kept: {error}") from None
+        self._log(events.MailboxPortOpened(self._tcp.port, self.conf.name, len(self.conf.members.names)))
+        self._keeping = keeping
+        self._task = self._loop.create_task(self._run(keeping))
+        for name in self.conf.to_call:
+            self._dialer.call(self.conf.addresses[name])
+
+    def tick(self, now: float) -> None:
+        for waiting in list(self._waiting):
+            if waiting.conn is not None or waiting.is_over:
+                self._waiting.discard(waiting)
+            elif now >= waiting.until:
+                waiting.cut()
+        self.conns.tick(now)
+
+    def next_deadline(self, now: float) -> float:
+        return now + _LOOK_EVERY_S
+
+    def stop(self) -> None:
+        self._tcp.close()
+        self._unix.close()
+        self._dialer.stop()
+        if self._task is not None:
+            self._task.cancel()
+        self.conns.drop_all("the node ends")
+        if self._keeping is not None:
+            self._keeping.stop()
+        self._sockets.close()
+
+    # What is kept
+
+    def _open(self) -> Keeping:
+        return Keeping(self.conf, self._settings, self._clock, self.conns)
+
+    async def _run(self, keeping: Keeping) -> None:
+        """Drive the machine; when that fails, begin again from what is on disk."""
+        while True:
+            try:
+                await keeping.settle()
+                self.conns.keeping = keeping
+                await keeping.driver.run()
+            except Exception as error:
+                self._log(events.MailboxBegunAgain(f"{type(error).__name__}: {error}"))
+            self.conns.drop_all("this node begins again: come again")
+            keeping.stop()
+            self._keeping = keeping = await self._opened_again()
+
+    async def _opened_again(self) -> Keeping:
+        while True:
+            await asyncio.sleep(AGAIN_S)
+            try:
+                return self._open()
+            except _CANNOT_OPEN as error:
+                self._log(events.MailboxBegunAgain(str(error)))
+
+    # Connections
+
+    def _introduction(self) -> Introduction:
+        return Introduction(self.conf.name, self.conf.members, self.conf.secret, self._randomness.replid())
+
+    def _admit(self, wire: Wire) -> None:
+        """Somebody came by the port: a node, or a mail process, as its first line will say."""
+        first = FirstLine(partial(self._become, names_of(wire, "")[0]), self._clock.now())
+        first.enter(self._sockets.add(wire, first))
+        self._waiting.add(first)
+
+    def _become(self, addr: str, side: Side) -> TalkConn:
+        now = self._clock.now()
+        if side is Side.NODE:
+            return self._made(PeerLink(self._introduction(), "", self.conf.talk, now), addr)
+        return self._made(MailConn(self._introduction(), self.conf.talk, now, is_local=False), addr)
+
+    def _admit_local(self, wire: Wire) -> None:
+        """A mail process came by the socket."""
+        talk = MailConn(self._introduction(), self.conf.talk, self._clock.now(), is_local=True)
+        conn = self._made(talk, self._settings.mailbox_socket)
+        conn.enter(self._sockets.add(wire, conn))
+
+    def _made(self, talk: MailConn | PeerLink, addr: str) -> TalkConn:
+        conn = self.conns.add(TalkConn(self.conns, talk, addr))
+        mail = sum(isinstance(each.talk, MailConn) for each in self.conns.all)
+        if isinstance(talk, MailConn) and mail > self._settings.mailbox_maxclients:
+            talk.refuse("too many mail processes (mailbox-maxclients): come again")
+        return conn
+
+    def _serve_member(self, wire: Wire, member: MailboxMember) -> asyncio.Future[None]:
+        """A connection that this node made."""
+        talk = PeerLink(self._introduction(), member.name, self.conf.talk, self._clock.now())
+        conn = self._made(talk, f"{member.host}:{member.port}")
+        conn.over = self._loop.create_future()
+        conn.enter(self._sockets.add(wire, conn))
+        return conn.over
+
+    def _unreachable(self, member: MailboxMember, why: str) -> None:
+        self._log(events.MailboxMemberUnreachable(member.name, f"{member.host}:{member.port}", why))

@@ -1,0 +1,235 @@
+"""One connection of the mailbox protocol: the shell around pyrepl.mailbox.talk, between a socket and its owner.
+
+What is heard is told to the owner in order, each command when its text is on disk. While much of it waits for the disk
+or for the node, nothing is read. Texts that go out are read piece by piece by the user's worker, when the socket has
+room for them.
+
+Not here: who may connect and what becomes of what is heard (server.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Final, Protocol, final
+
+from pyrepl.daemon.mailbox.sockets import TalkSocket
+from pyrepl.daemon.mailbox.text_writer import ComingText, Kept
+from pyrepl.mailbox.answers import Bad, No, Ok, Reason
+from pyrepl.mailbox.outgoing import PieceWanted, TextOf, TextWanted
+from pyrepl.mailbox.talk import Came, Event, Lost, Opened, Talk, TextCame
+from pyrepl.mailbox.verbs import Command
+
+LINGER_S: Final = 2.0
+"""How many seconds the other end has to read the last bytes before its connection is cut."""
+MOST_WAITING: Final = 256
+"""Commands that may wait for the disk or the node before reading stops."""
+MOST_WAITING_BYTES: Final = 1024 * 1024
+"""Of texts that have come and are not written yet."""
+
+
+class Owner(Protocol):
+    """What a connection asks and tells its owner. Answers may come in a later turn of the loop."""
+
+    def now(self) -> float: ...
+
+    def opened(self, conn: TalkConn, opened: Opened) -> None: ...
+
+    def coming(self, conn: TalkConn, came: Came) -> ComingText:
+        """A text begins to come; tell `conn.text_done` when it is on disk."""
+
+    def heard(self, conn: TalkConn, tag: str, command: Command, text: str) -> None:
+        """A command, whose text has this name in the drop folder; call `conn.taken` when the node has heard it."""
+
+    def wants_text(self, conn: TalkConn, text_of: TextOf) -> None:
+        """Tell `conn.text_is` how large the text is, or None."""
+
+    def wants_piece(self, conn: TalkConn, text_of: TextOf, start: int, size: int) -> None:
+        """Give `conn.add_piece` these bytes of a text."""
+
+    def lost(self, conn: TalkConn, lost: Lost) -> None: ...
+
+
+class _Heard:
+    """A command that waits for its turn."""
+
+    def __init__(self, tag: str, command: Command, coming: ComingText | None) -> None:
+        self.tag = tag
+        self.command = command
+        self.coming = coming
+        self.kept = Kept()
+        self.is_all_here = coming is None
+        """Has all of its text come?"""
+        self.is_whole = coming is None
+        """And is it on disk?"""
+
+
+@final
+class TalkConn:
+    """The shell of one end. `transport` is set from `enter` on."""
+
+    transport: TalkSocket
+
+    def __init__(self, owner: Owner, talk: Talk, addr: str) -> None:
+        """`addr`: the other end's, for the log."""
+        self.talk: Final = talk
+        self.addr: Final = addr
+        self._owner: Final = owner
+        self._queue: deque[_Heard] = deque()
+        self._under_way = 0
+        """Commands that the owner has, and the node has not heard yet."""
+        self._is_paused = False
+        self._sending: tuple[TextOf, int] | None = None
+        """The text that goes out, and its next byte."""
+        self._close_by: float | None = None
+        self.over: asyncio.Future[None] | None = None
+        """Done when the connection has ended, if somebody waits for that."""
+        self._lost: Lost | None = None
+        """Why this is over, until the owner is told: behind all that was whole."""
+
+    def enter(self, transport: TalkSocket) -> None:
+        """Talk over `transport` from now on."""
+        self.transport = transport
+        self.work()
+
+    # What the socket calls
+
+    def data_received(self, data: bytes) -> None:
+        self.talk.receive(data, self._owner.now())
+        self.work()
+
+    def resume_writing(self) -> None:
+        self.work()
+
+    def connection_lost(self, why: str) -> None:
+        self.talk.close(why or "the other end closed it")
+        self.work()
+        if self.over is not None and not self.over.done():
+            self.over.set_result(None)
+
+    # What the owner calls
+
+    def say(self, command: Command, tag: str, text_of: TextOf | None = None) -> None:
+        self.talk.say(command, tag, self._owner.now(), text_of)
+        self.work()
+
+    def taken(self) -> None:
+        """The node has heard one more command."""
+        self._under_way -= 1
+        self._review_reading()
+
+    def text_done(self, coming: ComingText, kept: Kept) -> None:
+        """A text that came is on disk, or is not."""
+        for each in self._queue:
+            if each.coming is coming:
+                each.kept, each.is_whole = kept, True
+        self._hand_on()
+
+    def text_is(self, size: int | None) -> None:
+        """The text that was wanted has so many bytes; None: it is not there."""
+        self.talk.text_is_gone() if size is None else self.talk.text_is(size)
+        self.work()
+
+    def add_piece(self, data: bytes) -> None:
+        """The bytes that were wanted; none if they cannot be read."""
+        if self._sending is not None:
+            self._sending = self._sending[0], self._sending[1] + len(data)
+        self.talk.add_piece(data)
+        self.work()
+
+    def close(self, reason: str) -> None:
+        self.talk.close(reason)
+        self.work()
+
+    def refuse(self, reason: str) -> None:
+        """Close, and say why."""
+        self.talk.refuse(reason)
+        self.work()
+
+    def tick(self, now: float) -> None:
+        if self._close_by is not None and now >= self._close_by:
+            self.transport.abort()
+        self.talk.tick(now)
+        self.work()
+
+    def work(self) -> None:
+        """Write what can be written, and pass on what was heard."""
+        while True:
+            self.talk.unsent = self.transport.unsent
+            pieces = self.talk.data_to_send()
+            if pieces:
+                self.transport.write(pieces)
+            events = self.talk.events()
+            for event in events:
+                self._on(event)
+            if not pieces and not events:
+                break
+        self._review_reading()
+
+    # Inside
+
+    def _on(self, event: Event) -> None:
+        if isinstance(event, Came):
+            coming = self._owner.coming(self, event) if event.has_text else None
+            self._queue.append(_Heard(event.tag, event.command, coming))
+            self._hand_on()
+        elif isinstance(event, TextCame):
+            last = self._queue[-1]
+            assert last.coming is not None
+            last.is_all_here = event.is_last
+            last.coming.add(event.data, event.is_last)
+        elif isinstance(event, TextWanted):
+            self._sending = event.text_of, 0
+            self._owner.wants_text(self, event.text_of)
+        elif isinstance(event, PieceWanted):
+            assert self._sending is not None
+            self._owner.wants_piece(self, *self._sending, event.size)
+        elif isinstance(event, Opened):
+            self._owner.opened(self, event)
+        else:
+            self._end(event)
+
+    def _hand_on(self) -> None:
+        """Whatever is whole, up to the first that is not."""
+        while self._queue and self._queue[0].is_whole:
+            each = self._queue.popleft()
+            if each.kept.why:
+                self._refuse_text(each)
+                continue
+            command = each.command
+            if each.kept.sums and not command.__dict__.get("sum"):
+                command = command.replaced(sum=each.kept.sums)
+            self._under_way += 1
+            self._owner.heard(self, each.tag, command, each.kept.name)
+        if not self._queue and self._lost is not None:
+            lost, self._lost = self._lost, None
+            self._owner.lost(self, lost)
+
+    def _refuse_text(self, each: _Heard) -> None:
+        """A text could not be kept. A mail process is told so; a node is left, and sends it again after SYNC."""
+        if isinstance(each.command, Ok | No | Bad) or each.command.__dict__.get("at") is not None:
+            self.refuse(each.kept.why)
+        else:
+            self.say(No(reason=Reason.FAILED, why=each.kept.why), each.tag)
+
+    def _review_reading(self) -> None:
+        waiting = len(self._queue) + self._under_way
+        size = sum(each.coming.waiting_bytes for each in self._queue if each.coming is not None)
+        much = waiting >= MOST_WAITING or size >= MOST_WAITING_BYTES
+        if much and not self._is_paused:
+            self._is_paused = True
+            self.transport.read_on(False)
+        elif self._is_paused and waiting < MOST_WAITING // 2 and size < MOST_WAITING_BYTES // 2:
+            self._is_paused = False
+            self.transport.read_on(True)
+
+    def _end(self, lost: Lost) -> None:
+        """It is over: what came half is dropped, what came whole is still handed on."""
+        self._close_by = self._owner.now() + LINGER_S
+        self.transport.close()
+        if self._queue and not self._queue[-1].is_all_here:
+            half = self._queue.pop().coming
+            assert half is not None
+            half.abandon()
+        self._lost = lost
+        self._hand_on()

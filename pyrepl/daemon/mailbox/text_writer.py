@@ -1,0 +1,118 @@
+"""Texts that come by a connection, on their way into the drop folder: written as they come, by one thread.
+
+The thread waits for the disk, the event loop does not. What is done is told in the loop, in order. Not here: the folder
+(drop_folder.py), and connections, which stop reading while too much waits here (talk_conn.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, NamedTuple, TypeAlias, final
+
+from pyrepl.daemon.mailbox.drop_folder import DropFolder, IncomingText, WrongText
+from pyrepl.mailbox.words import Dot
+
+
+class Kept(NamedTuple):
+    """A text that has come: its name in the drop folder and its checksums, or why it could not be kept."""
+
+    name: str = ""
+    sums: tuple[int, ...] = ()
+    why: str = ""
+
+
+Done: TypeAlias = Callable[[Kept], None]
+"""Called in the loop when a text is on disk, or cannot be kept."""
+
+
+@final
+class TextWriter:
+    """The thread."""
+
+    def __init__(self, drop: DropFolder) -> None:
+        self._drop: Final = drop
+        self._thread: Final = ThreadPoolExecutor(1, thread_name_prefix="mailbox-texts")
+        self._loop: Final = asyncio.get_running_loop()
+
+    def begin(self, dot: Dot, guid: str, received: int, size: int, sums: tuple[int, ...], done: Done) -> ComingText:
+        """A text begins to come, for the op or the command with these words."""
+        return ComingText(self._thread, self._drop, self._loop, dot, guid, received, size, sums, done)
+
+    def stop(self) -> None:
+        """What is under way ends; nothing else is begun."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+@final
+class ComingText:
+    """One text. `waiting_bytes` have come and are not written yet."""
+
+    def __init__(
+        self,
+        thread: ThreadPoolExecutor,
+        drop: DropFolder,
+        loop: asyncio.AbstractEventLoop,
+        dot: Dot,
+        guid: str,
+        received: int,
+        size: int,
+        sums: tuple[int, ...],
+        done: Done,
+    ) -> None:
+        self.waiting_bytes = 0
+        self._thread: Final = thread
+        self._drop: Final = drop
+        self._loop: Final = loop
+        self._what: Final = dot, guid, received, size, sums
+        self._done: Final = done
+        self._text: IncomingText | None = None
+        self._why = ""
+
+    def add(self, data: bytes, is_last: bool) -> None:
+        """The next piece."""
+        self.waiting_bytes += len(data)
+        self._thread.submit(self._add, data, is_last)
+
+    def abandon(self) -> None:
+        """No more will come."""
+        self._thread.submit(self._abandon)
+
+    # In the thread
+
+    def _add(self, data: bytes, is_last: bool) -> None:
+        kept = Kept()
+        try:
+            if not self._why:
+                kept = self._write(data, is_last)
+        except OSError as error:
+            self._fail(error.strerror or str(error))
+        except WrongText as error:
+            self._fail(str(error))
+        self._loop.call_soon_threadsafe(self._written, len(data), is_last, kept._replace(why=self._why))
+
+    def _write(self, data: bytes, is_last: bool) -> Kept:
+        dot, guid, received, size, sums = self._what
+        if self._text is None:
+            self._text = self._drop.begin(dot, guid)
+        self._text.write(data)
+        return Kept(self._text.name, self._text.finish(received, size, sums)) if is_last else Kept()
+
+    def _fail(self, why: str) -> None:
+        self._why = why
+        self._abandon()
+
+    def _abandon(self) -> None:
+        if self._text is not None:
+            try:
+                self._text.abandon()
+            except OSError as error:
+                self._why = self._why or str(error)
+
+    # In the loop
+
+    def _written(self, size: int, is_last: bool, kept: Kept) -> None:
+        self.waiting_bytes -= size
+        if is_last:
+            self._done(kept)

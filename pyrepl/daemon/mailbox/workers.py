@@ -1,0 +1,71 @@
+"""Threads that do works in Maildirs: all of a user's are one thread's, in the order in which they are told.
+
+Each thread has a store of its own, so nothing is shared but the disk. Threads and not processes: what takes time is
+the disk, which they wait for side by side.
+
+Not here: what is to be done (pyrepl.mailbox), and when (driver.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, TypeVar, final
+
+from pyrepl.daemon.mailbox.maildir_store import MaildirStore
+from pyrepl.mailbox.store import Result, Work
+
+T = TypeVar("T")
+
+
+@final
+class Workers:
+    """The threads, by user."""
+
+    def __init__(self, stores: Iterable[MaildirStore]) -> None:
+        """A store for each thread; all of them are on the same Maildirs."""
+        self.stores: Final = tuple(stores)
+        self._threads: Final = tuple(
+            ThreadPoolExecutor(1, thread_name_prefix=f"mailbox-{number}") for number, _ in enumerate(self.stores)
+        )
+
+    def _place(self, user: str) -> int:
+        return zlib.crc32(user.encode()) % len(self.stores)
+
+    def run(self, user: str, what: Callable[[MaildirStore], T]) -> Future[T]:
+        """Ask the store of a user for something, in its thread."""
+        place = self._place(user)
+        return self._threads[place].submit(what, self.stores[place])
+
+    def _parts(self, works: Sequence[Work]) -> dict[int, list[int]]:
+        """Thread -> which of the works are its."""
+        parts: dict[int, list[int]] = {}
+        for index, work in enumerate(works):
+            parts.setdefault(self._place(work.user), []).append(index)
+        return parts
+
+    async def perform(self, works: Sequence[Work]) -> list[Result]:
+        """Do works; how each ended, in their order."""
+        parts = self._parts(works)
+        done = [
+            asyncio.wrap_future(
+                self._threads[place].submit(self.stores[place].perform, [works[index] for index in indexes])
+            )
+            for place, indexes in parts.items()
+        ]
+        results: dict[int, Result] = {}
+        for indexes, found in zip(parts.values(), await asyncio.gather(*done), strict=True):
+            results |= dict(zip(indexes, found, strict=True))
+        return [results[index] for index in range(len(works))]
+
+    def settle(self, works: Sequence[Work]) -> None:
+        """Their rows are committed: what was kept to know that they were done goes, when there is time."""
+        for place, indexes in self._parts(works).items():
+            self._threads[place].submit(self.stores[place].settle, [works[index] for index in indexes])
+
+    def stop(self) -> None:
+        """What is under way ends; nothing else is begun."""
+        for thread in self._threads:
+            thread.shutdown(wait=False, cancel_futures=True)

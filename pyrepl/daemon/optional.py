@@ -1,0 +1,49 @@
+"""Parts of a node that are off unless a directive asks for them: each is imported only on nodes that have it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyrepl.commands.engine.dispatch import Dispatcher
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.clients.clients import Clients
+from pyrepl.daemon.clients.turns import Turns
+from pyrepl.daemon.clock import Clock
+from pyrepl.daemon.eventlog.event_log import EventLog
+from pyrepl.daemon.faults import Faults
+from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.randomness import Randomness
+from pyrepl.daemon.wires.handshakes import Handshakes
+from pyrepl.node.node import Node
+
+if TYPE_CHECKING:
+    from pyrepl.daemon.changes.server import StreamServer
+    from pyrepl.daemon.mailbox.server import MailboxServer
+
+
+def stream_server(
+    node: Node,
+    dispatcher: Dispatcher,
+    clients: Clients,
+    turns: Turns,
+    event_log: EventLog,
+    faults: Faults,
+    handshakes: Handshakes,
+    clock: Clock,
+    log: Log,
+) -> StreamServer | None:
+    """The stream port, if `stream-port` is set. Raises ConfigError."""
+    if not node.settings.stream_port:
+        return None
+    from pyrepl.daemon.changes.server import StreamServer
+
+    return StreamServer(node, dispatcher, clients, turns, event_log, faults, handshakes, clock, log)
+
+
+def mailbox_server(settings: Settings, clock: Clock, randomness: Randomness, log: Log) -> MailboxServer | None:
+    """What keeps mailboxes, if `mailbox-port` is set. Raises ConfigError."""
+    if not settings.mailbox_port:
+        return None
+    from pyrepl.daemon.mailbox.server import MailboxServer
+
+    return MailboxServer(settings, clock, randomness, log)

@@ -1,0 +1,45 @@
+"""Directives become options, or an error that says what to set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyrepl.config.settings import Settings
+from pyrepl.daemon.mailbox.configured import configured
+from pyrepl.errors import ConfigError
+from tests.unit.daemon.mailbox.mail_rig import members, settings_of
+
+
+def made(folder: Path, name: str = "b", **more: Any) -> Settings:
+    return Settings(**settings_of(folder, name, members("abw"), **more))
+
+
+def test_a_member(tmp_path: Path) -> None:
+    conf = configured(made(tmp_path, mailbox_tenure=30, mailbox_apart="refuse", mailbox_dir=str(tmp_path)), 0.5)
+    assert conf.name == "b" and conf.to_call == ("a",) and conf.database == tmp_path / "mailbox.db"
+    assert conf.mastering.root.lease_s == 1.0 and conf.mastering.root.jitter_s == 0.1
+    assert conf.mastering.tracker.tenure_s == 0.03 and not conf.mastering.tracker.accept
+    assert conf.members.witnesses == {"w"} and conf.place is not None
+
+
+def test_a_witness_has_no_maildirs(tmp_path: Path) -> None:
+    conf = configured(made(tmp_path, "w", mailbox_maildir=""), 0.0)
+    assert conf.place is None and conf.to_call == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"mailbox_node": "x"}, "mailbox-node x is none of mailbox-members"),
+        ({"mailbox_node": ""}, r"mailbox-node \(none\)"),
+        ({"mailbox_secret": b"short"}, "mailbox-secret must have 16 bytes"),
+        ({"mailbox_maildir": "mail/%u"}, "mailbox-maildir: 'mail/%u' is no absolute path"),
+        ({"mailbox_maildir": "/var/mail"}, "mailbox-maildir"),
+    ],
+)
+def test_what_cannot_be(tmp_path: Path, wrong: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        configured(made(tmp_path, **wrong), 0.0)

@@ -1,0 +1,79 @@
+"""What passes between connections and the machine: nodes, mail processes, texts, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+
+from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster, links, texts
+from tests.unit.daemon.rig import Peer, in_loop, soon, until
+
+
+@in_loop
+async def test_mail_saved_at_one_is_at_the_other(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab"):
+        one, two = await MailProcess.of(tmp_path / "a"), await MailProcess.of(tmp_path / "b")
+        assert await one.ask("CREATE alice INBOX") == "OK at=a:1 acks=1"
+        large = bytes(range(256)) * 3000
+        assert await one.save("G1", large) == "OK uid=1 at=a:2 acks=1"
+        assert await two.save("G2") == "OK uid=2 at=b:1 acks=1"
+        assert await one.ask("CHECK alice") == "OK"
+        assert texts(tmp_path / "a") == texts(tmp_path / "b") == sorted([large, b"hello"])
+        two.say("1 FETCH alice guid=G1")
+        head = await two.line()
+        assert head.startswith("1 OK size=768000") and head.endswith(" {768000}") and " sum=" in head
+        assert await soon(two.reader.readexactly(768_000)) == large
+        assert await two.ask("FETCH alice guid=G9") == "NO NOUID"
+
+
+@in_loop
+async def test_what_a_mail_process_saved_and_did_not_wait_for_stands(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab"):
+        one = await MailProcess.of(tmp_path / "a")
+        await one.ask("CREATE alice INBOX")
+        one.say("* LOCK alice INBOX")
+        one.say("* SAVE alice INBOX guid=G1 size=5 received=1 {5}", b"hello")
+        one.say("* SAVE alice INBOX guid=G2 size=5 received=1 {5}", b"hel")
+        one.close()
+        await until(lambda: texts(tmp_path / "b") == [b"hello"])
+        two = await MailProcess.of(tmp_path / "b")
+        assert (await two.ask("LOCK alice INBOX")).startswith("OK uid=2")
+
+
+@in_loop
+async def test_strangers_are_turned_away(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab", mailbox_maxclients=1) as nodes:
+        mailboxes = nodes["a"].app.mailboxes
+        assert mailboxes is not None
+        port = nodes["a"].app.node.settings.mailbox_port
+        for said, why in (
+            (b"* HELLO node=b nonce=%b\n" % (b"x" * 32), b"another%20list%20of%20members"),
+            (b"* HELLO name=x nonce=%b\n* AUTH mac=00\n" % (b"x" * 32), b"mailbox-secret"),
+            (b"* PING\n", b"not%20expected"),
+        ):
+            peer = await soon(Peer.to(port))
+            peer.write(said)
+            assert why in await soon(peer.reader.read())
+            peer.close()
+        await until(lambda: len(mailboxes.conns.all) == 1)
+        first = await MailProcess.of(tmp_path / "a")
+        second = MailProcess(*await asyncio.open_unix_connection(str(tmp_path / "a" / "socket")))
+        assert "BAD why=too%20many%20mail%20processes" in await second.line()
+        assert (await first.ask("CREATE alice INBOX")).startswith("OK")
+        silent = socket.create_connection(("127.0.0.1", port))
+        silent.close()
+
+
+@in_loop
+async def test_a_link_that_breaks_is_made_again(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab") as nodes:
+        one = await MailProcess.of(tmp_path / "a")
+        await one.ask("CREATE alice INBOX")
+        mailboxes = nodes["a"].app.mailboxes
+        assert mailboxes is not None
+        mailboxes.conns.links["b"].refuse("a test")
+        await until(lambda: nodes["b"].logged("is over: the other end refused: a test"))
+        assert (await one.save("G1")).startswith("OK uid=1")
+        await until(lambda: links(nodes["a"]) == links(nodes["b"]) == 1)
+        await until(lambda: texts(tmp_path / "b") == [b"hello"])

@@ -1,0 +1,138 @@
+"""Rounds of the machine: nothing is told before it is on disk, and a disk that refuses is asked again."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pyrepl.daemon.mailbox import driver as room
+from pyrepl.daemon.mailbox.driver import Driver
+from pyrepl.daemon.mailbox.sqlite_rows import SqliteRows
+from pyrepl.daemon.mailbox.workers import Workers
+from pyrepl.errors import PyreplError
+from pyrepl.mailbox.answers import Ok
+from pyrepl.mailbox.members import Member, Members
+from pyrepl.mailbox.node import Node, NodeOptions
+from pyrepl.mailbox.sending import Notice, Reply, Send
+from pyrepl.mailbox.store import Result, Work
+from pyrepl.mailbox.verbs import Create, Save
+from pyrepl.mailbox.words import Box, Dot
+from tests.unit.daemon.mailbox.store_rig import dropped, new_disk, new_store
+from tests.unit.daemon.rig import in_loop, until
+
+
+class Heard:
+    """What the node said, and what was on disk then."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.replies: list[Reply] = []
+        self.refusals: list[str] = []
+
+    def send(self, send: Send) -> None:
+        raise AssertionError(f"nobody is there for {send}")
+
+    def reply(self, reply: Reply) -> None:
+        self.replies.append(reply)
+
+    def note(self, notice: Notice) -> None: ...
+
+    def refused(self, work: Work, result: Result) -> None:
+        self.refusals.append(result.reason)
+
+
+class Rig:
+    """A node alone in its cluster, on a disk in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.disk = new_disk()
+        self.store = new_store(self.disk, is_new=True)
+        self.now = 0.0
+        self.rows = SqliteRows(folder / "mailbox.db", 1 << 20, lambda: 1000.0)
+        node = Node("a", Members((Member("a"),)), self.rows, 0.0, NodeOptions(unix_s=1_795_000_000.0))
+        self.heard = Heard(folder)
+        self.workers = Workers([self.store])
+        self.driver = Driver(node, self.rows, self.workers, self.heard, lambda: self.now, 3600)
+
+    async def elected(self) -> None:
+        """Let time pass until this node is the root."""
+        for _ in range(80):
+            self.now += 0.1
+            await self.driver.round()
+        assert self.driver.node.mastering.root.is_root
+
+    def create(self) -> None:
+        self.driver.tell(lambda node, now: node.hear_mail("m", "1", Create(user="alice", box=Box("INBOX")), "", now))
+
+    def save(self, guid: str) -> None:
+        name = dropped(self.store, guid, b"hello")
+        save = Save(user="alice", box=Box("INBOX"), guid=guid, size=5, received=1)
+        self.driver.tell(lambda node, now: node.hear_mail("m", "2", save, name, now))
+
+    def close(self) -> None:
+        self.workers.stop()
+        self.rows.close()
+
+
+@in_loop
+async def test_one_commit_serves_all_that_came(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    await rig.elected()
+    rig.create()
+    for number in range(5):
+        rig.save(f"G{number}")
+    before = rig.driver.rounds
+    await rig.driver.round()
+    assert rig.driver.rounds == before + 1 and not rig.rows.is_dirty
+    assert [type(reply.answer) for reply in rig.heard.replies] == [Ok] * 6
+    assert len(rig.disk.names(b"/mail/alice/cur")) == 5
+    await until(lambda: rig.disk.names(b"/mail/.pyrepl-drop") == [])
+    rig.close()
+
+
+@in_loop
+async def test_a_disk_that_refuses_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "RETRY_S", 0.01)
+    rig = Rig(tmp_path)
+    await rig.elected()
+    rig.create()
+    marker = b"/mail/.pyrepl-mailboxes"
+    text = rig.disk.read(marker)
+    rig.disk.unlink(marker)
+    task = asyncio.create_task(rig.driver.round())
+    await until(lambda: len(rig.heard.refusals) > 2)
+    assert "is missing: is the disk of the Maildirs mounted?" in rig.heard.refusals[0]
+    assert rig.heard.replies == [] and rig.rows.is_dirty
+    rig.disk.write_new(marker, text)
+    await task
+    assert [reply.answer for reply in rig.heard.replies] == [Ok(at=Dot("a", 1), acks=0)]
+    rig.close()
+
+
+@in_loop
+async def test_it_waits_for_what_happens_and_for_time(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    await rig.elected()
+    running = asyncio.create_task(rig.driver.run())
+    rig.create()
+    await until(lambda: rig.heard.replies)
+    rounds = rig.driver.rounds
+    rig.now += 5.0
+    await until(lambda: rig.driver.rounds > rounds + 1)
+    running.cancel()
+    rig.close()
+
+
+@in_loop
+async def test_what_fails_in_the_machine_ends_the_rounds(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+
+    def fails(node: Node, now: float) -> None:
+        raise PyreplError("a defect")
+
+    rig.driver.tell(fails)
+    with pytest.raises(PyreplError, match="a defect"):
+        await rig.driver.run()
+    rig.close()

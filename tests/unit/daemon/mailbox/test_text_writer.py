@@ -1,0 +1,64 @@
+"""Texts that come are on disk when they are told, or it is told why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyrepl.daemon.mailbox.drop_folder import DropFolder
+from pyrepl.daemon.mailbox.files import DiskFiles
+from pyrepl.daemon.mailbox.text_writer import Kept, TextWriter
+from pyrepl.mailbox.maildir.text_sums import sums_of
+from pyrepl.mailbox.words import Dot
+from tests.unit.daemon.rig import in_loop, until
+
+
+def writer(folder: Path) -> TextWriter:
+    drop = DropFolder(DiskFiles(), str(folder).encode())
+    drop.prepare()
+    return TextWriter(drop)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / ".pyrepl-drop").iterdir())
+
+
+@in_loop
+async def test_a_text_in_pieces(tmp_path: Path) -> None:
+    texts, told = writer(tmp_path), list[Kept]()
+    coming = texts.begin(Dot("b", 7), "G1", 1, 6, (), told.append)
+    coming.add(b"abc", False)
+    coming.add(b"def", True)
+    assert coming.waiting_bytes == 6
+    await until(lambda: told)
+    assert told == [Kept("b.7.G1", sums_of(b"abcdef"))] and coming.waiting_bytes == 0
+    assert (tmp_path / ".pyrepl-drop" / "b.7.G1").read_bytes() == b"abcdef"
+    texts.stop()
+
+
+@pytest.mark.parametrize(("size", "sums", "why"), [(7, (), "expected 7 bytes"), (6, (1,), "not the one that was sent")])
+@in_loop
+async def test_a_text_that_is_another(tmp_path: Path, size: int, sums: tuple[int, ...], why: str) -> None:
+    texts, told = writer(tmp_path), list[Kept]()
+    texts.begin(Dot("b", 7), "G1", 1, size, sums, told.append).add(b"abcdef", True)
+    await until(lambda: told)
+    assert not told[0].name and why in told[0].why
+    assert files(tmp_path) == []
+    texts.stop()
+
+
+@in_loop
+async def test_a_disk_that_refuses_and_a_text_that_ends_half(tmp_path: Path) -> None:
+    texts, told = writer(tmp_path), list[Kept]()
+    half = texts.begin(Dot("b", 8), "G2", 1, 6, (), told.append)
+    half.add(b"abc", False)
+    half.abandon()
+    await until(lambda: not half.waiting_bytes)
+    (tmp_path / ".pyrepl-drop").rmdir()
+    coming = texts.begin(Dot("b", 7), "G1", 1, 6, (), told.append)
+    coming.add(b"abc", False)
+    coming.add(b"def", True)
+    await until(lambda: told)
+    assert told == [Kept(why="No such file or directory")]
+    texts.stop()
