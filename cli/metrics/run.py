@@ -19,7 +19,7 @@ from pyrepl.analysis.failures import DISK_FULL, CannotRun, in_plain_words
 from pyrepl.analysis.needs import why_not
 from pyrepl.analysis.place import tables_of
 from pyrepl.errors import ConfigError
-from pyrepl.metrics.given import why_absent
+from pyrepl.metrics.given import is_elsewhere, why_absent
 
 from .answers import print_answer
 from .options import Options
@@ -35,7 +35,7 @@ _AGO: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 def show(options: Options) -> int:
     """Analyse the logs and print or write what was asked for; the exit code."""
-    complaint = why_not() or why_not_there(options.asked.logs)
+    complaint = why_not() or why_not_there(options.asked.logs, follow=options.follow)
     if complaint:
         return _fail(complaint)
     # What py4j, between Python and Java, would say of each error before we do: a traceback, on standard error.
@@ -113,11 +113,13 @@ def _fail(why: str) -> int:
     return 2
 
 
-def why_not_there(logs: tuple[str, ...]) -> str:
-    """Which of the logs are not there, or nothing. Asked before Spark starts, which takes its time."""
+def why_not_there(logs: tuple[str, ...], *, follow: bool) -> str:
+    """Which of the logs are not there, or nothing. Asked before Spark starts, which takes its time; Spark is asked for
+    those that are elsewhere."""
     missing: dict[str, list[str]] = {}
     for log in logs:
-        missing.setdefault(why_absent(log), []).append(log)
+        unseen = "--follow reads what this machine sees: mount it" if follow else ""
+        missing.setdefault(unseen if is_elsewhere(log) else why_absent(log), []).append(log)
     return "; ".join(f"{', '.join(names)}: {why}" for why, names in missing.items() if why)
 
 

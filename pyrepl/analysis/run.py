@@ -10,18 +10,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyrepl.analysis.asked import Asked
+from pyrepl.analysis.fetch import FETCHED, fetched
 from pyrepl.analysis.files import RESULTS, library_of_charts, write_all, write_files
 from pyrepl.analysis.progress import Progress, tasks_of
 from pyrepl.analysis.queries import Answer, ask
 from pyrepl.analysis.spark import answers_by_spark, by_spark, spark_for
+from pyrepl.metrics.given import is_elsewhere
 
 if TYPE_CHECKING:
     import polars as pl
+    from pyspark.sql import SparkSession
 
     from pyrepl.metrics.ingest import News
     from pyrepl.metrics.report.model import Report
@@ -49,9 +53,10 @@ def run(
     with ThreadPoolExecutor(2) as aside:
         # The charts' library takes seconds to put together; nobody else needs this process meanwhile.
         library = aside.submit(library_of_charts) if asked.out is not None or draws else None
-        found = aside.submit(found_news, wanted)
+        # Spark has to be asked for what is elsewhere.
+        found = None if any(map(is_elsewhere, asked.logs)) else aside.submit(found_news, wanted)
         steps = Steps(progress.step, time.monotonic)
-        report = _standing(asked, wanted, found, steps, library)
+        report = None if found is None else _standing(asked, wanted, found, steps, library)
         if report is None:
             report = _by_spark(asked, wanted, found, steps, progress, library, tell)
         elif tell is not None and asked.sql:
@@ -83,7 +88,7 @@ def _standing(
 def _by_spark(
     asked: Asked,
     wanted: Wanted,
-    found: Future[News],
+    found: Future[News] | None,
     steps: Steps,
     progress: Progress,
     library: Future[str] | None,
@@ -95,8 +100,10 @@ def _by_spark(
 
     with spark_for(asked, steps, wanted.tables) as spark:
         progress.ask(partial(tasks_of, spark))
+        if found is None:
+            steps.begin("fetch")
+        news = _news_of_elsewhere(spark, wanted) if found is None else found.result()
         steps.begin("read")
-        news = found.result()
         take_in(by_spark(spark), news, wanted.tables, wanted.zone)
         report, results = answer(answers_by_spark(spark), wanted, steps, time.time_ns() // 1000)
         if asked.out is not None:
@@ -108,6 +115,12 @@ def _by_spark(
             ask(spark, _written(asked, report, results, wanted.tables), asked.sql, tell)
         progress.ask(None)
     return report
+
+
+def _news_of_elsewhere(spark: SparkSession, wanted: Wanted) -> News:
+    """What there is to read where logs have to be copied first."""
+    logs = fetched(spark, wanted.logs, wanted.tables.parent / FETCHED)
+    return found_news(replace(wanted, logs=tuple(logs)))
 
 
 def _written(asked: Asked, report: Report, results: Mapping[str, pl.LazyFrame], tables: Path) -> Path:

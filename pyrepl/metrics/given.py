@@ -3,7 +3,8 @@
     logs/redis-*.log   logs/**/*.log   logs/node-[0-9]/   logs/{a,b}.log   file:///logs/redis.log
 
 Patterns are the shell's and Spark's: what a shell has left of them, as it was quoted or the files come later, is
-resolved here. A name that is there is never taken for a pattern.
+resolved here. A name that is there is never taken for a pattern. What is elsewhere (hdfs:, s3a:) is copied here before
+(analysis/fetch.py).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def place(log: str | Path) -> Place:
     """What is there of a log; of a pattern without a match nothing."""
     text = _path(str(log))
     path = Path(text).absolute()
-    if path.exists() or not _PATTERN.search(text):
+    if path.exists() or not has_pattern(text):
         return Place([path] if path.exists() else [], path if path.is_dir() else path.parent)
     found = {Path(name).absolute() for one in _choices(str(path)) for name in glob(one, recursive=True)}
     return Place(sorted(found), _fixed(path))
@@ -42,9 +43,17 @@ def why_absent(log: str) -> str:
     """Why there is nothing of a log, without its name; empty if there is something."""
     if place(log).paths:
         return ""
-    if _ELSEWHERE.match(log):
-        return "only files that this machine sees are read: mount it, or copy it here"
-    return "no file matches" if _PATTERN.search(log) else "no such file or folder"
+    return "no file matches" if has_pattern(log) else "no such file or folder"
+
+
+def is_elsewhere(log: str) -> bool:
+    """Is it a URL of something that is no file of this machine (s3a://bucket/logs)?"""
+    return _ELSEWHERE.match(log) is not None and not Path(log).exists()
+
+
+def has_pattern(log: str) -> bool:
+    """Would it be taken for a pattern if nothing had that name?"""
+    return _PATTERN.search(log) is not None
 
 
 def _path(log: str) -> str:
@@ -68,6 +77,6 @@ def _choices(pattern: str) -> Iterator[str]:
 def _fixed(pattern: Path) -> Path:
     """The deepest folder above all that matches, now or later."""
     names = [*pattern.parts]
-    while any(_PATTERN.search(name) for name in names):
+    while any(map(has_pattern, names)):
         names.pop()
     return Path(*names)

@@ -54,7 +54,7 @@ def _files(path: Path, out: Path | None) -> Iterator[Path]:
         yield path
         return
     for one in sorted(path.rglob("*")):
-        if _may_be_log(one, path) and not (out and one.is_relative_to(out.absolute())):
+        if may_be_log(one, path) and one.is_file() and not (out and one.is_relative_to(out.absolute())):
             yield one
 
 
@@ -66,9 +66,10 @@ def _common(folders: list[Path]) -> Path:
     return root
 
 
-def _may_be_log(path: Path, root: Path) -> bool:
+def may_be_log(path: Path, root: Path) -> bool:
+    """By its name, and those of the folders below `root` in which it is."""
     hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-    return not hidden and path.suffix not in _NO_LOGS and path.is_file()
+    return not hidden and path.suffix not in _NO_LOGS
 
 
 def node_of(path: Path, root: Path) -> str:

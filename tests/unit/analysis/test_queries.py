@@ -13,7 +13,7 @@ from pyrepl.metrics.parquet import comment
 from pyrepl.metrics.report.as_json import TABLES
 from pyrepl.metrics.results import SYNCS
 from tests.unit.metrics import asked_in_sql
-from tests.unit.metrics.conftest import Row, kept, seen  # noqa: F401
+from tests.unit.metrics.conftest import Row, seen, told_by_spark  # noqa: F401
 from tests.unit.metrics.report.sample import report
 
 

@@ -47,19 +47,25 @@ def master(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
             yield "local-cluster[1,1,1024]"
 
 
+@pytest.mark.spark
 @pytest.mark.timeout(1800)
 def test_workers_without_the_package_are_sent_it(tmp_path: Path, master: str) -> None:
+    """And logs that Hadoop alone sees are copied for them."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     python = bare(tmp_path / "bare")
     assert subprocess.run([python, "-c", "import pyrepl"], cwd=tmp_path, capture_output=True, check=False).returncode
     pyrepl_command = str(Path(sys.executable).with_name("pyrepl"))
     done = subprocess.run(
-        [pyrepl_command, "metrics", str(LOGS), "--out", "out", "--format", "json", "--master", master, *SIZE],
+        [pyrepl_command, "metrics", "viewfs://fleet/logs", "--out", "out", "--format", "json", "--master", master,
+         *SIZE, "--conf", f"spark.hadoop.fs.viewfs.mounttable.fleet.link./logs={LOGS.as_uri()}"],
         env=environment | {"PYSPARK_PYTHON": str(python)}, cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["syncs"], told["full_ok"], told["partial_ok"]) == (3, 2, 1)
+    assert {file["file"] for file in told["tables"]["files"]} == {
+        str(tmp_path / "out" / "fetched" / "viewfs" / "fleet" / "logs" / path.name) for path in LOGS.glob("*.log")
+    }
     assert "pyrepl metrics: look at the workers" in done.stderr.splitlines()
     assert not list((tmp_path / "out" / "tables").glob(".seen-*"))
 

@@ -73,7 +73,7 @@ def _analyse(folder: Path) -> dict[str, Any]:
     from pyrepl.metrics.ingest import ingest
     from pyrepl.metrics.reading import by_tasks
     from pyrepl.metrics.session import session
-    from tests.unit.metrics import corpus, growth, met
+    from tests.unit.metrics import corpus, far, growth, met
 
     found = {}
     # For a process of a minute the best of Java's compilers costs more than it brings.
@@ -89,7 +89,8 @@ def _analyse(folder: Path) -> dict[str, Any]:
         grown = growth.Growth(spark, LOGS / "events" / "pyrepl-output-buffer", folder / "growth")
         found |= {name: one | {"scenario_of": {}} for name, one in grown.run().items()}
         seen = met.told(spark, folder / "met")
-    return {"corpora": found, "met": seen}
+        fetched = far.told(spark, folder / "far")
+    return {"corpora": found, "met": seen, "far": fetched}
 
 
 def vars_of(read: Any) -> Row:

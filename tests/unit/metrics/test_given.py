@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyrepl.errors import ConfigError
-from pyrepl.metrics.given import place, why_absent
+from pyrepl.metrics.given import is_elsewhere, place, why_absent
 from pyrepl.metrics.plan import find, node_of
 
 
@@ -63,8 +63,6 @@ def test_relative_to_where_one_is(logs: Path, monkeypatch: pytest.MonkeyPatch) -
         ("gone.log", "no such file or folder"),
         ("file:/gone.log", "no such file or folder"),
         ("gone-*.log", "no file matches"),
-        ("hdfs://namenode:8020/logs", "only files that this machine sees are read: mount it, or copy it here"),
-        ("s3a://bucket/logs/*.log", "only files that this machine sees are read: mount it, or copy it here"),
     ],
 )
 def test_what_is_not_there(logs: Path, monkeypatch: pytest.MonkeyPatch, log: str, why: str) -> None:
@@ -74,6 +72,15 @@ def test_what_is_not_there(logs: Path, monkeypatch: pytest.MonkeyPatch, log: str
         find(["a", log])
     assert str(raised.value) == f"{log}: {why}"
     assert len(find(["a", log], absent_ok=True)) == 2
+
+
+def test_what_is_elsewhere(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(logs)
+    assert all(map(is_elsewhere, ("hdfs://namenode:8020/logs", "s3a://bucket/*.log", "hdfs:/logs", "abfss://a@b/c")))
+    assert not any(map(is_elsewhere, ("file:/logs", "logs", "a/b:c", "C:/logs", str(logs))))
+    (logs / "x:").mkdir()
+    (logs / "x:" / "y").touch()
+    assert not is_elsewhere("x:/y")
 
 
 def test_what_is_there_needs_no_reason(logs: Path) -> None:

@@ -81,6 +81,14 @@ def test_logs_that_are_not_there_are_told_before_spark_starts(
     assert not (tmp_path / "out").exists()
 
 
+def test_what_is_elsewhere_is_asked_of_spark_and_not_followed() -> None:
+    logs = ("hdfs://namenode/logs", "s3a://bucket/logs")
+    assert metrics.why_not_there(logs, follow=False) == ""
+    assert metrics.why_not_there(logs, follow=True) == (
+        "hdfs://namenode/logs, s3a://bucket/logs: --follow reads what this machine sees: mount it"
+    )
+
+
 def test_a_full_disk_is_told_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
