@@ -1,10 +1,10 @@
 """`.pyrepl-drop`, beside the users' Maildirs and on their disk: where texts lie that came from elsewhere, and folders
 in the making or on their way out.
 
-A text comes in pieces, is counted and summed while it comes, and is whole and on disk before its work is told. It stays
-until the row is committed. So at a start what lies here tells which messages were brought by ops whose rows may be
-missing; when these are dealt with, all of it can go: it belongs to works that are told again, with their texts, or to
-none.
+A text comes in pieces, is counted and summed while it comes, and is whole before its work is told; the store syncs the
+texts of all works that it is told together before it does any of them. It stays until the row is committed. So at a
+start what lies here tells which messages were brought by ops whose rows may be missing; when these are dealt with, all
+of it can go: it belongs to works that are told again, with their texts, or to none.
 """
 
 from __future__ import annotations
@@ -97,6 +97,13 @@ class DropFolder:
             self._files.unlink(self.path(name))
         return IncomingText(self._files, self._folder, name)
 
+    def sync(self, names: Iterable[str]) -> None:
+        """Texts that are whole are on disk when this returns, their names too; what is not there is none."""
+        paths = [path for path in map(self.path, sorted(set(names))) if self._files.stat(path) is not None]
+        if paths:
+            self._files.sync_all(paths)
+            self._files.sync(self._folder)
+
     def remove(self, names: Iterable[str]) -> None:
         """Texts whose rows are committed; what is gone already is well."""
         for name in names:
@@ -119,7 +126,6 @@ class IncomingText:
     def __init__(self, files: Files, folder: bytes, name: str) -> None:
         self.name: Final = name
         self._files: Final = files
-        self._folder: Final = folder
         self._path: Final = folder + b"/" + from_text(name)
         self._sums: Final = TextSums()
         self._is_there = False
@@ -134,7 +140,7 @@ class IncomingText:
             self._is_there = True
 
     def finish(self, received: int, size: int, sums: tuple[int, ...]) -> tuple[int, ...]:
-        """It is whole, and on disk when this returns its checksums: with the date `received`, Unix seconds.
+        """It is whole: its checksums. With the date `received`, Unix seconds. On disk after `DropFolder.sync`.
 
         `sums` are those that were stated, () for none. Raises WrongText, OSError.
         """
@@ -146,8 +152,6 @@ class IncomingText:
         if differs_at is not None:
             raise WrongText(f"{self.name}: the text is not the one that was sent, from byte {differs_at} on")
         self._files.set_mtime(self._path, received)
-        self._files.sync(self._path)
-        self._files.sync(self._folder)
         return self._sums.sums
 
     def abandon(self) -> None:

@@ -87,7 +87,8 @@ class MaildirStore:
     def perform(self, works: Sequence[Work]) -> list[Result]:
         try:
             self._place.check(self._origin)
-        except NotThere as error:
+            self.drop.sync(work.text for work in works if isinstance(work, AddMessage) and work.text)
+        except (NotThere, OSError) as error:
             return [failed(error)] * len(works)
         results: list[Result] = []
         stopped: dict[str, Result] = {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from pyrepl.daemon.mailbox.files import Stat
@@ -134,6 +134,10 @@ class ModelDisk:
         touching = [at for at, change in enumerate(self._log) if any(folder == inode for folder, _, _ in change)]
         if touching:
             self._put_on_disk(touching[-1] + 1)
+
+    def sync_all(self, paths: Sequence[bytes]) -> None:
+        for path in paths:
+            self.sync(path)
 
     # What tests do with it.
 

@@ -36,6 +36,7 @@ def test_a_text_comes_in_pieces(disk: ModelDisk, drop: DropFolder) -> None:
         coming.write(text[at : at + 10_000])
     sums = coming.finish(1_700_000_000, len(text), ())
     assert sums == sums_of(text) and len(sums) == 1 + len(text) // BLOCK_BYTES
+    drop.sync([coming.name, "b~1.10.none"])
     disk.lose_power(random.Random(1))
     found = disk.stat(drop.path(coming.name))
     assert found is not None and found.mtime_ns == 1_700_000_000 * 10**9

@@ -99,3 +99,14 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         DiskFiles().append(folder + b"/link", b"x")
     remove_tree(DiskFiles(), folder + b"/link")
     assert (tmp_path / "secret").read_bytes() == b"secret"
+
+
+def test_many_are_synced_together(place: tuple[Files, bytes]) -> None:
+    files, folder = place
+    paths = [folder + b"/%d" % number for number in range(40)]
+    for path in paths:
+        files.write_new(path, path)
+    for some in ([], paths[:1], paths):
+        files.sync_all(some)
+    with pytest.raises(FileNotFoundError):
+        files.sync_all([*paths, folder + b"/none"])
