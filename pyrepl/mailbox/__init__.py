@@ -36,6 +36,7 @@ Mail processes:
     mail_side            everything else
 
     node                 one member, of all that
+    client               a mail process as a library, with a socket of its own
 
 Rooms:
     maildir              the formats of a Maildir's files

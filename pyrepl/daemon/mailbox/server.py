@@ -89,8 +89,6 @@ class MailboxServer(Service):
         self._log(events.MailboxPortOpened(self._tcp.port, self.conf.name, len(self.conf.members.names)))
         self._keeping = keeping
         self._task = self._loop.create_task(self._run(keeping))
-        for name in self.conf.to_call:
-            self._dialer.call(self.conf.addresses[name])
 
     def tick(self, now: float) -> None:
         for waiting in list(self._waiting):
@@ -120,14 +118,17 @@ class MailboxServer(Service):
         return Keeping(self.conf, self._settings, self._clock, self.conns)
 
     async def _run(self, keeping: Keeping) -> None:
-        """Drive the machine; when that fails, begin again from what is on disk."""
+        """Drive the machine, and keep links; when that fails, begin again from what is on disk."""
         while True:
             try:
                 await keeping.settle()
                 self.conns.keeping = keeping
+                for name in self.conf.to_call:
+                    self._dialer.call(self.conf.addresses[name])
                 await keeping.driver.run()
             except Exception as error:
                 self._log(events.MailboxBegunAgain(f"{type(error).__name__}: {error}"))
+            self._dialer.stop()
             self.conns.drop_all("this node begins again: come again")
             keeping.stop()
             self._keeping = keeping = await self._opened_again()

@@ -53,6 +53,7 @@ OURS = {
     "stream-cache-rule": "not in Redis",
     "stream-facts": "not in Redis",
     "stream-sync-rows": "not in Redis",
+    **{name: "not in Redis" for name in ROWS if name.startswith("mailbox-")},
     "rdb-version-check": "Valkey 9's",
     "stream-idmp-duration": "new in Redis 8.6",
     "stream-idmp-maxsize": "new in Redis 8.6",

@@ -1,0 +1,93 @@
+"""Daemons that keep the same mailboxes, each with Maildirs of its own below one folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pyrepl.mailbox.client import MailboxClient, MailboxError
+from tests.peers.lab import Lab, Node, wait_until
+from tests.peers.ports import free_port
+
+USER: Final = "alice"
+SECRET: Final = "0123456789abcdef"
+
+
+class MailboxCluster:
+    """Members by one letter each, started when they are asked for; w is a witness."""
+
+    def __init__(self, lab: Lab, names: str = "abc") -> None:
+        self.lab = lab
+        self.names = names
+        ports = {name: free_port() for name in names}
+        self.members = " ".join(
+            f"{name}=127.0.0.1:{port}{',witness' if name == 'w' else ''}" for name, port in ports.items()
+        )
+        self.ports = ports
+        self.nodes: dict[str, Node] = {}
+
+    def folder(self, name: str) -> Path:
+        return self.lab.folder / name
+
+    def start(self, *names: str, **directives: str) -> None:
+        """Start members, for the first time or again."""
+        for name in names:
+            (self.folder(name) / "mail").mkdir(parents=True, exist_ok=True)
+            settings = {
+                "mailbox-port": str(self.ports[name]),
+                "mailbox-bind": "127.0.0.1",
+                "mailbox-socket": str(self.folder(name) / "socket"),
+                "mailbox-node": name,
+                "mailbox-members": self.members,
+                "mailbox-secret": SECRET,
+                "mailbox-maildir": str(self.folder(name) / "mail" / "%u"),
+                "mailbox-lease": "2000",
+                "mailbox-root-timeout": "500",
+            }
+            self.nodes[name] = self.lab.launch("pyrepl", directives=settings | directives, folder=self.folder(name))
+        for name in names:
+            self.nodes[name].wait_ready()
+            for other in self.nodes.keys() - {name}:
+                if self.nodes[other].alive():
+                    self.nodes[name].wait_log(f"The mailbox node {other} at")
+
+    def client(self, name: str) -> MailboxClient:
+        """A mail process on a member, as soon as it takes one."""
+        found: list[MailboxClient] = []
+
+        def connects() -> bool:
+            try:
+                client = MailboxClient(str(self.folder(name) / "socket"))
+                client.check()
+            except (OSError, MailboxError):
+                return False
+            found.append(client)
+            return True
+
+        wait_until(f"{name} takes mail processes", connects)
+        return found[0]
+
+    def view(self, name: str, folder: str = "") -> dict[int, tuple[str, bytes]]:
+        """UID -> the letters of its flags, and its text, as a member's Maildir has it."""
+        root = self.folder(name) / "mail" / USER / folder
+        files = {path.name.partition(":2,")[0]: path for path in (root / "cur").glob("*")}
+        found = {}
+        for line in (root / "dovecot-uidlist").read_text().splitlines()[1:]:
+            words, _, base = line.partition(":")
+            if base in files:
+                path = files[base]
+                found[int(words.split()[0])] = path.name.partition(":2,")[2], path.read_bytes()
+        return found
+
+    def wait_equal(self, folder: str = "") -> dict[int, tuple[str, bytes]]:
+        """Wait until all Maildirs are the same; what they hold."""
+        keepers = [name for name in self.names if name != "w"]
+
+        def views() -> list[dict[int, tuple[str, bytes]]]:
+            try:
+                return [self.view(name, folder) for name in keepers]
+            except FileNotFoundError:
+                return []
+
+        wait_until("equal Maildirs", lambda: (found := views()) and all(view == found[0] for view in found))
+        return self.view(keepers[0], folder)

@@ -1,0 +1,101 @@
+"""Three daemons that keep one mailbox: writers on two of them at once, and kill -9 of others meanwhile. Requirement P3:
+one process a node, for all users."""
+
+from __future__ import annotations
+
+import threading
+
+from pyrepl.mailbox.client import MailboxClient, MailboxError, Message
+from tests.fault.mailbox_cluster import USER, MailboxCluster
+from tests.peers.lab import Lab
+
+MAILS = 16
+
+
+class Writer:
+    """A mail process that saves one message after the other; `kept` are those that another node has as well."""
+
+    def __init__(self, client: MailboxClient, name: str, mails: int) -> None:
+        self.kept: list[bytes] = []
+        self.said: list[bytes] = []
+        self._client = client
+        self._texts = [f"mail {number} of {name}\r\n".encode() * 50 for number in range(mails)]
+        self.thread = threading.Thread(target=self._write, daemon=True)
+        self.thread.start()
+
+    def _write(self) -> None:
+        try:
+            for text in self._texts:
+                self.said.append(text)
+                if self._client.append(USER, "INBOX", text, ["\\Seen"]).acks:
+                    self.kept.append(text)
+        except (OSError, MailboxError):
+            return
+
+    def half(self) -> None:
+        """Wait until about half of it is done."""
+        while self.thread.is_alive() and len(self.said) < len(self._texts) // 2:
+            self.thread.join(0.01)
+
+    def join(self) -> None:
+        self.thread.join(120)
+        assert not self.thread.is_alive()
+
+
+def test_two_writers_and_nodes_that_are_killed(lab: Lab) -> None:
+    cluster = MailboxCluster(lab)
+    cluster.start("a", "b", "c")
+    cluster.client("a").create(USER, "INBOX")
+    cluster.client("b").check()
+    one, two = Writer(cluster.client("a"), "a", MAILS), Writer(cluster.client("b"), "b", MAILS)
+    one.half()
+    cluster.nodes["c"].kill()
+    one.join()
+    two.join()
+    assert len(one.kept) == len(two.kept) == MAILS
+    cluster.start("c")
+    shown = cluster.wait_equal()
+    assert sorted(text for _, text in shown.values()) == sorted(one.kept + two.kept)
+    assert {letters for letters, _ in shown.values()} == {"S"}
+    # Now one that is written to.
+    one, two = Writer(cluster.client("a"), "a again", MAILS), Writer(cluster.client("b"), "b again", MAILS)
+    one.half()
+    cluster.nodes["a"].kill()
+    one.join()
+    two.join()
+    cluster.start("a")
+    after = [text for uid, (_, text) in cluster.wait_equal().items() if uid not in shown]
+    assert set(one.kept + two.kept) <= set(after) <= set(one.said + two.said)
+    assert len(after) == len(set(after))
+
+
+def test_flags_copies_folders_and_large_texts(lab: Lab) -> None:
+    cluster = MailboxCluster(lab, "ab")
+    cluster.start("a", "b")
+    here, there = cluster.client("a"), cluster.client("b")
+    here.create(USER, "INBOX")
+    here.create(USER, "Work")
+    saved = here.append_all(USER, "INBOX", [Message(b"%d" % number * 5) for number in range(8)])
+    large = here.append(USER, "INBOX", bytes(range(256)) * 8000, ["\\Flagged", "work"])
+    here.check()
+    there.store(USER, "INBOX", [each.uid for each in saved[:4]], add=["\\Seen"])
+    assert there.copy(USER, "INBOX", [large.uid], "Work") == [1]
+    there.move(USER, "INBOX", [saved[5].uid], "Work")
+    there.expunge(USER, "INBOX", [saved[0].uid])
+    there.rename(USER, "Work", "Old/2026")
+    there.check()
+    assert len(here.fetch(USER, large.guid)) == 2_048_000
+    inbox, moved = cluster.wait_equal(), cluster.wait_equal(".Old.2026")
+    assert [uid for uid, (letters, _) in sorted(inbox.items()) if "S" in letters] == [2, 3, 4]
+    assert sorted(inbox) == [2, 3, 4, 5, 7, 8, 9]
+    assert [text for _, text in moved.values()] == [bytes(range(256)) * 8000, b"55555"]
+
+
+def test_a_mail_process_by_tcp(lab: Lab) -> None:
+    cluster = MailboxCluster(lab, "a")
+    cluster.start("a")
+    cluster.client("a").create(USER, "INBOX")
+    address = ("127.0.0.1", cluster.ports["a"])
+    with MailboxClient(address=address, secret=b"0123456789abcdef", user=USER) as mail:
+        assert mail.append(USER, "INBOX", b"hello").uid == 1
+    assert cluster.view("a") == {1: ("", b"hello")}
