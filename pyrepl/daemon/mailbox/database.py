@@ -12,6 +12,7 @@ Not here: the tables' rows (box_table.py, message_table.py, journal.py). Every m
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -78,6 +79,7 @@ class Database:
         self._path: Final = path
         self._is_open_transaction = False
         self._is_broken = False
+        self._committing: Final = threading.Lock()
         try:
             make_private(path)
         except OSError as error:
@@ -114,15 +116,15 @@ class Database:
         return self._is_open_transaction
 
     def commit(self) -> None:
-        """All that was put is on disk when this returns."""
-        if self._is_open_transaction:
-            with self._errors():
+        """All that was put is on disk when this returns. May be called in another thread, while nobody else asks."""
+        with self._committing, self._errors():
+            if self._is_open_transaction:
                 self._connection.execute("COMMIT")
                 self._is_open_transaction = False
 
     def close(self) -> None:
-        """What was not committed is forgotten."""
-        with suppress(sqlite3.Error):
+        """What was not committed is forgotten; a commit that is under way ends first."""
+        with self._committing, suppress(sqlite3.Error):
             self._connection.close()
 
     def _prepare(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,20 @@ def test_a_commit_without_changes_does_nothing(tmp_path: Path) -> None:
     database.commit()
     database.commit()
     assert database.row("SELECT origin FROM held") is None
+
+
+def test_a_close_waits_for_a_commit_in_another_thread(tmp_path: Path) -> None:
+    for number in range(30):
+        database = Database(tmp_path / f"db{number}")
+        for origin in range(200):
+            _put(database, f"{origin:03d}")
+        committing = threading.Thread(target=database.commit)
+        committing.start()
+        while database.is_dirty and not database._committing.locked():
+            pass
+        database.close()
+        committing.join()
+        assert len(_origins(Database(tmp_path / f"db{number}"))) == 200
 
 
 def test_a_commit_is_on_disk(tmp_path: Path) -> None:
