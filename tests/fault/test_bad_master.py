@@ -13,9 +13,9 @@ from tests.fault.fake_master import EMPTY_RDB, REPLID, FakeMaster, Talk
 from tests.fault.processes import resident_bytes
 from tests.peers.lab import Lab, Node, wait_until
 
-WATCHED_S = 2.0
-MOST_TRIES = 4
-"""Real servers ask 10 times a second and more, which would be 20 tries in that time."""
+WATCHED_S = 1.0
+MOST_TRIES = 3
+"""Real servers ask 10 times a second and more, which would be 10 tries in that time."""
 
 SELECT_0 = ("SELECT", 0)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pyrepl.node.conditions import Condition
-from tests.house.source import ROOT, python, shown
+from tests.house.source import python, shown
 
 OWNERS: Final = {
     "pyrepl/node/client.py": frozenset(

@@ -51,6 +51,8 @@ LARGE: Final = {
     "set-max-listpack-entries": "200000",
 }
 BORDER: Final = COUNT_UNKNOWN
+BELOW: Final = 10
+"""How many elements below the border the crossing begins."""
 
 
 def unknown_count(elements: list[bytes]) -> bytes:
@@ -165,14 +167,28 @@ def payload_of(body: bytes, like: bytes) -> bytes:
 Command = tuple[str | bytes | int, ...]
 
 
+def almost_full(tmp_path: Path) -> Path:
+    """Hash, sorted set and set below the border, as a snapshot: to add each element costs a walk over all before it."""
+    pairs = range(BORDER // 2 - BELOW)
+    packed = {
+        "hash": (HASH, [word for at in pairs for word in (b"f%d" % at, b"%d" % at)]),
+        "zset": (ZSET, [word for at in pairs for word in (b"m%d" % at, b"%d" % at)]),
+        "set": (SET, [b"m%d" % at for at in range(BORDER - BELOW)]),
+    }
+    path = tmp_path / "almost.rdb"
+    keys = (key(kind, name.encode(), encode_listpack(items)) for name, (kind, items) in packed.items())
+    path.write_bytes(whole(b"".join(keys)))
+    return path
+
+
 def crossing(kind: str) -> Iterator[Command]:
-    """Up to two elements below the border, over it by one at a time, and some more."""
+    """From `almost_full` over the border by one at a time, and some more; a list from nothing."""
     if kind == "hash":
-        yield from (("HSET", kind, f"f{at}", at) for at in range(BORDER // 2 + 3))
+        yield from (("HSET", kind, f"f{at}", at) for at in range(BORDER // 2 - BELOW, BORDER // 2 + 3))
     elif kind == "zset":
-        yield from (("ZADD", kind, at, f"m{at}") for at in range(BORDER // 2 + 3))
+        yield from (("ZADD", kind, at, f"m{at}") for at in range(BORDER // 2 - BELOW, BORDER // 2 + 3))
     elif kind == "set":
-        yield from (("SADD", kind, f"m{at}") for at in range(BORDER + 3))
+        yield from (("SADD", kind, f"m{at}") for at in range(BORDER - BELOW, BORDER + 3))
     else:
         yield from (("RPUSH", kind, at % 100) for at in range(BORDER + 3))
 
@@ -212,9 +228,14 @@ def dumps_cross(lab: Lab, ours: Node, theirs: Node) -> None:
         reader.end()
 
 
-def test_more_elements_than_a_head_can_say(lab: Lab) -> None:
+def test_more_elements_than_a_head_can_say(lab: Lab, tmp_path: Path) -> None:
     """Over the border by pushes and back by pops: at each side of it, both load and restore what the other wrote."""
-    ours, theirs = (lab.start(kind, directives=LARGE) for kind in ("pyrepl", "redis8"))
+    dump = almost_full(tmp_path)
+    ours, theirs = (lab.start(kind, directives=LARGE, dump=dump) for kind in ("pyrepl", "redis8"))
+    for node in (ours, theirs):
+        node.wait_loaded()
+        assert [node.call("OBJECT", "ENCODING", kind) for kind in ("hash", "zset", "set")] == [b"listpack"] * 3
+    assert digest(ours) == digest(theirs)
     moves: list[Callable[[str], Iterator[Command]]] = [crossing, back]
     for move in moves:
         for kind, size in SIZES.items():
