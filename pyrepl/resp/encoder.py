@@ -25,6 +25,8 @@ _REST: Final[list[bytes]] = [b"%03d\r\n" % number for number in range(_THOUSAND)
 _MANY: Final = 8
 """An array of so many items or more is first tried as one of bulk strings alone, which is encoded in one piece."""
 _BULK_HEADERS: Final[list[bytes]] = [b"$%d\r\n" % size for size in range(_SMALL)]
+_ARRAY_HEADERS: Final[list[bytes]] = [b"*%d\r\n" % count for count in range(_SMALL)]
+_PUSH_HEADERS: Final[list[bytes]] = [b">%d\r\n" % count for count in range(_SMALL)]
 _NO_LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -85,10 +87,21 @@ def append_reply(reply: Reply, proto: int, out: list[bytes]) -> None:
             if encoded is not None:
                 out.append(encoded)
                 return
-        out.append(b"*%d\r\n" % len(reply))
+        out.append(_array_header(len(reply)))
         _encode_items(reply, proto, out)
+    elif type(reply) is Push:
+        count = len(reply.items)
+        if proto < 3:
+            out.append(_array_header(count))
+        else:
+            out.append(_PUSH_HEADERS[count] if count < _SMALL else b">%d\r\n" % count)
+        _encode_items(reply.items, proto, out)
     else:
         _encode_rare(reply, proto, out)
+
+
+def _array_header(count: int) -> bytes:
+    return _ARRAY_HEADERS[count] if count < _SMALL else b"*%d\r\n" % count
 
 
 def _encode_items(items: Sequence[Reply], proto: int, out: list[bytes]) -> None:
@@ -126,9 +139,6 @@ def _encode_rare(reply: Reply, proto: int, out: list[bytes]) -> None:
         out.append(b"*-1\r\n" if proto < 3 else b"_\r\n")
     elif isinstance(reply, NoReply):
         pass
-    elif isinstance(reply, Push):
-        out.append((b"*%d\r\n" if proto < 3 else b">%d\r\n") % len(reply.items))
-        _encode_items(reply.items, proto, out)
     elif isinstance(reply, Mapping):
         out.append(b"*%d\r\n" % (2 * len(reply)) if proto < 3 else b"%%%d\r\n" % len(reply))
         for key, value in reply.items():
@@ -141,7 +151,7 @@ def _encode_rare(reply: Reply, proto: int, out: list[bytes]) -> None:
     elif isinstance(reply, int):
         out.append(b":%d\r\n" % reply)
     elif isinstance(reply, Sequence) and not isinstance(reply, str | bytearray | memoryview):
-        out.append(b"*%d\r\n" % len(reply))
+        out.append(_array_header(len(reply)))
         _encode_items(reply, proto, out)
     else:
         raise TypeError(f"not a reply: {type(reply).__name__}")
