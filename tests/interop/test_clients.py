@@ -156,7 +156,11 @@ def _said(node: Node, seen: int) -> list[str]:
 
 OF_OURS = ("Full resync requested", "Replication backlog created")
 """Lines that differ from Redis's by intent: why a full resync was requested, and the ids of the stream."""
-OF_A_RACE = ("Diskless rdb transfer, done reading from pipe", "RDB transfer completed, rdb only replica")
+OF_A_RACE = (
+    "Diskless rdb transfer, done reading from pipe",
+    "RDB transfer completed, rdb only replica",
+    "Streamed RDB transfer with replica",
+)
 """Lines of a diskless dump that depend on whether the child ends before the client hangs up, and on Redis's pipe."""
 
 
