@@ -177,6 +177,7 @@ class App:
             pauses.deeds,
             RoleDeeds(roles, failovers, clients, log).deeds,
             changes_off.deeds() if streams is None else streams.facts.deeds,
+            optional.mailbox_deeds(mailboxes, clients),
             settings_in_force.deeds,
             self.ending.deeds,
         )

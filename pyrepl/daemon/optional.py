@@ -12,6 +12,8 @@ from pyrepl.daemon.clock import Clock
 from pyrepl.daemon.eventlog.event_log import EventLog
 from pyrepl.daemon.faults import Faults
 from pyrepl.daemon.log_sink import Log
+from pyrepl.daemon.mailbox import off as mailboxes_off
+from pyrepl.daemon.performer import Deeds
 from pyrepl.daemon.randomness import Randomness
 from pyrepl.daemon.wires.handshakes import Handshakes
 from pyrepl.node.node import Node
@@ -47,3 +49,12 @@ def mailbox_server(settings: Settings, clock: Clock, randomness: Randomness, log
     from pyrepl.daemon.mailbox.server import MailboxServer
 
     return MailboxServer(settings, clock, randomness, log)
+
+
+def mailbox_deeds(mailboxes: MailboxServer | None, clients: Clients) -> Deeds:
+    """Who answers MAILBOX."""
+    if mailboxes is None:
+        return mailboxes_off.deeds()
+    from pyrepl.daemon.mailbox.deeds import MailboxDeeds
+
+    return MailboxDeeds(mailboxes.conf, mailboxes.conns, clients).deeds

@@ -18,7 +18,9 @@ from tests.peers.lab import Lab, Node
 from tests.peers.wire import ErrorReply
 from tests.unit.commands.rig import Rig, full_table
 
-OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append", "position", "list")}
+OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append", "position", "list")} | {
+    f"mailbox{word}" for word in ("", "|status", "|info", "|master", "|check", "|root", "|help")
+}
 """Commands that no real server has."""
 
 UNSAID = {"replconf", "debug", "quit", "sync"}

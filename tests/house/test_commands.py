@@ -19,7 +19,9 @@ from tests.unit.commands.rig import full_table
 SHOWN_ALONE = {"no_async_loading", "asking", "module"}
 """Flags that decide nothing here: `describe/shown.py` has them, and test_command_info compares them."""
 
-OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append", "position", "list")}
+OURS = {f"streams.{word}" for word in ("reserve", "complete", "abort", "append", "position", "list")} | {
+    f"mailbox{word}" for word in ("", "|status", "|info", "|master", "|check", "|root", "|help")
+}
 """Commands that no real server has."""
 
 NOT_YET_GROUPS: set[str] = set()

@@ -16,7 +16,7 @@ UNWANTED = {
     "pyrepl.changes.client",
     "pyrepl.changes.subscription",
     # Mailboxes.
-    "pyrepl.daemon.mailbox",
+    "pyrepl.daemon.mailbox.server",
     "pyrepl.mailbox",
     "sqlite3",
     "psycopg",

@@ -426,6 +426,10 @@ SYNTAX: Final[dict[str, str]] = {
         "METRICS (count [CPU] [NET]) [COUNT k/integer] [DURATION seconds] [SAMPLE ratio/integer] "
         "[SLOTS (count slot...)]"
     ),
+    "MAILBOX|INFO": "user [mailbox]",
+    "MAILBOX|MASTER": "user mailbox",
+    "MAILBOX|CHECK": "[user]",
+    "MAILBOX|ROOT": "FORCE",
     "COMMANDLOG|GET": "count (SLOW | LARGE-REQUEST | LARGE-REPLY)",
     "COMMANDLOG|LEN": "(SLOW | LARGE-REQUEST | LARGE-REPLY)",
     "COMMANDLOG|RESET": "(SLOW | LARGE-REQUEST | LARGE-REPLY)",

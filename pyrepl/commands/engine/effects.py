@@ -337,3 +337,26 @@ class WriteFact(Effect):
     stream: str = ""
     number: int = 0
     rows: tuple[str, ...] = ()
+
+
+class MailboxQuestion(enum.Enum):
+    """What MAILBOX asks for."""
+
+    STATUS = "status"
+    INFO = "info"
+    MASTER = "master"
+    CHECK = "check"
+    FORCE = "force"
+
+
+@final
+class AskMailboxes(Effect):
+    """MAILBOX: a question about the mailboxes that this node keeps with others; always answered later.
+
+    STATUS: a map. INFO of `user`, and of `box` if it is not empty: an array of maps. MASTER: the node that gives out
+    UIDs in `box`. CHECK: +OK when all is everywhere, `-ERR` after 5 s. FORCE: +OK, this node is the root.
+    """
+
+    question: MailboxQuestion
+    user: str = ""
+    box: str = ""

@@ -7,6 +7,7 @@ The service:
                                  connections, and what passes between them and the machine
     dialer                       links to other members
     workers, text_writer         threads that wait for the disk
+    deeds, off                   the answers to MAILBOX
 
 Rows:
     database                     the SQLite file: opened, changed in transactions, closed

@@ -19,6 +19,7 @@ from pyrepl.daemon.mailbox.maildir_store import MaildirStore
 from pyrepl.daemon.mailbox.talk_conn import TalkConn
 from pyrepl.daemon.mailbox.text_writer import ComingText
 from pyrepl.errors import PyreplError
+from pyrepl.mailbox.answers import Bad
 from pyrepl.mailbox.node import Node
 from pyrepl.mailbox.outgoing import TextOf
 from pyrepl.mailbox.peer_link import PeerLink
@@ -43,6 +44,10 @@ class Conns:
         """Mail processes that were greeted, by the names that they have here."""
         self.all: Final[set[TalkConn]] = set()
         self._names: Final[dict[TalkConn, str]] = {}
+        self._asked: Final[dict[str, Callable[[Command], None]]] = {}
+        """Who of this process asks as a mail process does -> what is done with the answer."""
+        self._questions: Final[dict[int, Callable[[Any], None]]] = {}
+        """What is to be asked in the next round, by number -> what is done with the answer."""
         self._clock: Final = clock
         self._log: Final = log
         self._call_in_loop: Final = call_in_loop
@@ -61,12 +66,38 @@ class Conns:
         self.keeping = None
         self.links.clear()
         self.clients.clear()
+        asked, questions = list(self._asked.values()), list(self._questions.values())
+        self._asked.clear()
+        self._questions.clear()
+        for then in asked:
+            then(Bad(why=reason))
+        for ask in questions:
+            ask(None)
         for conn in list(self.all):
             conn.refuse(reason)
 
     def tick(self, now: float) -> None:
         for conn in list(self.all):
             conn.tick(now)
+
+    def ask(self, name: str, command: Command, then: Callable[[Command], None]) -> None:
+        """Ask as a mail process does, without a connection; once at a time by each name."""
+        assert self.keeping is not None
+        self._asked[name] = then
+        self.keeping.driver.tell(lambda node, now: node.hear_mail(name, "1", command, "", now))
+
+    def in_round(self, question: Callable[[Node, float], Any], then: Callable[[Any], None]) -> None:
+        """Ask the machine in its next round; the answer is None if there is none any more."""
+        assert self.keeping is not None
+        self._came += 1
+        number = self._came
+        self._questions[number] = then
+
+        def ask(node: Node, now: float) -> None:
+            answer = question(node, now)
+            self._questions.pop(number)(answer)
+
+        self.keeping.driver.tell(ask)
 
     # What connections tell
 
@@ -130,8 +161,11 @@ class Conns:
             conn.say(send.command, send.tag, send.text_of)
 
     def reply(self, reply: Reply) -> None:
+        then = self._asked.pop(reply.client, None)
         conn = self.clients.get(reply.client)
-        if conn is not None:
+        if then is not None:
+            then(reply.answer)
+        elif conn is not None:
             conn.say(reply.answer, reply.tag, reply.text_of)
 
     def note(self, notice: Notice) -> None:

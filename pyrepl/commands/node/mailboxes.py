@@ -1,0 +1,84 @@
+"""MAILBOX: what an operator asks about mailboxes that several nodes keep. Redis has none of these commands.
+
+Not here: the answers, which the part of the daemon that keeps mailboxes gives (daemon/mailbox/deeds.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyrepl.commands.describe.help import help_reply
+from pyrepl.commands.engine.arguments import syntax_error
+from pyrepl.commands.engine.call import Call
+from pyrepl.commands.engine.effects import AskMailboxes, MailboxQuestion
+from pyrepl.commands.engine.table import ADMIN, LOADING, NO_MULTI, NOSCRIPT, STALE, command, container
+from pyrepl.errors import CommandError
+from pyrepl.resp.reply import Simple
+
+_FLAGS: Final = ADMIN | NOSCRIPT | NO_MULTI | STALE
+_SINCE: Final = "7.0.0"
+
+mailbox_ = container(
+    "MAILBOX", group="server", since=_SINCE, summary="A container for commands about mailboxes that several nodes keep"
+)
+
+
+@command("MAILBOX|STATUS", arity=2, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_status(call: Call) -> AskMailboxes:
+    """Show the members, who is the root, and how far each is"""
+    return AskMailboxes(MailboxQuestion.STATUS)
+
+
+@command("MAILBOX|INFO", arity=-3, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_info(call: Call, user: bytes, *box: bytes) -> AskMailboxes:
+    """Show the mailboxes of a user, or one of them"""
+    if len(box) > 1:
+        raise syntax_error()
+    return AskMailboxes(MailboxQuestion.INFO, _text(user), _text(box[0]) if box else "")
+
+
+@command("MAILBOX|MASTER", arity=4, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_master(call: Call, user: bytes, box: bytes) -> AskMailboxes:
+    """Name the node that gives out UIDs in a mailbox, as far as this node knows"""
+    return AskMailboxes(MailboxQuestion.MASTER, _text(user), _text(box))
+
+
+@command("MAILBOX|CHECK", arity=-2, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_check(call: Call, *user: bytes) -> AskMailboxes:
+    """Wait until all that was done anywhere is here, and all that is here is everywhere"""
+    if len(user) > 1:
+        raise syntax_error()
+    return AskMailboxes(MailboxQuestion.CHECK, _text(user[0]) if user else "")
+
+
+@command("MAILBOX|ROOT", arity=3, flags=_FLAGS, group="server", since=_SINCE)
+def mailbox_root(call: Call, force: bytes) -> AskMailboxes:
+    """Make this node the root without a majority, as the operator states that the others are dead"""
+    if force.upper() != b"FORCE":
+        raise syntax_error()
+    return AskMailboxes(MailboxQuestion.FORCE)
+
+
+@command("MAILBOX|HELP", arity=2, flags=LOADING | STALE, group="server", since=_SINCE)
+def mailbox_help(call: Call) -> list[Simple]:
+    """Show what MAILBOX can do"""
+    return help_reply(
+        "MAILBOX",
+        "STATUS",
+        "    Show the members, who is the root, and how far each is.",
+        "INFO <user> [<mailbox>]",
+        "    Show the mailboxes of a user, or one of them.",
+        "MASTER <user> <mailbox>",
+        "    Name the node that gives out UIDs in a mailbox, as far as this node knows.",
+        "CHECK [<user>]",
+        "    Wait until all that was done anywhere is here, and all that is here is everywhere.",
+        "ROOT FORCE",
+        "    Make this node the root without a majority: only when the others are dead.",
+    )
+
+
+def _text(word: bytes) -> str:
+    try:
+        return word.decode()
+    except UnicodeDecodeError:
+        raise CommandError("ERR names of users and mailboxes are UTF-8") from None

@@ -1,0 +1,58 @@
+"""MAILBOX answers what the machine knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyrepl.daemon.mailbox import server as room
+from pyrepl.errors import PyreplError
+from pyrepl.mailbox.node import Node
+from tests.unit.daemon.mailbox.mail_rig import MailProcess, cluster
+from tests.unit.daemon.rig import in_loop
+
+
+def pairs(flat: list[Any]) -> dict[bytes, Any]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+@in_loop
+async def test_what_an_operator_asks(tmp_path: Path) -> None:
+    async with cluster(tmp_path, "ab") as nodes:
+        process = await MailProcess.of(tmp_path / "a")
+        await process.ask("CREATE alice INBOX")
+        await process.save("G1")
+        asking = await nodes["a"].peer()
+        assert await asking.say("MAILBOX CHECK alice") == "OK"
+        status = pairs(await asking.say("MAILBOX STATUS"))
+        assert status[b"node"] == b"a" and status[b"ops"] == 2 and status[b"apart"] == 0
+        assert status[b"root"] in (b"a", b"b") and status[b"mail-processes"] == 1
+        one, two = map(pairs, status[b"members"])
+        assert (one[b"name"], one[b"link"]) == (b"a", b"self") and b"lag-ops" not in one
+        assert (two[b"name"], two[b"link"], two[b"lag-ops"]) == (b"b", b"up", 0)
+        [box] = map(pairs, await asking.say("MAILBOX INFO alice"))
+        assert box[b"name"] == b"INBOX" and box[b"uidnext"] == 2 and box[b"highest-modseq"] == 1
+        assert [box] == list(map(pairs, await asking.say("MAILBOX INFO alice inbox")))
+        assert await asking.say("MAILBOX MASTER alice INBOX") == box[b"master"] == b"a"
+        assert await asking.error("MAILBOX MASTER alice Work") == "ERR alice has no mailbox Work"
+        assert "without empty parts" in await asking.error("MAILBOX INFO alice a//b")
+        assert await asking.say("MAILBOX ROOT FORCE") == "OK"
+        assert pairs(await asking.say("MAILBOX STATUS"))[b"epoch"] > 1000
+
+
+@in_loop
+async def test_who_waits_while_it_begins_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "AGAIN_S", 0.2)
+    async with cluster(tmp_path, "ab") as nodes:
+        asking = await nodes["a"].peer()
+        mailboxes = nodes["a"].app.mailboxes
+        assert mailboxes is not None and mailboxes.conns.keeping is not None
+
+        def fails(node: Node, now: float) -> None:
+            raise PyreplError("a defect")
+
+        mailboxes.conns.in_round(fails, lambda answer: None)
+        assert await asking.error("MAILBOX STATUS") == "ERR mailboxes are not ready: ask again"
+        assert await asking.error("MAILBOX CHECK") == "ERR mailboxes are not ready: ask again"
