@@ -27,6 +27,7 @@ Ops, which all nodes apply:
     merging              what they change; flags, modseqs, boxes are its rules
     core                 made, applied, kept, told
     resync               how a member gets what it missed
+    checks               who waits until all is everywhere
     recovery             what a crash left between store and rows
 
 Mail processes:

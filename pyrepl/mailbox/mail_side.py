@@ -13,10 +13,10 @@ from typing import Final, final
 
 from pyrepl.mailbox.answers import Bad, No, Ok, Reason
 from pyrepl.mailbox.boxes import view
+from pyrepl.mailbox.checks import Checks
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mastering import Mastering
-from pyrepl.mailbox.resync import Resync
 from pyrepl.mailbox.rows import BoxRow, MessageRow
 from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.verbs import (
@@ -51,12 +51,12 @@ MOST_IN_TX: Final = 1000
 class MailSide:
     """All mail processes of this node."""
 
-    def __init__(self, core: Core, mastering: Mastering, saving: Saving, resync: Resync, unix_s: float) -> None:
+    def __init__(self, core: Core, mastering: Mastering, saving: Saving, checks: Checks, unix_s: float) -> None:
         """`unix_s`: Unix time when `now` was 0, for UIDVALIDITY."""
         self.core: Final = core
         self.mastering: Final = mastering
         self.saving: Final = saving
-        self.resync: Final = resync
+        self.checks: Final = checks
         self._unix_s: Final = unix_s
         self._open: Final[dict[tuple[str, str], list[Op]]] = {}
         """(client, tx) -> what it holds so far."""
@@ -70,7 +70,7 @@ class MailSide:
         elif isinstance(command, Fetch):
             self._fetch(client, tag, command)
         elif isinstance(command, Check):
-            self.resync.check(client, tag, now)
+            self.checks.ask(client, tag, command.user, now)
         elif isinstance(command, Ping):
             self.core.reply(client, tag, Ok())
         elif isinstance(command, Op) and command.tx:
@@ -83,6 +83,7 @@ class MailSide:
     def client_gone(self, client: str, now: float) -> None:
         for key in [key for key in self._open if key[0] == client]:
             del self._open[key]
+        self.checks.client_gone(client)
         self.saving.client_gone(client, now)
 
     def _on_box(self, client: str, tag: str, command: Lock | Unlock | Op, text: str, now: float) -> None:

@@ -236,8 +236,12 @@ class Merger:
         before = view(self.rows, op.user) if box.deleted else None
         for guid in op.guids:
             row = self.rows.message(box.guid, guid)
+            gone = self.rows.gone(box.guid, guid)
             if row is not None:
                 self._kill(op.user, row, op.kills, landing.modseq, effects)
+            elif gone is not None:
+                # Its text could not be had any more, so it never was here; clients of other nodes have seen it.
+                self.rows.put_gone(gone._replace(modseq=max(gone.modseq, landing.modseq)))
         if before is not None:
             effects.works.extend(works_between(self.rows, op.user, before, view(self.rows, op.user)))
 
@@ -308,12 +312,17 @@ class Merger:
         effects.works.extend(works_between(self.rows, op.user, before, view(self.rows, op.user)))
 
     def _delete(self, box: BoxRow, op: Delete, effects: Effects) -> None:
+        """Its messages are expunged: if it lives on, its clients are told of each."""
         self.rows.put_box(box._replace(deleted=True))
         known = dict(op.known)
-        for row in list(self.rows.messages(box.guid)):
-            covered = [dot for dot in row.dots if known.get(dot.origin, 0) >= dot.seq]
-            if covered:
-                self._kill(op.user, row, covered, row.modseq, effects)
+        found = [
+            (row, [dot for dot in row.dots if known.get(dot.origin, 0) >= dot.seq])
+            for row in self.rows.messages(box.guid)
+        ]
+        covered = [(row, dots) for row, dots in found if dots]
+        landing = self._land(box, op, tuple(row.guid for row, _ in covered), effects)
+        for row, dots in covered:
+            self._kill(op.user, row, dots, landing.modseq, effects)
 
 
 def _dot(op: Op) -> Dot:

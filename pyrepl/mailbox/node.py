@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import Bad, No, Ok
+from pyrepl.mailbox.checks import CHECK, Checks
 from pyrepl.mailbox.core import Core
 from pyrepl.mailbox.journal_ops import by_guid
 from pyrepl.mailbox.mail_side import MailSide
@@ -65,7 +66,8 @@ class Node:
         self.mastering: Final = Mastering(self.core, members, now, options.mastering)
         self.saving: Final = Saving(self.core, self.mastering)
         self.resync: Final = Resync(self.core, now)
-        self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.resync, options.unix_s)
+        self.checks: Final = Checks(self.core)
+        self.mail: Final = MailSide(self.core, self.mastering, self.saving, self.checks, options.unix_s)
         self._settle_at = float("inf")
         self._settling: set[str] = set()
         for user in rows.users():
@@ -91,6 +93,7 @@ class Node:
     def link_down(self, peer: str, now: float) -> None:
         if peer in self.core.peers:
             self.resync.link_down(self.core.peers[peer])
+            self.checks.link_down(peer)
         self.mastering.link(peer, False, now)
         self._finish(now)
 
@@ -110,6 +113,8 @@ class Node:
         elif peer in self.core.peers:
             if isinstance(answer, Ok) and answer.at is not None:
                 self.saving.acks.acked(peer, answer.at)
+            elif tag[0] == CHECK:
+                self.checks.answered(self.core.peers[peer], tag, answer)
             else:
                 self.resync.answered(self.core.peers[peer], tag, answer, text)
 
@@ -123,7 +128,7 @@ class Node:
         elif isinstance(command, Fetch):
             self.resync.hear_fetch(peer, tag, command)
         elif isinstance(command, Check):
-            self.resync.hear_check(peer, tag, command)
+            self.checks.hear(peer, tag, command)
         elif isinstance(command, FlagsOf):
             self.core.take_flags(command)
 
@@ -155,6 +160,7 @@ class Node:
         return min(
             self.mastering.next_deadline(now),
             self.resync.next_deadline(),
+            self.checks.next_deadline(),
             self.saving.next_deadline(),
             self._settle_at,
         )
@@ -166,7 +172,9 @@ class Node:
         self.saving.tick(now)
         if self.core.late:
             self._tell_flags()
-        self.resync.finish(now)
+        if self.core.lacking:
+            self.resync.fetch_lacking()
+        self.checks.finish(now)
         if self.core.unsettled and self._settle_at == float("inf"):
             self._settle_at = now + SETTLE_S
 

@@ -1,6 +1,6 @@
-"""How a member gets what it missed: vectors, SYNC, texts by FETCH, and waiting until all is everywhere (CHECK).
+"""How a member gets what it missed: vectors, SYNC, texts by FETCH.
 
-Not here: how ops are applied (core.py).
+Not here: how ops are applied (core.py), and waiting until all is everywhere (checks.py).
 
 A link that comes up begins with SYNC from both ends: each answers with all ops that the other lacks, of whatever
 origin, and sends its own as they happen from then on. Who sees by ACK that another has had ops for a second that are
@@ -13,25 +13,14 @@ from typing import Final, NamedTuple, final
 
 from pyrepl.mailbox.answers import No, Ok, Reason
 from pyrepl.mailbox.core import Core, Peer
-from pyrepl.mailbox.verbs import Ack, Check, Command, Fetch, Op, Sync
+from pyrepl.mailbox.verbs import Ack, Command, Fetch, Op, Sync
 from pyrepl.mailbox.words import Dot, Vector
 
 MOST_AT_ONCE: Final = 500
 """Ops in one answer to SYNC."""
 LOOK_S: Final = 1.0
 """How often a node tells what it has, and compares it with what others told."""
-CHECK_S: Final = 5.0
-SYNC, FETCH, CHECK = "s", "f", "c"
-
-
-class _Checking(NamedTuple):
-    """A mail process that waits until everything is everywhere."""
-
-    client: str
-    tag: str
-    until: float
-    waits_for: set[str]
-    needs: dict[str, int]
+SYNC, FETCH = "s", "f"
 
 
 class _Fetching(NamedTuple):
@@ -56,9 +45,6 @@ class Resync:
         self._fetching: dict[str, _Fetching] = {}
         self._refused: dict[Dot, set[str]] = {}
         """Op -> who said that it has not the text."""
-        self._checks: list[tuple[str, str, Vector]] = []
-        """CHECKs of other nodes that are not answered yet."""
-        self._checking: dict[str, _Checking] = {}
 
     def _tag(self, letter: str) -> str:
         self._asked += 1
@@ -75,9 +61,6 @@ class Resync:
         self._syncing.pop(peer.name, None)
         for tag in [tag for tag, fetching in self._fetching.items() if fetching.peer == peer.name]:
             del self._fetching[tag]
-        self._checks = [check for check in self._checks if check[0] != peer.name]
-        for checking in self._checking.values():
-            checking.waits_for.discard(peer.name)
 
     def _sync(self, peer: str) -> None:
         tag = self._tag(SYNC)
@@ -116,10 +99,6 @@ class Resync:
         answer = Ok(size=row.size, received=row.received, sum=row.sums)
         self.core.send(peer, answer, tag, (fetch.user, fetch.guid))
 
-    def hear_check(self, peer: str, tag: str, check: Check) -> None:
-        self._checks.append((peer, tag, check.held))
-        self.answer_checks()
-
     def answered(self, peer: Peer, tag: str, answer: Command, text: str) -> None:
         """The answer to a question of ours."""
         if self._syncing.get(peer.name) == tag:
@@ -132,10 +111,6 @@ class Resync:
                 self.core.note("needs_state", f"{peer.name} {answer.oldest}")
         elif tag in self._fetching:
             self._fetched(peer, self._fetching.pop(tag), answer, text)
-        elif tag in self._checking and isinstance(answer, Ok):
-            checking = self._checking[tag]
-            checking.waits_for.discard(peer.name)
-            checking.needs.update(_joined(checking.needs, {dot.origin: dot.seq for dot in answer.held}))
 
     # Texts
 
@@ -173,47 +148,7 @@ class Resync:
             self.core.lacking.pop(fetching.at, None)
             self.core.drain()
 
-    # Waiting until all is everywhere
-
-    def check(self, client: str, tag: str, now: float) -> None:
-        """A mail process wants all that was done anywhere to be here, and all that is here to be everywhere."""
-        number = self._tag(CHECK)
-        ups = {peer.name for peer in self.core.peers.values() if peer.is_up}
-        self._checking[number] = _Checking(client, tag, now + CHECK_S, ups, {})
-        for peer in sorted(ups):
-            self.core.send(peer, Check(held=self.core.journal.vector()), number)
-        self.finish_checks(now)
-
-    def answer_checks(self) -> None:
-        """Answer the CHECKs of other nodes that are covered by now."""
-        held = self.core.causal.held
-        for check in list(self._checks):
-            peer, tag, needs = check
-            if all(held.get(dot.origin, 0) >= dot.seq for dot in needs):
-                self._checks.remove(check)
-                self.core.send(peer, Ok(held=self.core.journal.vector()), tag)
-
-    def finish_checks(self, now: float) -> None:
-        """Answer the mail processes whose CHECK is over."""
-        held = self.core.causal.held
-        for number, checking in list(self._checking.items()):
-            if not checking.waits_for and all(held.get(origin, 0) >= seq for origin, seq in checking.needs.items()):
-                del self._checking[number]
-                self.core.reply(checking.client, checking.tag, Ok())
-            elif now >= checking.until:
-                del self._checking[number]
-                self.core.reply(checking.client, checking.tag, No(reason=Reason.TIMEOUT))
-
     # Time
-
-    def finish(self, now: float) -> None:
-        """Something came: ask for the texts that are missing, and answer CHECKs that are covered by now."""
-        if self.core.lacking:
-            self.fetch_lacking()
-        if self._checks:
-            self.answer_checks()
-        if self._checking:
-            self.finish_checks(now)
 
     def tick(self, now: float) -> None:
         if now < self._look_at:
@@ -236,9 +171,7 @@ class Resync:
         self._behind[peer.name] = {o: seq for o, seq in peer.held.items() if held.get(o, 0) < seq}
 
     def next_deadline(self) -> float:
-        if not self._checking:
-            return self._look_at
-        return min(self._look_at, *(checking.until for checking in self._checking.values()))
+        return self._look_at
 
 
 def _joined(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:

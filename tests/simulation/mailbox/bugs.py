@@ -7,13 +7,18 @@ from typing import Any
 
 import pytest
 
-from pyrepl.mailbox import mastering, merging, root
+from pyrepl.mailbox import checks, mastering, merging, root
 from pyrepl.mailbox.causal import Causal
 from pyrepl.mailbox.journal_ops import Journal
+from pyrepl.mailbox.mail_side import MailSide
+from pyrepl.mailbox.modseqs import Landing
+from pyrepl.mailbox.order import SaveOrder
 from pyrepl.mailbox.rows import UNPLACED
+from pyrepl.mailbox.saving import Saving
 from pyrepl.mailbox.tracker import Tracker
 from pyrepl.mailbox.uids import UidBlocks
-from pyrepl.mailbox.words import Register
+from pyrepl.mailbox.verbs import Expunge, RootPing, Store
+from pyrepl.mailbox.words import Register, Token, ranges, walk
 
 
 def _held_ignored(patch: pytest.MonkeyPatch) -> None:
@@ -85,14 +90,132 @@ def _seq_reused(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Journal, "made", again)
 
 
+def _give_before_saves(patch: pytest.MonkeyPatch) -> None:
+    """The mastership is given before the SAVEs of the last LOCK have gone out."""
+    unlock = Saving._unlock
+
+    def early(self: Any, lock: str, now: float) -> None:
+        box = self._holders[lock].box
+        if self.mastering.tracker.knows(box):
+            self.mastering.unlock(box, lock, now)
+        unlock(self, lock, now)
+
+    patch.setattr(Saving, "_unlock", early)
+
+
+def _lease_from_receipt(patch: pytest.MonkeyPatch) -> None:
+    """The root counts its lease from when an answer came, not from when it asked."""
+    granted = root.Root._granted_by
+
+    def late(self: Any, peer: str, question: Any, answer: Any, now: float) -> None:
+        granted(self, peer, question._replace(sent_at=now) if self.is_root else question, answer, now)
+
+    patch.setattr(root.Root, "_granted_by", late)
+
+
+def _stale_ping(patch: pytest.MonkeyPatch) -> None:
+    """A member renews its lease when a ping of its root comes, however old it is."""
+    hear = root.Root._hear_root
+
+    def renewing(self: Any, peer: str, command: Any, now: float) -> None:
+        hear(self, peer, command, now)
+        if isinstance(command, RootPing) and command.epoch == self.epoch and self.root == peer:
+            self._member_lease.answered(now, self.options.lease_s)
+
+    patch.setattr(root.Root, "_hear_root", renewing)
+
+
+def _term_not_compared(patch: pytest.MonkeyPatch) -> None:
+    """A GIVE that came before is taken again."""
+    give = Tracker.give
+
+    def again(self: Any, box: str, token: Token, needs: Any, now: float) -> bool:
+        mine = self.boxes[box]
+        if token.epoch == self.epoch and not mine.is_ours:
+            mine.token = min(mine.token, Token(token.epoch, token.term - 1))
+        return give(self, box, token, needs, now)
+
+    patch.setattr(Tracker, "give", again)
+
+
+def _without_own_lock(patch: pytest.MonkeyPatch) -> None:
+    """A SAVE does not wait for the LOCK under which it came."""
+    waits = SaveOrder._waits
+    patch.setattr(SaveOrder, "_waits", lambda self, held: waits(self, (held[0], held[1], held[2] - {held[1]})))
+
+
+def _expunge_by_uid(patch: pytest.MonkeyPatch) -> None:
+    """Nodes tell each other which UIDs to expunge, and not which messages."""
+    made, apply = MailSide._expunges, merging.Merger._expunge
+
+    def by_uid(self: Any, box: Any, expunge: Expunge) -> list[Any]:
+        uids = [row.uid for row in self._rows(box, expunge.uids, expunge.guids)]
+        return [op.replaced(uids=ranges(sorted(uids))) for op in made(self, box, expunge)]
+
+    def expunge(self: Any, box: Any, op: Expunge, effects: Any) -> None:
+        found = (self.rows.message_at(box.guid, uid) for uid in walk(op.uids, merging.MOST_IN_OP))
+        apply(self, box, op.replaced(guids=tuple(row.guid for row in found if row is not None)), effects)
+
+    patch.setattr(MailSide, "_expunges", by_uid)
+    patch.setattr(merging.Merger, "_expunge", expunge)
+
+
+def _crossing_not_told(patch: pytest.MonkeyPatch) -> None:
+    """A change keeps its modseq where a higher one was seen before it."""
+
+    def land(highest: int, modseq: int, *, is_own: bool, touches: bool) -> Landing:
+        return Landing(modseq, max(highest, modseq), False)
+
+    patch.setattr(merging, "land", land)
+
+
+def _condition_anywhere(patch: pytest.MonkeyPatch) -> None:
+    """UNCHANGEDSINCE is compared without the mastership."""
+    run = MailSide._run
+
+    def at_once(self: Any, client: str, tag: str, commands: list[Any], now: float) -> None:
+        has_condition = any(isinstance(op, Store) and op.unchangedsince is not None for op in commands)
+        (self._do(client, tag, commands, {}, now) if has_condition else run(self, client, tag, commands, now))
+
+    patch.setattr(MailSide, "_run", at_once)
+
+
+def _torn(patch: pytest.MonkeyPatch) -> None:
+    """An op is applied without the rest of its transaction."""
+
+    def due(self: Any) -> list[Any]:
+        for origin, queue in self._waiting.items():
+            first = queue.get(self.held.get(origin, 0) + 1)
+            if first is not None and self._covers(first.op, origin):
+                return [first]
+        return []
+
+    patch.setattr(Causal, "due", due)
+
+
+def _check_once(patch: pytest.MonkeyPatch) -> None:
+    """CHECK asks the members once."""
+    patch.setattr(checks, "ROUNDS", 1)
+
+
 BUGS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "a change that crosses another keeps its modseq": _crossing_not_told,
+    "a stale ping renews a lease": _stale_ping,
     "after= ignored": _after_ignored,
+    "check asks once": _check_once,
+    "condition without the mastership": _condition_anywhere,
+    "deps without the own lock": _without_own_lock,
+    "expunge by UID alone": _expunge_by_uid,
     "gap forgotten": _gap_forgotten,
+    "give before saves": _give_before_saves,
     "held= ignored": _held_ignored,
     "last writer by arrival": _last_writer_by_arrival,
+    "lease from receipt at the root": _lease_from_receipt,
     "renumber below uidnext": _renumber_below,
     "seq reused": _seq_reused,
     "takeover without its gap": _takeover_without_gap,
+    "term not compared": _term_not_compared,
+    "transaction torn": _torn,
     "vote not on disk": _vote_not_on_disk,
 }
 """Name -> what plants it."""

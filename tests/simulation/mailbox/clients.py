@@ -28,6 +28,7 @@ from pyrepl.mailbox.verbs import (
 )
 from pyrepl.mailbox.words import Box, Dot, ranges
 from tests.simulation.mailbox.violation import Violation
+from tests.simulation.mailbox.watch import Condition
 from tests.simulation.mailbox.world import USER, World
 
 FLAGS = ("\\Seen", "\\Flagged", "\\Deleted", "work", "$Junk")
@@ -108,8 +109,9 @@ class Client:
 
     def check_patience(self) -> None:
         """I11: whatever was asked is answered in time."""
-        rate = self.world.hosts[self.host].rate
-        if self.waits_for and (self.world.now - self.since) * rate > 2 * LOCK_S + 10.5:
+        host = self.world.hosts[self.host]
+        waited_s = self.world.now - max(self.since, host.thawed_at)
+        if self.waits_for and host.frozen is None and waited_s * host.rate > 2 * LOCK_S + 10.5:
             raise Violation("I11", f"{self.name} has waited for {self.waits_for} since {self.since:.3f}")
 
     # What it does
@@ -169,6 +171,7 @@ class Client:
     def _lock(self, node: Node, box: BoxRow) -> None:
         def granted(answer: Command) -> None:
             if isinstance(answer, Ok):
+                self._check_grant(answer)
                 self.locked = box
                 # As at a commit: all UIDs are given out before the first SAVE.
                 least, count = answer.uid or 0, self.rng.randint(0, 3)
@@ -180,6 +183,11 @@ class Client:
                 self.world.seen[f"lock {answer.reason}"] += 1
 
         self.say(Lock(user=USER, box=Box(box.guid, True)), granted)
+
+    def _check_grant(self, answer: Ok) -> None:
+        host = self.world.hosts[self.host]
+        assert host.node is not None and answer.uid is not None
+        self.world.watch.check_grant(host.node, self.world.clock(host), answer.uid)
 
     def _soon(self) -> None:
         """A LOCK is held for a short time, and nothing is waited for under it."""
@@ -215,7 +223,12 @@ class Client:
         uids = ranges(sorted(row.uid for row in rows))
         since = max((row.modseq for row in rows), default=0)
         store = Store(user=USER, box=Box(box.guid, True), uids=uids, add=("\\Seen",), unchangedsince=since)
-        self.say(store, lambda answer: self._count(answer, "condstore"))
+        self.say(store, lambda answer: self._conditional(answer, since))
+
+    def _conditional(self, answer: Command, since: int) -> None:
+        self._count(answer, "condstore")
+        if isinstance(answer, Ok) and answer.at is not None:
+            self.world.watch.conditions.append(Condition(answer.at, since))
 
     def _count(self, answer: Command, what: str) -> None:
         self.world.seen[f"{what} {answer.VERB}"] += 1

@@ -10,10 +10,12 @@ from pyrepl.mailbox.tracker_states import Phase
 from pyrepl.mailbox.verbs import Delete, Renumber
 from pyrepl.mailbox.words import Dot
 from tests.simulation.mailbox.clients import Books, Client
+from tests.simulation.mailbox.roaming import Roamer
 from tests.simulation.mailbox.violation import Violation
 from tests.simulation.mailbox.world import USER, World
 
 STEPS = 300
+ROAMER = "r"
 QUIET_S = 120.0
 """So long it may take, when all is mended, until nothing happens any more."""
 STAYS_S = 5.0
@@ -39,6 +41,10 @@ class History:
                 client = Client(self.world, self.books, host, f"{host}{number}", self.rng)
                 client.uids = stores = stores or client.uids
                 self.clients[client.name] = client
+        for host in self.world.members.keepers:
+            self.clients[f"{ROAMER}{host}"] = Client(self.world, self.books, host, f"{ROAMER}{host}", self.rng)
+        self.actors = [client for name, client in self.clients.items() if not name.startswith(ROAMER)]
+        self.roamer = Roamer(self.world, self.rng, lambda host, *ask: self.clients[f"{ROAMER}{host}"].say(*ask))
         self.world.on_reply = lambda host, reply: self._reply(reply.client, reply)
         self.world.on_crash = self._crashed
 
@@ -69,8 +75,10 @@ class History:
             self._mend_some()
         elif self.rng.random() < 0.01:
             self.world.run(self.world.now + self.rng.uniform(1.0, 12.0))
+        elif self.rng.random() < 0.05:
+            self.roamer.visit()
         else:
-            self.rng.choice(list(self.clients.values())).act()
+            self.rng.choice(self.actors).act()
 
     def _break(self) -> None:
         name = self.rng.choice(list(self.world.hosts))
@@ -83,9 +91,14 @@ class History:
             self.world.seen["isolated"] += 1
             for other in self.world.members.others(name):
                 self.world.network.cut(name, other)
-        elif what < 0.6:
+        elif what < 0.56:
             self.world.seen["slow"] += 1
             self.rng.choice(list(self.world.network.connections.values())).slow = 100.0
+        elif what < 0.62:
+            self.world.seen["stall"] += 1
+            self.world.network.stall(name, self.rng.choice(self.world.members.others(name)), self.rng.uniform(0.5, 8.0))
+        elif what < 0.66:
+            self.world.freeze(name, self.rng.uniform(0.5, 12.0))
         elif what < 0.85:
             self.world.crash_at_next_step(name)
         else:
@@ -105,6 +118,8 @@ class History:
         for connection in self.world.network.connections.values():
             self.world.network.heal(*connection.ends)
         self.world._crash_next = None
+        for name in self.world.hosts:
+            self.world.thaw(name)
         for host in self.world.hosts.values():
             if host.node is None:
                 self.world.start(host.name)
@@ -142,6 +157,7 @@ class History:
                 raise Violation("I5", f"{first} and {name} differ: {_difference(views[first], shown)}")
         self._check_masters()
         self._check_messages()
+        self.world.watch.check_conditions()
         if self.calm and any(isinstance(op, Renumber) for op in self._ops()):
             raise Violation("I16", "something was renumbered, and nothing broke")
 

@@ -55,6 +55,11 @@ class Network:
 
         self._schedule(at, arrive)
 
+    def stall(self, sender: str, to: str, seconds: float) -> None:
+        """Nothing of this direction arrives for a time, and the connection stays up."""
+        connection = self.of(sender, to)
+        connection.free_at[sender] = max(self._now() + seconds, connection.free_at[sender])
+
     def cut(self, one: str, other: str) -> None:
         """Nothing passes any more; both ends notice within 3 s."""
         connection = self.of(one, other)

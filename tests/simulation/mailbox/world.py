@@ -20,6 +20,7 @@ from tests.simulation.mailbox.memory_rows import MemoryRows
 from tests.simulation.mailbox.model_store import ModelStore, Uids
 from tests.simulation.mailbox.network import Network
 from tests.simulation.mailbox.violation import Violation
+from tests.simulation.mailbox.watch import Watch
 
 USER = "alice"
 
@@ -35,6 +36,9 @@ class Host:
         self.node: Node | None = None
         self.wakes_at = float("inf")
         self.lease_end = float("-inf")
+        self.frozen: list[Callable[[Node, float], None]] | None = None
+        """What came while the node stood still; None while it does not."""
+        self.thawed_at = 0.0
 
 
 class World:
@@ -44,6 +48,7 @@ class World:
         self.rng = rng
         self.now = 0.0
         self.seen: Counter[str] = Counter()
+        self.watch = Watch()
         self.uids = Uids()
         names = [chr(ord("a") + place) for place in range(keepers)] + (["w"] if witness else [])
         self.members = Members(tuple(Member(name, name == "w") for name in names))
@@ -104,7 +109,7 @@ class World:
         if host.node is None:
             return
         self.seen["crash"] += 1
-        host.node = None
+        host.node = host.frozen = None
         host.wakes_at = float("inf")
         host.rows.crash()
         for connection in self.network.connections.values():
@@ -122,9 +127,28 @@ class World:
     def call(self, name: str, what: Callable[[Node, float], None]) -> None:
         """Something comes to a node, if it is alive; then what follows from it is done."""
         host = self.hosts[name]
-        if host.node is not None:
+        if host.frozen is not None:
+            host.frozen.append(what)
+        elif host.node is not None:
             what(host.node, self.clock(host))
             self._after(host)
+
+    def freeze(self, name: str, seconds: float) -> None:
+        """The node stands still, as by SIGSTOP; what comes meanwhile, it finds before it looks at the clock."""
+        host = self.hosts[name]
+        node = host.node
+        if node is not None and host.frozen is None:
+            self.seen["freeze"] += 1
+            host.frozen = []
+            self.at(self.now + seconds, lambda: self.thaw(name) if host.node is node else None)
+
+    def thaw(self, name: str) -> None:
+        host = self.hosts[name]
+        came, host.frozen = host.frozen, None
+        if came is not None:
+            host.thawed_at = self.now
+            for what in [*came, lambda node, now: node.tick(now)]:
+                self.call(name, what)
 
     def _after(self, host: Host) -> None:
         node = host.node
@@ -147,6 +171,8 @@ class World:
             self.seen[notice.name] += 1
         if was_changed or node.mastering.root.lease_end(self.clock(host)) != host.lease_end:
             self._check(host, node)
+        if was_changed:
+            self.watch.look(node, self.clock(host), self.now)
         self._wake(host, node)
 
     def _crash_within(self, host: Host, works: Iterable[Work]) -> None:
@@ -172,8 +198,7 @@ class World:
     def _tick(self, host: Host, node: Node, at: float) -> None:
         if host.node is node and host.wakes_at == at:
             host.wakes_at = float("inf")
-            node.tick(self.clock(host))
-            self._after(host)
+            self.call(host.name, lambda node, now: node.tick(now)) if host.frozen is None else None
 
     # What comes
 

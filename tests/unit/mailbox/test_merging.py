@@ -114,6 +114,22 @@ def test_delete_is_of_what_its_origin_knew_and_beats_a_rename() -> None:
     assert [row.guid for row in alive.messages(GUID)] == ["G2"]
 
 
+def test_clients_of_a_mailbox_that_lives_on_are_told_of_what_a_delete_expunged() -> None:
+    delete = Delete(user="alice", box=BOX, known=(Dot("a", 2),), stamp=Stamp(3, "b"), at=Dot("b", 1), modseq=4)
+    rows, effects = merge(save("G1", 1, Dot("a", 2), modseq=7), delete, save("G2", 2, Dot("c", 1), modseq=9))
+    assert [gone.guid for gone in rows.gone_since(GUID, 7)] == ["G1"]
+    assert [(crossed.guids, crossed.modseq) for crossed in effects.crossed] == [(("G1",), 8)]
+
+
+def test_an_expunge_is_told_to_clients_that_saw_the_message_elsewhere() -> None:
+    rows, effects = MemoryRows(), Effects()
+    merger = Merger(rows, "x")
+    expunge = Expunge(user="alice", box=BOX, guids=("G1",), kills=(Dot("a", 2),), at=Dot("a", 3), modseq=9)
+    for op in (CREATE, save("G1", 1, Dot("a", 2)), expunge):
+        merger.apply(op, {"G1": None}, effects)
+    assert [gone.guid for gone in rows.gone_since(GUID, 8)] == ["G1"]
+
+
 def test_a_text_that_nobody_has_any_more_leaves_what_is_known_of_the_message_that_went() -> None:
     rows, effects = merge(save("G1", 1, Dot("a", 2)))
     merger = Merger(rows, "x")

@@ -1,4 +1,4 @@
-"""SYNC, FETCH, CHECK. Requirements L1, L3, L6."""
+"""SYNC, FETCH. Requirements L1, L3."""
 
 from __future__ import annotations
 
@@ -39,23 +39,3 @@ def test_l3_a_text_that_is_missing_is_fetched() -> None:
     cluster.settle()
     assert [line.split(" ")[0::2] for line in cluster.said("FETCH")] == [["b>a", "FETCH", "guid=G1"]]
     assert cluster.views() == [{"Archive/G1": (1, ())}] * 2
-
-
-def test_l6_check_is_answered_when_all_is_everywhere() -> None:
-    cluster = ready("abc")
-    cluster.held.add("c>b")
-    cluster.say("m3>c * SAVE alice INBOX " + save("G1"))
-    cluster.said()
-    cluster.say("m1>a 9 CHECK alice")
-    assert not [line for line in cluster.said() if line.startswith("a>m1")]
-    cluster.held.clear()
-    cluster.settle()
-    assert "a>m1 9 OK" in cluster.said() and cluster.views()[1] == {"INBOX/G1": (1, ())}
-
-
-def test_a_check_that_cannot_be_answered_ends() -> None:
-    cluster = ready()
-    cluster.held.add("b>a")
-    cluster.say("m1>a 9 CHECK alice")
-    cluster.run(5.1)
-    assert "a>m1 9 NO TIMEOUT" in cluster.said()
