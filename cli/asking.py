@@ -92,9 +92,19 @@ async def _ask(address: Address, way: Way, timeout_s: float) -> Answer | Unreach
 
 async def info_of(address: Address, way: Way, timeout_s: float) -> str:
     """The node's INFO. Raises Unreachable."""
+    info = await reply_of(address, way, timeout_s, b"INFO")
+    if isinstance(info, Verbatim):
+        info = info.text
+    if not isinstance(info, bytes):
+        raise Unreachable(f"it does not speak the Redis protocol: expected a text from INFO, got {type(info).__name__}")
+    return info.decode("utf-8", "replace")
+
+
+async def reply_of(address: Address, way: Way, timeout_s: float, *command: bytes) -> Reply:
+    """The node's reply to one command, which is no error. Raises Unreachable."""
     try:
         async with asyncio.timeout(timeout_s):
-            return await _converse(address, way)
+            return await _converse(address, way, command)
     except TimeoutError:
         raise Unreachable(f"no answer within {timeout_s:g} s") from None
     except (OSError, UnicodeError) as error:
@@ -105,19 +115,19 @@ async def info_of(address: Address, way: Way, timeout_s: float) -> str:
         raise Unreachable(_advice(str(error)), refused=True) from None
 
 
-async def _converse(address: Address, way: Way) -> str:
-    """Connect, log in if there is a password, and ask for INFO; the text. Raises OSError, PyreplError."""
+async def _converse(address: Address, way: Way, command: Sequence[bytes]) -> Reply:
+    """Connect, log in if there is a password, and ask. Raises OSError, PyreplError."""
     credentials = way.credentials
     reader, writer = await _open(address, way.tls)
     try:
         commands = [credentials.command()] if credentials.password else []
-        commands.append([b"INFO"])
+        commands.append([*command])
         writer.write(b"".join(map(encode_command, commands)))
-        *auth, info = await _replies(reader, len(commands))
-        if isinstance(info, CommandError):
+        *auth, reply = await _replies(reader, len(commands))
+        if isinstance(reply, CommandError):
             # Why the password was refused says more than that there was none.
-            raise auth[0] if auth and isinstance(auth[0], CommandError) and not _needs_none(auth[0]) else info
-        return _text(info)
+            raise auth[0] if auth and isinstance(auth[0], CommandError) and not _needs_none(auth[0]) else reply
+        return reply
     finally:
         writer.close()
 
@@ -154,14 +164,6 @@ async def _replies(reader: asyncio.StreamReader, count: int) -> list[Reply]:
 
 def _needs_none(error: PyreplError) -> bool:
     return str(error).startswith(_NO_PASSWORD_THERE)
-
-
-def _text(info: Reply) -> str:
-    if isinstance(info, Verbatim):
-        info = info.text
-    if not isinstance(info, bytes):
-        raise PeerError(f"expected a text from INFO, got {type(info).__name__}")
-    return info.decode("utf-8", "replace")
 
 
 def _words_of(error: OSError | UnicodeError, tls: ssl.SSLContext | None) -> str:

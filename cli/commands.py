@@ -16,6 +16,7 @@ from pyrepl.kernels import form
 
 from .addresses import EXPECTED, Target, parse_target
 from .completion import SHELLS, TakesDirectives, script_for, words_of
+from .mailbox import mailbox
 from .metrics.command import metrics
 from .tail.command import tail
 from .tls_options import tls_options
@@ -46,6 +47,7 @@ def cli() -> None:
     """
 
 
+cli.add_command(mailbox)
 cli.add_command(tail)
 cli.add_command(metrics)
 

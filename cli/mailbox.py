@@ -1,0 +1,121 @@
+"""`pyrepl mailbox`: how the nodes are that keep mailboxes together, and whether all of them have everything.
+
+The answers are the nodes': by `MAILBOX STATUS` on the Redis port, and by CHECK on `mailbox-socket`.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+import sys
+from typing import Any, Final, NoReturn
+
+import click
+
+from .addresses import EXPECTED, parse_target
+from .tls_options import tls_options
+
+IN_ORDER: Final = 0
+TROUBLE: Final = 1
+UNREACHABLE: Final = 2
+
+
+@click.group()
+def mailbox() -> None:
+    """Look at mailboxes that several nodes keep."""
+
+
+@mailbox.command()
+@click.argument("address", metavar="HOST:PORT")
+@click.option("--json", "as_json", is_flag=True, help="A JSON document.")
+@click.option("--user", default="", help="Whom to log in as; empty: the default user.")
+@click.option("--password", default="", envvar="PYREPL_PASSWORD", help="The password of that user.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(0.05, 600), default=3.0, show_default=True)
+@tls_options
+def status(
+    address: str, as_json: bool, user: str, password: str, timeout_s: float, tls: ssl.SSLContext | None
+) -> NoReturn:
+    """Show the members as the node at HOST:PORT, its Redis port, sees them.
+
+    \b
+    Exit status:
+      0  every member is linked, and has all that this node has
+      1  one is not, or has not, or this node is apart
+      2  the node cannot be asked
+    """
+    import asyncio
+
+    from pyrepl.topology.facts import Address
+
+    from .asking import Credentials, Unreachable, Way, reply_of
+
+    target = parse_target(address)
+    if target is None:
+        raise click.BadParameter(EXPECTED, param_hint="HOST:PORT")
+    way = Way(Credentials(user or target.user, password or target.password), tls)
+    asked = reply_of(Address(target.host, target.port), way, timeout_s, b"MAILBOX", b"STATUS")
+    try:
+        found = _document(asyncio.run(asked))
+    except Unreachable as error:
+        click.echo(f"{address}: {error}", err=True)
+        sys.exit(UNREACHABLE)
+    click.echo(json.dumps(found, indent=2) if as_json else _table(found))
+    sys.exit(TROUBLE if _is_in_trouble(found) else IN_ORDER)
+
+
+@mailbox.command()
+@click.argument("user")
+@click.option("--socket", "socket_path", required=True, help="The mailbox-socket of this machine's node.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(0.05, 600), default=2.0, show_default=True)
+def check(user: str, socket_path: str, timeout_s: float) -> NoReturn:
+    """Wait until all that was done anywhere to the mailboxes of USER is here, and what is here is everywhere.
+
+    \b
+    Exit status:
+      0  so it is
+      1  it is not, within the time that is given
+      2  the node cannot be asked
+    """
+    from pyrepl.mailbox.client import MailboxClient, MailboxError
+
+    try:
+        with MailboxClient(socket_path, name="pyrepl-mailbox-check", timeout_s=timeout_s) as mail:
+            mail.check(user)
+    except (MailboxError, TimeoutError) as error:
+        click.echo(f"not everything is everywhere: {error}", err=True)
+        sys.exit(TROUBLE)
+    except OSError as error:
+        click.echo(f"{socket_path}: {error.strerror or error}", err=True)
+        sys.exit(UNREACHABLE)
+    sys.exit(IN_ORDER)
+
+
+def _document(reply: Any) -> Any:
+    """A reply as JSON can have it: maps come as arrays of names and values."""
+    if isinstance(reply, bytes):
+        return reply.decode("utf-8", "replace")
+    if isinstance(reply, list) and reply and all(isinstance(name, bytes) for name in reply[::2]):
+        return {name.decode(): _document(value) for name, value in zip(reply[::2], reply[1::2], strict=False)}
+    return [_document(each) for each in reply] if isinstance(reply, list) else reply
+
+
+def _is_in_trouble(found: dict[str, Any]) -> bool:
+    members = found["members"]
+    return bool(found["apart"]) or any(each["link"] == "down" or each.get("lag-ops", 0) for each in members)
+
+
+def _table(found: dict[str, Any]) -> str:
+    """For people."""
+    head = (
+        f"node {found['node']}, root {found['root'] or 'unknown'} of epoch {found['epoch']}"
+        f"{', APART' if found['apart'] else ''}; {found['ops']} ops, {found['ops-waiting']} wait,"
+        f" {found['mail-processes']} mail processes"
+    )
+    lines = [("member", "address", "link", "lag in ops")]
+    for each in found["members"]:
+        kind = f"{each['name']} (witness)" if each["witness"] else each["name"]
+        lines.append((kind, each["address"], each["link"], str(each.get("lag-ops", "-"))))
+    widths = [max(len(line[place]) for line in lines) for place in range(4)]
+    return "\n".join(
+        [head, *("  ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in lines)]
+    )

@@ -1,0 +1,93 @@
+"""`pyrepl mailbox`: what it prints, and the status that it ends with."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.commands import cli
+from pyrepl.resp.encoder import encode_reply
+from tests.peers.ports import free_port
+from tests.unit.mailbox.test_client import node
+
+STATUS: Any = {
+    b"node": b"a",
+    b"root": b"b",
+    b"epoch": 7,
+    b"state": b"following",
+    b"apart": 0,
+    b"ops": 12,
+    b"ops-waiting": 0,
+    b"mail-processes": 2,
+    b"members": [
+        {b"name": b"a", b"address": b"10.0.0.1:7390", b"link": b"self", b"witness": 0},
+        {b"name": b"b", b"address": b"10.0.0.2:7390", b"link": b"up", b"witness": 0, b"lag-ops": 0},
+        {b"name": b"w", b"address": b"10.0.0.3:7390", b"link": b"up", b"witness": 1},
+    ],
+}
+
+
+def ran(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["mailbox", *words])
+
+
+def asked(status: Any, *options: str) -> Result:
+    """What is said about a node with this status."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        conn, _ = listening.accept()
+        with conn:
+            conn.recv(1000)
+            conn.sendall(encode_reply(status, 2))
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    result = ran("status", f"127.0.0.1:{listening.getsockname()[1]}", *options)
+    thread.join(10)
+    listening.close()
+    return result
+
+
+def test_all_is_in_order() -> None:
+    result = asked(STATUS)
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "node a, root b of epoch 7; 12 ops, 0 wait, 2 mail processes",
+        "member       address        link  lag in ops",
+        "a            10.0.0.1:7390  self  -",
+        "b            10.0.0.2:7390  up    0",
+        "w (witness)  10.0.0.3:7390  up    -",
+    ]
+
+
+@pytest.mark.parametrize("change", [{b"apart": 1}, {b"link": b"down"}, {b"lag-ops": 3}])
+def test_something_is_wrong(change: dict[bytes, Any]) -> None:
+    members = [STATUS[b"members"][0], STATUS[b"members"][1] | change, STATUS[b"members"][2]]
+    result = asked(STATUS | change | {b"members": members}, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.output)["members"][1]["name"] == "b"
+
+
+def test_a_node_that_cannot_be_asked() -> None:
+    assert ran("status", f"127.0.0.1:{free_port()}").exit_code == 2
+    assert ran("status", "nothing").exit_code == 2
+
+
+@pytest.mark.parametrize(("answer", "status"), [(b"TAG OK\n", 0), (b"TAG NO TIMEOUT\n", 1), (b"", 2)])
+def test_a_check(tmp_path: Path, answer: bytes, status: int) -> None:
+    path = tmp_path / "socket"
+    with node(path, *([answer] if answer else [])) as heard:
+        assert ran("check", "alice", "--socket", str(path), "--timeout", "5").exit_code == status
+    assert heard[1] == b"1 CHECK alice"
+
+
+def test_a_check_without_a_node(tmp_path: Path) -> None:
+    result = ran("check", "alice", "--socket", str(tmp_path / "none"))
+    assert result.exit_code == 2 and "No such file" in result.output
