@@ -25,6 +25,13 @@ _BACK: Final = 64 << 10
 _NO_LOGS: Final = frozenset(
     {".rdb", ".aof", ".conf", ".md", ".parquet", ".pid", ".manifest", ".crc", ".html", ".py", ".prom"}
 )
+_MARK: Final = "tables/manifest.json"
+"""A folder that has it is one of --out, be it among the logs."""
+_OURS: Final = (
+    "tables", "results", "versions", "delta", "fetched", "checkpoint",
+    "metrics.json", "metrics.openmetrics", "follow.json",
+)  # fmt: skip
+"""What such a folder has that might be taken for logs by its name."""
 _ROTATION: Final = re.compile(
     r"(\.(gz|bz2|zst|\d{1,4}|log|txt|json|jsonl|ndjson|old|bak)|[-.]\d{8}([T-]?\d{4,6}(\.\d+)?Z?)?)$"
 )
@@ -34,8 +41,8 @@ def find(paths: Iterable[str | Path], out: Path | None = None, *, absent_ok: boo
     """Every log file of what is given (given.py), folders searched recursively -> the folder from which its node is
     named (node_of).
 
-    Hidden files are passed over in folders, and what is no log by its name, and everything under `out`. Raises
-    ConfigError for what is not there, unless `absent_ok`.
+    Hidden files are passed over in folders, and what is no log by its name, what a run has written to its folder of
+    --out, and everything under `out`. Raises ConfigError for what is not there, unless `absent_ok`.
     """
     found: dict[Path, Path] = {}
     given = {str(path): place(path) for path in paths}
@@ -53,8 +60,12 @@ def _files(path: Path, out: Path | None) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    for one in sorted(path.rglob("*")):
-        if may_be_log(one, path) and one.is_file() and not (out and one.is_relative_to(out.absolute())):
+    every = sorted(path.rglob("*"))
+    ours = {one.parent.parent / name for one in every if one.match(_MARK) for name in _OURS}
+    if out is not None:
+        ours.add(out.absolute())
+    for one in every:
+        if may_be_log(one, path) and one.is_file() and ours.isdisjoint((one, *one.parents)):
             yield one
 
 

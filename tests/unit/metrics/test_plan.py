@@ -49,6 +49,22 @@ def test_found_in_folders_and_by_name(tmp_path: Path) -> None:
     assert list(find([tmp_path / "gone.log", tmp_path / "a"], absent_ok=True)) == [tmp_path / "a" / "x.log"]
 
 
+@pytest.mark.parametrize("out", ["", "report", "deep/er"])
+def test_what_runs_have_written_among_the_logs_is_no_log(tmp_path: Path, out: str) -> None:
+    ours = (
+        "metrics.json", "follow.json", "metrics.openmetrics", "tables/manifest.json", "versions/1/made_of",
+        "checkpoint/offsets/0", "fetched/hdfs/nn/a.log", "delta/syncs/_delta_log/0.json",
+    )  # fmt: skip
+    for name in ours:
+        (tmp_path / out / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / out / name).write_bytes(DATA)
+    (tmp_path / "logs").mkdir()
+    logs = [tmp_path / "logs" / "metrics.json", tmp_path / "redis.log", tmp_path / out / "more.log"]
+    for log in logs:
+        log.write_bytes(DATA)
+    assert set(find([tmp_path])) == set(logs)
+
+
 def ranges(known: Manifest, path: Path, root: Path | None = None) -> list[tuple[int, int]]:
     """What is to be read of the file; counts as read then."""
     whole, tails = plan(known, {path: root or path.parent})
