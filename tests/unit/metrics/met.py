@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ from pyrepl.analysis.queries import Answer, ask
 from pyrepl.metrics import reading
 from pyrepl.metrics.parquet import write
 from pyrepl.metrics.part import Split
-from tests.unit.metrics import asked_in_sql
+from tests.house.source import ROOT
+from tests.unit.metrics import asked_in_sql, notebook
 from tests.unit.metrics.conftest import LOGS, Row
 from tests.unit.metrics.publisher import is_torn, published
 from tests.unit.metrics.report.sample import report
@@ -36,6 +39,7 @@ def told(spark: SparkSession, tables: Path) -> dict[str, list[Row]]:
         "beside": [_beside(spark, tables / "beside" / "results")],
         "described": [_described(spark, tables / "written" / "results")],
         "asked": [_asked(spark, tables / "written" / "results", statement) for statement in STATEMENTS],
+        "notebook": _notebook(tables / "written"),
         "plan": [{"told": _plan(reading.read(ranges, tables, "UTC"))}],
     }
 
@@ -77,6 +81,20 @@ def _asked(spark: SparkSession, results: Path, statement: str) -> Row:
     except CannotRun as error:
         return {"statement": statement, "error": str(error)}
     return {"statement": statement, "columns": found[0].columns, "rows": rows}
+
+
+def _notebook(folder: Path) -> list[Row]:
+    """What its cells show, beside a folder of results."""
+    (folder / "report").mkdir()
+    (folder / "report" / "results").symlink_to((folder / "results").resolve())
+    with chdir(folder):
+        return [_shown(value) for value in notebook.run(ROOT / "examples" / "metrics.ipynb")]
+
+
+def _shown(value: Any) -> Row:
+    if value is None:
+        return {"columns": None}
+    return {"columns": list(value.columns), "rows": json.loads(value.to_json(orient="values"))}
 
 
 def _plan(rows: DataFrame) -> str:
